@@ -18,8 +18,8 @@ import java.util.Set;
 import java.util.function.ToDoubleFunction;
 
 /**
- * The curves of a run that is over, with a limit on the number of points: the training loss of all
- * workers together, and loss and accuracy of its tests.
+ * The curves of a run that is over: the training loss of all workers together, and loss and
+ * accuracy of each test. The number of points has a limit.
  */
 public final class RunCurves {
 

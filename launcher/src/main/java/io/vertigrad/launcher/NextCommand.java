@@ -6,8 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Suggests commands to type after a run. They work in the folder where the run was started, with
- * the same data and settings, and never repeat the command that was just run.
+ * Suggests commands to type after a run, in the folder where it was started and with the same data
+ * and settings. It never suggests the command that was just run.
  *
  * @param arguments arguments of the command that was just run, from {@code train} on
  * @param directory the run's directory

@@ -20,8 +20,8 @@ final class TerminationSignals implements AutoCloseable {
   private static final Map<String, Integer> STATUS = Map.of("HUP", 129, "INT", 130, "TERM", 143);
 
   /**
-   * A signal within this time of the first counts as the same one: a wrapper may pass on a signal
-   * that its whole process group receives anyway.
+   * A signal this soon after the first counts as the same one. A wrapper may pass on a signal that
+   * its whole process group receives anyway.
    */
   private static final long SAME_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 

@@ -107,8 +107,8 @@ final class Browser implements AutoCloseable {
   }
 
   /**
-   * Returns the gaps of a line in a chart between its first and its last pixel: each gap's share of
-   * the line's length, without those below 3 %.
+   * Returns the gaps of a line in a chart between its first and its last pixel. Each gap is a share
+   * of the line's length; gaps below 3 % are left out.
    *
    * @param chart selector of the element that contains the canvas
    * @param rgb colour of the line

@@ -33,8 +33,8 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
 
 /**
  * Checks that a run continues with limited memory while many browsers watch it and ask for
- * snapshots, and that a program in Node can watch it. The browsers run in this JVM, and both tests
- * watch one run.
+ * snapshots. Also checks that a program in Node can watch it. The browsers run in this JVM, and
+ * both tests watch one run.
  */
 @Tag("slow")
 @TestInstance(Lifecycle.PER_CLASS)

@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Checks the class path of an application that depends on {@code vertigrad-verticles} and
- * {@code vertigrad-engine-dl4j} alone: the run-time class paths of both, as Maven resolved them in
- * this build.
+ * {@code vertigrad-engine-dl4j} alone. It joins the run-time class paths of both, as Maven resolved
+ * them in this build.
  */
 class EmbeddingClassPathTest {
 

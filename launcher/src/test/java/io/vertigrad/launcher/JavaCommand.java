@@ -5,7 +5,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Starts Vertigrad in its own JVM, with this one's compiler options and class path. */
+/** Starts Vertigrad in a separate JVM, with this one's compiler options and class path. */
 final class JavaCommand {
 
   private JavaCommand() {}

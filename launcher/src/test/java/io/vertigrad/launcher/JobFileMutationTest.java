@@ -26,8 +26,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Reads and checks damaged job files as {@code train} does: each either is a job or is refused in
- * one line that names the file and the place in it.
+ * Reads and checks damaged job files as {@code train} does. Each file either is a job, or is
+ * refused in one line that names the file and the place in it.
  */
 class JobFileMutationTest {
 

@@ -29,8 +29,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
- * Compares the packages with the table in {@code docs/internals/architecture.md}: no class uses a
- * package that its row does not name, and every package that a row names is used.
+ * Compares the packages with the table in {@code docs/internals/architecture.md}. No class may use
+ * a package that its row does not name, and every package that a row names must be used.
  */
 class PackagesTest {
 

@@ -11,8 +11,8 @@ import java.nio.channels.SocketChannel;
 
 /**
  * The limit for the ring: it moves the ring's bytes over raw TCP. It sends a chunk to the right and
- * receives one from the left at the same time, 2 (N - 1) times a round, on one thread that never
- * sleeps. It adds and checks nothing.
+ * receives one from the left at the same time, 2 (N - 1) times a round. One thread that never
+ * sleeps does that. It adds and checks nothing.
  */
 final class RawRing implements AutoCloseable {
 

@@ -9,7 +9,7 @@ import javax.tools.JavaCompiler;
 import javax.tools.ToolProvider;
 
 /**
- * A defect that the checker has to find. It is a class of Vertigrad with one line changed, compiled
+ * A defect that the checker has to find: a class of Vertigrad with one line changed. It is compiled
  * from its source and put before Vertigrad on the class path of the disturbed run.
  */
 enum ChaosFault {

@@ -78,8 +78,8 @@ record RunEnd(
   /**
    * Returns the seconds from a disturbance to the first report of a version that was not reached
    * before; NaN when there is none. For a cut it returns the longest time between two such reports,
-   * until {@link #NOTICED_SECONDS} after the cut's end, because steps from before the cut are
-   * reported after it began.
+   * until {@link #NOTICED_SECONDS} after the cut's end. Steps from before a cut are reported after
+   * it began, so the first report means nothing.
    */
   double gap(Strike strike) {
     return strike.isCut() ? longestGap(strike) : gap(events, strike.millis());

@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Measures the milliseconds of one gradient step (forward and backward, no update) on one thread:
- * stock DL4J against the same network in each of Vertigrad's engines.
+ * Measures the milliseconds of one gradient step (forward and backward, no update) on one thread.
+ * It compares stock DL4J with the same network in each of Vertigrad's engines.
  *
  * <p>Each runs in its own JVM, because the settings of one apply to a whole process. They are
  * measured in turn.

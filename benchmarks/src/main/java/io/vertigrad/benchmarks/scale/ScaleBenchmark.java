@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Computes messages, bytes and time of one round for 2 to 1,024 workers: it runs the real
+ * Computes messages, bytes and time of one round for 2 to 1,024 workers. It runs the real
  * strategies over a {@link VirtualNetwork}, with ResNet-20's number of parameters. It also prints
  * each line as Markdown.
  */

@@ -16,8 +16,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Opens sockets that receive every delta of a run, as many pages would, and one that never reads;
- * or sockets that ask for snapshots all the time.
+ * Opens sockets that receive every delta of a run, as many pages would, and one that never reads.
+ * Alternatively its sockets ask for snapshots all the time.
  */
 final class Watchers {
 

@@ -110,7 +110,7 @@ public final class WatchingBenchmark implements Benchmark {
 
   /**
    * Adds the ratio of each watched or asked turn to the mean of the turns alone before and after
-   * it, so that a machine that slows down or speeds up favours neither.
+   * it. A machine that slows down or speeds up then favours neither.
    */
   private void overNeighbours(BenchmarkReport report, String what, String key) {
     overNeighbours(report, what, "watched", key, watched);

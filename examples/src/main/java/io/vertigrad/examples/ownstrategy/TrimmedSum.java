@@ -13,7 +13,7 @@ import java.util.List;
 record TrimmedSum(float[] sum, int kept) {
 
   /**
-   * Sorts each coordinate of {@code n} gradients and adds up all but {@code trim} at each end; with
+   * Sorts each coordinate of {@code n} gradients and adds up all but {@code trim} at each end. With
    * too few gradients for that, it keeps the middle one or two.
    */
   static TrimmedSum of(List<TensorView> gradients, int trim) {

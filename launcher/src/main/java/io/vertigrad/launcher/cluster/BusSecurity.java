@@ -16,8 +16,8 @@ import java.util.Optional;
 import javax.net.ssl.SSLContext;
 
 /**
- * Checks and applies what the event bus requires from its peers; its port has no protection of its
- * own.
+ * Checks and applies what the event bus requires from its peers, because its port has no
+ * protection.
  */
 final class BusSecurity {
 

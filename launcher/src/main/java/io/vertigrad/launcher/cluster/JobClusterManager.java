@@ -42,17 +42,16 @@ import java.util.stream.Collectors;
  *
  * <p>Hazelcast lists the nodes and carries messages between them. Consumers of the event bus are
  * kept by {@link BusRegistrations} in the memory of every node. Vert.x's own cluster manager keeps
- * them in a Hazelcast map, and an operation on such a map waits for the node that owns the entry.
- * When that node is cut off, the operation waits until Hazelcast drops it. Meanwhile nobody can
- * send to an address that was not used before. Here Hazelcast's maps hold only what an application
- * shares.
+ * them in a Hazelcast map. An operation on such a map waits for the node that owns the entry. When
+ * that node is cut off, the operation waits until Hazelcast drops it. Meanwhile nobody can send to
+ * an address that was not used before. Here Hazelcast's maps hold only what an application shares.
  *
  * <p>The node leaves the cluster together with the job. A node that leaves a Hazelcast cluster
  * first hands its share of the cluster's data to the others. When all nodes leave at once, each of
  * them waits for migrations to nodes that are leaving too. It waits for up to
  * {@code hazelcast.graceful.shutdown.max.wait} and warns of every connection that breaks. Nobody
- * reads that data after the job, so the nodes leave without handing it over, unless the cluster has
- * a node that does not belong to the job.
+ * reads that data after the job, so the nodes leave without handing it over. The exception is a
+ * cluster with a node that does not belong to the job.
  */
 final class JobClusterManager implements ClusterManager, MembershipListener, LifecycleListener {
 

@@ -16,8 +16,8 @@ import java.util.function.Supplier;
  * in its own cluster. Its connections are still open, so it can send, but it and the nodes that
  * joined since do not find each other. Hazelcast merges the two clusters again. When that takes too
  * long, the process leaves and joins anew, unless it alone holds state that the job would lose.
- * When the coordinator neither answers nor is found by a process that was never suspended, the
- * coordinator is the suspended one, and a process that waits for it stays.
+ * Sometimes the coordinator neither answers nor is found, and this process was never suspended.
+ * Then the coordinator is the suspended one, and a process that waits for it stays.
  */
 final class ClusterView {
 

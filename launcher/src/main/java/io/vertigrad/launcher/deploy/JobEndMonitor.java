@@ -10,8 +10,8 @@ import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.json.JsonObject;
 
 /**
- * Reports to a node that its job is over, that the coordinator is gone, or that the node is no
- * longer in the coordinator's cluster.
+ * Notifies a node when its job is over, when the coordinator is gone, or when the node is no longer
+ * in the coordinator's cluster.
  */
 public final class JobEndMonitor {
 

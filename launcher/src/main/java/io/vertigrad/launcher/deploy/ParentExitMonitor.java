@@ -10,8 +10,8 @@ import java.util.concurrent.CompletableFuture;
 /**
  * Notices when this JVM's parent has ended: the parent holds the other end of standard input. A
  * parent that ends in good order has released its members before. A killed one leaves a run that
- * can be resumed, so its members continue and wait for the next coordinator as long as for a silent
- * one.
+ * can be resumed. Its members therefore continue and wait for the next coordinator, as long as for
+ * a silent one.
  */
 public final class ParentExitMonitor {
 

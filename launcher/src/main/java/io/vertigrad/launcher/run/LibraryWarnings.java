@@ -12,10 +12,11 @@ import java.util.stream.Stream;
 import org.slf4j.Marker;
 
 /**
- * Keeps other nodes and clients from filling the log with warnings of Vert.x and Netty, such as a
- * broken connection or a request that is not HTTP. Each kind of warning gives one line a minute
- * without a stack trace, with the number of omitted ones. An error that comes from Vertigrad's own
- * code keeps its stack trace. {@code logback.xml} installs the filter. Any thread may use it.
+ * Keeps other nodes and clients from filling the log with warnings of Vert.x and Netty. Examples
+ * are a broken connection and a request that is not HTTP. Each kind of warning gives one line a
+ * minute without a stack trace, with the number of omitted ones. An error that comes from
+ * Vertigrad's own code keeps its stack trace. {@code logback.xml} installs the filter. Any thread
+ * may use it.
  */
 public final class LibraryWarnings extends TurboFilter {
 

@@ -97,16 +97,17 @@ public final class RunSummary {
 
   /**
    * Returns how a run diverged: the loss before the first step as {@code initialLoss} and the
-   * highest one as {@code worstLoss}, those of them that are finite; empty when it did not diverge.
+   * highest one as {@code worstLoss}, without values that are not finite. Empty when it did not
+   * diverge.
    */
   public static Optional<JsonObject> divergence(JsonObject summary) {
     return Optional.ofNullable(summary.getJsonObject(DIVERGED));
   }
 
   /**
-   * Returns true when the loss is not a number, or far above the initial loss while the final model
-   * is no better than the initial one. A model that has memorised its training set has a high test
-   * loss too, but a low training loss.
+   * Returns true when the loss is not a number, or is far too high while the final model is no
+   * better than the initial one. A model that has memorised its training set has a high test loss
+   * too, but a low training loss.
    */
   private static boolean diverged(double tested, RunProgress progress) {
     double initial = progress.initialLoss();

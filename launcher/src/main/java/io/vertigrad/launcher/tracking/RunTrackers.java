@@ -15,7 +15,7 @@ import java.util.function.Consumer;
  * Runs the trackers that a job file's {@code tracking} section asks for: they report the run to
  * other programs while it runs.
  *
- * <p>One thread at a time may use it. {@link #close()} is the exception: any thread may call it, it
+ * <p>One thread at a time may use it, except that any thread may call {@link #close()}. That call
  * comes last and may take a few seconds.
  */
 public final class RunTrackers implements AutoCloseable {

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 
 /**
- * Tests a stopped node, which the others see as cut off: it keeps its connections and answers
+ * Tests a stopped node, which the others see as cut off. It keeps its connections and answers
  * nothing, and Hazelcast does not drop it for a long time.
  */
 @Tag("slow")
