@@ -92,8 +92,8 @@ final class ProbesTest {
     Awaitility.await()
         .atMost(LIMIT)
         .until(() -> value("vertigrad_bus_reply_failures_total", "failure=\"no_handlers\"") == 1);
-    // Counts requests and their answers; the metrics verticle publishes a few times a second as
-    // well.
+    // The two counters count requests and their answers; the metrics verticle also publishes a few
+    // times a second.
     assertEquals(200, value("vertigrad_bus_sent_total", LOCAL) - sent, 50);
     assertEquals(200, value("vertigrad_bus_received_total", LOCAL) - received, 50);
     assertEquals(0, value("vertigrad_bus_sent_total", "scope=\"remote\""));

@@ -199,7 +199,7 @@ final class DashboardTest {
     browser.run("document.querySelector('[name=axis][value=version]').click()");
     assertGaps(browser.gaps("#loss", BLUE));
     assertGaps(browser.gaps("#loss", ORANGE), 0.25);
-    // The gaps are the same without smoothing, with it, and with the most of it.
+    // The gaps are the same without smoothing, with the default, and with the strongest.
     browser.run("document.querySelector('[name=axis][value=time]').click()");
     for (String smoothing : List.of("0", "0.98")) {
       browser.run(

@@ -41,8 +41,8 @@ final class HazelcastNode {
   /**
    * Time for which Hazelcast keeps a silent node. A node that it drops continues in its own
    * cluster, where the job's heartbeats do not find it for a long time. A coordinator that was
-   * stopped for a minute must therefore not be dropped. Broken connections reveal a process that
-   * ended at once, and the coordinator evicts silent members far earlier.
+   * stopped for a minute must therefore not be dropped. When a process ends, its broken connections
+   * show that at once, and the coordinator evicts silent members far earlier.
    */
   private static final String SILENCE_SECONDS = "90";
 

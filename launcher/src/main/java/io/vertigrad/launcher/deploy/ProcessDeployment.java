@@ -30,8 +30,8 @@ import org.slf4j.LoggerFactory;
  * Runs each member of a job as a process of this machine that joins over the cluster.
  *
  * <p>A process that dies is started again, a few times, if a replacement can continue where the job
- * is. The job ends when a server or stage dies without checkpoints, or when a member finds its
- * input wrong.
+ * is. The job ends when a server or stage dies without a checkpoint or backup, or when a member
+ * finds its input wrong.
  */
 public final class ProcessDeployment implements Deployment {
 

@@ -68,7 +68,7 @@ public final class ModelText {
   }
 
   /**
-   * Returns the same prediction as JSON; the key {@code kind} names the sample, such as
+   * Returns the same prediction as JSON. {@code kind} is the key of the sample's name, such as
    * {@code image}.
    */
   public static JsonObject predictionJson(
@@ -103,7 +103,8 @@ public final class ModelText {
   }
 
   /**
-   * Returns the same answers as JSON; the key {@code kind} names the sample, such as {@code image}.
+   * Returns the same answers as JSON. {@code kind} is the key of the sample's name, such as
+   * {@code image}.
    */
   public static JsonObject answersJson(
       String kind, String name, float[] outputs, Targets.Kind targets) {

@@ -163,7 +163,8 @@ public final class ResultText {
   }
 
   /**
-   * Returns a line about how far workers diverged; it is left out when they agree after every step.
+   * Returns the line about workers without servers. It leaves out how far they diverged when they
+   * agree after every step; empty when nothing else is left.
    */
   private static List<String> replicas(JsonObject replicas) {
     double distance = replicas.getDouble("consensusDistance");
