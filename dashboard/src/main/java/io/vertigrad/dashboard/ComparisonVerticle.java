@@ -8,8 +8,8 @@ import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 
 /**
- * Serves the page that shows several finished runs in the same charts. The data is at
- * {@code /comparison}, as {@code docs/reference/metrics.md} describes it.
+ * Serves the page that shows several finished runs in the same charts. The data is at {@code
+ * /comparison}, as {@code docs/reference/metrics.md} describes it.
  */
 public final class ComparisonVerticle extends VerticleBase {
 

@@ -67,8 +67,8 @@ final class Curve {
   }
 
   /**
-   * Returns one array per column: {@code timeMillis}, {@code version}, {@code loss},
-   * {@code samplesPerSecond} and {@code segment}.
+   * Returns one array per column: {@code timeMillis}, {@code version}, {@code loss}, {@code
+   * samplesPerSecond} and {@code segment}.
    */
   public JsonObject toJson() {
     JsonObject json = new JsonObject();

@@ -11,8 +11,8 @@ import io.vertx.ext.web.handler.sockjs.SockJSHandler;
 import io.vertx.ext.web.handler.sockjs.SockJSHandlerOptions;
 
 /**
- * Builds the routes: the bridge below {@code /eventbus}, {@code /metrics} for Prometheus,
- * {@code /health} for probes, the page's files everywhere else.
+ * Builds the routes: the bridge below {@code /eventbus}, {@code /metrics} for Prometheus, {@code
+ * /health} for probes, the page's files everywhere else.
  */
 final class DashboardRoutes {
 

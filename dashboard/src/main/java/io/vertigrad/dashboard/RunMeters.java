@@ -18,8 +18,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Exposes a job's numbers and those of this JVM to Prometheus, with the names of
- * {@code docs/reference/metrics.md}.
+ * Exposes a job's numbers and those of this JVM to Prometheus, with the names of {@code
+ * docs/reference/metrics.md}.
  *
  * <p>Meters only read values of the newest delta, so a scrape does not slow down training;
  * single-threaded.

@@ -26,9 +26,9 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Turns a run's events into the snapshots and numbered deltas that a dashboard receives, as
- * {@code docs/reference/metrics.md} describes them. Its size has a limit that does not depend on
- * the length of the run; single-threaded.
+ * Turns a run's events into the snapshots and numbered deltas that a dashboard receives, as {@code
+ * docs/reference/metrics.md} describes them. Its size has a limit that does not depend on the
+ * length of the run; single-threaded.
  */
 final class RunMetrics {
 

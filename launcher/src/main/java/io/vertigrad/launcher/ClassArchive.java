@@ -19,9 +19,9 @@ import java.util.jar.JarFile;
 
 /**
  * Loads the classes that a training run loads, so that the JVM can archive them when it ends
- * ({@code -XX:ArchiveClassesAtExit}). JVMs that start with the archive
- * ({@code -XX:SharedArchiveFile}) find these classes parsed and verified. That is half of the time
- * that a process needs before its first step.
+ * ({@code -XX:ArchiveClassesAtExit}). JVMs that start with the archive ({@code
+ * -XX:SharedArchiveFile}) find these classes parsed and verified. That is half of the time that a
+ * process needs before its first step.
  *
  * <p>It trains a few steps on generated digits, with the cluster and the page's server open. Then
  * it loads the other Vertigrad classes and connects two sockets. It does not run a {@code node}

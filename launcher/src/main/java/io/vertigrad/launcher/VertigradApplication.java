@@ -21,8 +21,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Main class of the jar. It runs Vertigrad's own commands and passes everything else to the stock
- * Vert.x launcher, so that
- * {@code java -jar vertigrad.jar io.vertigrad.verticles.WorkerVerticle -cluster -conf FILE} works.
+ * Vert.x launcher, so that {@code java -jar vertigrad.jar io.vertigrad.verticles.WorkerVerticle
+ * -cluster -conf FILE} works.
  */
 public final class VertigradApplication extends VertxApplication implements VertxApplicationHooks {
 

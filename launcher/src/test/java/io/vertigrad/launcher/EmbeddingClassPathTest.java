@@ -16,9 +16,9 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /**
- * Checks the class path of an application that depends on {@code vertigrad-verticles} and
- * {@code vertigrad-engine-dl4j} alone. It joins the run-time class paths of both, as Maven resolved
- * them in this build.
+ * Checks the class path of an application that depends on {@code vertigrad-verticles} and {@code
+ * vertigrad-engine-dl4j} alone. It joins the run-time class paths of both, as Maven resolved them
+ * in this build.
  */
 class EmbeddingClassPathTest {
 

@@ -17,8 +17,8 @@ import java.util.function.BooleanSupplier;
  * Runs one job in its own processes and disturbs it by a plan until it ends. When its coordinator
  * is killed, it resumes the run, unless a standby does that.
  *
- * <p>One thread uses it, and it blocks. It needs Linux, because it finds processes in
- * {@code /proc}.
+ * <p>One thread uses it, and it blocks. It needs Linux, because it finds processes in {@code
+ * /proc}.
  */
 final class ChaosRun {
 

@@ -13,8 +13,8 @@ import java.util.Random;
  * @param inRecovery true when it does not wait for the recovery from the last disturbance
  * @param victim a member such as {@code worker 0}, {@link #COORDINATOR}, {@link #EVERYTHING} or
  *     {@link #LINK}
- * @param stoppedSeconds time for which the victim is stopped or the link is cut; 0 for
- *     {@code kill -9}
+ * @param stoppedSeconds time for which the victim is stopped or the link is cut; 0 for {@code kill
+ *     -9}
  */
 record Disturbance(double waitSeconds, boolean inRecovery, String victim, int stoppedSeconds) {
 

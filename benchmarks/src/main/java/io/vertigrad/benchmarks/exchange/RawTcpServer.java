@@ -12,8 +12,8 @@ import java.util.concurrent.CyclicBarrier;
 
 /**
  * The server of the raw TCP limit: it receives N bytes from every worker, sends N bytes back and
- * does nothing else. When a case {@linkplain ExchangeCase#sums() sums}, it also keeps a
- * {@link PlainStore}.
+ * does nothing else. When a case {@linkplain ExchangeCase#sums() sums}, it also keeps a {@link
+ * PlainStore}.
  *
  * <p>Each worker has one blocking thread, which receives into one reused buffer of 512 KiB. With a
  * lockstep strategy it answers nobody before every worker has sent.

@@ -11,8 +11,8 @@ import java.util.Optional;
 /**
  * Another program's milliseconds per round, measured elsewhere.
  *
- * <p>The file has a line {@code MODEL,STRATEGY,WALL,CPU} for each exchange, such as
- * {@code mlp,sync,6.7,11.0}; empty lines and lines that start with {@code #} are skipped.
+ * <p>The file has a line {@code MODEL,STRATEGY,WALL,CPU} for each exchange, such as {@code
+ * mlp,sync,6.7,11.0}; empty lines and lines that start with {@code #} are skipped.
  *
  * @param rounds times by {@code MODEL, STRATEGY}
  */

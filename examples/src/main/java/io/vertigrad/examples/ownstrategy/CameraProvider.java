@@ -10,9 +10,9 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Opens {@code camera}: the generated digits as this machine's camera sees them. The file
- * {@code gain} of the data folder holds the camera's gain, 1 if there is no file; the options are
- * those of {@code digits}.
+ * Opens {@code camera}: the generated digits as this machine's camera sees them. The file {@code
+ * gain} of the data folder holds the camera's gain, 1 if there is no file; the options are those of
+ * {@code digits}.
  */
 public final class CameraProvider implements DatasetProvider {
 

@@ -7,8 +7,8 @@ import io.vertigrad.strategy.PartitionStore;
 import java.util.List;
 
 /**
- * Takes one step with the coordinate-wise trimmed mean of a round's gradients. It drops the
- * {@code trim} largest and smallest of n values and averages the others.
+ * Takes one step with the coordinate-wise trimmed mean of a round's gradients. It drops the {@code
+ * trim} largest and smallest of n values and averages the others.
  *
  * <p>Up to {@code trim} workers may send arbitrary values, as long as {@code n > 2 trim}. With n =
  * 2 trim + 1 the result is the coordinate-wise median. Yin, Chen, Ramchandran, Bartlett:

@@ -214,8 +214,8 @@ public final class ClusterStart {
   }
 
   /**
-   * Returns a line for the user when the port is not the configured one. Call it only after
-   * {@link #start()}.
+   * Returns a line for the user when the port is not the configured one. Call it only after {@link
+   * #start()}.
    */
   public Optional<String> otherPort() {
     int port = JoinAddress.parse(joinAddress()).port();

@@ -48,10 +48,10 @@ import java.util.stream.Collectors;
  *
  * <p>The node leaves the cluster together with the job. A node that leaves a Hazelcast cluster
  * first hands its share of the cluster's data to the others. When all nodes leave at once, each of
- * them waits for migrations to nodes that are leaving too. It waits for up to
- * {@code hazelcast.graceful.shutdown.max.wait} and warns of every connection that breaks. Nobody
- * reads that data after the job, so the nodes leave without handing it over. The exception is a
- * cluster with a node that does not belong to the job.
+ * them waits for migrations to nodes that are leaving too. It waits for up to {@code
+ * hazelcast.graceful.shutdown.max.wait} and warns of every connection that breaks. Nobody reads
+ * that data after the job, so the nodes leave without handing it over. The exception is a cluster
+ * with a node that does not belong to the job.
  */
 final class JobClusterManager implements ClusterManager, MembershipListener, LifecycleListener {
 

@@ -14,8 +14,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * An address at which a cluster can be joined: {@code HOST}, {@code HOST:PORT} or
- * {@code [IPv6]:PORT}.
+ * An address at which a cluster can be joined: {@code HOST}, {@code HOST:PORT} or {@code
+ * [IPv6]:PORT}.
  *
  * @param host name or address
  * @param port Hazelcast's port there

@@ -8,9 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Separates the settings that are valid on one machine only: paths and addresses. A run's
- * {@code job.json} goes to other machines without them; a member on this machine gets them as
- * options.
+ * Separates the settings that are valid on one machine only: paths and addresses. A run's {@code
+ * job.json} goes to other machines without them; a member on this machine gets them as options.
  */
 public final class LocalSettings {
 

@@ -25,8 +25,8 @@ import java.util.function.Consumer;
  * Writes one line for each epoch, as the coordinators of published programs log it. Four columns
  * are separated by spaces: epoch from 0, seconds of training so far, training loss, test accuracy
  * in percent. The loss is the mean over the workers of their mean losses in the epoch. RMSE,
- * perplexity or label accuracy replaces the accuracy where the test reports it;
- * {@code evaluator.topK} adds the top-k accuracy.
+ * perplexity or label accuracy replaces the accuracy where the test reports it; {@code
+ * evaluator.topK} adds the top-k accuracy.
  *
  * <p>The seconds are those of the slowest worker of each epoch, from each batch to the next
  * parameters; tests and pauses are excluded. An accuracy is that of the version at which the epoch

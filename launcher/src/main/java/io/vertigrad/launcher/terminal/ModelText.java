@@ -103,8 +103,8 @@ public final class ModelText {
   }
 
   /**
-   * Returns the same answers as JSON. {@code kind} is the key of the sample's name, such as
-   * {@code image}.
+   * Returns the same answers as JSON. {@code kind} is the key of the sample's name, such as {@code
+   * image}.
    */
   public static JsonObject answersJson(
       String kind, String name, float[] outputs, Targets.Kind targets) {

@@ -26,8 +26,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>a separate thread sends the requests. Points wait in a queue of limited length, which drops
  * the oldest points when it is full. A server that does not answer is asked again every few seconds
- * and causes one warning. The tracker never delays the run, except at its end by
- * {@value #FAREWELL_SECONDS} s at most.
+ * and causes one warning. The tracker never delays the run, except at its end by {@value
+ * #FAREWELL_SECONDS} s at most.
  */
 final class MlflowTracker implements Tracker {
 
