@@ -146,7 +146,7 @@ class StreamsTest {
   @Test
   void shouldTakeTheBusWithinAProcess() {
     listen(Future::succeededFuture);
-    Transport transport = new StreamTransport(vertx, streams(), TransportKind.AUTO);
+    Transport transport = streams().transport(TransportKind.AUTO);
 
     assertSame(FRAME, await(transport.request(ADDRESS, FRAME, LIMIT_MILLIS)));
   }
@@ -185,13 +185,13 @@ class StreamsTest {
     assertEquals("the connection to streams-test was closed", failure(waiting).getMessage());
     assertEquals(
         ReplyFailure.NO_HANDLERS,
-        failure(streams().ways().to(ADDRESS, TransportKind.AUTO)).failureType());
+        failure(streams().to(ADDRESS, TransportKind.AUTO)).failureType());
   }
 
   @Test
   void shouldFindAListenerThatComesBack() {
     await(listen(Future::succeededFuture).close());
-    failure(streams().ways().to(ADDRESS, TransportKind.AUTO));
+    failure(streams().to(ADDRESS, TransportKind.AUTO));
 
     listen(Future::succeededFuture);
 
@@ -204,9 +204,8 @@ class StreamsTest {
     vertx.runOnContext(
         go ->
             streams()
-                .ways()
                 .to(ADDRESS, TransportKind.AUTO)
-                .recover(first -> streams().ways().to(ADDRESS, TransportKind.AUTO))
+                .recover(first -> streams().to(ADDRESS, TransportKind.AUTO))
                 .onFailure(second::complete));
 
     assertInstanceOf(ReplyException.class, await(second.future()));
@@ -497,7 +496,7 @@ class StreamsTest {
   }
 
   private Transport stream() {
-    return await(streams().ways().to(ADDRESS, TransportKind.AUTO));
+    return await(streams().to(ADDRESS, TransportKind.AUTO));
   }
 
   private static Frame frame(float... values) {
