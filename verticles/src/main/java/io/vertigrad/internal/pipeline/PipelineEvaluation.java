@@ -28,7 +28,7 @@ final class PipelineEvaluation {
 
   private static final Logger LOG = LoggerFactory.getLogger(PipelineEvaluation.class);
 
-  private final StageContext setting;
+  private final StageContext context;
   private final EvaluationPlan plan;
   private final StageModel model;
   private final StageEvaluation test;
@@ -40,27 +40,27 @@ final class PipelineEvaluation {
    *
    * @param neighbours a separate connection, so that tests do not count as waiting time of a step
    */
-  PipelineEvaluation(StageContext setting, StageModel model, StageNeighbours neighbours) {
-    this.setting = setting;
-    this.plan = EvaluationPlan.of(setting.job(), setting.strategy());
+  PipelineEvaluation(StageContext context, StageModel model, StageNeighbours neighbours) {
+    this.context = context;
+    this.plan = EvaluationPlan.of(context.job(), context.strategy());
     this.model = model;
-    int microBatches = setting.job().pipeline().orElseThrow().microBatches();
+    int microBatches = context.job().pipeline().orElseThrow().microBatches();
     this.test =
         new StageEvaluation(
             model,
             neighbours,
-            batch(setting.job()),
+            batch(context.job()),
             microBatches,
-            setting.job().evaluator().topK(),
-            setting.tested()::addAndGet);
+            context.job().evaluator().topK(),
+            context.testedSamples()::addAndGet);
   }
 
   /** Tests this version if a test is due; blocks during the test. */
   void after(long version) {
-    boolean last = version >= setting.lastVersion();
+    boolean last = version >= context.lastVersion();
     if (version == 0 || last || plan.isDue(version)) {
       open();
-      tell(version, test.run(version, 0, part), false);
+      report(version, test.run(version, 0, part), false);
       if (last) {
         testWhole(version);
       }
@@ -76,13 +76,13 @@ final class PipelineEvaluation {
   }
 
   private void testWhole(long version) {
-    tell(version, test.run(version, test.batches(part.samples()), whole), true);
+    report(version, test.run(version, test.batches(part.samples()), whole), true);
   }
 
   private void open() {
     if (part == null) {
-      JobConfig job = setting.job();
-      Dataset data = setting.testSet().get();
+      JobConfig job = context.job();
+      Dataset data = context.testSet().get();
       int batch = batch(job);
       part = SequentialBatches.subset(data, batch, job.evaluator().samples(), job.seed());
       whole = SequentialBatches.all(data, batch);
@@ -102,12 +102,12 @@ final class PipelineEvaluation {
    * Reports a score, in the last stage only. The event has no hash, because no stage has all
    * parameters.
    */
-  private void tell(long version, Score score, boolean all) {
+  private void report(long version, Score score, boolean all) {
     if (!model.hasLoss()) {
       return;
     }
-    int topK = setting.job().evaluator().topK();
-    setting.events().accept(Evaluated.of(version, score, topK, all, ""));
+    int topK = context.job().evaluator().topK();
+    context.events().accept(Evaluated.of(version, score, topK, all, ""));
     LOG.info(
         String.format(
             Locale.ROOT,
@@ -123,20 +123,20 @@ final class PipelineEvaluation {
    * One stage's part of a test: batches go forward through all stages in inference mode, so that
    * neither parameters nor statistics change. The last stage computes the score.
    *
-   * <p>A stage is at most {@value #AHEAD} batches ahead of the next one, which acknowledges each
+   * <p>A stage is at most {@value #MAX_BATCHES_AHEAD} batches ahead of the next one, which acknowledges each
    * batch.
    */
   static final class StageEvaluation {
 
-    private static final int AHEAD = 4;
-    private static final float[] TAKEN = {1};
+    private static final int MAX_BATCHES_AHEAD = 4;
+    private static final float[] ACKNOWLEDGEMENT = {1};
 
     private final StageModel model;
     private final StageNeighbours neighbours;
     private final int batch;
     private final int firstIndex;
     private final int topK;
-    private final LongConsumer through;
+    private final LongConsumer progress;
 
     /**
      * Creates the test of a stage.
@@ -145,7 +145,7 @@ final class PipelineEvaluation {
      * @param firstIndex number of the first test batch of a step; the step's micro-batches have the
      *     numbers below
      * @param topK also counts samples whose class is among this many most probable ones; 0 for none
-     * @param through called with the number of samples that went through, batch by batch
+     * @param progress called with the number of samples that went through, batch by batch
      */
     StageEvaluation(
         StageModel model,
@@ -153,13 +153,13 @@ final class PipelineEvaluation {
         int batch,
         int firstIndex,
         int topK,
-        LongConsumer through) {
+        LongConsumer progress) {
       this.model = model;
       this.neighbours = neighbours;
       this.batch = batch;
       this.firstIndex = firstIndex;
       this.topK = topK;
-      this.through = through;
+      this.progress = progress;
     }
 
     /**
@@ -182,15 +182,15 @@ final class PipelineEvaluation {
           score = score.plus(model.score(own.with(input, model.spec().input()), topK));
         } else {
           FloatBuffer output = model.infer(input, count);
-          if (i >= AHEAD) {
-            awaitTaken(step, index + i - AHEAD);
+          if (i >= MAX_BATCHES_AHEAD) {
+            awaitAcknowledgement(step, index + i - MAX_BATCHES_AHEAD);
           }
           neighbours.send(Direction.FORWARD, step, index + i, output);
         }
-        through.accept(count);
+        progress.accept(count);
       }
-      for (int i = Math.max(0, batches - AHEAD); i < batches && !model.hasLoss(); i++) {
-        awaitTaken(step, index + i);
+      for (int i = Math.max(0, batches - MAX_BATCHES_AHEAD); i < batches && !model.hasLoss(); i++) {
+        awaitAcknowledgement(step, index + i);
       }
       return score;
     }
@@ -206,12 +206,12 @@ final class PipelineEvaluation {
       }
       int length = count * model.spec().inputLength();
       float[] input = neighbours.receive(Direction.FORWARD, step, index, length);
-      neighbours.send(Direction.BACKWARD, step, index, FloatBuffer.wrap(TAKEN));
+      neighbours.send(Direction.BACKWARD, step, index, FloatBuffer.wrap(ACKNOWLEDGEMENT));
       return input;
     }
 
-    private void awaitTaken(long step, int index) {
-      neighbours.receive(Direction.BACKWARD, step, index, TAKEN.length);
+    private void awaitAcknowledgement(long step, int index) {
+      neighbours.receive(Direction.BACKWARD, step, index, ACKNOWLEDGEMENT.length);
     }
 
     /** Returns true in the first stage, which reads features, and in the last, which reads labels. */

@@ -81,7 +81,7 @@ public record Schedule(int microBatches, List<List<Action>> stages) {
    */
   public Cost cost(double forward, double backward) {
     double busy = microBatches * (forward + backward);
-    double length = new Play(this, forward, backward).length();
+    double length = new Simulation(this, forward, backward).length();
     return new Cost(1 - busy / length, stages.stream().map(Schedule::peak).toList());
   }
 
@@ -139,55 +139,55 @@ public record Schedule(int microBatches, List<List<Action>> stages) {
   }
 
   /** The simulation of one step. */
-  private static final class Play {
+  private static final class Simulation {
 
     private final Schedule schedule;
     private final double[] times;
-    private final double[][][] done;
-    private final int[] next;
-    private final double[] free;
+    private final double[][][] doneAt;
+    private final int[] nextAction;
+    private final double[] freeAt;
 
-    Play(Schedule schedule, double forward, double backward) {
+    Simulation(Schedule schedule, double forward, double backward) {
       int stages = schedule.stages().size();
       this.schedule = schedule;
       this.times = new double[] {forward, backward};
-      this.done = new double[2][stages][schedule.microBatches()];
-      this.next = new int[stages];
-      this.free = new double[stages];
+      this.doneAt = new double[2][stages][schedule.microBatches()];
+      this.nextAction = new int[stages];
+      this.freeAt = new double[stages];
     }
 
     double length() {
       boolean moved = true;
       while (moved) {
         moved = false;
-        for (int stage = 0; stage < next.length; stage++) {
+        for (int stage = 0; stage < nextAction.length; stage++) {
           moved |= move(stage);
         }
       }
-      List<Integer> stuck = new ArrayList<>();
+      List<Integer> blockedStages = new ArrayList<>();
       double length = 0;
-      for (int stage = 0; stage < next.length; stage++) {
-        if (next[stage] < schedule.stages().get(stage).size()) {
-          stuck.add(stage);
+      for (int stage = 0; stage < nextAction.length; stage++) {
+        if (nextAction[stage] < schedule.stages().get(stage).size()) {
+          blockedStages.add(stage);
         }
-        length = Math.max(length, free[stage]);
+        length = Math.max(length, freeAt[stage]);
       }
-      if (!stuck.isEmpty()) {
-        throw new IllegalArgumentException("stages %s wait for ever".formatted(stuck));
+      if (!blockedStages.isEmpty()) {
+        throw new IllegalArgumentException("stages %s wait for ever".formatted(blockedStages));
       }
       return length;
     }
 
     private boolean move(int stage) {
       List<Action> actions = schedule.stages().get(stage);
-      int before = next[stage];
-      while (next[stage] < actions.size() && ready(stage, actions.get(next[stage])) >= 0) {
-        Action action = actions.get(next[stage]++);
+      int before = nextAction[stage];
+      while (nextAction[stage] < actions.size() && ready(stage, actions.get(nextAction[stage])) >= 0) {
+        Action action = actions.get(nextAction[stage]++);
         int kind = action.kind().ordinal();
-        free[stage] = Math.max(free[stage], ready(stage, action)) + times[kind];
-        done[kind][stage][action.microBatch()] = free[stage];
+        freeAt[stage] = Math.max(freeAt[stage], ready(stage, action)) + times[kind];
+        doneAt[kind][stage][action.microBatch()] = freeAt[stage];
       }
-      return next[stage] > before;
+      return nextAction[stage] > before;
     }
 
     /**
@@ -201,9 +201,9 @@ public record Schedule(int microBatches, List<List<Action>> stages) {
         return 0;
       }
       double end =
-          from < next.length
-              ? done[action.kind().ordinal()][from][action.microBatch()]
-              : done[0][stage][action.microBatch()];
+          from < nextAction.length
+              ? doneAt[action.kind().ordinal()][from][action.microBatch()]
+              : doneAt[0][stage][action.microBatch()];
       return end > 0 ? end : -1;
     }
   }

@@ -35,39 +35,39 @@ final class StageDuties implements ReplicaDuties {
 
   private static final Logger LOG = LoggerFactory.getLogger(StageDuties.class);
 
-  private final StageContext setting;
+  private final StageContext context;
   private final StageReplica replica;
   private final SenderIdentity identity;
   private final StageGroup group;
   private final SnapshotServer endpoint;
   private final EvaluationPlan plan;
-  private final Optional<PipelineEvaluation> tests;
+  private final Optional<PipelineEvaluation> evaluation;
   private final ReplicaSaves saves;
   private Supplier<float[]> memory = () -> new float[0];
 
   StageDuties(
-      StageContext setting, StageReplica replica, SenderIdentity identity, StageGroup group) {
-    this.setting = setting;
+      StageContext context, StageReplica replica, SenderIdentity identity, StageGroup group) {
+    this.context = context;
     this.replica = replica;
     this.identity = identity;
     this.group = group;
-    JobConfig job = setting.job();
+    JobConfig job = context.job();
     endpoint =
         new SnapshotServer(
-            setting.plan().partitions(),
+            context.plan().partitions(),
             identity.incarnation(),
             job.exchange().type(),
             job.exchange().deadlineMillis(),
-            setting.patience());
-    plan = EvaluationPlan.of(job, setting.strategy());
+            context.waitClock());
+    plan = EvaluationPlan.of(job, context.strategy());
     boolean first = job.pipeline().orElseThrow().replicaOf(identity.rank()) == 0;
-    tests =
+    evaluation =
         job.stagesTest() && first
             ? Optional.of(
                 new PipelineEvaluation(
-                    setting, replica.model(), group.neighbours(job, setting.nanoClock())))
+                    context, replica.model(), group.neighbours(job, context.nanoClock())))
             : Optional.empty();
-    saves = new ReplicaSaves(setting.checkpoints(), identity.rank(), identity.incarnation());
+    saves = new ReplicaSaves(context.checkpoints(), identity.rank(), identity.incarnation());
   }
 
   @Override
@@ -92,7 +92,7 @@ final class StageDuties implements ReplicaDuties {
 
   @Override
   public boolean current() {
-    return group.ready();
+    return group.isComplete();
   }
 
   @Override
@@ -102,7 +102,7 @@ final class StageDuties implements ReplicaDuties {
 
   @Override
   public void stepped(long version) {
-    if (setting.checkpoints().due(version)) {
+    if (context.checkpoints().due(version)) {
       write();
     }
   }
@@ -117,31 +117,31 @@ final class StageDuties implements ReplicaDuties {
           group.missing());
       return Optional.empty();
     }
-    List<RunVersion> kept = replica.kept(setting.checkpoints(), identity);
-    Optional<RunVersion> held = replica.held(identity.rank());
-    Statement mine = new Statement(held, kept, false, true);
+    List<RunVersion> kept = replica.savedVersions(context.checkpoints(), identity);
+    Optional<RunVersion> held = replica.heldVersion(identity.rank());
+    Statement statement = new Statement(held, kept, false, true);
     long anyRun = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
     CheckpointAgreement.Agreed agreed =
-        CheckpointAgreement.hold(peers, all, mine, Rule.COMMON_STATE, anyRun)
-            .orElseThrow(() -> nothingInCommon(kept));
+        CheckpointAgreement.hold(peers, all, statement, Rule.COMMON_STATE, anyRun)
+            .orElseThrow(() -> noCommonVersion(kept));
     RunVersion from = agreed.from().orElseThrow();
     long before = replica.vector().updates();
     if (!held.equals(Optional.of(from))) {
       rule.restore(restored(from));
     }
-    replica.belongsTo(agreed.run(), identity.rank());
+    replica.assignRun(agreed.run(), identity.rank());
     LOG.info("{}: was at step {}, goes on at {}", name(), before, replica.vector().updates());
     return Optional.of(group.replicas());
   }
 
-  private ExchangeException nothingInCommon(List<RunVersion> kept) {
+  private ExchangeException noCommonVersion(List<RunVersion> kept) {
     return new ExchangeException(
         ("%s: there is no step from which every stage can go on; this one has %s. Set"
                 + " checkpoint.every, and a checkpoint.directory that a replacement"
                 + " can read")
             .formatted(
                 name(),
-                Stream.concat(Stream.of(replica.point()), kept.stream())
+                Stream.concat(Stream.of(replica.runVersion()), kept.stream())
                     .map(RunVersion::version)
                     .toList()));
   }
@@ -152,7 +152,7 @@ final class StageDuties implements ReplicaDuties {
       replica.restart();
       return new float[0];
     }
-    return replica.restore(name(), setting.checkpoints().restore(identity.rank(), from));
+    return replica.restore(name(), context.checkpoints().restore(identity.rank(), from));
   }
 
   @Override
@@ -175,16 +175,16 @@ final class StageDuties implements ReplicaDuties {
   @Override
   public void reached(long version, float[] parameters, boolean last) {
     replica.reached(version);
-    boolean asked = setting.job().evaluators() > 0 && (version == 0 || plan.isDue(version));
-    if (version >= setting.lastVersion() || asked) {
+    boolean asked = context.job().evaluators() > 0 && (version == 0 || plan.isDue(version));
+    if (version >= context.lastVersion() || asked) {
       show(version);
     }
-    tests.ifPresent(stages -> stages.after(version));
+    evaluation.ifPresent(stages -> stages.after(version));
   }
 
   @Override
   public void hold(long version, float[] parameters) {
-    if (group.ready()) {
+    if (group.isComplete()) {
       show(version);
     }
   }
@@ -195,9 +195,9 @@ final class StageDuties implements ReplicaDuties {
    */
   @Override
   public void end(long version, float[] parameters) {
-    if (version < setting.lastVersion()) {
+    if (version < context.lastVersion()) {
       show(version);
-      tests.ifPresent(stages -> stages.end(version));
+      evaluation.ifPresent(stages -> stages.end(version));
     }
   }
 
@@ -235,7 +235,7 @@ final class StageDuties implements ReplicaDuties {
 
   /** Shows a version to readers. */
   private void show(long version) {
-    endpoint.show(version, replica.partitions(setting.job().exchange().type()));
+    endpoint.show(version, replica.partitions(context.job().exchange().type()));
   }
 
   /** Starts to write a checkpoint while training continues. */
@@ -246,6 +246,6 @@ final class StageDuties implements ReplicaDuties {
   }
 
   private String name() {
-    return setting.job().pipeline().orElseThrow().name(identity.rank());
+    return context.job().pipeline().orElseThrow().name(identity.rank());
   }
 }

@@ -20,7 +20,7 @@ import java.util.function.LongSupplier;
 /** Computes the gradients of one stage: runs all actions of a step without changing parameters. */
 final class StageGradients implements GradientSource {
 
-  private final StageContext setting;
+  private final StageContext context;
   private final StageReplica replica;
   private final StageNeighbours neighbours;
   private final StepBatches batches;
@@ -34,12 +34,12 @@ final class StageGradients implements GradientSource {
    * @param stage index of the stage, from 0
    */
   StageGradients(
-      StageContext setting,
+      StageContext context,
       StageReplica replica,
       StageNeighbours neighbours,
       StepBatches batches,
       int stage) {
-    this.setting = setting;
+    this.context = context;
     this.replica = replica;
     this.neighbours = neighbours;
     this.batches = batches;
@@ -48,21 +48,21 @@ final class StageGradients implements GradientSource {
 
   @Override
   public Computed compute(long version, long step) {
-    long started = setting.nanoClock().getAsLong();
+    long started = context.nanoClock().getAsLong();
     Batch batch = batches.of(version);
-    long ready = setting.nanoClock().getAsLong();
-    PipelineConfig pipeline = setting.job().pipeline().orElseThrow();
-    int samples = setting.sizes().of(version);
+    long ready = context.nanoClock().getAsLong();
+    PipelineConfig pipeline = context.job().pipeline().orElseThrow();
+    int samples = context.sizes().of(version);
     int parts = Math.min(pipeline.microBatches(), samples);
     StageStep work = new StageStep(version + 1, samples, parts, batch);
     Schedule schedule = Schedule.named(pipeline.schedule(), pipeline.stages(), parts);
     work.run(schedule.stages().get(stage));
-    long moved = neighbours.movedNanos() - movedNanos;
+    long moved = neighbours.transferNanos() - movedNanos;
     long waited = neighbours.waitedNanos() - waitedNanos;
     movedNanos += moved;
     waitedNanos += waited;
     return new Computed(
-        setting.sizes().epoch(version),
+        context.sizes().epoch(version),
         samples,
         replica.model().hasLoss() ? samples : 0,
         work.loss(),
@@ -79,16 +79,16 @@ final class StageGradients implements GradientSource {
   private final class StageStep {
 
     private final StageModel model = replica.model();
-    private final LongSupplier nanoClock = setting.nanoClock();
+    private final LongSupplier nanoClock = context.nanoClock();
     private final float[] sum = replica.gradient();
     private final long step;
     private final int samples;
     private final int microBatches;
     private final Batch batch;
-    private final Map<Integer, float[]> kept = new HashMap<>();
+    private final Map<Integer, float[]> keptInputs = new HashMap<>();
     private double lossSum;
     private int correct;
-    private boolean uncounted;
+    private boolean accuracyUnknown;
     private long computedNanos;
 
     /**
@@ -107,16 +107,16 @@ final class StageGradients implements GradientSource {
 
     void run(List<Action> actions) {
       Arrays.fill(sum, 0);
-      SpanRecorder track = setting.track();
+      SpanRecorder recorder = context.recorder();
       for (Action action : actions) {
-        long begun = track.now();
+        long begun = recorder.now();
         if (action.kind() == Action.Kind.FORWARD) {
           forward(action.microBatch());
         } else {
           backward(action.microBatch());
         }
         String name = action.kind() == Action.Kind.FORWARD ? "forward" : "backward";
-        track.span(name, begun, track.now(), step - 1);
+        recorder.span(name, begun, recorder.now(), step - 1);
       }
     }
 
@@ -130,7 +130,7 @@ final class StageGradients implements GradientSource {
      * model does not count them.
      */
     int correct() {
-      return uncounted ? -1 : correct;
+      return accuracyUnknown ? -1 : correct;
     }
 
     long computedNanos() {
@@ -139,7 +139,7 @@ final class StageGradients implements GradientSource {
 
     private void forward(int microBatch) {
       float[] input = input(microBatch);
-      kept.put(microBatch, input);
+      keptInputs.put(microBatch, input);
       if (!model.hasLoss()) {
         long begun = nanoClock.getAsLong();
         FloatBuffer output = model.forward(input, count(microBatch));
@@ -149,8 +149,8 @@ final class StageGradients implements GradientSource {
     }
 
     private void backward(int microBatch) {
-      float[] input = kept.remove(microBatch);
-      FloatBuffer gradient = model.hasLoss() ? loss(microBatch, input) : middle(microBatch, input);
+      float[] input = keptInputs.remove(microBatch);
+      FloatBuffer gradient = model.hasLoss() ? loss(microBatch, input) : backwardMiddle(microBatch, input);
       if (!isFirst()) {
         neighbours.send(Direction.BACKWARD, step, microBatch, gradient);
       }
@@ -162,13 +162,13 @@ final class StageGradients implements GradientSource {
       StageLoss loss = model.loss(part);
       lossSum += loss.sum();
       correct += Math.max(0, loss.correct());
-      uncounted |= loss.correct() < 0;
+      accuracyUnknown |= loss.correct() < 0;
       model.addGradient(sum, samples);
       computedNanos += nanoClock.getAsLong() - begun;
       return loss.inputGradient();
     }
 
-    private FloatBuffer middle(int microBatch, float[] input) {
+    private FloatBuffer backwardMiddle(int microBatch, float[] input) {
       int count = count(microBatch);
       int length = count * model.spec().outputLength();
       float[] outputGradient = neighbours.receive(Direction.BACKWARD, step, microBatch, length);

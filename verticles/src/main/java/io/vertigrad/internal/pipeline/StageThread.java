@@ -61,7 +61,7 @@ public final class StageThread extends WorkerThread {
             true,
             member,
             events);
-    StageContext setting =
+    StageContext context =
         new StageContext(
             vertx,
             job,
@@ -76,11 +76,11 @@ public final class StageThread extends WorkerThread {
             strategy.lastVersion(job.steps(), job.workers().count()),
             System::nanoTime,
             member.clock(),
-            member.track());
+            member.recorder());
     TrainingPlan training = TrainingPlan.of(job, strategy, plan.partitions(), data.size());
     StageParts parts =
         new StageParts(
-            setting,
+            context,
             surroundings(training, "update"),
             split,
             () -> StagePlan.split(job, model),
@@ -91,7 +91,7 @@ public final class StageThread extends WorkerThread {
   /** The parts of a stage member: the stage of its rank, and the batches of its replica. */
   private static final class StageParts implements TrainingLoop.Parts {
 
-    private final StageContext setting;
+    private final StageContext context;
     private final StrategyExchange.Surroundings surroundings;
     private final BatchOpener data;
     private final Supplier<SplitModel> splitting;
@@ -109,17 +109,17 @@ public final class StageThread extends WorkerThread {
      * @param data opens the batches of a replica
      */
     StageParts(
-        StageContext setting,
+        StageContext context,
         StrategyExchange.Surroundings surroundings,
         SplitModel split,
         Supplier<SplitModel> splitting,
         BatchOpener data) {
-      this.setting = setting;
+      this.context = context;
       this.surroundings = surroundings;
       this.split = split;
       this.splitting = splitting;
       this.data = data;
-      this.pipeline = setting.job().pipeline().orElseThrow();
+      this.pipeline = context.job().pipeline().orElseThrow();
     }
 
     @Override
@@ -127,24 +127,24 @@ public final class StageThread extends WorkerThread {
       SenderIdentity identity = self.identity();
       int rank = identity.rank();
       Thread.currentThread()
-          .setName("%s of %s".formatted(pipeline.name(rank), setting.job().addresses().job()));
+          .setName("%s of %s".formatted(pipeline.name(rank), context.job().addresses().job()));
       provide(pipeline.stageOf(rank));
       closeBatches();
       int of = pipeline.replicaOf(rank);
-      batches = new StepBatches(first -> data.open(of, first), pipeline, rank, setting.sizes());
+      batches = new StepBatches(first -> data.open(of, first), pipeline, rank, context.sizes());
       group =
           new StageGroup(
-              setting.vertx(),
-              setting.job(),
-              setting.plan().hash(),
+              context.vertx(),
+              context.job(),
+              context.plan().hash(),
               identity,
-              setting.patience(),
-              setting.track(),
+              context.waitClock(),
+              context.recorder(),
               self.stop());
       return new StageGradients(
-          setting,
+          context,
           replica,
-          group.neighbours(setting.job(), setting.nanoClock()),
+          group.neighbours(context.job(), context.nanoClock()),
           batches,
           pipeline.stageOf(rank));
     }
@@ -152,19 +152,19 @@ public final class StageThread extends WorkerThread {
     @Override
     public ParameterExchange exchange(Incarnation self) {
       return new StrategyExchange(
-          surroundings, self, replica, new StageDuties(setting, replica, self.identity(), group));
+          surroundings, self, replica, new StageDuties(context, replica, self.identity(), group));
     }
 
     @Override
     public long tested() {
-      return setting.tested().get();
+      return context.testedSamples().get();
     }
 
     @Override
     public void close() {
       closeBatches();
       closeStage();
-      setting.checkpoints().close();
+      context.checkpoints().close();
     }
 
     /** Builds the stage, unless the member already has it. */
@@ -176,10 +176,10 @@ public final class StageThread extends WorkerThread {
       SplitModel whole = split == null ? splitting.get() : split;
       replica =
           new StageReplica(
-              InitialParameters.into(whole.stage(stage), whole.layout(), setting.job()),
-              setting.job(),
-              setting.plan(),
-              setting.trainingSamples());
+              InitialParameters.into(whole.stage(stage), whole.layout(), context.job()),
+              context.job(),
+              context.plan(),
+              context.trainingSamples());
       split = null;
       // Only the garbage collector frees the native memory of the whole model's parameters.
       System.gc();

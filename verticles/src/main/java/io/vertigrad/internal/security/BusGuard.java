@@ -67,45 +67,45 @@ final class BusGuard {
           CodecManager.JSON_OBJECT_MESSAGE_CODEC);
 
   private final String prefix;
-  private final Set<String> others;
+  private final Set<String> metricsAddresses;
   private final JobSecret secret;
-  private final Set<String> frames;
+  private final Set<String> localFrameAddresses;
   private final String sender = HexFormat.of().formatHex(RandomBytes.of(ID_BYTES));
   private final ReplayFilter replays = new ReplayFilter(System.currentTimeMillis());
   private final PeerWarnings warnings = new PeerWarnings(LOG::warn);
   private final Map<String, AtomicLong> sent = new ConcurrentHashMap<>();
   private final Map<String, AtomicLong> published = new ConcurrentHashMap<>();
 
-  private BusGuard(Addresses job, JobSecret secret, Set<String> frames) {
+  private BusGuard(Addresses job, JobSecret secret, Set<String> localFrameAddresses) {
     this.prefix = Addresses.PREFIX + job.job() + ".";
-    this.others = Set.of(job.metrics(), job.metricsRequests());
+    this.metricsAddresses = Set.of(job.metrics(), job.metricsRequests());
     this.secret = secret;
-    this.frames = frames;
+    this.localFrameAddresses = localFrameAddresses;
   }
 
   /**
    * Installs the guard on the event bus, until this Vert.x closes.
    *
-   * @param frames the addresses at which this process receives frames: what it sends there stays
+   * @param localFrameAddresses the addresses at which this process receives frames: what it sends there stays
    *     here
    */
-  static void install(Vertx vertx, Addresses job, JobSecret secret, Set<String> frames) {
-    BusGuard guard = new BusGuard(job, secret, frames);
-    vertx.eventBus().addOutboundInterceptor(guard::prove);
-    vertx.eventBus().addInboundInterceptor(guard::check);
+  static void install(Vertx vertx, Addresses job, JobSecret secret, Set<String> localFrameAddresses) {
+    BusGuard guard = new BusGuard(job, secret, localFrameAddresses);
+    vertx.eventBus().addOutboundInterceptor(guard::addProof);
+    vertx.eventBus().addInboundInterceptor(guard::checkProof);
   }
 
   private boolean guards(String address) {
-    return address != null && (address.startsWith(prefix) || others.contains(address));
+    return address != null && (address.startsWith(prefix) || metricsAddresses.contains(address));
   }
 
-  private void prove(DeliveryContext<Object> context) {
+  private void addProof(DeliveryContext<Object> context) {
     Message<Object> message = context.message();
     String address = message.address();
     if (guards(address)) {
       message.headers().remove(PROOF);
       MessageCodec<?, ?> codec = ((MessageImpl<?, ?>) message).codec();
-      if (isDecoded(codec) && !frames.contains(address)) {
+      if (isDecoded(codec) && !localFrameAddresses.contains(address)) {
         message.headers().add(PROOF, proof(address, context.send(), codec, context.body()));
       }
     }
@@ -128,16 +128,16 @@ final class BusGuard {
     return head + ":" + Base64.getEncoder().encodeToString(code);
   }
 
-  private void check(DeliveryContext<Object> context) {
+  private void checkProof(DeliveryContext<Object> context) {
     Message<Object> message = context.message();
     String address = message.address();
     if (!guards(address)
-        || !(message instanceof ClusteredMessage<?, ?> travelled)
-        || !travelled.isFromWire()) {
+        || !(message instanceof ClusteredMessage<?, ?> fromWire)
+        || !fromWire.isFromWire()) {
       context.next();
       return;
     }
-    Optional<Refusal> refusal = refusal(travelled, address, context.send());
+    Optional<Refusal> refusal = refusal(fromWire, address, context.send());
     if (refusal.isEmpty()) {
       context.next();
       return;
@@ -180,7 +180,7 @@ final class BusGuard {
       }
       return replays
           .refusal(
-              new ReplayFilter.From(fields[0], address, send),
+              new ReplayFilter.Source(fields[0], address, send),
               Long.parseLong(fields[1]),
               Long.parseLong(fields[2]),
               System.currentTimeMillis(),
@@ -301,10 +301,10 @@ final class BusGuard {
   private static final class ReplayFilter {
 
     /** Most milliseconds between a new sender's clock and this one's. */
-    private static final long CLOCKS_MILLIS = 60_000;
+    private static final long MAX_CLOCK_DIFFERENCE_MILLIS = 60_000;
 
     /** Most milliseconds by which a new sender's message may seem older than this filter. */
-    private static final long EARLY_MILLIS = 5_000;
+    private static final long MAX_EARLY_MILLIS = 5_000;
 
     private static final long COPIES_NANOS = TimeUnit.SECONDS.toNanos(30);
     private static final int MOST_SENDERS = 4_000;
@@ -313,21 +313,21 @@ final class BusGuard {
     private static final int WINDOW = 1_024;
 
     private final long beganMillis;
-    private final Map<From, Heard> senders = new LinkedHashMap<>();
+    private final Map<Source, Window> senders = new LinkedHashMap<>();
 
     /**
      * The sender and address for which messages are numbered.
      *
      * @param sent true for messages to one consumer, false for published ones
      */
-    record From(String sender, String address, boolean sent) {}
+    record Source(String sender, String address, boolean sent) {}
 
-    private static final class Heard {
+    private static final class Window {
       private final long[] numbers = new long[WINDOW];
       private final long[] arrived;
       private long highest = -1;
 
-      private Heard(boolean sent) {
+      private Window(boolean sent) {
         arrived = sent ? null : new long[WINDOW];
         Arrays.fill(numbers, -1);
       }
@@ -352,26 +352,26 @@ final class BusGuard {
      * @return why the message is refused; empty when it is new
      */
     synchronized Optional<String> refusal(
-        From from, long number, long stampMillis, long nowMillis, long nowNanos) {
-      Heard heard = senders.get(from);
-      if (heard == null) {
-        Optional<String> stranger = untimely(stampMillis, nowMillis);
-        if (stranger.isPresent()) {
-          return stranger;
+        Source from, long number, long stampMillis, long nowMillis, long nowNanos) {
+      Window window = senders.get(from);
+      if (window == null) {
+        Optional<String> refusal = clockRefusal(stampMillis, nowMillis);
+        if (refusal.isPresent()) {
+          return refusal;
         }
         if (senders.size() == MOST_SENDERS) {
           senders.remove(senders.keySet().iterator().next());
         }
-        heard = new Heard(from.sent());
-        senders.put(from, heard);
+        window = new Window(from.sent());
+        senders.put(from, window);
       }
-      return isNew(heard, number, nowNanos)
+      return isNew(window, number, nowNanos)
           ? Optional.empty()
           : Optional.of("it is a copy of one that was here before");
     }
 
-    private Optional<String> untimely(long stampMillis, long nowMillis) {
-      if (Math.abs(nowMillis - stampMillis) > CLOCKS_MILLIS) {
+    private Optional<String> clockRefusal(long stampMillis, long nowMillis) {
+      if (Math.abs(nowMillis - stampMillis) > MAX_CLOCK_DIFFERENCE_MILLIS) {
         return Optional.of(
             String.format(
                 Locale.ROOT,
@@ -380,23 +380,23 @@ final class BusGuard {
                 Instant.ofEpochMilli(stampMillis),
                 (nowMillis - stampMillis) / 1e3));
       }
-      return stampMillis < beganMillis - EARLY_MILLIS
+      return stampMillis < beganMillis - MAX_EARLY_MILLIS
           ? Optional.of("it was sent before this process began to listen")
           : Optional.empty();
     }
 
-    private static boolean isNew(Heard heard, long number, long nowNanos) {
-      if (number < 0 || number <= heard.highest - WINDOW) {
+    private static boolean isNew(Window window, long number, long nowNanos) {
+      if (number < 0 || number <= window.highest - WINDOW) {
         return false;
       }
       int place = (int) (number % WINDOW);
-      if (heard.numbers[place] == number) {
-        return heard.arrived != null && nowNanos - heard.arrived[place] < COPIES_NANOS;
+      if (window.numbers[place] == number) {
+        return window.arrived != null && nowNanos - window.arrived[place] < COPIES_NANOS;
       }
-      heard.numbers[place] = number;
-      heard.highest = Math.max(heard.highest, number);
-      if (heard.arrived != null) {
-        heard.arrived[place] = nowNanos;
+      window.numbers[place] = number;
+      window.highest = Math.max(window.highest, number);
+      if (window.arrived != null) {
+        window.arrived[place] = nowNanos;
       }
       return true;
     }

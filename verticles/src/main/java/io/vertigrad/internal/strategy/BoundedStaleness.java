@@ -74,13 +74,13 @@ final class BoundedStaleness implements ServerStrategy {
   @Override
   public void membershipChanged(Membership now) {
     clocks.membershipChanged(now);
-    take(worker -> worker.hasLeft(now)).forEach(worker -> worker.refuseAsLeft(now));
+    remove(worker -> worker.hasLeft(now)).forEach(worker -> worker.refuseAsLeft(now));
     release();
   }
 
   @Override
   public void tick(long nowNanos) {
-    List<Waiting> overdue = take(worker -> worker.exceeds(config.deadlineMillis(), nowNanos));
+    List<Waiting> overdue = remove(worker -> worker.exceeds(config.deadlineMillis(), nowNanos));
     overdue.forEach(worker -> worker.refuse(Reason.DEADLINE, overdue(worker)));
   }
 
@@ -95,13 +95,13 @@ final class BoundedStaleness implements ServerStrategy {
 
   @Override
   public void close(String why) {
-    take(worker -> true).forEach(worker -> worker.refuse(Reason.UNAVAILABLE, why));
+    remove(worker -> true).forEach(worker -> worker.refuse(Reason.UNAVAILABLE, why));
   }
 
   private void release() {
     boolean finished = context.store().version() >= context.lastVersion();
-    long furthest = clocks.slowest() + config.staleness();
-    take(worker -> finished || clocks.of(worker.id().worker()) <= furthest)
+    long largestClock = clocks.slowest() + config.staleness();
+    remove(worker -> finished || clocks.of(worker.id().worker()) <= largestClock)
         .forEach(
             worker ->
                 worker.answer(
@@ -110,7 +110,7 @@ final class BoundedStaleness implements ServerStrategy {
                         .parameters(worker.id(), Outcome.APPLIED, worker.staleness())));
   }
 
-  private List<Waiting> take(Predicate<Waiting> chosen) {
+  private List<Waiting> remove(Predicate<Waiting> chosen) {
     List<Waiting> taken = waiting.values().stream().filter(chosen).toList();
     taken.forEach(worker -> waiting.remove(worker.id().worker()));
     return taken;

@@ -131,7 +131,7 @@ public final class Streams implements Shareable {
   }
 
   /** Records that this process accepts streams to an address, or no longer does. */
-  void listens(String address, boolean now) {
+  void setListening(String address, boolean now) {
     if (now) {
       listeners.add(address);
     } else {
@@ -190,15 +190,15 @@ public final class Streams implements Shareable {
     if (known != null) {
       return known;
     }
-    find(address, kind)
+    lookUp(address, kind)
         .onFailure(nobody -> transports.remove(address, promise.future()))
         .onComplete(promise);
     return promise.future();
   }
 
-  private Future<Transport> find(String address, TransportKind kind) {
+  private Future<Transport> lookUp(String address, TransportKind kind) {
     DeliveryOptions asking =
-        new DeliveryOptions().addHeader(BusListener.WHERE, "").setSendTimeout(ASK_MILLIS);
+        new DeliveryOptions().addHeader(BusListener.ADDRESS_LOOKUP, "").setSendTimeout(ASK_MILLIS);
     return vertx
         .eventBus()
         .<JsonObject>request(address, null, asking)
@@ -233,7 +233,7 @@ public final class Streams implements Shareable {
             sharing,
             this::closed);
     streams.add(stream);
-    long late =
+    long openTimeout =
         vertx.setTimer(
             OPEN_MILLIS,
             id -> {
@@ -241,7 +241,7 @@ public final class Streams implements Shareable {
                 socket.close();
               }
             });
-    return stream.opened().onComplete(open -> vertx.cancelTimer(late));
+    return stream.opened().onComplete(open -> vertx.cancelTimer(openTimeout));
   }
 
   private Future<Transport> overTheBus(String address, StreamAddress endpoint, Throwable refused) {

@@ -388,7 +388,7 @@ class SharedStreamsTest {
                   vertx
                       .eventBus()
                       .<JsonObject>request(
-                          ADDRESS, null, new DeliveryOptions().addHeader(BusListener.WHERE, ""))
+                          ADDRESS, null, new DeliveryOptions().addHeader(BusListener.ADDRESS_LOOKUP, ""))
                       .map(answer -> answer.body())));
       socket = new Socket(at.host(), at.port());
       socket.setSoTimeout(10_000);

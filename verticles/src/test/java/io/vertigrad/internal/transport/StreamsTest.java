@@ -272,7 +272,7 @@ class StreamsTest {
             vertx
                 .eventBus()
                 .<JsonObject>request(
-                    ADDRESS, null, new DeliveryOptions().addHeader(BusListener.WHERE, ""))
+                    ADDRESS, null, new DeliveryOptions().addHeader(BusListener.ADDRESS_LOOKUP, ""))
                 .map(answer -> StreamAddress.fromJson(answer.body()))
                 .compose(at -> client.connect(at.port(), at.host())));
     Promise<Void> closed = Promise.promise();
