@@ -104,6 +104,10 @@ public final class ChaosBenchmark implements Benchmark {
       List<Disturbance> disturbances = options.disturbances(plan);
       int rate = data.isEmpty() ? plan.stepsPerSecond() : plan.stepsPerSecond() / 5;
       double seconds = Disturbance.seconds(disturbances, options.everySeconds());
+      if (link.isPresent()) {
+        // Most workers train on meanwhile; the link has to be back well before the end.
+        seconds *= 2;
+      }
       int steps = (int) (rate * Math.max(10, seconds));
       ChaosTrial.Launch launch = launch(folder, fault, !quick, link);
       ChaosTrial trial = ChaosTrial.of(plan, disturbances, steps, fault.changes(), launch);
