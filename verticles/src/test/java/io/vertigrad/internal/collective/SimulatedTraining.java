@@ -60,10 +60,10 @@ public final class SimulatedTraining {
   private final StrategyProvider provider;
   private final JsonObject settings;
 
-  public SimulatedTraining(StrategyProvider provider, String settings, Weather weather, long seed) {
+  public SimulatedTraining(StrategyProvider provider, String settings, NetworkFaults faults, long seed) {
     this.provider = provider;
     this.settings = new JsonObject(settings);
-    this.network = new SimulatedWorkers(seed, weather);
+    this.network = new SimulatedWorkers(seed, faults);
   }
 
   /** Trains with this many workers from the start. */

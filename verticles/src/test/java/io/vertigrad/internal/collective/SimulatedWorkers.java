@@ -24,15 +24,15 @@ public final class SimulatedWorkers {
   private static final long DEADLINE_NANOS = 60_000_000_000L;
 
   private final Random random;
-  private final Weather weather;
+  private final NetworkFaults faults;
   private final VirtualTime time = new VirtualTime();
   private final TreeMap<Integer, Worker> workers = new TreeMap<>();
   private long messages;
   private long bytes;
 
-  SimulatedWorkers(long seed, Weather weather) {
+  SimulatedWorkers(long seed, NetworkFaults faults) {
     this.random = new Random(seed);
-    this.weather = weather;
+    this.faults = faults;
   }
 
   /** Adds a worker that starts immediately. */
@@ -50,7 +50,7 @@ public final class SimulatedWorkers {
             ranks.forEach(
                 rank ->
                     at(
-                        now() + weather.delayNanos(random),
+                        now() + faults.delayNanos(random),
                         () -> workers.get(rank).groupChanged(epoch, ranks))));
   }
 
@@ -102,16 +102,16 @@ public final class SimulatedWorkers {
   private void transmit(Worker from, int to, int epoch, Tag tag, TensorView tensor) {
     messages++;
     bytes += tensor.payloadBytes();
-    if (random.nextDouble() < weather.loss()) {
-      at(now() + Weather.RETRY_NANOS, () -> retry(from, to, epoch, tag, tensor));
+    if (random.nextDouble() < faults.loss()) {
+      at(now() + NetworkFaults.RETRY_NANOS, () -> retry(from, to, epoch, tag, tensor));
       return;
     }
     at(
-        now() + weather.delayNanos(random),
+        now() + faults.delayNanos(random),
         () -> workers.get(to).deliver(from.rank, epoch, tag, tensor));
-    if (random.nextDouble() < weather.duplicates()) {
+    if (random.nextDouble() < faults.duplicates()) {
       at(
-          now() + weather.delayNanos(random) * 7,
+          now() + faults.delayNanos(random) * 7,
           () -> workers.get(to).deliver(from.rank, epoch, tag, tensor));
     }
   }
