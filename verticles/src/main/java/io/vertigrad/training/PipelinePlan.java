@@ -2,8 +2,8 @@ package io.vertigrad.training;
 
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.data.Dataset;
-import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.internal.pipeline.ReplicaRule;

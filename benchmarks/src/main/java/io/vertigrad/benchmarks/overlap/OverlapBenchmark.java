@@ -85,7 +85,8 @@ public final class OverlapBenchmark implements Benchmark {
   }
 
   private static Run train(OverlapCase one, int steps, boolean overlap) throws Exception {
-    Trained trained = TrainCommandLine.train(
+    Trained trained =
+        TrainCommandLine.train(
             one.job(steps, overlap), true, LinkLimit.commandPrefix(one.megabits()));
     return new Run(
         StepTimes.of(trained.timeline(), WARM_STEPS),

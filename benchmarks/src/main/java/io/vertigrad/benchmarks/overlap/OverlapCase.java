@@ -42,11 +42,7 @@ record OverlapCase(String strategy, int megabits) {
         .put("workers", new JsonObject().put("count", WORKERS).put("batch", BATCH))
         .put("evaluator", new JsonObject().put("every", 1_000_000).put("samples", 100))
         .put("checkpoint", new JsonObject().put("seconds", 0))
-        .put(
-            "exchange",
-            new JsonObject()
-                .put("transport", "stream")
-                .put("overlap", overlap));
+        .put("exchange", new JsonObject().put("transport", "stream").put("overlap", overlap));
   }
 
   @Override

@@ -123,8 +123,8 @@ final class PipelineEvaluation {
    * One stage's part of a test: batches go forward through all stages in inference mode, so that
    * neither parameters nor statistics change. The last stage computes the score.
    *
-   * <p>A stage is at most {@value #MAX_BATCHES_AHEAD} batches ahead of the next one, which acknowledges each
-   * batch.
+   * <p>A stage is at most {@value #MAX_BATCHES_AHEAD} batches ahead of the next one, which
+   * acknowledges each batch.
    */
   static final class StageEvaluation {
 
@@ -214,7 +214,9 @@ final class PipelineEvaluation {
       neighbours.receive(Direction.BACKWARD, step, index, ACKNOWLEDGEMENT.length);
     }
 
-    /** Returns true in the first stage, which reads features, and in the last, which reads labels. */
+    /**
+     * Returns true in the first stage, which reads features, and in the last, which reads labels.
+     */
     private boolean readsData() {
       return isFirst() || model.hasLoss();
     }

@@ -181,7 +181,8 @@ public record Schedule(int microBatches, List<List<Action>> stages) {
     private boolean move(int stage) {
       List<Action> actions = schedule.stages().get(stage);
       int before = nextAction[stage];
-      while (nextAction[stage] < actions.size() && ready(stage, actions.get(nextAction[stage])) >= 0) {
+      while (nextAction[stage] < actions.size()
+          && ready(stage, actions.get(nextAction[stage])) >= 0) {
         Action action = actions.get(nextAction[stage]++);
         int kind = action.kind().ordinal();
         freeAt[stage] = Math.max(freeAt[stage], ready(stage, action)) + times[kind];

@@ -73,8 +73,8 @@ final class StageGradients implements GradientSource {
   }
 
   /**
-   * One stage's part of one step: runs its actions in order until the gradient of the whole batch is
-   * summed. It does not change parameters.
+   * One stage's part of one step: runs its actions in order until the gradient of the whole batch
+   * is summed. It does not change parameters.
    */
   private final class StageStep {
 
@@ -126,8 +126,8 @@ final class StageGradients implements GradientSource {
     }
 
     /**
-     * Returns the number of samples classified correctly, which only the last stage knows; -1 if its
-     * model does not count them.
+     * Returns the number of samples classified correctly, which only the last stage knows; -1 if
+     * its model does not count them.
      */
     int correct() {
       return accuracyUnknown ? -1 : correct;
@@ -150,14 +150,16 @@ final class StageGradients implements GradientSource {
 
     private void backward(int microBatch) {
       float[] input = keptInputs.remove(microBatch);
-      FloatBuffer gradient = model.hasLoss() ? loss(microBatch, input) : backwardMiddle(microBatch, input);
+      FloatBuffer gradient =
+          model.hasLoss() ? loss(microBatch, input) : backwardMiddle(microBatch, input);
       if (!isFirst()) {
         neighbours.send(Direction.BACKWARD, step, microBatch, gradient);
       }
     }
 
     private FloatBuffer loss(int microBatch, float[] input) {
-      Batch part = batch.part(first(microBatch), first(microBatch + 1), input, model.spec().input());
+      Batch part =
+          batch.part(first(microBatch), first(microBatch + 1), input, model.spec().input());
       long begun = nanoClock.getAsLong();
       StageLoss loss = model.loss(part);
       lossSum += loss.sum();
@@ -217,7 +219,8 @@ final class StageGradients implements GradientSource {
      * @param open opens the same sequence of batches, starting at a step
      * @param rank rank of the member whose stage reads the batches
      */
-    StepBatches(LongFunction<BatchSource> open, PipelineConfig pipeline, int rank, BatchSizes sizes) {
+    StepBatches(
+        LongFunction<BatchSource> open, PipelineConfig pipeline, int rank, BatchSizes sizes) {
       this.open = open;
       this.name = pipeline.name(rank);
       this.sizes = sizes;
@@ -226,8 +229,8 @@ final class StageGradients implements GradientSource {
     }
 
     /**
-     * Returns the batch of a step for the first stage, which needs its features, and the last, which
-     * needs its labels; null for the others.
+     * Returns the batch of a step for the first stage, which needs its features, and the last,
+     * which needs its labels; null for the others.
      */
     Batch of(long step) {
       if (!needed) {

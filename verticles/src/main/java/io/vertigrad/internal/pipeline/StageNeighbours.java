@@ -49,7 +49,8 @@ final class StageNeighbours {
       int first = piece * pieceElements;
       FloatBuffer part =
           values.slice(values.position() + first, Math.min(pieceElements, length - first));
-      peers.send(to, StageFrames.tag(step, direction, microBatch, piece), Tensor.copyOf(type, part));
+      peers.send(
+          to, StageFrames.tag(step, direction, microBatch, piece), Tensor.copyOf(type, part));
     }
     transferNanos += nanoClock.getAsLong() - begun;
   }

@@ -124,7 +124,9 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
    */
   Optional<RunVersion> heldVersion(int asRank) {
     boolean own = vector.updates() == 0 || rank == asRank;
-    return own && completeVersion == vector.updates() ? Optional.of(runVersion()) : Optional.empty();
+    return own && completeVersion == vector.updates()
+        ? Optional.of(runVersion())
+        : Optional.empty();
   }
 
   long run() {

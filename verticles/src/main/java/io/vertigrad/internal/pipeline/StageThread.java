@@ -2,8 +2,8 @@ package io.vertigrad.internal.pipeline;
 
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.data.Dataset;
-import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
@@ -76,7 +76,7 @@ public final class StageThread extends WorkerThread {
             strategy.lastVersion(job.steps(), job.workers().count()),
             System::nanoTime,
             member.clock(),
-            member.recorder());
+            member.track());
     TrainingPlan training = TrainingPlan.of(job, strategy, plan.partitions(), data.size());
     StageParts parts =
         new StageParts(

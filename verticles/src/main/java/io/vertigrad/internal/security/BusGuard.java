@@ -86,10 +86,11 @@ final class BusGuard {
   /**
    * Installs the guard on the event bus, until this Vert.x closes.
    *
-   * @param localFrameAddresses the addresses at which this process receives frames: what it sends there stays
-   *     here
+   * @param localFrameAddresses the addresses at which this process receives frames: what it sends
+   *     there stays here
    */
-  static void install(Vertx vertx, Addresses job, JobSecret secret, Set<String> localFrameAddresses) {
+  static void install(
+      Vertx vertx, Addresses job, JobSecret secret, Set<String> localFrameAddresses) {
     BusGuard guard = new BusGuard(job, secret, localFrameAddresses);
     vertx.eventBus().addOutboundInterceptor(guard::addProof);
     vertx.eventBus().addInboundInterceptor(guard::checkProof);
@@ -290,13 +291,14 @@ final class BusGuard {
    * Recognizes copies of recorded messages; their proofs are valid, so only their numbers and times
    * reveal them.
    *
-   * <p>A sender numbers its messages to each address, and the filter accepts a number once. The first
-   * message of an unknown sender must have been sent after this filter was created, with a tolerance
-   * for different clocks. So a message that was recorded in an earlier run cannot introduce a sender.
+   * <p>A sender numbers its messages to each address, and the filter accepts a number once. The
+   * first message of an unknown sender must have been sent after this filter was created, with a
+   * tolerance for different clocks. So a message that was recorded in an earlier run cannot
+   * introduce a sender.
    *
-   * <p>A published message reaches each consumer of a process separately, so its copies are accepted
-   * for half a minute. In that time a copy changes nothing: pauses are numbered, memberships carry an
-   * epoch, and a stop is final. Any thread may use it.
+   * <p>A published message reaches each consumer of a process separately, so its copies are
+   * accepted for half a minute. In that time a copy changes nothing: pauses are numbered,
+   * memberships carry an epoch, and a stop is final. Any thread may use it.
    */
   private static final class ReplayFilter {
 

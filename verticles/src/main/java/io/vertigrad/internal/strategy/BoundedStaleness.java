@@ -6,8 +6,8 @@ import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.strategy.Barrier;
-import io.vertigrad.strategy.Membership.Member;
 import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.Membership.Member;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
 import io.vertigrad.strategy.StragglerReport;
@@ -171,7 +171,8 @@ final class BoundedStaleness implements ServerStrategy {
   }
 
   /**
-   * Counts the applied updates of each worker. A newcomer starts at the count of the slowest worker.
+   * Counts the applied updates of each worker. A newcomer starts at the count of the slowest
+   * worker.
    */
   private static final class WorkerClocks {
 

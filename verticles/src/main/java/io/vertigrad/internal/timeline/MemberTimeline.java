@@ -72,9 +72,9 @@ public final class MemberTimeline {
   }
 
   /**
-   * Holds spans of a microsecond or more until they are published, at most {@value #CAPACITY}. Spans
-   * that arrive when it is full are counted and dropped. Any thread; adding a span copies four
-   * numbers.
+   * Holds spans of a microsecond or more until they are published, at most {@value #CAPACITY}.
+   * Spans that arrive when it is full are counted and dropped. Any thread; adding a span copies
+   * four numbers.
    */
   static final class SpanBuffer implements SpanRecorder {
 
@@ -82,7 +82,8 @@ public final class MemberTimeline {
     private static final long NANOS_PER_MICRO = 1_000;
 
     private static final long WALL_MICROS =
-        ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now()) - System.nanoTime() / NANOS_PER_MICRO;
+        ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now())
+            - System.nanoTime() / NANOS_PER_MICRO;
 
     private final long wallMicros;
     private final String[] names = new String[CAPACITY];

@@ -46,7 +46,9 @@ final class BusListener implements Listening {
       Vertx vertx, String address, Function<Frame, Future<Frame>> handler, boolean lends) {
     Function<Frame, Future<Frame>> handlerWithErrors = frame -> answer(address, handler, frame);
     return Streams.of(vertx)
-        .map(streams -> StreamServer.open(streams, address, handlerWithErrors, lends).map(Optional::of))
+        .map(
+            streams ->
+                StreamServer.open(streams, address, handlerWithErrors, lends).map(Optional::of))
         .orElseGet(() -> Future.succeededFuture(Optional.empty()))
         .map(streams -> new BusListener(vertx, address, handlerWithErrors, streams))
         .compose(listener -> listener.consumer.completion().map(listener));

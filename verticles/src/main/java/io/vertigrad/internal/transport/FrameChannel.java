@@ -46,11 +46,7 @@ final class FrameChannel implements RingConnection.Channel {
    * @param secret secret of the job that the stream belongs to
    * @param name name of the stream for log messages
    */
-  FrameChannel(
-      NetSocket socket,
-      Optional<SharedMemory> sharing,
-      JobSecret secret,
-      String name) {
+  FrameChannel(NetSocket socket, Optional<SharedMemory> sharing, JobSecret secret, String name) {
     this.socket = (NetSocketInternal) socket;
     this.allocator = this.socket.channelHandlerContext().alloc();
     this.shared = new SharedConnection(sharing, this, secret, name);
@@ -62,13 +58,16 @@ final class FrameChannel implements RingConnection.Channel {
   }
 
   /**
-   * Starts to pass every message to {@code messageHandler}, and returns the reader that assembles them.
-   * If something cannot be read, {@code faultHandler} is called once and nothing follows.
+   * Starts to pass every message to {@code messageHandler}, and returns the reader that assembles
+   * them. If something cannot be read, {@code faultHandler} is called once and nothing follows.
    *
    * @param lends see {@link StreamMessageReader}
    */
   StreamMessageReader listen(
-      Consumer<StreamMessage> messageHandler, Consumer<String> faultHandler, Runnable activityListener, boolean lends) {
+      Consumer<StreamMessage> messageHandler,
+      Consumer<String> faultHandler,
+      Runnable activityListener,
+      boolean lends) {
     this.messageHandler = messageHandler;
     this.activityListener = activityListener;
     this.rings = new RingConnection(this, this::onRingMessage, lends);
@@ -258,8 +257,8 @@ final class FrameChannel implements RingConnection.Channel {
    * else into the channel's usual buffers.
    *
    * @param delegate the channel's own allocator
-   * @param bodyBuffer where the next bytes belong, or null; called on the event loop, and only when all
-   *     that was read before has been handled
+   * @param bodyBuffer where the next bytes belong, or null; called on the event loop, and only when
+   *     all that was read before has been handled
    */
   private record InPlaceReader(RecvByteBufAllocator delegate, Supplier<ByteBuf> bodyBuffer)
       implements RecvByteBufAllocator {

@@ -60,7 +60,8 @@ final class MessageRing {
    * @param streamMessagesBefore number of messages that were sent over the stream before this one
    * @return false when there is no room
    */
-  boolean write(int kind, long number, long streamMessagesBefore, ByteBuffer header, ByteBuffer payload) {
+  boolean write(
+      int kind, long number, long streamMessagesBefore, ByteBuffer header, ByteBuffer payload) {
     if (position - (long) LONGS.getAcquire(memory, READ) >= ENTRIES) {
       return false;
     }

@@ -14,8 +14,8 @@ import java.util.function.Supplier;
  * writer may use either path at any time. A message in a ring costs no system call unless its
  * reader waits; a message of the stream then wakes the reader.
  *
- * <p>Any thread may call {@link #post} and {@link #sendOverStream}; only the connection's event loop
- * calls the other methods.
+ * <p>Any thread may call {@link #post} and {@link #sendOverStream}; only the connection's event
+ * loop calls the other methods.
  */
 final class RingConnection {
 
@@ -136,7 +136,10 @@ final class RingConnection {
   /** Handles a message of the stream, after the messages of the ring that precede it. */
   void onStreamMessage(Runnable take) {
     // Handles all of them, even while the ring is paused: at most as many as the ring holds.
-    while (incoming != null && incoming.hasNext() && incoming.streamMessagesBefore() <= streamMessagesRead && !closed) {
+    while (incoming != null
+        && incoming.hasNext()
+        && incoming.streamMessagesBefore() <= streamMessagesRead
+        && !closed) {
       deliver(incoming.take());
     }
     streamMessagesRead++;

@@ -86,7 +86,9 @@ final class Stream implements Transport {
     socket.setWriteQueueMaxSize(StreamSession.MOST_QUEUED_BYTES);
     proof = new StreamProof(secret, address);
     channel = new FrameChannel(socket, sharing, secret, "to " + address);
-    reader = channel.listen(this::onMessage, this::refuse, () -> lastReceivedNanos = System.nanoTime(), true);
+    reader =
+        channel.listen(
+            this::onMessage, this::refuse, () -> lastReceivedNanos = System.nanoTime(), true);
     reader.expect(Kind.CHALLENGE);
     socket.exceptionHandler(
         broken ->
@@ -180,7 +182,8 @@ final class Stream implements Transport {
       channel.shared().ask(kind == TransportKind.SHARED);
     }
     if (kind == TransportKind.SHARED) {
-      channel.shared()
+      channel
+          .shared()
           .established()
           .onSuccess(shared -> opened.tryComplete(this))
           .onFailure(why -> refuseUnshared(why.getMessage()));
@@ -194,7 +197,8 @@ final class Stream implements Transport {
         "exchange.transport is shared, but no memory can be shared with %s at %s: %s; set it to auto"
             .formatted(address, socket.remoteAddress(), why);
     if (opened.tryFail(new ReplyException(ReplyFailure.RECIPIENT_FAILURE, what))) {
-      UNSHARED_WARNINGS.warn(String.valueOf(socket.remoteAddress().hostAddress()), what, System.nanoTime());
+      UNSHARED_WARNINGS.warn(
+          String.valueOf(socket.remoteAddress().hostAddress()), what, System.nanoTime());
     }
     socket.close();
   }
@@ -216,7 +220,8 @@ final class Stream implements Transport {
   }
 
   private void failAll() {
-    pending.keySet()
+    pending
+        .keySet()
         .forEach(
             number ->
                 fail(

@@ -34,9 +34,11 @@ final class StreamMessageReader {
    * Creates the reader of one stream.
    *
    * @param faultHandler called once with what was found and what was expected
-   * @param lends true when a message's body may be overwritten once {@code messageHandler} has returned
+   * @param lends true when a message's body may be overwritten once {@code messageHandler} has
+   *     returned
    */
-  StreamMessageReader(Consumer<StreamMessage> messageHandler, Consumer<String> faultHandler, boolean lends) {
+  StreamMessageReader(
+      Consumer<StreamMessage> messageHandler, Consumer<String> faultHandler, boolean lends) {
     this.messageHandler = messageHandler;
     this.faultHandler = faultHandler;
     this.lends = lends;

@@ -24,7 +24,10 @@ record StreamProof(ConnectionProof codes) {
   /** Returns the sender's first message: its random bytes, and the address of the stream. */
   byte[] opening(byte[] senderNonce) {
     byte[] address = codes.name().getBytes(StandardCharsets.UTF_8);
-    return ByteBuffer.allocate(senderNonce.length + address.length).put(senderNonce).put(address).array();
+    return ByteBuffer.allocate(senderNonce.length + address.length)
+        .put(senderNonce)
+        .put(address)
+        .array();
   }
 
   /** Returns the listener's answer: its own random bytes, and its code over both. */

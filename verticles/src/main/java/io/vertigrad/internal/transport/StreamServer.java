@@ -109,8 +109,7 @@ final class StreamServer {
       return;
     }
     StreamSession session =
-        StreamSession.serve(
-            socket, address, handler, lends, secret, streams.sharing(), warnings);
+        StreamSession.serve(socket, address, handler, lends, secret, streams.sharing(), warnings);
     sessions.add(session);
     socket.closeHandler(
         closed -> {

@@ -51,10 +51,7 @@ final class StreamSession {
     this.socket = socket;
     this.channel =
         new FrameChannel(
-            socket,
-            sharing,
-            secret,
-            "to %s from %s".formatted(address, socket.remoteAddress()));
+            socket, sharing, secret, "to %s from %s".formatted(address, socket.remoteAddress()));
     this.address = address;
     this.handler = handler;
     this.warnings = warnings;
@@ -69,8 +66,7 @@ final class StreamSession {
       JobSecret secret,
       Optional<SharedMemory> sharing,
       PeerWarnings warnings) {
-    StreamSession session =
-        new StreamSession(socket, address, handler, secret, sharing, warnings);
+    StreamSession session = new StreamSession(socket, address, handler, secret, sharing, warnings);
     socket.setWriteQueueMaxSize(MOST_QUEUED_BYTES);
     socket.exceptionHandler(broken -> session.warn("broke: " + broken));
     session.reader = session.channel.listen(session::onMessage, session::refuse, () -> {}, lends);

@@ -226,12 +226,7 @@ public final class Streams implements Shareable {
   private Future<Transport> opened(String address, NetSocket socket, TransportKind kind) {
     Stream stream =
         new Stream(
-            address,
-            JobSecrets.of(vertx).forAddress(address),
-            socket,
-            kind,
-            sharing,
-            this::closed);
+            address, JobSecrets.of(vertx).forAddress(address), socket, kind, sharing, this::closed);
     streams.add(stream);
     long openTimeout =
         vertx.setTimer(

@@ -60,7 +60,8 @@ public final class SimulatedTraining {
   private final StrategyProvider provider;
   private final JsonObject settings;
 
-  public SimulatedTraining(StrategyProvider provider, String settings, NetworkFaults faults, long seed) {
+  public SimulatedTraining(
+      StrategyProvider provider, String settings, NetworkFaults faults, long seed) {
     this.provider = provider;
     this.settings = new JsonObject(settings);
     this.network = new SimulatedWorkers(seed, faults);

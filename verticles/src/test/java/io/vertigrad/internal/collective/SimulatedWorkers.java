@@ -249,8 +249,8 @@ public final class SimulatedWorkers {
   }
 
   /**
-   * A clock that jumps from one event to the next. Events of the same time run in the order in which
-   * they were added.
+   * A clock that jumps from one event to the next. Events of the same time run in the order in
+   * which they were added.
    */
   private static final class VirtualTime {
 

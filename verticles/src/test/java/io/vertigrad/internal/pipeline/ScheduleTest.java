@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.internal.pipeline.Schedule.Action.Kind;
 import io.vertigrad.internal.pipeline.Schedule.Action;
+import io.vertigrad.internal.pipeline.Schedule.Action.Kind;
 import java.util.HashSet;
 import java.util.List;
 import java.util.stream.IntStream;

@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
-import io.vertigrad.internal.collective.SimulatedTraining;
 import io.vertigrad.internal.collective.NetworkFaults;
+import io.vertigrad.internal.collective.SimulatedTraining;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

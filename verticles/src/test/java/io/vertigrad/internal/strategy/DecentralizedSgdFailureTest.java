@@ -3,8 +3,8 @@ package io.vertigrad.internal.strategy;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.internal.collective.SimulatedTraining;
 import io.vertigrad.internal.collective.NetworkFaults;
+import io.vertigrad.internal.collective.SimulatedTraining;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;

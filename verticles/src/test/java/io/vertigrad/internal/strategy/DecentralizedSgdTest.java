@@ -7,8 +7,8 @@ import io.vertigrad.codecs.DataType;
 import io.vertigrad.compute.optimizer.LearningRateSchedule;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.internal.collective.InitialSync;
-import io.vertigrad.internal.collective.SimulatedTraining;
 import io.vertigrad.internal.collective.NetworkFaults;
+import io.vertigrad.internal.collective.SimulatedTraining;
 import io.vertigrad.strategy.Topology;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -48,7 +48,8 @@ class DecentralizedSgdTest {
 
   @Test
   void shouldAddDecayOnceAtTheGradientsPointWhenClean() {
-    SimulatedTraining training = training("ring", ",\"conformance\":\"clean\"", NetworkFaults.NONE, 1);
+    SimulatedTraining training =
+        training("ring", ",\"conformance\":\"clean\"", NetworkFaults.NONE, 1);
     training.optimizer = OptimizerConfig.sgd(RATE).withL2(0.3);
 
     training.run(4);

@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
-import io.vertigrad.internal.collective.SimulatedTraining;
 import io.vertigrad.internal.collective.NetworkFaults;
+import io.vertigrad.internal.collective.SimulatedTraining;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

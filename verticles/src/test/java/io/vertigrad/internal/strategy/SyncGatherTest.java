@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
-import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.strategy.Barrier;
 import io.vertigrad.strategy.StragglerReport;
@@ -223,7 +223,9 @@ class SyncGatherTest extends StrategyContract {
       }
     }
 
-    /** Returns the mean gradient over samples {@code [first, first + count)} at weights {@code w}. */
+    /**
+     * Returns the mean gradient over samples {@code [first, first + count)} at weights {@code w}.
+     */
     double[] gradient(double[] w, int first, int count) {
       double[] gradient = new double[w.length];
       for (int s = first; s < first + count; s++) {

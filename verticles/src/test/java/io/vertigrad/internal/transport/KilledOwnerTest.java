@@ -141,7 +141,8 @@ class KilledOwnerTest {
 
     /** Prints the segment's name and, after a line of input, where the payload is. */
     public static void main(String[] arguments) throws Exception {
-      SharedMemory memory = new SharedMemory(Vertx.vertx(), Path.of(arguments[0]), LAYOUT, 1L << 30);
+      SharedMemory memory =
+          new SharedMemory(Vertx.vertx(), Path.of(arguments[0]), LAYOUT, 1L << 30);
       OwnedSegment segment = memory.create();
       System.out.println(OUTPUT_PREFIX + segment.name());
       if (System.in.read() >= 0) {

@@ -158,7 +158,8 @@ class RingConnectionTest {
   private void send(long number, ByteBuffer body, boolean urgent) {
     if (!sender.post(Kind.REQUEST, number, body, NOTHING, urgent)) {
       sender.sendOverStream(
-          () -> there.submit(() -> receiver.onStreamMessage(() -> listener.accept(message(number)))));
+          () ->
+              there.submit(() -> receiver.onStreamMessage(() -> listener.accept(message(number)))));
     }
   }
 

@@ -388,7 +388,9 @@ class SharedStreamsTest {
                   vertx
                       .eventBus()
                       .<JsonObject>request(
-                          ADDRESS, null, new DeliveryOptions().addHeader(BusListener.ADDRESS_LOOKUP, ""))
+                          ADDRESS,
+                          null,
+                          new DeliveryOptions().addHeader(BusListener.ADDRESS_LOOKUP, ""))
                       .map(answer -> answer.body())));
       socket = new Socket(at.host(), at.port());
       socket.setSoTimeout(10_000);

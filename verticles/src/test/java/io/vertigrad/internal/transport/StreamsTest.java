@@ -184,8 +184,7 @@ class StreamsTest {
 
     assertEquals("the connection to streams-test was closed", failure(waiting).getMessage());
     assertEquals(
-        ReplyFailure.NO_HANDLERS,
-        failure(streams().to(ADDRESS, TransportKind.AUTO)).failureType());
+        ReplyFailure.NO_HANDLERS, failure(streams().to(ADDRESS, TransportKind.AUTO)).failureType());
   }
 
   @Test
@@ -287,11 +286,7 @@ class StreamsTest {
   void shouldCloseWhoeverComesWhenAsManyAreConnectedAsAllowed() throws Exception {
     Vertx limited = Vertx.vertx();
     FrameCodecs.register(limited.eventBus());
-    Streams.open(
-        limited,
-        new EventBusOptions().setHost("127.0.0.1"),
-        ExchangeConfig.usual(),
-        2);
+    Streams.open(limited, new EventBusOptions().setHost("127.0.0.1"), ExchangeConfig.usual(), 2);
     StreamServer server = served(limited).server;
     Socket second = connected(server);
     try (Socket first = connected(server);
