@@ -34,4 +34,9 @@ final class Allowance {
     left -= amount;
     return true;
   }
+
+  /** Takes what is left. */
+  void empty() {
+    left = Math.min(left, 0);
+  }
 }

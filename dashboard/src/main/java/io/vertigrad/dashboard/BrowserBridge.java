@@ -117,8 +117,13 @@ final class BrowserBridge implements Handler<SockJSSocket> {
     if (!sockets.contains(browser)) {
       return;
     }
-    if (!browser.mayAsk(System.nanoTime())) {
+    long now = System.nanoTime();
+    if (!browser.mayAsk(now)) {
       close(browser, "it asks too often");
+      return;
+    }
+    if (!browser.isAnswered(now)) {
+      // Not decoded either: to decode and refuse it would cost as much as to answer it.
       return;
     }
     JsonObject message;

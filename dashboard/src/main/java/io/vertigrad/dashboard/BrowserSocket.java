@@ -15,12 +15,14 @@ final class BrowserSocket {
 
   static final int BURST = 40;
   private static final int MESSAGES_PER_SECOND = 10;
+  private static final int ANSWER_BURST = 20;
   private static final int SNAPSHOT_BURST = 3;
 
   private final SockJSSocket socket;
   private final String host;
   private final Set<String> topics = new HashSet<>();
   private final Allowance messages = new Allowance(BURST, MESSAGES_PER_SECOND);
+  private final Allowance answers = new Allowance(ANSWER_BURST, 1);
   private final Allowance snapshots = new Allowance(SNAPSHOT_BURST, 1);
   private int awaitedAnswers;
   private long pendingBytes;
@@ -64,6 +66,18 @@ final class BrowserSocket {
   boolean mayAsk(long nowNanos) {
     heardNanos = nowNanos;
     return messages.take(nowNanos, 1);
+  }
+
+  /**
+   * Returns whether a message is handled: twenty at once, then one a second. A browser that goes on
+   * sending faster gets no answer until it has been quiet for a second.
+   */
+  boolean isAnswered(long nowNanos) {
+    boolean answered = answers.take(nowNanos, 1);
+    if (!answered) {
+      answers.empty();
+    }
+    return answered;
   }
 
   /** Counts a snapshot for the browser; returns true for three at once, then for one a second. */
