@@ -108,6 +108,12 @@ public final class VertigradApplication extends VertxApplication implements Vert
     }
   }
 
+  /** Logs the reason: the stock launcher only logs that the start failed. */
+  @Override
+  public void afterFailureToStartVertx(HookContext context, Throwable why) {
+    LOG.error("job {}: {}", job.addresses().job(), why.getMessage());
+  }
+
   @Override
   public void afterVerticleDeployed(HookContext context) {
     LOG.info("{} takes part in job {}", context.mainVerticle(), job.addresses().job());

@@ -159,7 +159,7 @@ final class JobClusterManager implements ClusterManager, MembershipListener, Lif
         .<Void>executeBlocking(
             () -> {
               lockReleases = Executors.newCachedThreadPool();
-              HazelcastInstance started = ProvedHazelcast.start(config, guard);
+              HazelcastInstance started = startHazelcast();
               active = true;
               hazelcast = started;
               started.getCluster().addMembershipListener(this);
@@ -170,6 +170,23 @@ final class JobClusterManager implements ClusterManager, MembershipListener, Lif
             })
         .compose(started -> registrations.updateNodes())
         .onComplete(joined);
+  }
+
+  private HazelcastInstance startHazelcast() {
+    try {
+      return ProvedHazelcast.start(config, guard);
+    } catch (IllegalStateException failed) {
+      List<String> members = config.getNetworkConfig().getJoin().getTcpIpConfig().getMembers();
+      String why =
+          guard
+              .refusal()
+              .orElseGet(
+                  () ->
+                      "no node of this job answered at %s within %d s; is a port there taken by"
+                              .formatted(String.join(", ", members), HazelcastNode.JOIN_SECONDS)
+                          + " another program? Free it, or change cluster.port and cluster.members");
+      throw new IllegalStateException(why, failed);
+    }
   }
 
   /**
