@@ -1,5 +1,6 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.RecordJson.Key;
 import io.vertigrad.strategy.Membership;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -14,7 +15,8 @@ sealed interface ControlAnswer {
    * @param retry true when a place may become free
    * @param late true when the job has ended well, or is about to
    */
-  record Refused(String why, boolean retry, boolean late) implements ControlAnswer {}
+  record Refused(@Key("refused") String why, boolean retry, boolean late)
+      implements ControlAnswer {}
 
   /**
    * A newcomer was admitted.
@@ -25,7 +27,12 @@ sealed interface ControlAnswer {
    * @param from version that a server goes back to, because all servers do; empty for its newest
    */
   record Admitted(
-      JobPhase state, int epoch, Admission admission, String run, boolean keeps, OptionalLong from)
+      JobPhase state,
+      int epoch,
+      @Key("admitted") Admission admission,
+      String run,
+      boolean keeps,
+      OptionalLong from)
       implements ControlAnswer {}
 
   /**
@@ -40,8 +47,8 @@ sealed interface ControlAnswer {
       implements ControlAnswer {}
 
   /** The sender is not, or no longer, a member of the job. */
-  record Unknown(JobPhase state, int epoch, String why) implements ControlAnswer {}
+  record Unknown(JobPhase state, int epoch, @Key("unknown") String why) implements ControlAnswer {}
 
   /** The job is over, and the sender must stop. */
-  record Released(JobPhase state, int epoch, String why) implements ControlAnswer {}
+  record Released(JobPhase state, int epoch, @Key("stop") String why) implements ControlAnswer {}
 }

@@ -1,5 +1,6 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.RecordJson.Key;
 import io.vertigrad.strategy.Membership;
 
 /** A message that the coordinator publishes to every member. */
@@ -12,5 +13,5 @@ sealed interface ControlMessage {
   record PausePublished(Pause pause) implements ControlMessage {}
 
   /** Every member must stop. */
-  record StopPublished(String why) implements ControlMessage {}
+  record StopPublished(@Key("stop") String why) implements ControlMessage {}
 }

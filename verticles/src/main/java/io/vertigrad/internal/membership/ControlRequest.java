@@ -1,5 +1,7 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.RecordJson.Inline;
+import io.vertigrad.internal.RecordJson.MayBeAbsent;
 import java.util.Locale;
 import java.util.Optional;
 
@@ -21,11 +23,11 @@ sealed interface ControlRequest
    * @param pause its reply to pauses
    */
   record Heartbeat(
-      Admission from,
+      @Inline Admission from,
       int epoch,
-      MemberStatus status,
+      @MayBeAbsent MemberStatus status,
       Optional<ProcessVitals> vitals,
-      PauseReply pause)
+      @MayBeAbsent PauseReply pause)
       implements ControlRequest {}
 
   /**
@@ -35,7 +37,8 @@ sealed interface ControlRequest
    * @param reason why it leaves
    * @param status its last report
    */
-  record Leave(Admission from, LeaveReason reason, MemberStatus status) implements ControlRequest {}
+  record Leave(@Inline Admission from, LeaveReason reason, @MayBeAbsent MemberStatus status)
+      implements ControlRequest {}
 
   /**
    * A server's backup does not accept changes; once granted, the server goes on without it.
@@ -44,7 +47,8 @@ sealed interface ControlRequest
    * @param backup the backup, which is no member of the job from then on
    * @param why for people
    */
-  record DropBackup(Admission from, Admission backup, String why) implements ControlRequest {}
+  record DropBackup(@Inline Admission from, Admission backup, String why)
+      implements ControlRequest {}
 
   /** A command for the whole job, which any node on the bus may send. */
   enum JobCommand implements ControlRequest {
@@ -70,6 +74,7 @@ sealed interface ControlRequest
    * @param number of the newest pause that it has received
    * @param begun version after the last step that it has started; 0 for none
    */
+  @MayBeAbsent
   record PauseReply(long number, long begun) {
 
     /** The reply of a member that has received no pause and has started no step. */

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.internal.RecordJson.MayBeAbsent;
 import io.vertigrad.job.Role;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -24,11 +25,11 @@ record JoinRequest(
     Role role,
     String token,
     String node,
-    String clusterNode,
+    @MayBeAbsent String clusterNode,
     JobTerms terms,
     ParameterLayout layout,
     boolean adopts,
     Optional<Admission> before,
     OptionalLong holds,
-    MemberStatus status)
+    @MayBeAbsent MemberStatus status)
     implements ControlRequest {}

@@ -1,5 +1,7 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.RecordJson.Key;
+import io.vertigrad.internal.RecordJson.MayBeAbsent;
 import io.vertigrad.strategy.Membership;
 import java.util.Locale;
 
@@ -7,16 +9,16 @@ import java.util.Locale;
 sealed interface MemberRequest {
 
   /** Asks a server whether it can accept this membership. */
-  record Propose(Membership next) implements MemberRequest {}
+  record Propose(@Key("propose") Membership next) implements MemberRequest {}
 
   /** Asks the evaluator to test the newest parameters, of this version or a later one. */
-  record Evaluate(long version) implements MemberRequest {}
+  record Evaluate(@MayBeAbsent long version) implements MemberRequest {}
 
   /** Makes a server send this backup a copy of its shard, and then every change. */
-  record Replicate(Admission backup) implements MemberRequest {}
+  record Replicate(@Key("replicate") Admission backup) implements MemberRequest {}
 
   /** Makes a backup take over its shard under this admission. */
-  record Promote(Admission as) implements MemberRequest {}
+  record Promote(@Key("promote") Admission as) implements MemberRequest {}
 
   /** Commands without arguments. */
   enum Command implements MemberRequest {
