@@ -1,5 +1,7 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.membership.CoordinatorState.JobProgress;
+import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import java.util.Optional;

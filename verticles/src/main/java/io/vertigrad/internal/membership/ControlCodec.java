@@ -17,6 +17,7 @@ import io.vertigrad.internal.membership.ControlRequest.Heartbeat;
 import io.vertigrad.internal.membership.ControlRequest.JobCommand;
 import io.vertigrad.internal.membership.ControlRequest.Leave;
 import io.vertigrad.internal.membership.ControlRequest.PauseReply;
+import io.vertigrad.internal.membership.DecisionExecutor.OrderlyStop;
 import io.vertigrad.internal.membership.MemberRequest.Command;
 import io.vertigrad.internal.membership.MemberRequest.Evaluate;
 import io.vertigrad.internal.membership.MemberRequest.Promote;

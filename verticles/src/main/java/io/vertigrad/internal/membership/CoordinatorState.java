@@ -1,21 +1,31 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.internal.membership.Decision.Hung;
 import io.vertigrad.internal.membership.Decision.Promote;
 import io.vertigrad.internal.membership.Decision.Publish;
 import io.vertigrad.internal.membership.Decision.Save;
+import io.vertigrad.internal.membership.FailureDetector.DepartedNodes;
+import io.vertigrad.internal.membership.FailureDetector.HungProcesses;
+import io.vertigrad.internal.membership.FailureDetector.RunningTimeClock;
+import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
+import io.vertigrad.job.StopConfig;
 import io.vertigrad.strategy.Membership;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -631,5 +641,378 @@ public final class CoordinatorState {
       agreed.ifPresent(membership -> news.started(config, membership, gate.parameters()));
     }
     agreed.ifPresent(membership -> decisions.accept(new Publish(membership)));
+  }
+
+  /**
+   * Decides whether a newcomer may join: the job is open, settings and model match, a place is free.
+   */
+  private static final class AdmissionPolicy {
+
+    private final CoordinatorConfig config;
+    private final MemberRegistry registry;
+    private final JobProgress progress;
+    private final JobLifecycle lifecycle;
+    private ParameterLayout layout;
+
+    AdmissionPolicy(
+        CoordinatorConfig config,
+        MemberRegistry registry,
+        JobProgress progress,
+        JobLifecycle lifecycle) {
+      this.config = config;
+      this.registry = registry;
+      this.progress = progress;
+      this.lifecycle = lifecycle;
+    }
+
+    /**
+     * Accepts the newcomer; the layout of the first one is the job's layout.
+     *
+     * @throws JoinException naming the first thing that does not fit
+     */
+    void check(JoinRequest request) {
+      checkOpen(request.role());
+      String who = "%s at %s is refused: ".formatted(request.role().lower(), request.node());
+      config
+          .terms()
+          .firstDifference(request.terms())
+          .ifPresent(
+              difference -> {
+                throw new JoinException(
+                    who + "its job file differs in " + difference + "; start it with the same file");
+              });
+      if (layout == null) {
+        layout = request.layout();
+      }
+      layout
+          .firstDifference(request.layout())
+          .ifPresent(
+              difference -> {
+                throw new JoinException(
+                    who + "its model differs in " + difference + "; start it with the same model");
+              });
+      checkCapacity(request, who);
+    }
+
+    /** Returns the number of elements in the job's exchange vector; 0 before the first join. */
+    long parameters() {
+      return layout == null ? 0 : layout.length();
+    }
+
+    private void checkOpen(Role role) {
+      if (role == Role.SERVER && lifecycle.state() == JobPhase.FINISHED) {
+        // The server's disk holds the final model, which may not have been read yet.
+        return;
+      }
+      if (lifecycle.state().over()) {
+        String over = "the job is over: " + lifecycle.reason();
+        throw lifecycle.finishedWell() ? JoinException.late(over) : new JoinException(over);
+      }
+      if (role == Role.WORKER && lifecycle.ending()) {
+        throw JoinException.late("the job is about to end early");
+      }
+      boolean needed =
+          progress.waitsForRanks(config, registry)
+              || progress.hasServerBehind(config.lastVersion(), registry);
+      boolean begun = lifecycle.state() != JobPhase.WAITING;
+      if (role == Role.WORKER && begun && progress.ended(config.lastVersion()) && !needed) {
+        throw JoinException.late("the job has reached its last version, " + config.lastVersion());
+      }
+    }
+
+    private void checkCapacity(JoinRequest request, String who) {
+      if (request.adopts() && registry.playsAll(config.workers())) {
+        // The worker that was taken for lost is back, or another one has joined.
+        throw JoinException.refused(
+            who + "all %d ranks of the job have a worker again".formatted(config.workers()));
+      }
+      int capacity = config.capacity(request.role());
+      if (registry.count(request.role()) < capacity) {
+        return;
+      }
+      String holders =
+          registry.of(request.role()).stream()
+              .limit(4)
+              .map(MemberRecord::describe)
+              .collect(Collectors.joining(", "));
+      String full =
+          "the job has all %d of its %ss (%s); it takes a place only when one is lost"
+              .formatted(capacity, request.role().lower(), holders);
+      throw JoinException.full(who + full + moreWorkers(request.role()));
+    }
+
+    /** Explains why no further worker fits: with a sampler, each worker has a share of the data. */
+    private static String moreWorkers(Role role) {
+      return role == Role.WORKER
+          ? ", because workers.sampler \"distributed\" cuts the data into workers.count shares; to"
+              + " let any number join, start the job with workers.sampler=none"
+          : "";
+    }
+  }
+
+  /** The progress of a job, from what its members have reported. */
+  static final class JobProgress {
+
+    private final Map<Integer, Long> steps = new HashMap<>();
+    private final Map<Integer, Long> versions = new HashMap<>();
+    private long version;
+    private long samples;
+    private boolean anyFinished;
+
+    /** Takes a member's status; for a worker also the progress of its rank. */
+    void heard(Admission from, MemberStatus status) {
+      heard(status);
+      if (from.role() == Role.WORKER) {
+        status.step().ifPresent(step -> steps.merge(from.rank(), step, Math::max));
+        status.version().ifPresent(reached -> versions.merge(from.rank(), reached, Math::max));
+      }
+    }
+
+    /** Returns how many steps the workers of a rank have reported as completed. */
+    long steps(int rank) {
+      return steps.getOrDefault(rank, 0L);
+    }
+
+    /** Returns the highest version that the workers of each rank have reported. */
+    SortedMap<Integer, Long> versions() {
+      return new TreeMap<>(versions);
+    }
+
+    /** Takes {@code version} and {@code samples} of a status, if present. */
+    void heard(MemberStatus status) {
+      reached(status.version().orElse(0));
+      samples = Math.max(samples, status.samples().orElse(0));
+    }
+
+    void reached(long someVersion) {
+      version = Math.max(version, someVersion);
+    }
+
+    void workerFinished() {
+      anyFinished = true;
+    }
+
+    /** Returns the highest version of any partition that was reported. */
+    long version() {
+      return version;
+    }
+
+    /** Returns the highest number of samples behind any partition that was reported. */
+    long samples() {
+      return samples;
+    }
+
+    /** Returns whether a worker has reached the last version. */
+    boolean anyFinished() {
+      return anyFinished;
+    }
+
+    /** Returns whether nothing is left to do for a newcomer. */
+    boolean ended(long lastVersion) {
+      return anyFinished || version >= lastVersion;
+    }
+
+    /**
+     * Returns whether the end waits for a missing rank: without servers the final version is the mean
+     * of all replicas. An early end takes the mean of those that are left.
+     */
+    boolean waitsForRanks(CoordinatorConfig config, MemberRegistry registry) {
+      return config.servers() == 0
+          && registry.of(Role.WORKER).stream().noneMatch(MemberRecord::ended)
+          && registry.readyWorkers() < config.minimumWorkers();
+    }
+
+    /**
+     * Returns whether a server that went back to a checkpoint needs updates again, whatever version
+     * others have reported.
+     */
+    boolean hasServerBehind(long lastVersion, MemberRegistry registry) {
+      return !anyFinished
+          && registry.readyServers().stream()
+              .anyMatch(server -> server.restored() && server.version().orElse(0) < lastVersion);
+    }
+
+    /**
+     * Returns whether all steps are done; without servers the workers stay, because they hold the
+     * model.
+     */
+    boolean complete(CoordinatorConfig config, MemberRegistry registry) {
+      Collection<MemberRecord> workers = registry.of(Role.WORKER);
+      return config.servers() > 0
+          ? anyFinished && workers.isEmpty()
+          : !workers.isEmpty()
+              && !waitsForRanks(config, registry)
+              && workers.stream()
+                  .allMatch(w -> w.ended() || w.version().orElse(0) >= config.lastVersion());
+    }
+  }
+
+  /** Compares test results and training time with the job's stop settings; single-threaded. */
+  static final class EarlyStop {
+
+    private static final double MILLIS_A_MINUTE = 60_000;
+
+    private final StopConfig config;
+    private long trainedMillis;
+    private long lookedMillis;
+
+    /**
+     * Starts the count of training time.
+     *
+     * @param nowMillis monotonic
+     */
+    EarlyStop(StopConfig config, long nowMillis) {
+      this.config = config;
+      lookedMillis = nowMillis;
+    }
+
+    /**
+     * Returns an early end if this test is good enough; a test of the initial parameters never is.
+     */
+    Optional<EarlyEnd> tested(Evaluated test) {
+      if (test.version() == 0) {
+        return Optional.empty();
+      }
+      if (config.accuracy().isPresent() && test.accuracy() >= config.accuracy().getAsDouble()) {
+        return Optional.of(
+            new EarlyEnd(
+                "accuracy", config.accuracy().getAsDouble(), test.accuracy(), test.version()));
+      }
+      if (config.loss().isPresent() && test.loss() <= config.loss().getAsDouble()) {
+        return Optional.of(
+            new EarlyEnd("loss", config.loss().getAsDouble(), test.loss(), test.version()));
+      }
+      return Optional.empty();
+    }
+
+    /**
+     * Returns an early end if the job has trained for long enough; called a few times a second.
+     *
+     * @param nowMillis monotonic
+     * @param trains false while the job is paused, or does not run
+     * @param version the version that the job has reached
+     */
+    Optional<EarlyEnd> passed(long nowMillis, boolean trains, long version) {
+      trainedMillis += trains ? nowMillis - lookedMillis : 0;
+      lookedMillis = nowMillis;
+      double minutes = trainedMillis / MILLIS_A_MINUTE;
+      return config.minutes().isPresent() && minutes >= config.minutes().getAsDouble()
+          ? Optional.of(new EarlyEnd("minutes", config.minutes().getAsDouble(), minutes, version))
+          : Optional.empty();
+    }
+  }
+
+  /**
+   * Chooses the version at which all members write a checkpoint, when checkpoints are timed.
+   *
+   * <p>The version lies far enough ahead that every member knows it before it gets there. A member
+   * that learns of it too late writes none, and the job can then go back to the checkpoint before.
+   * The interval grows with the cost of writing, which takes at most one part in {@value #COST} of
+   * the time.
+   */
+  private static final class CheckpointPlan {
+
+    /** Greatest age of the progress that members last reported. */
+    private static final long LEAD_MILLIS = 2_000;
+
+    private static final long COST = 50;
+
+    private final CoordinatorConfig config;
+    private final MemberRegistry registry;
+    private final JobProgress progress;
+    private final Pauses pauses;
+    private boolean begun;
+    private long namedMillis;
+    private long lookedMillis;
+    private long lookedVersion;
+    private double versionsPerMilli;
+
+    CheckpointPlan(
+        CoordinatorConfig config, MemberRegistry registry, JobProgress progress, Pauses pauses) {
+      this.config = config;
+      this.registry = registry;
+      this.progress = progress;
+      this.pauses = pauses;
+    }
+
+    /** Chooses the next version when it is time; called a few times a second. */
+    void look(boolean trains, long nowMillis) {
+      if (config.checkpointMillis() == 0 || !config.stepsTogether()) {
+        return;
+      }
+      if (!trains || !begun) {
+        begun |= trains;
+        // The version chosen now is written {@code LEAD_MILLIS} later, so the interval starts
+        // earlier.
+        namedMillis = nowMillis - LEAD_MILLIS;
+        begin(nowMillis);
+        return;
+      }
+      if (nowMillis - lookedMillis >= LEAD_MILLIS) {
+        versionsPerMilli =
+            Math.max(0, progress.version() - lookedVersion) / (double) (nowMillis - lookedMillis);
+        begin(nowMillis);
+      }
+      long least = Math.max(config.checkpointMillis(), COST * cost());
+      if (nowMillis - namedMillis >= least && versionsPerMilli > 0) {
+        name(nowMillis);
+      }
+    }
+
+    private void begin(long nowMillis) {
+      lookedMillis = nowMillis;
+      lookedVersion = progress.version();
+    }
+
+    private void name(long nowMillis) {
+      long ahead = 2 + (long) Math.ceil(versionsPerMilli * LEAD_MILLIS);
+      // Without servers a worker may be as many steps ahead as there are workers.
+      ahead += config.servers() == 0 ? config.workers() : 0;
+      long every = config.endsEvery();
+      long at = (progress.version() + ahead + every - 1) / every * every;
+      if (at < config.lastVersion()) {
+        pauses.save(at);
+      }
+      namedMillis = nowMillis;
+    }
+
+    /** Returns the time of the last checkpoint in ms, summed as if all members shared one machine. */
+    private long cost() {
+      Role holder = config.servers() > 0 ? Role.SERVER : Role.WORKER;
+      return registry.of(holder).stream().mapToLong(MemberRecord::saveMillis).sum();
+    }
+  }
+
+  /** A condition that is tolerated for a limited time. */
+  static final class ConditionTimer {
+
+    private final long limitMillis;
+    private long sinceMillis = Long.MIN_VALUE;
+
+    ConditionTimer(long limitMillis) {
+      this.limitMillis = limitMillis;
+    }
+
+    /** Returns whether the condition {@code holds} and has held without a break for the limit. */
+    boolean exceeded(boolean holds, long nowMillis) {
+      if (!holds) {
+        sinceMillis = Long.MIN_VALUE;
+        return false;
+      }
+      if (sinceMillis == Long.MIN_VALUE) {
+        sinceMillis = nowMillis;
+      }
+      return nowMillis - sinceMillis >= limitMillis;
+    }
+
+    /** Starts counting again. */
+    void restart() {
+      sinceMillis = Long.MIN_VALUE;
+    }
+
+    /** Returns the limit with its unit, for messages. */
+    String seconds() {
+      return limitMillis % 1_000 == 0 ? limitMillis / 1_000 + " s" : limitMillis + " ms";
+    }
   }
 }

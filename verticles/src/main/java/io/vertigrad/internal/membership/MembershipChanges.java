@@ -1,5 +1,6 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.membership.CoordinatorState.JobProgress;
 import io.vertigrad.internal.membership.Decision.Propose;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;

@@ -1,6 +1,8 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.membership.CoordinatorState.JobProgress;
 import io.vertigrad.internal.membership.Decision.Adopt;
+import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.job.Role;
 import java.util.Comparator;
 import java.util.HashMap;

@@ -1,5 +1,6 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;

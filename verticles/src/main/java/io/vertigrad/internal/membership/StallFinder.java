@@ -1,5 +1,8 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.membership.CoordinatorState.JobProgress;
+import io.vertigrad.internal.membership.FailureDetector.RunningTimeClock;
+import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.StragglerReport;
 import java.util.ArrayList;

@@ -4,7 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.internal.membership.CoordinatorSilence.Finding;
+import io.vertigrad.internal.membership.CoordinatorClient.CoordinatorSilence;
+import io.vertigrad.internal.membership.CoordinatorClient.CoordinatorSilence.Finding;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;

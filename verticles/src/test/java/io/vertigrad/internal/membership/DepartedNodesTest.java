@@ -2,6 +2,8 @@ package io.vertigrad.internal.membership;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.vertigrad.internal.membership.FailureDetector.DepartedNodes;
+import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.job.Role;
 import java.util.List;
 import java.util.Map;

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.internal.membership.CoordinatorState.EarlyStop;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;

@@ -2,7 +2,8 @@ package io.vertigrad.internal.membership;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.vertigrad.internal.membership.PauseClock.Reason;
+import io.vertigrad.internal.membership.CoordinatorClient.PauseClock;
+import io.vertigrad.internal.membership.CoordinatorClient.PauseClock.Reason;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
