@@ -75,7 +75,7 @@ public final class CoordinatorVerticle extends VerticleBase {
     context.runOnContext(
         go -> {
           coordinatorState.stop(reason);
-          completeWhenDeserted(stopped, deadline);
+          completeWhenEmpty(stopped, deadline);
         });
     return stopped.future();
   }
@@ -110,7 +110,7 @@ public final class CoordinatorVerticle extends VerticleBase {
                     MemberNames.of(job),
                     workersHoldModel,
                     checkpoints)
-                .begin()
+                .start()
                 .map(ControlCodec::write)
                 .onComplete(saved));
     return saved.future();
@@ -124,7 +124,7 @@ public final class CoordinatorVerticle extends VerticleBase {
    * @param how how the process ended, for people
    */
   public void processEnded(long pid, String how) {
-    context.runOnContext(go -> coordinatorState.lost(NodeName.of(job, pid), how));
+    context.runOnContext(go -> coordinatorState.onProcessEnded(NodeName.of(job, pid), how));
   }
 
   /**
@@ -137,7 +137,7 @@ public final class CoordinatorVerticle extends VerticleBase {
     String prefix = NodeName.of(job, 0).replaceFirst("0$", "");
     context.runOnContext(
         go ->
-            executor.reportHung(
+            executor.onHungProcess(
                 node -> {
                   if (node.startsWith(prefix)) {
                     listener.accept(Long.parseLong(node.substring(prefix.length())));
@@ -172,7 +172,7 @@ public final class CoordinatorVerticle extends VerticleBase {
             () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()),
             System::currentTimeMillis,
             executor);
-    executor.answerTo(coordinatorState);
+    executor.setCoordinator(coordinatorState);
     String address = job.addresses().coordinator();
     long interval = Math.min(TICK_MILLIS, job.exchange().suspectMillis() / 4);
     return refuseRival(address)
@@ -184,7 +184,7 @@ public final class CoordinatorVerticle extends VerticleBase {
   private void tick() {
     if (vertx.isClustered()) {
       try {
-        coordinatorState.nodes(Set.copyOf(((VertxInternal) vertx).clusterManager().getNodes()));
+        coordinatorState.onClusterNodes(Set.copyOf(((VertxInternal) vertx).clusterManager().getNodes()));
       } catch (RuntimeException closing) {
         LOG.debug("the cluster was left", closing);
       }
@@ -204,7 +204,7 @@ public final class CoordinatorVerticle extends VerticleBase {
 
   private void hear(JsonObject event) {
     if (TrainingEvent.fromJson(event) instanceof Evaluated test) {
-      coordinatorState.tested(test);
+      coordinatorState.onTest(test);
     }
   }
 
@@ -241,11 +241,11 @@ public final class CoordinatorVerticle extends VerticleBase {
                             + " \"job\"), or let that one finish"));
   }
 
-  private void completeWhenDeserted(Promise<Void> stopped, long deadline) {
-    if (coordinatorState.deserted() || System.nanoTime() > deadline) {
+  private void completeWhenEmpty(Promise<Void> stopped, long deadline) {
+    if (coordinatorState.isEmpty() || System.nanoTime() > deadline) {
       stopped.complete();
     } else {
-      vertx.setTimer(10, id -> completeWhenDeserted(stopped, deadline));
+      vertx.setTimer(10, id -> completeWhenEmpty(stopped, deadline));
     }
   }
 }

@@ -71,12 +71,12 @@ public final class DecisionExecutor implements Consumer<Decision> {
   }
 
   /** Sets the state that receives the answers; call it before the first decision. */
-  public void answerTo(CoordinatorState someRoster) {
-    coordinator = someRoster;
+  public void setCoordinator(CoordinatorState coordinator) {
+    this.coordinator = coordinator;
   }
 
   /** Sets the listener for processes that stay silent long after their members were evicted. */
-  public void reportHung(Consumer<String> listener) {
+  public void onHungProcess(Consumer<String> listener) {
     hung = listener;
   }
 
@@ -132,7 +132,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
   private void propose(Propose propose) {
     int epoch = propose.next().epoch();
     int server = propose.server().rank();
-    if (!coordinator.awaits(epoch, server)) {
+    if (!coordinator.isPending(epoch, server)) {
       return;
     }
     request(propose.server(), new MemberRequest.Propose(propose.next()), ANSWER_MILLIS)
@@ -146,21 +146,21 @@ public final class DecisionExecutor implements Consumer<Decision> {
               }
             })
         .onFailure(
-            noAnswer -> {
-              LOG.debug("{} has not answered proposal {}", propose.server(), epoch, noAnswer);
+            failure -> {
+              LOG.debug("{} has not answered proposal {}", propose.server(), epoch, failure);
               vertx.setTimer(RETRY_MILLIS, id -> propose(propose));
             });
   }
 
   private void replicate(Replicate replicate) {
-    if (!coordinator.awaits(replicate.primary(), replicate.backup())) {
+    if (!coordinator.isPending(replicate.primary(), replicate.backup())) {
       return;
     }
     request(replicate.primary(), new MemberRequest.Replicate(replicate.backup()), COPY_MILLIS)
         .onSuccess(copied -> replicated(replicate.primary(), replicate.backup()))
         .onFailure(
-            no -> {
-              LOG.debug("{} has no backup yet", replicate.primary(), no);
+            failure -> {
+              LOG.debug("{} has no backup yet", replicate.primary(), failure);
               vertx.setTimer(RETRY_MILLIS, id -> replicate(replicate));
             });
   }
@@ -179,13 +179,13 @@ public final class DecisionExecutor implements Consumer<Decision> {
   }
 
   private void promote(Promote promote) {
-    if (!coordinator.promotes(promote.as())) {
+    if (!coordinator.awaitsPromotion(promote.as())) {
       return;
     }
     request(promote.backup(), new MemberRequest.Promote(promote.as()), ANSWER_MILLIS)
         .onFailure(
-            no -> {
-              LOG.debug("{} is not {} yet", promote.backup(), promote.as(), no);
+            failure -> {
+              LOG.debug("{} is not {} yet", promote.backup(), promote.as(), failure);
               vertx.setTimer(RETRY_MILLIS, id -> promote(promote));
             });
   }
@@ -193,13 +193,13 @@ public final class DecisionExecutor implements Consumer<Decision> {
   private void adopt(Adopt adopt) {
     LOG.info("worker {} is missing, {} is asked to take its rank", adopt.rank(), adopt.carrier());
     request(adopt.carrier(), Command.ADOPT, ANSWER_MILLIS)
-        .onFailure(no -> LOG.warn("{} takes no rank: {}", adopt.carrier(), no.getMessage()));
+        .onFailure(failure -> LOG.warn("{} takes no rank: {}", adopt.carrier(), failure.getMessage()));
   }
 
   /** Asks for a checkpoint; the server announces it itself. */
   private void save(Admission server) {
     request(server, Command.CHECKPOINT, ANSWER_MILLIS)
-        .onFailure(no -> LOG.warn("{} writes no checkpoint: {}", server, no.getMessage()));
+        .onFailure(failure -> LOG.warn("{} writes no checkpoint: {}", server, failure.getMessage()));
   }
 
   private void conclude(Conclude conclude) {
@@ -224,10 +224,10 @@ public final class DecisionExecutor implements Consumer<Decision> {
    * The server writes its last checkpoint first.
    */
   Future<Void> updates(Admission server) {
-    return lastWord(server, Command.LEDGER, UPDATES_MILLIS)
+    return requestFromServerOrReplacement(server, Command.LEDGER, UPDATES_MILLIS)
         .map(ControlCodec::updates)
         .onSuccess(ranks -> coordinator.updates(server.rank(), ranks))
-        .onFailure(no -> LOG.warn("{} did not tell its updates: {}", server, no.getMessage()))
+        .onFailure(failure -> LOG.warn("{} did not tell its updates: {}", server, failure.getMessage()))
         .<Void>mapEmpty()
         .otherwiseEmpty();
   }
@@ -237,7 +237,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
    * silent} and returns {@link MemberStatus#NONE}.
    */
   Future<MemberStatus> counters(Admission server, List<Admission> silent) {
-    return lastWord(server, Command.STATUS, COUNTERS_MILLIS)
+    return requestFromServerOrReplacement(server, Command.STATUS, COUNTERS_MILLIS)
         .map(ControlCodec::status)
         .otherwise(
             failure -> {
@@ -248,7 +248,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
   }
 
   /** Asks a server or, if it was lost, its replacement, which has the checkpoint it left. */
-  private Future<JsonObject> lastWord(Admission server, Command question, long limitMillis) {
+  private Future<JsonObject> requestFromServerOrReplacement(Admission server, Command question, long limitMillis) {
     Promise<JsonObject> answer = Promise.promise();
     long waitNanos = TimeUnit.MILLISECONDS.toNanos(coordinator.waitMillis());
     ask(server, question, limitMillis, System.nanoTime() + waitNanos, answer);
@@ -264,11 +264,11 @@ public final class DecisionExecutor implements Consumer<Decision> {
     request(server, question, limitMillis)
         .onSuccess(answer::complete)
         .onFailure(
-            why -> {
+            failure -> {
               if (coordinator.isHere(server)) {
-                answer.fail(why);
+                answer.fail(failure);
               } else {
-                askReplacement(server, question, limitMillis, deadlineNanos, answer, why);
+                askReplacement(server, question, limitMillis, deadlineNanos, answer, failure);
               }
             });
   }
@@ -279,19 +279,19 @@ public final class DecisionExecutor implements Consumer<Decision> {
       long limitMillis,
       long deadlineNanos,
       Promise<JsonObject> answer,
-      Throwable why) {
+      Throwable failure) {
     Optional<Admission> replacement =
         coordinator.members(Role.SERVER).stream()
             .filter(other -> other.rank() == server.rank())
             .findFirst();
     if (replacement.isPresent()) {
       ask(replacement.get(), question, limitMillis, deadlineNanos, answer);
-    } else if (!coordinator.awaitsServers() || System.nanoTime() - deadlineNanos > 0) {
-      answer.fail(why);
+    } else if (!coordinator.servesModel() || System.nanoTime() - deadlineNanos > 0) {
+      answer.fail(failure);
     } else {
       vertx.setTimer(
           RETRY_MILLIS,
-          id -> askReplacement(server, question, limitMillis, deadlineNanos, answer, why));
+          id -> askReplacement(server, question, limitMillis, deadlineNanos, answer, failure));
     }
   }
 
@@ -338,7 +338,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
   public static final class OrderlyStop {
 
     private static final long REST_MILLIS = 10_000;
-    private static final long LOOK_MILLIS = 20;
+    private static final long POLL_MILLIS = 20;
     private static final long ANSWER_MILLIS = 1_000;
     private static final long SAVE_MILLIS = 20_000;
     private static final StepState NO_ANSWER = new StepState(-1, 0, false);
@@ -394,14 +394,14 @@ public final class DecisionExecutor implements Consumer<Decision> {
      *
      * @return completes with how far it came; never fails
      */
-    public Future<Outcome> begin() {
-      if (!coordinator.halt()) {
+    public Future<Outcome> start() {
+      if (!coordinator.holdForGood()) {
         return Future.succeededFuture(new Outcome(List.of(), List.of(), List.of()));
       }
-      Promise<List<String>> rest = Promise.promise();
+      Promise<List<String>> atRest = Promise.promise();
       long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(REST_MILLIS);
-      look(rest, deadline, List.of());
-      return rest.future()
+      pollWorkers(atRest, deadline, List.of());
+      return atRest.future()
           .compose(
               busy ->
                   (saves ? saveAll() : Future.<Void>succeededFuture())
@@ -410,7 +410,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
     }
 
     /** Asks every worker until all report twice that they are in no step, at the same versions. */
-    private void look(Promise<List<String>> rest, long deadline, List<Long> before) {
+    private void pollWorkers(Promise<List<String>> atRest, long deadline, List<Long> before) {
       List<Admission> workers = coordinator.members(Role.WORKER);
       List<Future<StepState>> answers =
           workers.stream()
@@ -425,21 +425,21 @@ public final class DecisionExecutor implements Consumer<Decision> {
                 for (int i = 0; i < workers.size(); i++) {
                   StepState answer = answers.get(i).result();
                   versions.add(answer.version());
-                  if (!rests(answer)) {
+                  if (!isIdle(answer)) {
                     busy.add(names.of(workers.get(i)));
                   }
                 }
                 if (busy.isEmpty() && versions.equals(before) || System.nanoTime() > deadline) {
-                  rest.complete(busy);
+                  atRest.complete(busy);
                 } else {
                   List<Long> now = busy.isEmpty() ? versions : List.of();
-                  vertx.setTimer(LOOK_MILLIS, id -> look(rest, deadline, now));
+                  vertx.setTimer(POLL_MILLIS, id -> pollWorkers(atRest, deadline, now));
                 }
               });
     }
 
-    private boolean rests(StepState answer) {
-      return answer.idle() && answer.pause() >= coordinator.pauses().heldSince();
+    private boolean isIdle(StepState answer) {
+      return answer.idle() && answer.pause() >= coordinator.heldSince();
     }
 
     private Future<Void> saveAll() {
@@ -454,7 +454,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
       return executor
           .save(holder, SAVE_MILLIS)
           .onSuccess(file -> file.ifPresent(files::add))
-          .onFailure(why -> unsaved.add(names.of(holder) + ": " + why.getMessage()))
+          .onFailure(failure -> unsaved.add(names.of(holder) + ": " + failure.getMessage()))
           .<Void>mapEmpty()
           .otherwiseEmpty();
     }
@@ -463,7 +463,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
       List<Future<Void>> counted =
           coordinator.members(Role.SERVER).stream()
               .map(server -> executor.counters(server, new ArrayList<>()))
-              .map(status -> status.onSuccess(coordinator::counted).<Void>mapEmpty())
+              .map(status -> status.onSuccess(coordinator::onLastStatus).<Void>mapEmpty())
               .toList();
       List<Future<Void>> updates =
           coordinator.members(Role.SERVER).stream().map(executor::updates).toList();

@@ -24,7 +24,7 @@ final class MemberRegistry {
 
   private final Map<Role, TreeMap<Integer, MemberRecord>> present = new EnumMap<>(Role.class);
   private final Map<Admission, Integer> incarnations = new HashMap<>();
-  private final Map<Integer, Admission> served = new HashMap<>();
+  private final Map<Integer, Admission> lastServedBy = new HashMap<>();
   private final DepartedMembers departures = new DepartedMembers();
   private final MemberNames names;
   private final int shards;
@@ -53,10 +53,10 @@ final class MemberRegistry {
   MemberRecord admit(JoinRequest request, long nowMillis) {
     TreeMap<Integer, MemberRecord> members = present.get(request.role());
     int rank =
-        held(request)
+        heldShard(request)
             .or(() -> request.before().map(Admission::rank))
             .filter(held -> !members.containsKey(held))
-            .filter(held -> isWanted(request.role(), held))
+            .filter(held -> isOpenTo(request.role(), held))
             .orElseGet(() -> lowestFree(members));
     Admission admission = next(request.role(), rank);
     MemberRecord record = new MemberRecord(admission, names.of(admission), request, nowMillis);
@@ -79,12 +79,12 @@ final class MemberRegistry {
   }
 
   /** Returns whether the rank may be given out: a former backup first replaces a missing server. */
-  private boolean isWanted(Role role, int rank) {
+  private boolean isOpenTo(Role role, int rank) {
     return role != Role.SERVER || rank < shards || servers().size() == shards;
   }
 
   /** Returns whether each of the first {@code ranks} ranks has a worker. */
-  boolean playsAll(int ranks) {
+  boolean hasAllWorkers(int ranks) {
     return IntStream.range(0, ranks).allMatch(rank -> has(Role.WORKER, rank));
   }
 
@@ -97,7 +97,7 @@ final class MemberRegistry {
    *
    * @param ranks number of ranks of the job
    */
-  Optional<MemberRecord> toHandOver(JoinRequest request, int ranks) {
+  Optional<MemberRecord> substituteFor(JoinRequest request, int ranks) {
     if (request.role() != Role.WORKER || request.adopts()) {
       return Optional.empty();
     }
@@ -105,23 +105,23 @@ final class MemberRegistry {
         request
             .before()
             .map(before -> present.get(Role.WORKER).get(before.rank()))
-            .filter(worker -> worker.adopted() && !worker.published());
-    return successor.isPresent() || !playsAll(ranks)
+            .filter(worker -> worker.isSubstitute() && !worker.published());
+    return successor.isPresent() || !hasAllWorkers(ranks)
         ? successor
-        : of(Role.WORKER).stream().filter(MemberRecord::adopted).findFirst();
+        : of(Role.WORKER).stream().filter(MemberRecord::isSubstitute).findFirst();
   }
 
   /**
    * Finds a server that has not served anybody yet and gives way to one that comes back with a
    * newer version of its shard.
    */
-  Optional<MemberRecord> toHandOver(JoinRequest request) {
+  Optional<MemberRecord> outdatedServerFor(JoinRequest request) {
     return shardOf(request)
         .map(shard -> present.get(Role.SERVER).get(shard))
-        .filter(server -> !served.containsKey(server.rank()))
+        .filter(server -> !lastServedBy.containsKey(server.rank()))
         .filter(
             server ->
-                Math.max(server.holds().orElse(0), server.version().orElse(0))
+                Math.max(server.heldVersion().orElse(0), server.version().orElse(0))
                     < request.holds().orElse(0));
   }
 
@@ -134,7 +134,7 @@ final class MemberRegistry {
   }
 
   /** Returns the shard that the newcomer has in memory, if its rank is free. */
-  private Optional<Integer> held(JoinRequest request) {
+  private Optional<Integer> heldShard(JoinRequest request) {
     return shardOf(request)
         .filter(shard -> request.holds().isPresent() && !has(Role.SERVER, shard));
   }
@@ -143,18 +143,18 @@ final class MemberRegistry {
    * Returns whether a server's memory is the newest state of its shard: as far as this coordinator
    * knows, no other server has served the shard since.
    */
-  boolean keeps(MemberRecord server) {
-    return server.holds().isPresent()
-        && server.before().filter(before -> before.rank() % shards == server.rank()).isPresent()
-        && Optional.ofNullable(served.get(server.rank()))
-            .map(last -> server.before().filter(last::equals).isPresent())
+  boolean hasNewestMemory(MemberRecord server) {
+    return server.heldVersion().isPresent()
+        && server.previous().filter(before -> before.rank() % shards == server.rank()).isPresent()
+        && Optional.ofNullable(lastServedBy.get(server.rank()))
+            .map(last -> server.previous().filter(last::equals).isPresent())
             .orElse(true);
   }
 
-  void remove(MemberRecord record, LeaveReason why) {
+  void remove(MemberRecord record, LeaveReason reason) {
     Admission admission = record.admission();
     present.get(admission.role()).remove(admission.rank());
-    departures.add(record, why);
+    departures.add(record, reason);
   }
 
   Optional<MemberRecord> find(Admission admission) {
@@ -207,7 +207,7 @@ final class MemberRegistry {
    * Returns the ready servers that may have gone back to an earlier version: not yet published, not
    * promoted, and not the first of their rank.
    */
-  List<MemberRecord> returnedServers() {
+  List<MemberRecord> rolledBackServers() {
     return readyServers().stream()
         .filter(server -> !server.published() && !server.wasBackup())
         .filter(server -> server.admission().incarnation() > firstIncarnation)
@@ -241,7 +241,7 @@ final class MemberRegistry {
     Admission admission = new Admission(role, member.rank(), member.incarnation());
     find(admission).ifPresent(record -> record.publish(member));
     if (role == Role.SERVER) {
-      served.put(member.rank(), admission);
+      lastServedBy.put(member.rank(), admission);
     }
   }
 
@@ -264,10 +264,10 @@ final class MemberRegistry {
     private final String token;
     private final String node;
     private final String clusterNode;
-    private final boolean adopted;
+    private final boolean substitute;
     private final boolean wasBackup;
-    private final Optional<Admission> before;
-    private final OptionalLong holds;
+    private final Optional<Admission> previous;
+    private final OptionalLong heldVersion;
     private MemberStatus status;
     private long heardMillis;
     private boolean suspected;
@@ -301,10 +301,10 @@ final class MemberRegistry {
         String token,
         String node,
         String clusterNode,
-        boolean adopted,
+        boolean substitute,
         boolean wasBackup,
-        Optional<Admission> before,
-        OptionalLong holds,
+        Optional<Admission> previous,
+        OptionalLong heldVersion,
         MemberStatus status,
         long nowMillis) {
       this.admission = admission;
@@ -312,10 +312,10 @@ final class MemberRegistry {
       this.token = token;
       this.node = node;
       this.clusterNode = clusterNode;
-      this.adopted = adopted;
+      this.substitute = substitute;
       this.wasBackup = wasBackup;
-      this.before = before;
-      this.holds = holds;
+      this.previous = previous;
+      this.heldVersion = heldVersion;
       this.status = status;
       heardMillis = nowMillis;
     }
@@ -328,9 +328,9 @@ final class MemberRegistry {
           token,
           node,
           clusterNode,
-          adopted,
+          substitute,
           true,
-          before,
+          previous,
           OptionalLong.empty(),
           MemberStatus.STARTING,
           nowMillis);
@@ -346,13 +346,13 @@ final class MemberRegistry {
     }
 
     /** Returns its admission before it was evicted. */
-    Optional<Admission> before() {
-      return before;
+    Optional<Admission> previous() {
+      return previous;
     }
 
     /** Returns the version that a server had in memory when it joined. */
-    OptionalLong holds() {
-      return holds;
+    OptionalLong heldVersion() {
+      return heldVersion;
     }
 
     int rank() {
@@ -364,8 +364,8 @@ final class MemberRegistry {
     }
 
     /** Returns whether another worker's process started it, for a rank without a worker. */
-    boolean adopted() {
-      return adopted;
+    boolean isSubstitute() {
+      return substitute;
     }
 
     String node() {
@@ -378,13 +378,13 @@ final class MemberRegistry {
     }
 
     /** Takes a heartbeat. */
-    void heard(MemberStatus newStatus, long nowMillis) {
+    void onStatus(MemberStatus newStatus, long nowMillis) {
       status = newStatus;
-      forgive(nowMillis);
+      restartSilence(nowMillis);
     }
 
     /** Counts silence from this time on; used when the coordinator itself did not run. */
-    void forgive(long nowMillis) {
+    void restartSilence(long nowMillis) {
       heardMillis = nowMillis;
       suspected = false;
     }
@@ -399,11 +399,11 @@ final class MemberRegistry {
     }
 
     /** Returns true once per silence, when it has lasted for the limit. */
-    boolean becomesSuspect(long limitMillis, long nowMillis) {
+    boolean checkSuspect(long limitMillis, long nowMillis) {
       boolean suspect = silentMillis(nowMillis) >= limitMillis;
-      boolean becomes = suspect && !suspected;
+      boolean newlySuspected = suspect && !suspected;
       suspected = suspect;
-      return becomes;
+      return newlySuspected;
     }
 
     /** Returns whether it has reported that it is no longer starting. */
@@ -466,12 +466,12 @@ final class MemberRegistry {
     }
 
     /** Returns its name, its last status and the age of that status, for messages. */
-    String lastEvent(long nowMillis) {
+    String describeStatus(long nowMillis) {
       return "%s, %d ms ago: %s".formatted(name, silentMillis(nowMillis), status);
     }
 
     /** Returns how long it has been silent and its last status, for messages. */
-    String silence(long nowMillis) {
+    String describeSilence(long nowMillis) {
       String silence = "silent for %d ms".formatted(silentMillis(nowMillis));
       return status.equals(MemberStatus.NONE) ? silence : silence + ", last heard " + status;
     }
@@ -486,29 +486,29 @@ final class MemberRegistry {
     private final Deque<String> recent = new ArrayDeque<>();
     private String firstFailure;
 
-    void add(MemberRecord record, LeaveReason why) {
-      Admission who = record.admission();
-      reasons.put(rank(who), why);
+    void add(MemberRecord record, LeaveReason reason) {
+      Admission gone = record.admission();
+      reasons.put(rank(gone), reason);
       if (recent.size() == RECENT) {
         recent.removeFirst();
       }
-      recent.addLast(record.describe() + ": " + why);
-      if (firstFailure == null && who.role() == Role.WORKER && why.kind() == Kind.FAILED) {
-        firstFailure = record.describe() + ": " + why.detail();
+      recent.addLast(record.describe() + ": " + reason);
+      if (firstFailure == null && gone.role() == Role.WORKER && reason.kind() == Kind.FAILED) {
+        firstFailure = record.describe() + ": " + reason.detail();
       }
     }
 
     /** Returns why the last holder of this rank left. */
-    String farewell(Admission admission) {
-      LeaveReason why = reasons.get(rank(admission));
-      return why == null ? admission + " was never admitted" : why.toString();
+    String leaveReason(Admission admission) {
+      LeaveReason reason = reasons.get(rank(admission));
+      return reason == null ? admission + " was never admitted" : reason.toString();
     }
 
     /**
      * Returns the error of the first worker that failed, if the last worker of every rank failed. A
      * worker that was lost or stopped may still be replaced.
      */
-    Optional<String> allWorkersFailed() {
+    Optional<String> firstFailureIfAllFailed() {
       boolean othersMayReturn =
           reasons.entrySet().stream()
               .filter(left -> left.getKey().role() == Role.WORKER)

@@ -43,11 +43,11 @@ class BackupServersTest {
   void shouldHaveTheServerReplicateOnceAndSayWhenTheBackupLacksNothing() {
     stage.pass(1_000);
     assertEquals(List.of(new Replicate(PRIMARY, BACKUP)), stage.all(Replicate.class));
-    assertTrue(stage.coordinator.awaits(PRIMARY, BACKUP));
+    assertTrue(stage.coordinator.isPending(PRIMARY, BACKUP));
 
     stage.coordinator.replicated(PRIMARY, BACKUP);
 
-    assertFalse(stage.coordinator.awaits(PRIMARY, BACKUP));
+    assertFalse(stage.coordinator.isPending(PRIMARY, BACKUP));
     assertTrue(stage.events(BackupChanged.class).get(0).complete());
   }
 
@@ -58,11 +58,11 @@ class BackupServersTest {
     lose(PRIMARY);
 
     assertEquals(new Promote(BACKUP, PROMOTED), stage.last(Promote.class));
-    assertTrue(stage.coordinator.promotes(PROMOTED));
+    assertTrue(stage.coordinator.awaitsPromotion(PROMOTED));
     assertTrue(stage.coordinator.heartbeat(BACKUP, MemberStatus.NONE), "it has not heard of it");
     stage.says(PROMOTED, SERVES);
     stage.acceptAll();
-    assertFalse(stage.coordinator.promotes(PROMOTED));
+    assertFalse(stage.coordinator.awaitsPromotion(PROMOTED));
     assertEquals(List.of(new Member(0, 1, 0)), stage.published().servers());
     assertEquals(List.of(new Member(0, 0, 0), new Member(1, 0, 0)), stage.published().workers());
     assertFalse(stage.coordinator.heartbeat(BACKUP, MemberStatus.NONE), "it has another rank");
@@ -74,7 +74,7 @@ class BackupServersTest {
     lose(PRIMARY);
 
     assertFalse(stage.coordinator.dropBackup(PRIMARY, BACKUP, "it refuses"));
-    assertTrue(stage.coordinator.promotes(PROMOTED));
+    assertTrue(stage.coordinator.awaitsPromotion(PROMOTED));
   }
 
   @Test
@@ -165,7 +165,7 @@ class BackupServersTest {
     resumed.join(Role.WORKER);
 
     assertEquals(0, survivor.rank());
-    assertTrue(resumed.coordinator.keeps(survivor));
+    assertTrue(resumed.coordinator.continuesFromMemory(survivor));
     assertFalse(resumed.coordinator.heartbeat(empty, MemberStatus.NONE), "it has given way");
     assertEquals(1, resumed.joinAgain(empty).rank());
     resumed.acceptAll();
@@ -181,7 +181,7 @@ class BackupServersTest {
     Admission survivor = resumed.joinAgain(BACKUP, 1_842);
 
     assertEquals(0, survivor.rank());
-    assertTrue(resumed.coordinator.keeps(survivor));
+    assertTrue(resumed.coordinator.continuesFromMemory(survivor));
   }
 
   @Test
@@ -211,7 +211,7 @@ class BackupServersTest {
     Admission late = resumed.joinAgain(PRIMARY, 1_842);
 
     assertEquals(1, late.rank());
-    assertFalse(resumed.coordinator.keeps(late));
+    assertFalse(resumed.coordinator.continuesFromMemory(late));
     assertEquals(
         List.of(new ShardRolledBack(0, 0, 1_842, 0)), resumed.events(ShardRolledBack.class));
   }
@@ -242,7 +242,7 @@ class BackupServersTest {
     Admission back = stage.joinAgain(PRIMARY, 5);
 
     assertEquals(0, back.rank());
-    assertFalse(stage.coordinator.keeps(back));
+    assertFalse(stage.coordinator.continuesFromMemory(back));
   }
 
   private static CoordinatorStateFixture resumed() {

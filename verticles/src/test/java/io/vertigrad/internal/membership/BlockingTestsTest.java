@@ -71,7 +71,7 @@ final class BlockingTestsTest {
 
     ends.says(EVALUATOR, tests(1, 1, 500));
     assertEquals(1, ends.last(Hold.class).pause().testAt());
-    ends.coordinator.tested(new Evaluated(0, 1, 500, 0.3, 50, false, ""));
+    ends.coordinator.onTest(new Evaluated(0, 1, 500, 0.3, 50, false, ""));
 
     assertEquals(11, ends.last(Hold.class).pause().testAt());
   }
@@ -149,12 +149,12 @@ final class BlockingTestsTest {
   void shouldKeepTheTestWhenTheJobIsPausedMeanwhile() {
     reach(1);
     stage.says(EVALUATOR, tests(1, 0, 0));
-    stage.coordinator.pauses().begin();
+    stage.coordinator.pause();
     assertEquals(new Pause(2, 0, 1, true, false, 0), word());
     stage.pass(2 * LIMIT);
     assertTrue(stage.events(EvaluationSkipped.class).isEmpty(), "nothing counts in a pause");
 
-    stage.coordinator.pauses().end();
+    stage.coordinator.resume();
 
     assertEquals(new Pause(3, Long.MAX_VALUE, 1, true, false, 0), word());
   }

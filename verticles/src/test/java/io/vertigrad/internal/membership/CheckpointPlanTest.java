@@ -52,7 +52,7 @@ final class CheckpointPlanTest {
   @Test
   void shouldNameNoneWhileTheJobIsPaused() {
     trains(5_000, 0);
-    stage.coordinator.pauses().begin();
+    stage.coordinator.pause();
 
     trains(20_000, 0);
 

@@ -169,9 +169,9 @@ final class CoordinatorStateEndTest {
   void shouldEndAfterTenMinutesOfTrainingWhenPauseIsLeftOut() {
     CoordinatorStateFixture stage = stage(1, true, 1);
     stage.pass(300_000);
-    stage.coordinator.pauses().begin();
+    stage.coordinator.pause();
     stage.pass(600_000);
-    stage.coordinator.pauses().end();
+    stage.coordinator.resume();
     stage.pass(100);
     stage.acceptAll();
     stage.pass(299_000);
@@ -187,22 +187,22 @@ final class CoordinatorStateEndTest {
   @Test
   void shouldNotEndTwiceNorForATestOfTheFirstOrLastVersion() {
     CoordinatorStateFixture stage = stage(1, true, 1);
-    stage.coordinator.tested(new Evaluated(0, 0, 10, 0.1, 99, true, ""));
-    stage.coordinator.tested(new Evaluated(0, 1_000, 10, 0.1, 99, true, ""));
+    stage.coordinator.onTest(new Evaluated(0, 0, 10, 0.1, 99, true, ""));
+    stage.coordinator.onTest(new Evaluated(0, 1_000, 10, 0.1, 99, true, ""));
     assertEquals(JobPhase.RUNNING, stage.coordinator.state());
 
     test(stage, 91);
     test(stage, 92);
 
     assertEquals(1, stage.events(JobEnding.class).size());
-    assertFalse(stage.coordinator.pauses().begin());
-    assertFalse(stage.coordinator.pauses().end());
+    assertFalse(stage.coordinator.pause());
+    assertFalse(stage.coordinator.resume());
   }
 
   @Test
   void shouldEndAPausedJobAndSayThatThePauseIsOver() {
     CoordinatorStateFixture stage = stage(1, true, 1);
-    stage.coordinator.pauses().begin();
+    stage.coordinator.pause();
 
     test(stage, 91);
     hears(stage, FIRST, 1, 5);
@@ -260,11 +260,11 @@ final class CoordinatorStateEndTest {
   }
 
   private static void test(CoordinatorStateFixture stage, double accuracy) {
-    stage.coordinator.tested(new Evaluated(0, 10, 1_152, 0.3, accuracy, false, ""));
+    stage.coordinator.onTest(new Evaluated(0, 10, 1_152, 0.3, accuracy, false, ""));
   }
 
   private static void hears(
       CoordinatorStateFixture stage, Admission worker, long number, long begun) {
-    stage.coordinator.pauses().heard(worker, number, begun);
+    stage.coordinator.pauseReply(worker, number, begun);
   }
 }

@@ -40,7 +40,7 @@ final class CoordinatorStateLossTest {
     assertTrue(left.reason().contains("\"step\":57"), left.reason());
     assertEquals(Optional.empty(), stage.published().worker(1));
     assertFalse(stage.coordinator.heartbeat(worker, MemberStatus.NONE));
-    assertEquals(left.reason(), stage.coordinator.farewell(worker));
+    assertEquals(left.reason(), stage.coordinator.leaveReason(worker));
     assertEquals(new Admission(Role.WORKER, 1, 1), stage.join(Role.WORKER));
   }
 
@@ -141,9 +141,9 @@ final class CoordinatorStateLossTest {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
 
-    stage.coordinator.lost("elsewhere", "its process ended");
+    stage.coordinator.onProcessEnded("elsewhere", "its process ended");
     assertTrue(stage.events(MemberLeft.class).isEmpty());
-    stage.coordinator.lost("nowhere", "its process ended");
+    stage.coordinator.onProcessEnded("nowhere", "its process ended");
 
     assertEquals(3, stage.events(MemberLeft.class).size());
     assertEquals("its process ended", stage.events(MemberLeft.class).get(0).reason());

@@ -58,9 +58,9 @@ final class CoordinatorStatePauseTest {
   void shouldHoldEveryoneAtOnceWhereNobodyWaitsForOthers() {
     CoordinatorStateFixture async =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, false)).started(1, 2);
-    async.coordinator.pauses().begin();
+    async.coordinator.pause();
 
-    async.coordinator.pauses().heard(FIRST, 1, 18);
+    async.coordinator.pauseReply(FIRST, 1, 18);
 
     assertEquals(1, async.all(Hold.class).size());
   }

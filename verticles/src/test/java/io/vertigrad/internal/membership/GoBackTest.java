@@ -26,8 +26,8 @@ final class GoBackTest {
     answer(0, new Held(57, 58, List.of(50L, 40L, 30L, 0L)));
     answer(1, new Held(40, 40, List.of(40L, 30L, 0L)));
 
-    assertEquals(OptionalLong.of(40), stage.coordinator.goesBackTo(Role.SERVER));
-    assertEquals(OptionalLong.empty(), stage.coordinator.goesBackTo(Role.WORKER));
+    assertEquals(OptionalLong.of(40), stage.coordinator.rollbackVersion(Role.SERVER));
+    assertEquals(OptionalLong.empty(), stage.coordinator.rollbackVersion(Role.WORKER));
     assertFalse(stage.coordinator.heartbeat(new Admission(Role.SERVER, 0, 0), MemberStatus.NONE));
     assertFalse(stage.coordinator.heartbeat(back, MemberStatus.NONE));
     List<MemberLeft> left = stage.events(MemberLeft.class);
@@ -44,12 +44,12 @@ final class GoBackTest {
 
     stage.join(Role.SERVER, FakeMember.LAYOUT, restored(40));
     answer(0, new Held(40, 40, List.of(40L, 0L)));
-    assertEquals(OptionalLong.of(40), stage.coordinator.goesBackTo(Role.SERVER));
+    assertEquals(OptionalLong.of(40), stage.coordinator.rollbackVersion(Role.SERVER));
     stage.join(Role.SERVER, FakeMember.LAYOUT, restored(40));
     answer(0, new Held(40, 40, List.of(40L, 0L)));
     answer(1, new Held(40, 40, List.of(40L, 0L)));
 
-    assertEquals(OptionalLong.empty(), stage.coordinator.goesBackTo(Role.SERVER));
+    assertEquals(OptionalLong.empty(), stage.coordinator.rollbackVersion(Role.SERVER));
     assertEquals(2, stage.published().servers().size());
   }
 
@@ -63,7 +63,7 @@ final class GoBackTest {
     answer(0, new Held(57, 58, List.of(50L, 0L)));
     answer(1, new Held(57, 57, List.of(57L, 0L)));
 
-    assertEquals(OptionalLong.empty(), stage.coordinator.goesBackTo(Role.SERVER));
+    assertEquals(OptionalLong.empty(), stage.coordinator.rollbackVersion(Role.SERVER));
     assertTrue(stage.coordinator.heartbeat(new Admission(Role.SERVER, 0, 0), MemberStatus.NONE));
   }
 
@@ -74,7 +74,7 @@ final class GoBackTest {
     answer(0, new Held(57, 57, List.of(50L, 0L)));
     answer(1, new Held(0, 0, List.of(0L)));
 
-    assertEquals(OptionalLong.of(0), stage.coordinator.goesBackTo(Role.SERVER));
+    assertEquals(OptionalLong.of(0), stage.coordinator.rollbackVersion(Role.SERVER));
   }
 
   /** With a quorum, other workers go on between the answers of two servers. */
@@ -87,7 +87,7 @@ final class GoBackTest {
     answer(0, new Held(57, 57, List.of(50L, 0L)));
     answer(1, new Held(60, 60, List.of(50L, 0L)));
 
-    assertEquals(OptionalLong.empty(), stage.coordinator.goesBackTo(Role.SERVER));
+    assertEquals(OptionalLong.empty(), stage.coordinator.rollbackVersion(Role.SERVER));
     assertTrue(stage.coordinator.heartbeat(new Admission(Role.SERVER, 0, 0), MemberStatus.NONE));
     assertFalse(stage.published().hasWorker(1, 0));
   }

@@ -11,7 +11,7 @@ import io.vertx.core.json.JsonObject;
 import org.junit.jupiter.api.Test;
 
 /** Tests a job of one server and three workers that needs two of them. */
-final class MinimumWorkersGuardTest {
+final class CoordinatorStateMinimumTest {
 
   private static final Admission SECOND = new Admission(Role.WORKER, 1, 0);
   private static final Admission THIRD = new Admission(Role.WORKER, 2, 0);
@@ -69,25 +69,25 @@ final class MinimumWorkersGuardTest {
     leaves(THIRD);
     leaves(SECOND);
 
-    stage.coordinator.pauses().heard(new Admission(Role.WORKER, 0, 0), 1, 18);
+    stage.coordinator.pauseReply(new Admission(Role.WORKER, 0, 0), 1, 18);
 
     assertEquals(new Pause(2, 18), stage.last(Hold.class).pause());
   }
 
   @Test
   void shouldStayHeldWhenOnlyOneOfTwoReasonsIsGone() {
-    stage.coordinator.pauses().begin();
+    stage.coordinator.pause();
     leaves(THIRD);
     leaves(SECOND);
 
-    stage.coordinator.pauses().end();
-    assertTrue(stage.coordinator.pauses().newest().holds(), "there are still too few");
-    stage.coordinator.pauses().begin();
+    stage.coordinator.resume();
+    assertTrue(stage.coordinator.newestPause().holds(), "there are still too few");
+    stage.coordinator.pause();
     stage.join(Role.WORKER);
-    assertTrue(stage.coordinator.pauses().newest().holds(), "somebody paused it");
-    stage.coordinator.pauses().end();
+    assertTrue(stage.coordinator.newestPause().holds(), "somebody paused it");
+    stage.coordinator.resume();
 
-    assertFalse(stage.coordinator.pauses().newest().holds());
+    assertFalse(stage.coordinator.newestPause().holds());
   }
 
   private void leaves(Admission worker) {
