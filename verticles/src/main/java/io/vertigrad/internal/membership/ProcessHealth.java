@@ -30,8 +30,8 @@ final class ProcessHealth {
   }
 
   /** Records how long the coordinator took to answer a request. */
-  void answered(long tookNanos) {
-    roundTrips.add(tookNanos);
+  void recordRoundTrip(long nanos) {
+    roundTrips.add(nanos);
   }
 
   /**
@@ -109,14 +109,14 @@ final class ProcessHealth {
     private AbstractHistogram full = new IntCountsHistogram(DIGITS);
     private final AbstractHistogram both = new IntCountsHistogram(DIGITS);
 
-    void add(long tookNanos) {
+    void add(long nanos) {
       if (filling.getTotalCount() == WINDOW) {
         AbstractHistogram oldest = full;
         full = filling;
         filling = oldest;
         filling.reset();
       }
-      filling.recordValue(tookNanos / NANOS_PER_MICRO);
+      filling.recordValue(nanos / NANOS_PER_MICRO);
     }
 
     /**

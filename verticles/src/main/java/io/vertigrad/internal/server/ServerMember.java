@@ -256,7 +256,7 @@ public final class ServerMember implements MemberHandler {
     if (admission.rank() >= job.servers().count()) {
       return backUp(model, admission);
     }
-    OptionalLong from = coordinator.goesBackTo();
+    OptionalLong from = coordinator.rollbackVersion();
     boolean keeps = coordinator.keepsMemory() && from.isEmpty();
     Optional<ShardBackup> copy = backedUp.filter(kept -> keeps);
     Future<Optional<ShardSnapshot>> inherited =
@@ -276,7 +276,7 @@ public final class ServerMember implements MemberHandler {
     service = Optional.empty();
     backedUp = Optional.empty();
     return assembly
-        .assembleBackup(model, admission, coordinator::expect)
+        .assembleBackup(model, admission, coordinator::listenForPromotion)
         .map(
             opened -> {
               if (leaving) {

@@ -80,7 +80,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
     coordinator = new CoordinatorClient(vertx, job, Role.WORKER, this);
     timeline = MemberTimeline.of(vertx, job);
     if (adopted) {
-      coordinator.adopts();
+      coordinator.joinAsSubstitute();
     }
   }
 
