@@ -204,10 +204,7 @@ final class JobVerticle extends VerticleBase {
       case "stopped" ->
           conclude(
               Future.succeededFuture(
-                  result(
-                      State.STOPPED,
-                      end,
-                      end.getString("failure").replaceFirst("^stopped: ", ""))));
+                  result(State.STOPPED, end, end.getString("failure"))));
       default -> conclude(failed(end.getString("failure"), null));
     }
   }

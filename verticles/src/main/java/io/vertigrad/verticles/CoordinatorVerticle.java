@@ -56,7 +56,7 @@ public final class CoordinatorVerticle extends VerticleBase {
    *     or {@code stopped}), {@code version}, {@code samples}, {@code evaluation} when the
    *     evaluator tested the end, {@code stopped} with the reason when it ended before its last
    *     version, {@code silent} with the names of servers that did not report their last counters,
-   *     and {@code failure} when there was one; it never fails
+   *     and {@code failure} with the reason when it failed or was stopped; it never fails
    */
   public Future<JsonObject> result() {
     return result.future().map(ControlCodec::write);

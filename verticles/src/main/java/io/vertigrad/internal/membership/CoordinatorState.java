@@ -418,7 +418,7 @@ public final class CoordinatorState {
     if (!complete) {
       events.stopped(reason);
     }
-    complete(failure("stopped: " + reason));
+    complete(failure(reason));
     decisions.accept(new Stop(reason));
   }
 

@@ -3,6 +3,7 @@ package io.vertigrad.internal.worker;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
+import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.CoordinatorClient;
@@ -173,7 +174,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
     Future<?> before =
         current == null
             ? Future.succeededFuture()
-            : coordinator.leave(LeaveReason.lost("joins again"));
+            : coordinator.leave(LeaveReason.lost(MemberLeft.JOINS_AGAIN));
     return before
         .transform(
             left -> {

@@ -247,6 +247,16 @@ final class CoordinatorStateEndTest {
         stage.failure());
   }
 
+  @Test
+  void shouldReportTheReasonWhenItIsStopped() {
+    CoordinatorStateFixture stage = stage(1, true, 1);
+
+    stage.coordinator.stop("the user pressed Ctrl-C");
+
+    assertEquals(JobPhase.STOPPED, stage.last(Decision.Complete.class).outcome().state());
+    assertEquals("the user pressed Ctrl-C", stage.failure());
+  }
+
   private static CoordinatorStateFixture stage(int servers, boolean lockstep, long endsEvery) {
     CoordinatorStateFixture stage =
         new CoordinatorStateFixture(
