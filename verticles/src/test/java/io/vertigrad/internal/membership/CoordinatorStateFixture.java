@@ -247,7 +247,7 @@ final class CoordinatorStateFixture {
   }
 
   /** Joins as a worker that another worker's process has started. */
-  Admission adopt() {
+  Admission joinAsSubstitute() {
     JoinRequest request =
         new JoinRequest(
             Role.WORKER,
@@ -287,25 +287,25 @@ final class CoordinatorStateFixture {
   }
 
   /** Sends this status with every heartbeat from now on. */
-  void repeats(Admission member, MemberStatus status) {
+  void setStatus(Admission member, MemberStatus status) {
     statuses.put(member, status);
   }
 
-  void says(Admission member, MemberStatus status) {
+  void heartbeat(Admission member, MemberStatus status) {
     coordinator.heartbeat(member, status);
   }
 
   /** Lets time pass in ticks of 100 ms; members that were not silenced send heartbeats. */
-  void pass(long millis) {
+  void advance(long millis) {
     for (long end = now + millis; now < end; ) {
       now += 100;
-      alive.stream().filter(m -> !silent.contains(m)).forEach(this::beat);
+      alive.stream().filter(m -> !silent.contains(m)).forEach(this::sendHeartbeat);
       coordinator.tick();
     }
   }
 
   /** Lets a silenced member send heartbeats again. */
-  void wake(Admission member) {
+  void resume(Admission member) {
     silent.remove(member);
   }
 
@@ -340,7 +340,7 @@ final class CoordinatorStateFixture {
     return last(Decision.Complete.class).outcome().failure().orElse(null);
   }
 
-  private void beat(Admission member) {
+  private void sendHeartbeat(Admission member) {
     coordinator.heartbeat(member, statuses.getOrDefault(member, MemberStatus.NONE));
   }
 }
