@@ -373,7 +373,7 @@ public final class CoordinatorClient {
     } else if (answer instanceof Unknown unknown) {
       previousAdmission = admission;
       releaseAdmission();
-      handler.evicted(unknown.why());
+      handler.onEvicted(unknown.why());
     } else if (answer instanceof Granted granted) {
       granted.membership().ifPresent(this::handle);
       granted.pause().ifPresent(this::handle);
@@ -430,7 +430,7 @@ public final class CoordinatorClient {
   private void apply(Pause pause) {
     newestPause = pause;
     clock.setReason(PauseClock.Reason.PAUSE, pause.stopsClocks());
-    startedVersion = handler.paused(pause);
+    startedVersion = handler.onPause(pause);
   }
 
   private void onCoordinatorLost(long silentMillis) {
@@ -444,7 +444,7 @@ public final class CoordinatorClient {
     Admission leaving = admission;
     close(reason);
     if (leaving != null) {
-      handler.stopped(reason);
+      handler.onStopped(reason);
       sendLeave(leaving, LeaveReason.STOPPED);
     }
   }
@@ -691,7 +691,7 @@ public final class CoordinatorClient {
 
     private Future<JsonObject> answer(MemberRequest request) {
       if (request instanceof Propose propose) {
-        return handler.proposed(propose.next()).map(ControlCodec::write);
+        return handler.onProposal(propose.next()).map(ControlCodec::write);
       }
       if (request instanceof Evaluate) {
         return handler.evaluate().map(ControlCodec::write);
@@ -700,7 +700,7 @@ public final class CoordinatorClient {
         return handler.replicate(replicate.backup()).map(copied -> new JsonObject());
       }
       if (request instanceof Promote promote) {
-        return handler.promoted(promote.as()).map(serves -> new JsonObject());
+        return handler.onPromoted(promote.as()).map(serves -> new JsonObject());
       }
       return switch ((Command) request) {
         case STATUS ->
@@ -709,7 +709,7 @@ public final class CoordinatorClient {
                 : handler.counters().map(ControlCodec::write);
         case SAVE -> handler.save().map(ControlCodec::writeFile);
         case LEDGER -> handler.updates().map(ControlCodec::writeUpdates);
-        case ADOPT -> handler.adopt().map(started -> new JsonObject());
+        case ADOPT -> handler.startSubstitute().map(started -> new JsonObject());
         case CHECKPOINT -> handler.checkpoint().map(ControlCodec::write);
       };
     }

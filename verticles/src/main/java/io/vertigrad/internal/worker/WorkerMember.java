@@ -243,7 +243,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   @Override
-  public long paused(Pause pause) {
+  public long onPause(Pause pause) {
     return gate.obey(pause);
   }
 
@@ -256,7 +256,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   @Override
-  public Future<Void> adopt() {
+  public Future<Void> startSubstitute() {
     adopter.run();
     return Future.succeededFuture();
   }
@@ -268,7 +268,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   @Override
-  public void evicted(String why) {
+  public void onEvicted(String why) {
     Admission gone = current;
     LOG.warn("{} evicted, joins again: {}", name(gone), why);
     lost = gone;
@@ -276,7 +276,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   @Override
-  public void stopped(String why) {
+  public void onStopped(String why) {
     LOG.info("{} told to stop: {}", name(), why);
     stop();
   }
