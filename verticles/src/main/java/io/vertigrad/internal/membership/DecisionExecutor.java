@@ -223,7 +223,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
    * Asks a server for the outcome of every update. The ledger names a server that does not answer.
    * The server writes its last checkpoint first.
    */
-  Future<Void> updates(Admission server) {
+  private Future<Void> updates(Admission server) {
     return requestFromServerOrReplacement(server, Command.LEDGER, UPDATES_MILLIS)
         .map(ControlCodec::updates)
         .onSuccess(ranks -> coordinator.updates(server.rank(), ranks))
@@ -236,7 +236,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
    * Asks a server for its last status with its counters; if it does not answer, adds it to {@code
    * silent} and returns {@link MemberStatus#NONE}.
    */
-  Future<MemberStatus> counters(Admission server, List<Admission> silent) {
+  private Future<MemberStatus> counters(Admission server, List<Admission> silent) {
     return requestFromServerOrReplacement(server, Command.STATUS, COUNTERS_MILLIS)
         .map(ControlCodec::status)
         .otherwise(
@@ -307,7 +307,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
   }
 
   /** Asks a worker whether it is in a step; fails after this many milliseconds. */
-  Future<StepState> stepState(Admission worker, long limitMillis) {
+  private Future<StepState> stepState(Admission worker, long limitMillis) {
     return request(worker, Command.STATUS, limitMillis).map(ControlCodec::stepState);
   }
 
@@ -315,7 +315,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
    * Asks a member to write a checkpoint and returns the file, if any; fails after this many
    * milliseconds.
    */
-  Future<Optional<Path>> save(Admission holder, long limitMillis) {
+  private Future<Optional<Path>> save(Admission holder, long limitMillis) {
     return request(holder, Command.SAVE, limitMillis).map(ControlCodec::file);
   }
 
