@@ -184,7 +184,8 @@ public final class CoordinatorVerticle extends VerticleBase {
   private void tick() {
     if (vertx.isClustered()) {
       try {
-        coordinatorState.onClusterNodes(Set.copyOf(((VertxInternal) vertx).clusterManager().getNodes()));
+        coordinatorState.onClusterNodes(
+            Set.copyOf(((VertxInternal) vertx).clusterManager().getNodes()));
       } catch (RuntimeException closing) {
         LOG.debug("the cluster was left", closing);
       }

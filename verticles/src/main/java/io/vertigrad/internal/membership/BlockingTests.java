@@ -64,7 +64,9 @@ final class BlockingTests {
     }
     reported = Math.max(reported, status.evaluated().orElse(0));
     releaseTested();
-    if (!testing && nextTestVersion != EvaluationPlan.NONE && status.testing().orElse(0) >= nextTestVersion) {
+    if (!testing
+        && nextTestVersion != EvaluationPlan.NONE
+        && status.testing().orElse(0) >= nextTestVersion) {
       testing = true;
       pauses.test(nextTestVersion, true);
     }

@@ -109,7 +109,9 @@ public final class CoordinatorClient {
     context = vertx.getOrCreateContext();
   }
 
-  /** Makes later joins ask for a rank without a worker, to be given up when another comes for it. */
+  /**
+   * Makes later joins ask for a rank without a worker, to be given up when another comes for it.
+   */
   public void joinAsSubstitute() {
     joinsAsSubstitute = true;
   }
@@ -334,8 +336,7 @@ public final class CoordinatorClient {
         .onSuccess(granted -> answer.complete(granted instanceof Granted))
         .onFailure(
             silence ->
-                vertx.setTimer(
-                    DROP_RETRY_MILLIS, id -> dropBackup(from, backup, reason, answer)));
+                vertx.setTimer(DROP_RETRY_MILLIS, id -> dropBackup(from, backup, reason, answer)));
   }
 
   private void sendHeartbeat() {
@@ -773,8 +774,7 @@ public final class CoordinatorClient {
       if (silent >= limitMillis) {
         return Finding.GIVE_UP;
       }
-      boolean due =
-          reported ? nowMillis - reportedMillis >= REPEAT_MILLIS : silent >= reportMillis;
+      boolean due = reported ? nowMillis - reportedMillis >= REPEAT_MILLIS : silent >= reportMillis;
       if (due) {
         reported = true;
         reportedMillis = nowMillis;

@@ -43,7 +43,12 @@ final class CoordinatorEvents {
     Admission admission = member.admission();
     decisions.accept(
         new Announce(
-            new MemberJoined(now(), admission.role().lower(), admission.rank(), admission.incarnation(), member.node())));
+            new MemberJoined(
+                now(),
+                admission.role().lower(),
+                admission.rank(),
+                admission.incarnation(),
+                member.node())));
   }
 
   void suspected(Admission member, long silentMillis) {
@@ -61,7 +66,8 @@ final class CoordinatorEvents {
   void left(Admission member, String reason) {
     decisions.accept(
         new Announce(
-            new MemberLeft(now(), member.role().lower(), member.rank(), member.incarnation(), reason)));
+            new MemberLeft(
+                now(), member.role().lower(), member.rank(), member.incarnation(), reason)));
   }
 
   void health(MemberRecord member, ProcessVitals vitals) {
@@ -69,7 +75,12 @@ final class CoordinatorEvents {
     decisions.accept(
         new Announce(
             ProcessHealth.event(
-                now(), admission.role().lower(), admission.rank(), admission.incarnation(), member.node(), vitals)));
+                now(),
+                admission.role().lower(),
+                admission.rank(),
+                admission.incarnation(),
+                member.node(),
+                vitals)));
   }
 
   void started(CoordinatorConfig config, Membership first, long parameters) {
@@ -148,7 +159,8 @@ final class CoordinatorEvents {
   void ending(EarlyEnd reason) {
     decisions.accept(
         new Announce(
-            new JobEnding(now(), reason.reason(), reason.threshold(), reason.value(), reason.version())));
+            new JobEnding(
+                now(), reason.reason(), reason.threshold(), reason.value(), reason.version())));
   }
 
   void finished(JobProgress progress) {

@@ -123,7 +123,9 @@ public final class CoordinatorState {
     FINISH(FINISHED, FINISHING),
     /** The job cannot go on. */
     FAIL(FAILED, WAITING, RUNNING, PAUSED, ENDING, FINISHING),
-    /** The user or the coordinator's process stops the job, or releases the members of an ended one. */
+    /**
+     * The user or the coordinator's process stops the job, or releases the members of an ended one.
+     */
     STOP(STOPPED, WAITING, RUNNING, PAUSED, ENDING, FINISHING, FINISHED, FAILED);
 
     private final JobPhase to;
@@ -296,8 +298,7 @@ public final class CoordinatorState {
     registry
         .substituteFor(request, config.workers())
         .ifPresent(
-            substitute ->
-                removeLost(substitute, "its rank goes to a worker that has come for it"));
+            substitute -> removeLost(substitute, "its rank goes to a worker that has come for it"));
     registry
         .outdatedServerFor(request)
         .ifPresent(
@@ -470,7 +471,8 @@ public final class CoordinatorState {
   void updates(int server, List<RankUpdates> ranks) {
     ranks.forEach(
         of ->
-            events.updates(server, of, of.rank() < config.rememberedRanks() ? progress.steps(of.rank()) : 0));
+            events.updates(
+                server, of, of.rank() < config.rememberedRanks() ? progress.steps(of.rank()) : 0));
   }
 
   /** Announces a server's last status and {@code counters}, before the job ends. */
@@ -626,7 +628,8 @@ public final class CoordinatorState {
         registry.readyServers().size() == config.servers()
             && registry.readyWorkers() >= config.workers();
     boolean waited = evaluatorTimer.exceeds(ready, now);
-    boolean newest = hasNewestMemory() || newestMemoryTimer.exceeds(ready && !hasNewestMemory(), now);
+    boolean newest =
+        hasNewestMemory() || newestMemoryTimer.exceeds(ready && !hasNewestMemory(), now);
     return ready && newest && (waited || registry.count(Role.EVALUATOR) >= config.evaluators());
   }
 
@@ -642,7 +645,10 @@ public final class CoordinatorState {
             .allMatch(
                 server ->
                     server.heldVersion().isPresent()
-                        && server.previous().filter(was -> was.rank() == server.rank()).isPresent());
+                        && server
+                            .previous()
+                            .filter(was -> was.rank() == server.rank())
+                            .isPresent());
   }
 
   private void checkStart(long now) {
@@ -703,8 +709,7 @@ public final class CoordinatorState {
     if (shardTimer.exceeds(registry.readyServers().size() < config.servers(), now)) {
       return Optional.of(shardMissingMessage());
     }
-    boolean tooFew =
-        !progress.anyFinished() && registry.readyWorkers() < config.minimumWorkers();
+    boolean tooFew = !progress.anyFinished() && registry.readyWorkers() < config.minimumWorkers();
     return workerTimer.exceeds(tooFew, now)
         ? Optional.of(workersMissingMessage())
         : Optional.empty();
@@ -1143,8 +1148,7 @@ public final class CoordinatorState {
                         .filter(worker -> worker.rank() == start.rank() && worker.published())
                         .filter(worker -> worker.firstStep() > start.step()))
             .toList();
-    late.forEach(
-        worker -> removeLost(worker, "a step before its first is missing; joins again"));
+    late.forEach(worker -> removeLost(worker, "a step before its first is missing; joins again"));
     if (!late.isEmpty()) {
       applyChanges();
     }
@@ -1291,8 +1295,7 @@ public final class CoordinatorState {
       return !anyFinished
           && registry.readyServers().stream()
               .anyMatch(
-                  server ->
-                      server.restored() && server.version().orElse(0) < config.lastVersion());
+                  server -> server.restored() && server.version().orElse(0) < config.lastVersion());
     }
 
     /**
@@ -1473,7 +1476,9 @@ public final class CoordinatorState {
       chosenMillis = nowMillis;
     }
 
-    /** Returns the time of the last checkpoint in ms, summed as if all members shared one machine. */
+    /**
+     * Returns the time of the last checkpoint in ms, summed as if all members shared one machine.
+     */
     private long writeMillis() {
       Role holder = config.servers() > 0 ? Role.SERVER : Role.WORKER;
       return registry.of(holder).stream().mapToLong(MemberRecord::saveMillis).sum();
@@ -1568,8 +1573,7 @@ public final class CoordinatorState {
       registry.of(Role.WORKER).stream()
           .filter(worker -> worker.published() && worker.ready())
           .min(
-              Comparator.comparingLong(this::workersInProcess)
-                  .thenComparingInt(MemberRecord::rank))
+              Comparator.comparingLong(this::workersInProcess).thenComparingInt(MemberRecord::rank))
           .ifPresent(host -> decisions.accept(new Adopt(host.admission(), rank)));
     }
 

@@ -193,13 +193,15 @@ public final class DecisionExecutor implements Consumer<Decision> {
   private void adopt(Adopt adopt) {
     LOG.info("worker {} is missing, {} is asked to take its rank", adopt.rank(), adopt.carrier());
     request(adopt.carrier(), Command.ADOPT, ANSWER_MILLIS)
-        .onFailure(failure -> LOG.warn("{} takes no rank: {}", adopt.carrier(), failure.getMessage()));
+        .onFailure(
+            failure -> LOG.warn("{} takes no rank: {}", adopt.carrier(), failure.getMessage()));
   }
 
   /** Asks for a checkpoint; the server announces it itself. */
   private void save(Admission server) {
     request(server, Command.CHECKPOINT, ANSWER_MILLIS)
-        .onFailure(failure -> LOG.warn("{} writes no checkpoint: {}", server, failure.getMessage()));
+        .onFailure(
+            failure -> LOG.warn("{} writes no checkpoint: {}", server, failure.getMessage()));
   }
 
   private void conclude(Conclude conclude) {
@@ -227,7 +229,8 @@ public final class DecisionExecutor implements Consumer<Decision> {
     return requestFromServerOrReplacement(server, Command.LEDGER, UPDATES_MILLIS)
         .map(ControlCodec::updates)
         .onSuccess(ranks -> coordinator.updates(server.rank(), ranks))
-        .onFailure(failure -> LOG.warn("{} did not tell its updates: {}", server, failure.getMessage()))
+        .onFailure(
+            failure -> LOG.warn("{} did not tell its updates: {}", server, failure.getMessage()))
         .<Void>mapEmpty()
         .otherwiseEmpty();
   }
@@ -248,7 +251,8 @@ public final class DecisionExecutor implements Consumer<Decision> {
   }
 
   /** Asks a server or, if it was lost, its replacement, which has the checkpoint it left. */
-  private Future<JsonObject> requestFromServerOrReplacement(Admission server, Command question, long limitMillis) {
+  private Future<JsonObject> requestFromServerOrReplacement(
+      Admission server, Command question, long limitMillis) {
     Promise<JsonObject> answer = Promise.promise();
     long waitNanos = TimeUnit.MILLISECONDS.toNanos(coordinator.waitMillis());
     ask(server, question, limitMillis, System.nanoTime() + waitNanos, answer);
@@ -332,8 +336,8 @@ public final class DecisionExecutor implements Consumer<Decision> {
    * Brings a running job to rest and has it saved before it is ended ahead of time; belongs to the
    * coordinator's context.
    *
-   * <p>Workers finish their current step, as in a pause. Then the members that hold the model write a
-   * checkpoint, and servers report their last counters. Each of the three has a time limit.
+   * <p>Workers finish their current step, as in a pause. Then the members that hold the model write
+   * a checkpoint, and servers report their last counters. Each of the three has a time limit.
    */
   public static final class OrderlyStop {
 
@@ -401,7 +405,8 @@ public final class DecisionExecutor implements Consumer<Decision> {
       Promise<List<String>> atRest = Promise.promise();
       long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(REST_MILLIS);
       pollWorkers(atRest, deadline, List.of());
-      return atRest.future()
+      return atRest
+          .future()
           .compose(
               busy ->
                   (saves ? saveAll() : Future.<Void>succeededFuture())

@@ -81,7 +81,9 @@ record JobTerms(Map<String, String> values) {
     keys.addAll(other.values.keySet());
     return keys.stream()
         .filter(key -> !valueOf(this, key).equals(valueOf(other, key)))
-        .map(key -> "%s: found %s, expected %s".formatted(key, valueOf(other, key), valueOf(this, key)))
+        .map(
+            key ->
+                "%s: found %s, expected %s".formatted(key, valueOf(other, key), valueOf(this, key)))
         .findFirst();
   }
 

@@ -320,7 +320,9 @@ final class MemberRegistry {
       heardMillis = nowMillis;
     }
 
-    /** Returns the record of this member as a server, which has not yet reported under that rank. */
+    /**
+     * Returns the record of this member as a server, which has not yet reported under that rank.
+     */
     MemberRecord promoted(Admission as, String asName, long nowMillis) {
       return new MemberRecord(
           as,
@@ -336,7 +338,9 @@ final class MemberRegistry {
           nowMillis);
     }
 
-    /** Returns whether this server was promoted: it then has every version that a worker has seen. */
+    /**
+     * Returns whether this server was promoted: it then has every version that a worker has seen.
+     */
     boolean wasBackup() {
       return wasBackup;
     }

@@ -60,7 +60,9 @@ final class MembershipProposal {
         registry.of(Role.WORKER).stream()
             .filter(MemberRecord::ready)
             .filter(a -> newcomers || a.published())
-            .map(worker -> worker.published() ? asKnown(worker, restored) : asNewcomer(worker, first))
+            .map(
+                worker ->
+                    worker.published() ? asKnown(worker, restored) : asNewcomer(worker, first))
             .toList();
     List<Member> servers =
         registry.readyServers().stream()
@@ -121,7 +123,9 @@ final class MembershipProposal {
     return pending && epoch == next.epoch() && unanswered.contains(server);
   }
 
-  /** Returns whether an attempt is pending: not all servers have answered, or it is not finished. */
+  /**
+   * Returns whether an attempt is pending: not all servers have answered, or it is not finished.
+   */
   boolean pending() {
     return pending;
   }

@@ -138,10 +138,7 @@ final class Pauses {
    */
   void onReply(Admission from, long number, long startedVersion) {
     boolean current = pause.holds() && number >= firstNumber;
-    if (config.stepsTogether()
-        && current
-        && !pause.ends()
-        && startedVersion > pause.holdFrom()) {
+    if (config.stepsTogether() && current && !pause.ends() && startedVersion > pause.holdFrom()) {
       holdFrom(startedVersion);
     }
     acknowledged.put(from, number);

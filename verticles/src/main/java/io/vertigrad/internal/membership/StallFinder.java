@@ -71,7 +71,8 @@ final class StallFinder {
   }
 
   private long longestStill(long nowMillis) {
-    List<MemberRecord> working = registry.of(Role.WORKER).stream().filter(this::isTraining).toList();
+    List<MemberRecord> working =
+        registry.of(Role.WORKER).stream().filter(this::isTraining).toList();
     lastSteps.keySet().retainAll(working.stream().map(MemberRecord::admission).toList());
     long tested = registry.all().mapToLong(MemberRecord::tested).sum();
     return working.stream()
@@ -106,7 +107,8 @@ final class StallFinder {
     Map<Integer, StragglerReport> stragglers = new TreeMap<>();
     registry
         .of(Role.SERVER)
-        .forEach(server -> server.straggler().ifPresent(wait -> stragglers.put(server.rank(), wait)));
+        .forEach(
+            server -> server.straggler().ifPresent(wait -> stragglers.put(server.rank(), wait)));
     String missing = missing(stragglers, nowMillis);
     String where =
         stragglers.entrySet().stream()
@@ -149,7 +151,8 @@ final class StallFinder {
    * names the workers that have not moved for the limit.
    */
   private String slowestWorkers(long nowMillis) {
-    List<MemberRecord> working = registry.of(Role.WORKER).stream().filter(this::isTraining).toList();
+    List<MemberRecord> working =
+        registry.of(Role.WORKER).stream().filter(this::isTraining).toList();
     long slowest =
         working.stream().mapToLong(worker -> worker.step().orElseThrow()).min().orElse(0);
     List<MemberRecord> late =

@@ -133,7 +133,8 @@ class BackupServersTest {
 
     accept(new ProposalAnswer.Start(1, 6, 6), new ProposalAnswer.Start(0, 6, 6));
 
-    MemberLeft left = fixture.events(MemberLeft.class).get(fixture.events(MemberLeft.class).size() - 1);
+    MemberLeft left =
+        fixture.events(MemberLeft.class).get(fixture.events(MemberLeft.class).size() - 1);
     assertEquals("worker 1 1", left.role() + " " + left.rank() + " " + left.incarnation());
     assertFalse(fixture.coordinator.heartbeat(newcomer, MemberStatus.NONE));
     assertTrue(fixture.coordinator.heartbeat(new Admission(Role.WORKER, 0, 0), MemberStatus.NONE));
@@ -253,7 +254,8 @@ class BackupServersTest {
 
   private void accept(ProposalAnswer.Start... starts) {
     int epoch = fixture.last(Decision.Propose.class).next().epoch();
-    fixture.coordinator.accepted(epoch, 0, new ProposalAnswer(OptionalLong.empty(), List.of(starts)));
+    fixture.coordinator.accepted(
+        epoch, 0, new ProposalAnswer(OptionalLong.empty(), List.of(starts)));
   }
 
   private void lose(Admission member) {

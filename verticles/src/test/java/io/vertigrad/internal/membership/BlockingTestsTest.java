@@ -137,8 +137,10 @@ final class BlockingTestsTest {
 
   @Test
   void shouldCountNoTimeWhileWorkersAreStillOnTheirWay() {
-    fixture.setStatus(FIRST, ControlCodec.status(new JsonObject().put("step", 0).put("version", 0)));
-    fixture.setStatus(SECOND, ControlCodec.status(new JsonObject().put("step", 0).put("version", 0)));
+    fixture.setStatus(
+        FIRST, ControlCodec.status(new JsonObject().put("step", 0).put("version", 0)));
+    fixture.setStatus(
+        SECOND, ControlCodec.status(new JsonObject().put("step", 0).put("version", 0)));
 
     fixture.advance(3 * LIMIT);
 

@@ -44,7 +44,8 @@ final class CoordinatorStateEndTest {
 
     assertEquals(
         new Pause(4, 19, EvaluationPlan.NONE, false, true, 0), fixture.last(Hold.class).pause());
-    assertEquals(List.of(new JobEnding(0, "accuracy", 90, 91, 10)), fixture.events(JobEnding.class));
+    assertEquals(
+        List.of(new JobEnding(0, "accuracy", 90, 91, 10)), fixture.events(JobEnding.class));
     fixture.coordinator.leave(
         FIRST,
         LeaveReason.read("finished"),
@@ -83,7 +84,8 @@ final class CoordinatorStateEndTest {
     MemberStatus older = MemberStatus.ofServer(980, 9, true, Optional.empty());
     fixture.join(Role.SERVER, FakeMember.LAYOUT, older);
 
-    assertTrue(fixture.failure().contains("before version 1000 was on its disk"), fixture.failure());
+    assertTrue(
+        fixture.failure().contains("before version 1000 was on its disk"), fixture.failure());
     assertTrue(fixture.failure().contains("server 0"), fixture.failure());
   }
 

@@ -92,7 +92,8 @@ final class CoordinatorStatePauseTest {
     assertEquals(1, fixture.published().workers().size());
     fixture.advance(300_000);
 
-    assertEquals(JobPhase.PAUSED, fixture.coordinator.state(), "one of at least two workers is here");
+    assertEquals(
+        JobPhase.PAUSED, fixture.coordinator.state(), "one of at least two workers is here");
     request("resume");
     fixture.advance(60_200);
     assertTrue(fixture.failure().startsWith("1 of at least 2 workers for 60 s"), fixture.failure());

@@ -42,7 +42,8 @@ final class EarlyStopTest {
     assertEquals(Optional.empty(), stop.checkTrainingTime(900_000, false, 100));
     assertEquals(Optional.empty(), stop.checkTrainingTime(929_999, true, 149));
     assertEquals(
-        Optional.of(new EarlyEnd("minutes", 1.5, 1.5, 150)), stop.checkTrainingTime(930_000, true, 150));
+        Optional.of(new EarlyEnd("minutes", 1.5, 1.5, 150)),
+        stop.checkTrainingTime(930_000, true, 150));
   }
 
   @Test

@@ -94,7 +94,8 @@ final class GoBackTest {
 
   private Admission rejoin(long version) {
     fixture.silence(LOST_SERVER);
-    fixture.coordinator.leave(LOST_SERVER, LeaveReason.read("its process ended"), MemberStatus.NONE);
+    fixture.coordinator.leave(
+        LOST_SERVER, LeaveReason.read("its process ended"), MemberStatus.NONE);
     return fixture.join(Role.SERVER, FakeMember.LAYOUT, restored(version));
   }
 

@@ -115,7 +115,8 @@ final class StallFinderTest {
   void shouldNotCountTheWaitForTheStartNorSleepOfTheCoordinatorNorWorkersAtTheEnd() {
     fixture.setStatus(fixture.join(Role.WORKER), at(0));
     fixture.advance(20_000);
-    fixture.setStatus(fixture.join(Role.WORKER), MemberStatus.ofWorker(1_000, 0, 0, "trains", 0, false));
+    fixture.setStatus(
+        fixture.join(Role.WORKER), MemberStatus.ofWorker(1_000, 0, 0, "trains", 0, false));
     fixture.join(Role.SERVER);
     fixture.acceptAll();
 
