@@ -8,6 +8,7 @@ import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.internal.membership.ControlRequest.Heartbeat;
 import io.vertigrad.internal.membership.ControlRequest.Leave;
 import io.vertigrad.internal.membership.ControlRequest.PauseReply;
+import io.vertigrad.internal.membership.DecisionExecutor.OrderlyStop;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.Membership;

@@ -23,7 +23,7 @@ final class CoordinationLossTest extends BusJobFixture {
     deploy();
     FakeMember server = member(Role.SERVER);
     FakeMember worker = member(Role.WORKER);
-    running(server, worker);
+    joinBoth(server, worker);
     CountDownLatch evicted = new CountDownLatch(1);
     worker.freezeUntil(evicted);
 
@@ -45,7 +45,7 @@ final class CoordinationLossTest extends BusJobFixture {
     deploy();
     FakeMember server = member(Role.SERVER);
     FakeMember worker = member(Role.WORKER);
-    running(server, worker);
+    joinBoth(server, worker);
     CountDownLatch over = new CountDownLatch(1);
     server.freezeUntil(over);
 
@@ -65,7 +65,7 @@ final class CoordinationLossTest extends BusJobFixture {
     deploy();
     FakeMember server = member(Role.SERVER);
     FakeMember worker = member(Role.WORKER);
-    running(server, worker);
+    joinBoth(server, worker);
     assertClockRuns(worker);
 
     await(server.client.leave(LeaveReason.read("broke down")));
