@@ -6,23 +6,28 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.internal.RecordJson;
 import io.vertigrad.internal.RecordJson.Form;
-import io.vertigrad.internal.membership.ControlAnswer.Admitted;
-import io.vertigrad.internal.membership.ControlAnswer.Granted;
-import io.vertigrad.internal.membership.ControlAnswer.Refused;
-import io.vertigrad.internal.membership.ControlAnswer.Released;
-import io.vertigrad.internal.membership.ControlAnswer.Unknown;
-import io.vertigrad.internal.membership.ControlMessage.MembershipPublished;
-import io.vertigrad.internal.membership.ControlMessage.PausePublished;
-import io.vertigrad.internal.membership.ControlMessage.StopPublished;
-import io.vertigrad.internal.membership.ControlRequest.DropBackup;
-import io.vertigrad.internal.membership.ControlRequest.Heartbeat;
-import io.vertigrad.internal.membership.ControlRequest.JobCommand;
-import io.vertigrad.internal.membership.ControlRequest.Leave;
-import io.vertigrad.internal.membership.MemberRequest.Command;
-import io.vertigrad.internal.membership.MemberRequest.Evaluate;
-import io.vertigrad.internal.membership.MemberRequest.Promote;
-import io.vertigrad.internal.membership.MemberRequest.Propose;
-import io.vertigrad.internal.membership.MemberRequest.Replicate;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Admitted;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Granted;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Refused;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Released;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Unknown;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.DropBackup;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JobCommand;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Leave;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Command;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Evaluate;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Promote;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Propose;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Replicate;
+import io.vertigrad.internal.membership.ControlMessage.Published;
+import io.vertigrad.internal.membership.ControlMessage.Published.MembershipPublished;
+import io.vertigrad.internal.membership.ControlMessage.Published.PausePublished;
+import io.vertigrad.internal.membership.ControlMessage.Published.StopPublished;
 import io.vertigrad.internal.membership.ProposalAnswer.Start;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
@@ -177,12 +182,12 @@ public final class ControlCodec {
 
   // Messages that the coordinator publishes.
 
-  static JsonObject write(ControlMessage message, JobPhase state) {
+  static JsonObject write(Published message, JobPhase state) {
     return JSON.write((Record) message).put("state", state.lower());
   }
 
-  static ControlMessage message(JsonObject json) {
-    Class<? extends ControlMessage> type;
+  static Published message(JsonObject json) {
+    Class<? extends Published> type;
     if (has(json, "stop")) {
       type = StopPublished.class;
     } else if (has(json, "membership")) {

@@ -1,14 +1,17 @@
 package io.vertigrad.internal.membership;
 
-import io.vertigrad.internal.membership.ControlAnswer.Admitted;
-import io.vertigrad.internal.membership.ControlAnswer.Granted;
-import io.vertigrad.internal.membership.ControlAnswer.Refused;
-import io.vertigrad.internal.membership.ControlAnswer.Released;
-import io.vertigrad.internal.membership.ControlAnswer.Unknown;
-import io.vertigrad.internal.membership.ControlRequest.DropBackup;
-import io.vertigrad.internal.membership.ControlRequest.Heartbeat;
-import io.vertigrad.internal.membership.ControlRequest.JobCommand;
-import io.vertigrad.internal.membership.ControlRequest.Leave;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Admitted;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Granted;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Refused;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Released;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Unknown;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.DropBackup;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JobCommand;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Leave;
 import io.vertigrad.internal.security.PeerWarnings;
 import io.vertigrad.job.JoinException;
 import io.vertx.core.json.JsonObject;

@@ -1,23 +1,28 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.ParameterLayout;
-import io.vertigrad.internal.membership.ControlAnswer.Admitted;
-import io.vertigrad.internal.membership.ControlAnswer.Granted;
-import io.vertigrad.internal.membership.ControlAnswer.Refused;
-import io.vertigrad.internal.membership.ControlAnswer.Released;
-import io.vertigrad.internal.membership.ControlAnswer.Unknown;
-import io.vertigrad.internal.membership.ControlMessage.MembershipPublished;
-import io.vertigrad.internal.membership.ControlMessage.PausePublished;
-import io.vertigrad.internal.membership.ControlMessage.StopPublished;
-import io.vertigrad.internal.membership.ControlRequest.DropBackup;
-import io.vertigrad.internal.membership.ControlRequest.Heartbeat;
-import io.vertigrad.internal.membership.ControlRequest.Leave;
-import io.vertigrad.internal.membership.ControlRequest.PauseReply;
-import io.vertigrad.internal.membership.MemberRequest.Command;
-import io.vertigrad.internal.membership.MemberRequest.Evaluate;
-import io.vertigrad.internal.membership.MemberRequest.Promote;
-import io.vertigrad.internal.membership.MemberRequest.Propose;
-import io.vertigrad.internal.membership.MemberRequest.Replicate;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Admitted;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Granted;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Refused;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Released;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Unknown;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.DropBackup;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Leave;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.PauseReply;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Command;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Evaluate;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Promote;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Propose;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Replicate;
+import io.vertigrad.internal.membership.ControlMessage.Published;
+import io.vertigrad.internal.membership.ControlMessage.Published.MembershipPublished;
+import io.vertigrad.internal.membership.ControlMessage.Published.PausePublished;
+import io.vertigrad.internal.membership.ControlMessage.Published.StopPublished;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
@@ -391,7 +396,7 @@ public final class CoordinatorClient {
     }
   }
 
-  private void handle(ControlMessage message) {
+  private void handle(Published message) {
     if (message instanceof StopPublished stop) {
       onStopped(stop.why());
     } else if (message instanceof MembershipPublished published) {

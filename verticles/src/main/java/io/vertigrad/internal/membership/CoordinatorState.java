@@ -11,6 +11,7 @@ import static io.vertigrad.internal.membership.JobPhase.WAITING;
 
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
 import io.vertigrad.internal.membership.Decision.Adopt;
 import io.vertigrad.internal.membership.Decision.Complete;
 import io.vertigrad.internal.membership.Decision.Conclude;

@@ -7,9 +7,13 @@ import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
-import io.vertigrad.internal.membership.ControlMessage.MembershipPublished;
-import io.vertigrad.internal.membership.ControlMessage.PausePublished;
-import io.vertigrad.internal.membership.ControlMessage.StopPublished;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Command;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Evaluate;
+import io.vertigrad.internal.membership.ControlMessage.Published;
+import io.vertigrad.internal.membership.ControlMessage.Published.MembershipPublished;
+import io.vertigrad.internal.membership.ControlMessage.Published.PausePublished;
+import io.vertigrad.internal.membership.ControlMessage.Published.StopPublished;
 import io.vertigrad.internal.membership.Decision.Adopt;
 import io.vertigrad.internal.membership.Decision.Announce;
 import io.vertigrad.internal.membership.Decision.Complete;
@@ -22,8 +26,6 @@ import io.vertigrad.internal.membership.Decision.Publish;
 import io.vertigrad.internal.membership.Decision.Replicate;
 import io.vertigrad.internal.membership.Decision.Save;
 import io.vertigrad.internal.membership.Decision.Stop;
-import io.vertigrad.internal.membership.MemberRequest.Command;
-import io.vertigrad.internal.membership.MemberRequest.Evaluate;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertx.core.Future;
@@ -125,7 +127,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
     events.publish(event);
   }
 
-  private void control(ControlMessage message) {
+  private void control(Published message) {
     vertx.eventBus().publish(addresses.control(), ControlCodec.write(message, coordinator.state()));
   }
 

@@ -1,5 +1,6 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
 import io.vertigrad.internal.membership.LeaveReason.Kind;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;

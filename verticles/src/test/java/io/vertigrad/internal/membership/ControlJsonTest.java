@@ -5,9 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.vertigrad.events.TrainingEvent.ServerProgress;
-import io.vertigrad.internal.membership.ControlRequest.Heartbeat;
-import io.vertigrad.internal.membership.ControlRequest.Leave;
-import io.vertigrad.internal.membership.ControlRequest.PauseReply;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Leave;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.PauseReply;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest;
+import io.vertigrad.internal.membership.ControlMessage.Published;
 import io.vertigrad.internal.membership.DecisionExecutor.OrderlyStop;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
@@ -135,15 +140,13 @@ final class ControlJsonTest {
                 + ",'pause':{'number':3,'holdFrom':40,'testAt':20,'testing':false,'ends':true,"
                 + "'saveAt':30}}"),
         arguments(
-            ControlCodec.write(
-                new ControlMessage.PausePublished(new Pause(1, 0)), JobPhase.RUNNING),
+            ControlCodec.write(new Published.PausePublished(new Pause(1, 0)), JobPhase.RUNNING),
             "{'pause':{'number':1,'holdFrom':0,'ends':false},'state':'running'}"),
         arguments(
-            ControlCodec.write(
-                new ControlMessage.MembershipPublished(MEMBERSHIP), JobPhase.RUNNING),
+            ControlCodec.write(new Published.MembershipPublished(MEMBERSHIP), JobPhase.RUNNING),
             "{'membership':" + MEMBERSHIP_JSON + ",'state':'running'}"),
         arguments(
-            ControlCodec.write(new ControlMessage.StopPublished("done"), JobPhase.STOPPED),
+            ControlCodec.write(new Published.StopPublished("done"), JobPhase.STOPPED),
             "{'stop':'done','state':'stopped'}"),
         arguments(
             toMember(new MemberRequest.Propose(MEMBERSHIP)), "{'propose':" + MEMBERSHIP_JSON + "}"),

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.Future;
