@@ -22,7 +22,6 @@ final class MemberMetrics {
   private static final int INCARNATIONS = 4;
 
   private static final Set<String> PRESENT = Set.of("up", "suspect");
-  private static final Set<String> IN_GOOD_ORDER = Set.of("finished", "stopped", "joins again");
 
   private static final List<String> VITALS =
       List.of(
@@ -63,7 +62,7 @@ final class MemberMetrics {
   }
 
   void left(MemberLeft event) {
-    boolean inGoodOrder = IN_GOOD_ORDER.contains(event.reason());
+    boolean inGoodOrder = event.inGoodOrder();
     condition(inGoodOrder ? "left" : "lost", event.reason());
     rest();
     VITALS.forEach(this::remove);

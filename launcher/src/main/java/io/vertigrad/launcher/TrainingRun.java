@@ -199,7 +199,8 @@ final class TrainingRun {
   private void finish(JsonObject end) {
     concluding = true;
     if (!end.getString("state").equals("finished")) {
-      throw new JobFailedException(end.getString("failure") + "; log: " + directory.log());
+      String prefix = end.getString("state").equals("stopped") ? "stopped: " : "";
+      throw new JobFailedException(prefix + end.getString("failure") + "; log: " + directory.log());
     }
     hearTheEnd(end);
     conclude();

@@ -123,7 +123,35 @@ public sealed interface TrainingEvent {
 
   /** A member left ({@code finished}, {@code stopped}) or was evicted; the reason says why. */
   record MemberLeft(long timeMillis, String role, int rank, int incarnation, String reason)
-      implements TrainingEvent {}
+      implements TrainingEvent {
+
+    /** The reason of a member whose work is done. */
+    public static final String FINISHED = "finished";
+
+    /** The reason of a member that was undeployed or told to stop. */
+    public static final String STOPPED = "stopped";
+
+    /** The reason of a worker that leaves its incarnation to join under the next one. */
+    public static final String JOINS_AGAIN = "joins again";
+
+    /**
+     * Returns whether the member left because its work is done.
+     *
+     * @return true for the reason {@link #FINISHED}
+     */
+    public boolean finished() {
+      return reason.equals(FINISHED);
+    }
+
+    /**
+     * Returns whether the member left by itself.
+     *
+     * @return false when it failed or was evicted
+     */
+    public boolean inGoodOrder() {
+      return finished() || reason.equals(STOPPED) || reason.equals(JOINS_AGAIN);
+    }
+  }
 
   /**
    * One worker's counters since it was admitted, a few times a second.

@@ -202,12 +202,7 @@ final class JobVerticle extends VerticleBase {
             .onFailure(why -> conclude(Future.failedFuture(why)));
       }
       case "stopped" ->
-          conclude(
-              Future.succeededFuture(
-                  result(
-                      State.STOPPED,
-                      end,
-                      end.getString("failure").replaceFirst("^stopped: ", ""))));
+          conclude(Future.succeededFuture(result(State.STOPPED, end, end.getString("failure"))));
       default -> conclude(failed(end.getString("failure"), null));
     }
   }

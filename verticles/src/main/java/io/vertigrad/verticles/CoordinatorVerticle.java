@@ -8,10 +8,10 @@ import io.vertigrad.internal.membership.ControlRequestHandler;
 import io.vertigrad.internal.membership.CoordinatorConfig;
 import io.vertigrad.internal.membership.CoordinatorState;
 import io.vertigrad.internal.membership.DecisionExecutor;
+import io.vertigrad.internal.membership.DecisionExecutor.OrderlyStop;
 import io.vertigrad.internal.membership.JobOutcome;
 import io.vertigrad.internal.membership.MemberNames;
 import io.vertigrad.internal.membership.NodeName;
-import io.vertigrad.internal.membership.OrderlyStop;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.StrategyFactory;
@@ -56,7 +56,7 @@ public final class CoordinatorVerticle extends VerticleBase {
    *     or {@code stopped}), {@code version}, {@code samples}, {@code evaluation} when the
    *     evaluator tested the end, {@code stopped} with the reason when it ended before its last
    *     version, {@code silent} with the names of servers that did not report their last counters,
-   *     and {@code failure} when there was one; it never fails
+   *     and {@code failure} with the reason when it failed or was stopped; it never fails
    */
   public Future<JsonObject> result() {
     return result.future().map(ControlCodec::write);
@@ -75,7 +75,7 @@ public final class CoordinatorVerticle extends VerticleBase {
     context.runOnContext(
         go -> {
           coordinatorState.stop(reason);
-          completeWhenDeserted(stopped, deadline);
+          completeWhenEmpty(stopped, deadline);
         });
     return stopped.future();
   }
@@ -110,7 +110,7 @@ public final class CoordinatorVerticle extends VerticleBase {
                     MemberNames.of(job),
                     workersHoldModel,
                     checkpoints)
-                .begin()
+                .start()
                 .map(ControlCodec::write)
                 .onComplete(saved));
     return saved.future();
@@ -124,7 +124,7 @@ public final class CoordinatorVerticle extends VerticleBase {
    * @param how how the process ended, for people
    */
   public void processEnded(long pid, String how) {
-    context.runOnContext(go -> coordinatorState.lost(NodeName.of(job, pid), how));
+    context.runOnContext(go -> coordinatorState.onProcessEnded(NodeName.of(job, pid), how));
   }
 
   /**
@@ -137,7 +137,7 @@ public final class CoordinatorVerticle extends VerticleBase {
     String prefix = NodeName.of(job, 0).replaceFirst("0$", "");
     context.runOnContext(
         go ->
-            executor.reportHung(
+            executor.onHungProcess(
                 node -> {
                   if (node.startsWith(prefix)) {
                     listener.accept(Long.parseLong(node.substring(prefix.length())));
@@ -172,7 +172,7 @@ public final class CoordinatorVerticle extends VerticleBase {
             () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()),
             System::currentTimeMillis,
             executor);
-    executor.answerTo(coordinatorState);
+    executor.setCoordinator(coordinatorState);
     String address = job.addresses().coordinator();
     long interval = Math.min(TICK_MILLIS, job.exchange().suspectMillis() / 4);
     return refuseRival(address)
@@ -184,7 +184,8 @@ public final class CoordinatorVerticle extends VerticleBase {
   private void tick() {
     if (vertx.isClustered()) {
       try {
-        coordinatorState.nodes(Set.copyOf(((VertxInternal) vertx).clusterManager().getNodes()));
+        coordinatorState.onClusterNodes(
+            Set.copyOf(((VertxInternal) vertx).clusterManager().getNodes()));
       } catch (RuntimeException closing) {
         LOG.debug("the cluster was left", closing);
       }
@@ -204,7 +205,7 @@ public final class CoordinatorVerticle extends VerticleBase {
 
   private void hear(JsonObject event) {
     if (TrainingEvent.fromJson(event) instanceof Evaluated test) {
-      coordinatorState.tested(test);
+      coordinatorState.onTest(test);
     }
   }
 
@@ -241,11 +242,11 @@ public final class CoordinatorVerticle extends VerticleBase {
                             + " \"job\"), or let that one finish"));
   }
 
-  private void completeWhenDeserted(Promise<Void> stopped, long deadline) {
-    if (coordinatorState.deserted() || System.nanoTime() > deadline) {
+  private void completeWhenEmpty(Promise<Void> stopped, long deadline) {
+    if (coordinatorState.isEmpty() || System.nanoTime() > deadline) {
       stopped.complete();
     } else {
-      vertx.setTimer(10, id -> completeWhenDeserted(stopped, deadline));
+      vertx.setTimer(10, id -> completeWhenEmpty(stopped, deadline));
     }
   }
 }

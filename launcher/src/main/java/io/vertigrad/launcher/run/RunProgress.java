@@ -29,9 +29,6 @@ public final class RunProgress {
 
   private static final double NANOS = 1e9;
 
-  /** The leave reason of a worker that has seen the last version. */
-  private static final String FINISHED = "finished";
-
   private final LongSupplier nanoClock;
   private final Map<String, WorkerProgress> workers = new TreeMap<>();
   private final Set<String> gone = new HashSet<>();
@@ -88,7 +85,7 @@ public final class RunProgress {
       startedNanos = now();
     } else if (event instanceof MemberLeft left && left.role().equals("worker")) {
       gone.add(left.rank() + "." + left.incarnation());
-      endedNanos = left.reason().equals(FINISHED) ? now() : endedNanos;
+      endedNanos = left.finished() ? now() : endedNanos;
     } else if (event instanceof JobEnding end && ending == null) {
       ending = end;
     } else if (event instanceof JobFinished finish && finished == null) {

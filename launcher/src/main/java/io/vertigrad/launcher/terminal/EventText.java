@@ -98,7 +98,7 @@ final class EventText {
   }
 
   private static Optional<String> trouble(TrainingEvent event, JobConfig job) {
-    if (event instanceof MemberLeft left && !left.reason().startsWith("finished")) {
+    if (event instanceof MemberLeft left && !left.finished()) {
       return Optional.of(
           format("%s left: %s", job.nameOf(left.role(), left.rank()), left.reason()));
     }

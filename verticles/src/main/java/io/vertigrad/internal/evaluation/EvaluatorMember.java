@@ -103,15 +103,15 @@ public final class EvaluatorMember implements MemberHandler {
 
   /** Pulls need no admission, so evaluation continues while the evaluator joins again. */
   @Override
-  public void evicted(String why) {
+  public void onEvicted(String why) {
     LOG.warn("evaluator evicted, joins again: {}", why);
     coordinator
         .join(duties.layout())
-        .onFailure(refused -> stopped("evicted, and refused: " + refused.getMessage()));
+        .onFailure(refused -> onStopped("evicted, and refused: " + refused.getMessage()));
   }
 
   @Override
-  public void stopped(String why) {
+  public void onStopped(String why) {
     LOG.info("evaluator told to stop: {}", why);
     stop();
   }

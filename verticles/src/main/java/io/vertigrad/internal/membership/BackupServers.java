@@ -1,6 +1,7 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.internal.membership.Decision.Replicate;
+import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.job.Role;
 import java.util.HashMap;
 import java.util.Map;
@@ -20,7 +21,7 @@ final class BackupServers {
   private final CoordinatorConfig config;
   private final MemberRegistry registry;
   private final Consumer<Decision> decisions;
-  private final CoordinatorEvents news;
+  private final CoordinatorEvents events;
   private final Map<Integer, Pair> pairs = new HashMap<>();
   private final Map<Admission, Admission> promotions = new HashMap<>();
 
@@ -29,21 +30,21 @@ final class BackupServers {
   BackupServers(
       CoordinatorConfig config,
       MemberRegistry registry,
-      CoordinatorEvents news,
+      CoordinatorEvents events,
       Consumer<Decision> decisions) {
-    this.news = news;
+    this.events = events;
     this.config = config;
     this.registry = registry;
     this.decisions = decisions;
   }
 
   /** Returns whether this is a backup server, which serves nobody until it is promoted. */
-  boolean isBackup(Admission who) {
-    return who.role() == Role.SERVER && who.rank() >= config.servers();
+  boolean isBackup(Admission member) {
+    return member.role() == Role.SERVER && member.rank() >= config.servers();
   }
 
   /** Starts replication to every ready backup whose server is ready; called often. */
-  void look() {
+  void startReplication() {
     for (MemberRecord backup : registry.of(Role.SERVER)) {
       if (isBackup(backup.admission()) && backup.ready()) {
         int shard = shardOf(backup.admission());
@@ -55,74 +56,74 @@ final class BackupServers {
   }
 
   private void pair(int shard, Admission primary, Admission backup) {
-    Pair now = pairs.get(shard);
-    if (now == null || !now.primary().equals(primary) || !now.backup().equals(backup)) {
+    Pair pair = pairs.get(shard);
+    if (pair == null || !pair.primary().equals(primary) || !pair.backup().equals(backup)) {
       pairs.put(shard, new Pair(primary, backup, false));
       decisions.accept(new Replicate(primary, backup));
     }
   }
 
   /** Returns whether the server's answer about this backup still counts. */
-  boolean awaits(Admission primary, Admission backup) {
-    Pair now = pairs.get(primary.rank());
-    return now != null
-        && !now.complete()
-        && now.primary().equals(primary)
-        && now.backup().equals(backup)
+  boolean isPending(Admission primary, Admission backup) {
+    Pair pair = pairs.get(primary.rank());
+    return pair != null
+        && !pair.complete()
+        && pair.primary().equals(primary)
+        && pair.backup().equals(backup)
         && registry.find(primary).isPresent()
         && registry.find(backup).isPresent();
   }
 
   /** Records that this backup has everything that its server has, and stays complete. */
-  void completed(Admission primary, Admission backup) {
-    if (awaits(primary, backup)) {
+  void onCompleted(Admission primary, Admission backup) {
+    if (isPending(primary, backup)) {
       pairs.put(primary.rank(), new Pair(primary, backup, true));
-      news.backupChanged(primary.rank(), true, backup + " lacks nothing of it");
+      events.backupChanged(primary.rank(), true, backup + " lacks nothing of it");
     }
   }
 
   /** Records that a member left; the shard whose backup it was has no backup any more. */
-  void left(Admission who, String why) {
+  void onLeft(Admission gone, String reason) {
     pairs.values().stream()
-        .filter(pair -> pair.backup().equals(who))
+        .filter(pair -> pair.backup().equals(gone))
         .findFirst()
         .ifPresent(
             pair -> {
               pairs.remove(pair.primary().rank());
               if (pair.complete()) {
-                news.backupChanged(pair.primary().rank(), false, who + " left: " + why);
+                events.backupChanged(pair.primary().rank(), false, gone + " left: " + reason);
               }
             });
   }
 
   /** Returns the complete backup that can replace this server; empty when there is none. */
   Optional<MemberRecord> successor(Admission primary) {
-    Pair now = pairs.get(primary.rank());
-    return now != null && now.complete() && now.primary().equals(primary)
-        ? registry.find(now.backup())
+    Pair pair = pairs.get(primary.rank());
+    return pair != null && pair.complete() && pair.primary().equals(primary)
+        ? registry.find(pair.backup())
         : Optional.empty();
   }
 
   /** Records that this backup is being promoted to a server. */
-  void promoted(Admission backup, Admission as) {
+  void onPromoted(Admission backup, Admission as) {
     pairs.remove(as.rank());
     promotions.put(backup, as);
-    news.backupChanged(as.rank(), false, "%s has become %s".formatted(backup, as));
+    events.backupChanged(as.rank(), false, "%s has become %s".formatted(backup, as));
   }
 
   /** Returns whether a promoted server has not yet reported under its new rank. */
-  boolean promotes(Admission as) {
+  boolean awaitsPromotion(Admission as) {
     return registry.find(as).filter(record -> !record.ready()).isPresent();
   }
 
   /** Returns whether this backup may not know yet that it was promoted. */
-  boolean turns(Admission backup) {
+  boolean isBeingPromoted(Admission backup) {
     Admission as = promotions.get(backup);
-    boolean turns = as != null && promotes(as);
-    if (as != null && !turns) {
+    boolean pending = as != null && awaitsPromotion(as);
+    if (as != null && !pending) {
       promotions.remove(backup);
     }
-    return turns;
+    return pending;
   }
 
   private int shardOf(Admission backup) {

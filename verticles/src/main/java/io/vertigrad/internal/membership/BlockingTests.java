@@ -1,5 +1,7 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.membership.CoordinatorState.JobProgress;
+import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import java.util.Optional;
@@ -25,46 +27,48 @@ final class BlockingTests {
   private final MemberRegistry registry;
   private final JobProgress progress;
   private final Pauses pauses;
-  private final CoordinatorEvents news;
-  private final boolean needsResult;
-  private long at;
+  private final CoordinatorEvents events;
+  private final boolean waitsForResult;
+  private long nextTestVersion;
   private long reported;
   private long result;
   private long tested;
   private boolean testing;
-  private boolean over;
-  private long movement = -1;
-  private long movedMillis;
+  private boolean ended;
+  private long lastWorkDone = -1;
+  private long progressMillis;
 
   BlockingTests(
       CoordinatorConfig config,
       MemberRegistry registry,
       JobProgress progress,
       Pauses pauses,
-      CoordinatorEvents news) {
+      CoordinatorEvents events) {
     plan = config.evaluations();
     limitMillis = config.deadlineMillis();
-    needsResult = config.stop().looksAtTests();
+    waitsForResult = config.stop().looksAtTests();
     this.registry = registry;
     this.progress = progress;
     this.pauses = pauses;
-    this.news = news;
-    at = plan.firstHold();
+    this.events = events;
+    nextTestVersion = plan.firstHold();
   }
 
   /**
    * Takes an evaluator's status: {@code testing} is the version it tests now, {@code evaluated} the
    * last version it has tested.
    */
-  void heard(MemberStatus status) {
-    if (!plan.blocking() || over) {
+  void onStatus(MemberStatus status) {
+    if (!plan.blocking() || ended) {
       return;
     }
     reported = Math.max(reported, status.evaluated().orElse(0));
-    goOn();
-    if (!testing && at != EvaluationPlan.NONE && status.testing().orElse(0) >= at) {
+    releaseTested();
+    if (!testing
+        && nextTestVersion != EvaluationPlan.NONE
+        && status.testing().orElse(0) >= nextTestVersion) {
       testing = true;
-      pauses.test(at, true);
+      pauses.test(nextTestVersion, true);
     }
   }
 
@@ -74,45 +78,45 @@ final class BlockingTests {
    */
   void result(long version) {
     result = Math.max(result, version);
-    if (plan.blocking() && !over) {
-      goOn();
+    if (plan.blocking() && !ended) {
+      releaseTested();
     }
   }
 
-  private void goOn() {
-    long done = needsResult ? Math.min(reported, result) : reported;
+  private void releaseTested() {
+    long done = waitsForResult ? Math.min(reported, result) : reported;
     if (done > tested) {
       tested = done;
       testing = false;
-      at = plan.next(done);
-      pauses.test(at, false);
+      nextTestVersion = plan.next(done);
+      pauses.test(nextTestVersion, false);
     }
   }
 
   /** Stops waiting for tests, because the job ends early. */
   void end() {
-    if (plan.blocking() && !over) {
-      over = true;
+    if (plan.blocking() && !ended) {
+      ended = true;
       testing = false;
-      at = EvaluationPlan.NONE;
-      pauses.test(at, false);
+      nextTestVersion = EvaluationPlan.NONE;
+      pauses.test(nextTestVersion, false);
     }
   }
 
   /** Returns whether training waits for the evaluator, as far as the coordinator knows. */
-  boolean awaited() {
-    return at != EvaluationPlan.NONE && progress.version() >= at;
+  boolean trainingWaits() {
+    return nextTestVersion != EvaluationPlan.NONE && progress.version() >= nextTestVersion;
   }
 
   /** Skips test versions that training has passed: an earlier coordinator has released them. */
-  private void passOver() {
+  private void skipPassedTests() {
     long version = progress.version();
-    if (at != EvaluationPlan.NONE && version > at && !testing) {
-      while (at != EvaluationPlan.NONE && at < version) {
-        tested = at;
-        at = plan.next(at);
+    if (nextTestVersion != EvaluationPlan.NONE && version > nextTestVersion && !testing) {
+      while (nextTestVersion != EvaluationPlan.NONE && nextTestVersion < version) {
+        tested = nextTestVersion;
+        nextTestVersion = plan.next(nextTestVersion);
       }
-      pauses.test(at, false);
+      pauses.test(nextTestVersion, false);
     }
   }
 
@@ -122,12 +126,12 @@ final class BlockingTests {
    * @param running true while workers take steps
    * @param nowMillis monotonic
    */
-  void look(boolean running, long nowMillis) {
+  void check(boolean running, long nowMillis) {
     if (running) {
-      passOver();
+      skipPassedTests();
     }
-    if (at == EvaluationPlan.NONE || !running) {
-      movement = -1;
+    if (nextTestVersion == EvaluationPlan.NONE || !running) {
+      lastWorkDone = -1;
       return;
     }
     Optional<MemberRecord> evaluator = registry.of(Role.EVALUATOR).stream().findFirst();
@@ -135,11 +139,11 @@ final class BlockingTests {
       giveUp("no evaluator takes part");
       return;
     }
-    long now = movement(evaluator.get());
-    if (now != movement || !awaited()) {
-      movement = now;
-      movedMillis = nowMillis;
-    } else if (nowMillis - movedMillis >= limitMillis) {
+    long now = workDone(evaluator.get());
+    if (now != lastWorkDone || !trainingWaits()) {
+      lastWorkDone = now;
+      progressMillis = nowMillis;
+    } else if (nowMillis - progressMillis >= limitMillis) {
       giveUp(
           "%s at %s has tested no sample for %.1f s (exchange.deadlineMillis)"
               .formatted(
@@ -150,17 +154,17 @@ final class BlockingTests {
   }
 
   /** Returns a number that grows with every step of a worker and every tested sample. */
-  private long movement(MemberRecord evaluator) {
+  private long workDone(MemberRecord evaluator) {
     long steps =
         registry.of(Role.WORKER).stream().mapToLong(worker -> worker.step().orElse(0)).sum();
     return steps + evaluator.tested() + tested;
   }
 
-  private void giveUp(String why) {
-    LOG.warn("version {} is not waited for: {}", at, why);
-    news.testSkipped(at, why);
-    at = EvaluationPlan.NONE;
+  private void giveUp(String reason) {
+    LOG.warn("version {} is not waited for: {}", nextTestVersion, reason);
+    events.testSkipped(nextTestVersion, reason);
+    nextTestVersion = EvaluationPlan.NONE;
     testing = false;
-    pauses.test(at, false);
+    pauses.test(nextTestVersion, false);
   }
 }

@@ -1,16 +1,212 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.internal.RecordJson.Inline;
+import io.vertigrad.internal.RecordJson.Key;
+import io.vertigrad.internal.RecordJson.MayBeAbsent;
+import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.OptionalLong;
 
-/** A message that the coordinator publishes to every member. */
+/** A message of the control protocol; {@link ControlCodec} reads and writes it. */
 sealed interface ControlMessage {
 
-  /** Every server has accepted this membership. */
-  record MembershipPublished(Membership membership) implements ControlMessage {}
+  /** A request to the coordinator. */
+  sealed interface ControlRequest extends ControlMessage {
 
-  /** The limit up to which training may go has changed. */
-  record PausePublished(Pause pause) implements ControlMessage {}
+    /**
+     * A request to join a job.
+     *
+     * @param role the role that is asked for
+     * @param token the same on every retry, so that a lost answer never admits twice
+     * @param node where the member runs, for people
+     * @param clusterNode the cluster's name for that process; empty outside of a cluster
+     * @param terms the settings it was started with
+     * @param layout its model's parameter layout
+     * @param adopts true for a worker that another worker's process has started
+     * @param before its admission before it was evicted, whose rank it prefers
+     * @param holds version that a server still has in memory from then, or the last version that a
+     *     worker has received from its servers; empty for other members
+     * @param status as in heartbeats; {@code starting} when it is not ready yet
+     */
+    record JoinRequest(
+        Role role,
+        String token,
+        String node,
+        @MayBeAbsent String clusterNode,
+        JobTerms terms,
+        ParameterLayout layout,
+        boolean adopts,
+        Optional<Admission> before,
+        OptionalLong holds,
+        @MayBeAbsent MemberStatus status)
+        implements ControlRequest {}
 
-  /** Every member must stop. */
-  record StopPublished(String why) implements ControlMessage {}
+    /**
+     * A member's heartbeat.
+     *
+     * @param from the member
+     * @param epoch of the newest membership it knows
+     * @param status the member's own report
+     * @param vitals measurements of its process, if it sent any
+     * @param pause its reply to pauses
+     */
+    record Heartbeat(
+        @Inline Admission from,
+        int epoch,
+        @MayBeAbsent MemberStatus status,
+        Optional<ProcessVitals> vitals,
+        @MayBeAbsent PauseReply pause)
+        implements ControlRequest {}
+
+    /**
+     * A member leaves.
+     *
+     * @param from the member
+     * @param reason why it leaves
+     * @param status its last report
+     */
+    record Leave(@Inline Admission from, LeaveReason reason, @MayBeAbsent MemberStatus status)
+        implements ControlRequest {}
+
+    /**
+     * A server's backup does not accept changes; once granted, the server goes on without it.
+     *
+     * @param from the server
+     * @param backup the backup, which is no member of the job from then on
+     * @param why for people
+     */
+    record DropBackup(@Inline Admission from, Admission backup, String why)
+        implements ControlRequest {}
+
+    /** A command for the whole job, which any node on the bus may send. */
+    enum JobCommand implements ControlRequest {
+      /** Asks for the phase of the job. */
+      STATE,
+      /** Makes every server write a checkpoint. */
+      CHECKPOINT,
+      /** Lets no worker start another step. */
+      PAUSE,
+      /** Lets workers go on. */
+      RESUME,
+      /** Ends the job and releases its members. */
+      STOP;
+
+      String lower() {
+        return name().toLowerCase(Locale.ROOT);
+      }
+    }
+
+    /**
+     * A member's reply to pauses.
+     *
+     * @param number of the newest pause that it has received
+     * @param begun version after the last step that it has started; 0 for none
+     */
+    @MayBeAbsent
+    record PauseReply(long number, long begun) {
+
+      /** The reply of a member that has received no pause and has started no step. */
+      static final PauseReply NONE = new PauseReply(0, 0);
+    }
+  }
+
+  /** An answer of the coordinator to a {@link ControlRequest}. */
+  sealed interface ControlAnswer extends ControlMessage {
+
+    /**
+     * The request was refused.
+     *
+     * @param why for people
+     * @param retry true when a place may become free
+     * @param late true when the job has ended well, or is about to
+     */
+    record Refused(@Key("refused") String why, boolean retry, boolean late)
+        implements ControlAnswer {}
+
+    /**
+     * A newcomer was admitted.
+     *
+     * @param run name of the run, whose checkpoints the newcomer uses
+     * @param keeps true for a server that continues from its memory, because nobody has served its
+     *     shard since
+     * @param from version that a server goes back to, because all servers do; empty for its newest
+     */
+    record Admitted(
+        JobPhase state,
+        int epoch,
+        @Key("admitted") Admission admission,
+        String run,
+        boolean keeps,
+        OptionalLong from)
+        implements ControlAnswer {}
+
+    /**
+     * The request was granted.
+     *
+     * @param state phase of the job
+     * @param epoch of the membership in force
+     * @param membership present when the member knows an older one
+     * @param pause present when the member knows an older one
+     */
+    record Granted(
+        JobPhase state, int epoch, Optional<Membership> membership, Optional<Pause> pause)
+        implements ControlAnswer {}
+
+    /** The sender is not, or no longer, a member of the job. */
+    record Unknown(JobPhase state, int epoch, @Key("unknown") String why)
+        implements ControlAnswer {}
+
+    /** The job is over, and the sender must stop. */
+    record Released(JobPhase state, int epoch, @Key("stop") String why) implements ControlAnswer {}
+  }
+
+  /** A message that the coordinator publishes to every member. */
+  sealed interface Published extends ControlMessage {
+
+    /** Every server has accepted this membership. */
+    record MembershipPublished(Membership membership) implements Published {}
+
+    /** The limit up to which training may go has changed. */
+    record PausePublished(Pause pause) implements Published {}
+
+    /** Every member must stop. */
+    record StopPublished(@Key("stop") String why) implements Published {}
+  }
+
+  /** A request of the coordinator to one member. */
+  sealed interface MemberRequest extends ControlMessage {
+
+    /** Asks a server whether it can accept this membership. */
+    record Propose(@Key("propose") Membership next) implements MemberRequest {}
+
+    /** Asks the evaluator to test the newest parameters, of this version or a later one. */
+    record Evaluate(@MayBeAbsent long version) implements MemberRequest {}
+
+    /** Makes a server send this backup a copy of its shard, and then every change. */
+    record Replicate(@Key("replicate") Admission backup) implements MemberRequest {}
+
+    /** Makes a backup take over its shard under this admission. */
+    record Promote(@Key("promote") Admission as) implements MemberRequest {}
+
+    /** Commands without arguments. */
+    enum Command implements MemberRequest {
+      /** Asks a server for its counters, or a worker whether it is in a step. */
+      STATUS,
+      /** Asks for a checkpoint; answered when it is on the disk. */
+      SAVE,
+      /** Asks for a checkpoint; answered when writing has started. */
+      CHECKPOINT,
+      /** Asks a server for the outcome of every update. */
+      LEDGER,
+      /** Makes a worker's process start another worker, for a rank without one. */
+      ADOPT;
+
+      String lower() {
+        return name().toLowerCase(Locale.ROOT);
+      }
+    }
+  }
 }

@@ -1,14 +1,17 @@
 package io.vertigrad.internal.membership;
 
-import io.vertigrad.internal.membership.ControlAnswer.Admitted;
-import io.vertigrad.internal.membership.ControlAnswer.Granted;
-import io.vertigrad.internal.membership.ControlAnswer.Refused;
-import io.vertigrad.internal.membership.ControlAnswer.Released;
-import io.vertigrad.internal.membership.ControlAnswer.Unknown;
-import io.vertigrad.internal.membership.ControlRequest.DropBackup;
-import io.vertigrad.internal.membership.ControlRequest.Heartbeat;
-import io.vertigrad.internal.membership.ControlRequest.JobCommand;
-import io.vertigrad.internal.membership.ControlRequest.Leave;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Admitted;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Granted;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Refused;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Released;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Unknown;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.DropBackup;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JobCommand;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Leave;
 import io.vertigrad.internal.security.PeerWarnings;
 import io.vertigrad.job.JoinException;
 import io.vertx.core.json.JsonObject;
@@ -30,10 +33,10 @@ public final class ControlRequestHandler {
 
   /** Answers one request; a malformed one gets a refusal and never an exception. */
   public JsonObject answer(JsonObject request) {
-    return ControlCodec.write(answered(request));
+    return ControlCodec.write(parseAndAnswer(request));
   }
 
-  private ControlAnswer answered(JsonObject request) {
+  private ControlAnswer parseAndAnswer(JsonObject request) {
     try {
       return answer(ControlCodec.request(request));
     } catch (IllegalArgumentException malformed) {
@@ -46,8 +49,8 @@ public final class ControlRequestHandler {
     if (request instanceof JoinRequest join) {
       return join(join);
     }
-    if (request instanceof Heartbeat beat) {
-      return heartbeat(beat);
+    if (request instanceof Heartbeat heartbeat) {
+      return heartbeat(heartbeat);
     }
     if (request instanceof Leave leave) {
       coordinator.leave(leave.from(), leave.reason(), leave.status());
@@ -56,7 +59,7 @@ public final class ControlRequestHandler {
     if (request instanceof DropBackup drop) {
       return coordinator.dropBackup(drop.from(), drop.backup(), drop.why())
           ? granted()
-          : new Unknown(coordinator.state(), epoch(), coordinator.farewell(drop.from()));
+          : new Unknown(coordinator.state(), epoch(), coordinator.leaveReason(drop.from()));
     }
     return switch ((JobCommand) request) {
       case STATE -> granted();
@@ -75,8 +78,8 @@ public final class ControlRequestHandler {
           epoch(),
           admission,
           coordinator.run(),
-          coordinator.keeps(admission),
-          coordinator.goesBackTo(admission.role()));
+          coordinator.continuesFromMemory(admission),
+          coordinator.rollbackVersion(admission.role()));
     } catch (JoinException e) {
       if (!e.worthRetrying() && !e.late()) {
         refusals.warn(
@@ -88,21 +91,21 @@ public final class ControlRequestHandler {
     }
   }
 
-  private ControlAnswer heartbeat(Heartbeat beat) {
+  private ControlAnswer heartbeat(Heartbeat heartbeat) {
     if (coordinator.state().released()) {
-      return new Released(coordinator.state(), epoch(), coordinator.verdict());
+      return new Released(coordinator.state(), epoch(), coordinator.endReason());
     }
-    if (!coordinator.heartbeat(beat.from(), beat.status())) {
-      return new Unknown(coordinator.state(), epoch(), coordinator.farewell(beat.from()));
+    if (!coordinator.heartbeat(heartbeat.from(), heartbeat.status())) {
+      return new Unknown(coordinator.state(), epoch(), coordinator.leaveReason(heartbeat.from()));
     }
-    beat.vitals().ifPresent(vitals -> coordinator.health(beat.from(), vitals));
-    coordinator.pauses().heard(beat.from(), beat.pause().number(), beat.pause().begun());
-    Pause newest = coordinator.pauses().newest();
+    heartbeat.vitals().ifPresent(vitals -> coordinator.health(heartbeat.from(), vitals));
+    coordinator.pauseReply(heartbeat.from(), heartbeat.pause().number(), heartbeat.pause().begun());
+    Pause newest = coordinator.newestPause();
     return new Granted(
         coordinator.state(),
         epoch(),
-        Optional.of(coordinator.membership()).filter(newer -> newer.epoch() > beat.epoch()),
-        Optional.of(newest).filter(newer -> newer.number() != beat.pause().number()));
+        Optional.of(coordinator.membership()).filter(newer -> newer.epoch() > heartbeat.epoch()),
+        Optional.of(newest).filter(newer -> newer.number() != heartbeat.pause().number()));
   }
 
   private ControlAnswer checkpoint() {
@@ -115,20 +118,20 @@ public final class ControlRequestHandler {
   }
 
   private ControlAnswer pause() {
-    return coordinator.pauses().begin()
+    return coordinator.pause()
         ? granted()
         : refused("the job is %s, it cannot be paused".formatted(coordinator.state().lower()));
   }
 
   private ControlAnswer resume() {
-    return coordinator.pauses().end()
+    return coordinator.resume()
         ? granted()
         : refused("the job is %s, not paused".formatted(coordinator.state().lower()));
   }
 
   private ControlAnswer stop() {
     if (coordinator.state().over()) {
-      return refused("the job is over: " + coordinator.verdict());
+      return refused("the job is over: " + coordinator.endReason());
     }
     coordinator.stop("asked for on the dashboard");
     return granted();
@@ -142,7 +145,7 @@ public final class ControlRequestHandler {
     return new Granted(coordinator.state(), epoch(), Optional.empty(), Optional.empty());
   }
 
-  private static ControlAnswer refused(String why) {
-    return new Refused(why, false, false);
+  private static ControlAnswer refused(String reason) {
+    return new Refused(reason, false, false);
   }
 }

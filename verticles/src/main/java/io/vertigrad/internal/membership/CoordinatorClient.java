@@ -1,17 +1,28 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.ParameterLayout;
-import io.vertigrad.internal.membership.ControlAnswer.Admitted;
-import io.vertigrad.internal.membership.ControlAnswer.Granted;
-import io.vertigrad.internal.membership.ControlAnswer.Refused;
-import io.vertigrad.internal.membership.ControlAnswer.Released;
-import io.vertigrad.internal.membership.ControlAnswer.Unknown;
-import io.vertigrad.internal.membership.ControlMessage.MembershipPublished;
-import io.vertigrad.internal.membership.ControlMessage.PausePublished;
-import io.vertigrad.internal.membership.ControlMessage.StopPublished;
-import io.vertigrad.internal.membership.ControlRequest.DropBackup;
-import io.vertigrad.internal.membership.ControlRequest.Heartbeat;
-import io.vertigrad.internal.membership.PauseClock.Reason;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Admitted;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Granted;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Refused;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Released;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Unknown;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.DropBackup;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Leave;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.PauseReply;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Command;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Evaluate;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Promote;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Propose;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Replicate;
+import io.vertigrad.internal.membership.ControlMessage.Published;
+import io.vertigrad.internal.membership.ControlMessage.Published.MembershipPublished;
+import io.vertigrad.internal.membership.ControlMessage.Published.PausePublished;
+import io.vertigrad.internal.membership.ControlMessage.Published.StopPublished;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
@@ -21,11 +32,18 @@ import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.core.eventbus.Message;
 import io.vertx.core.eventbus.MessageConsumer;
+import io.vertx.core.eventbus.ReplyException;
 import io.vertx.core.json.JsonObject;
+import java.util.EnumSet;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -41,8 +59,19 @@ public final class CoordinatorClient {
 
   private static final Logger LOG = LoggerFactory.getLogger(CoordinatorClient.class);
 
+  private static final long LEAVE_MILLIS = 2_000;
   private static final long DROP_MILLIS = 1_000;
-  private static final long AGAIN_MILLIS = 50;
+  private static final long DROP_RETRY_MILLIS = 50;
+  private static final long JOIN_MILLIS = 1_000;
+  private static final long JOIN_RETRY_MILLIS = 100;
+  private static final long LONGEST_INTERVAL_MILLIS = 1_000;
+  private static final double MILLIS_PER_SECOND = 1_000;
+  private static final int REFUSED = 1;
+
+  /**
+   * Failure code of a process that requires the job's secret, for a sender that has not proved it.
+   */
+  private static final int FORBIDDEN_CODE = 403;
 
   private final Vertx vertx;
   private final Context context;
@@ -50,24 +79,28 @@ public final class CoordinatorClient {
   private final Role role;
   private final MemberHandler handler;
   private final ProcessHealth health;
-  private final CoordinatorRequests line;
-  private final PauseListener pauses;
+  private final PauseClock clock = new PauseClock();
   private final int servers;
   private MessageConsumer<JsonObject> control;
-  private MemberRequestHandler own;
+  private RequestListener requestListener;
   private Admission admission;
-  private Admission before;
+  private Admission previousAdmission;
   private volatile Promise<Membership> started = Promise.promise();
   private Optional<Expected> expected = Optional.empty();
-  private HeartbeatSender heartbeats;
-  private String over = "";
+  private Heartbeats heartbeats;
+  private Pause newestPause = Pause.NONE;
+  private long startedVersion;
+  private String endReason = "";
   private int attempt;
-  private volatile boolean adopts;
+  private volatile boolean joinsAsSubstitute;
   private volatile String run = "";
-  private volatile boolean keeps;
-  private volatile OptionalLong from = OptionalLong.empty();
+  private volatile boolean keepsMemory;
+  private volatile OptionalLong rollbackVersion = OptionalLong.empty();
   private volatile Membership membership = Membership.NONE;
   private volatile MemberStatus status = MemberStatus.NONE;
+
+  /** An admission that may follow without a join; this member already listens on its address. */
+  private record Expected(Admission as, RequestListener listener) {}
 
   public CoordinatorClient(Vertx vertx, JobConfig job, Role role, MemberHandler handler) {
     this.vertx = vertx;
@@ -75,12 +108,17 @@ public final class CoordinatorClient {
     this.role = role;
     this.handler = handler;
     health = new ProcessHealth(job.engine());
-    line = new CoordinatorRequests(vertx, job.addresses());
-    pauses = new PauseListener(handler);
     servers =
         StrategyProviders.configure(job, CoordinatorClient.class.getClassLoader())
             .servers(job.servers().count());
     context = vertx.getOrCreateContext();
+  }
+
+  /**
+   * Makes later joins ask for a rank without a worker, to be given up when another comes for it.
+   */
+  public void joinAsSubstitute() {
+    joinsAsSubstitute = true;
   }
 
   /**
@@ -103,22 +141,15 @@ public final class CoordinatorClient {
   public Future<Admission> join(ParameterLayout layout, OptionalLong holds) {
     return onContext(
         () -> {
-          int mine = ++attempt;
-          pauses.reset();
+          int attemptNumber = ++attempt;
+          resetPause();
           if (started.future().isComplete()) {
             started = Promise.promise();
           }
           return listen()
-              .compose(listening -> joinAttempt(layout, holds, mine))
-              .compose(answer -> admitted(answer, mine));
+              .compose(listening -> new JoinAttempt(request(layout, holds), attemptNumber).send())
+              .compose(answer -> admitted(answer, attemptNumber));
         });
-  }
-
-  /**
-   * Makes later joins ask for a rank without a worker, to be given up when another comes for it.
-   */
-  public void adopts() {
-    adopts = true;
   }
 
   /** Returns the name of the run that this member was admitted to; empty before. */
@@ -128,17 +159,17 @@ public final class CoordinatorClient {
 
   /** Returns whether a server continues from what it had in memory when it last joined. */
   public boolean keepsMemory() {
-    return keeps;
+    return keepsMemory;
   }
 
   /** Returns the version that a server goes back to after its last join; empty for its newest. */
-  public OptionalLong goesBackTo() {
-    return from;
+  public OptionalLong rollbackVersion() {
+    return rollbackVersion;
   }
 
   /** Returns the clock by which this member limits how long it waits for others. */
   public LongSupplier clock() {
-    return pauses.clock();
+    return clock;
   }
 
   /**
@@ -163,24 +194,14 @@ public final class CoordinatorClient {
     boolean ended = newStatus.ended() && !status.ended();
     status = newStatus;
     if (ready || ended) {
-      context.runOnContext(
-          go -> {
-            if (heartbeats != null) {
-              heartbeats.beat();
-            }
-          });
+      context.runOnContext(go -> sendHeartbeat());
     }
   }
 
   /** Sets the status and sends a heartbeat at once. */
   public void reportNow(MemberStatus newStatus) {
     status = newStatus;
-    context.runOnContext(
-        go -> {
-          if (heartbeats != null) {
-            heartbeats.beat();
-          }
-        });
+    context.runOnContext(go -> sendHeartbeat());
   }
 
   /**
@@ -190,48 +211,27 @@ public final class CoordinatorClient {
    * @return true when the coordinator has dropped the backup; false when this server is no member
    *     itself
    */
-  public Future<Boolean> dropBackup(Admission backup, String why) {
+  public Future<Boolean> dropBackup(Admission backup, String reason) {
     return onContext(
         () -> {
           Promise<Boolean> answer = Promise.promise();
-          dropBackup(admission, backup, why, answer);
+          dropBackup(admission, backup, reason, answer);
           return answer.future();
         });
   }
 
-  private void dropBackup(Admission from, Admission backup, String why, Promise<Boolean> answer) {
-    if (from == null || !from.equals(admission)) {
-      answer.complete(false);
-      return;
-    }
-    line.request(new DropBackup(from, backup, why), DROP_MILLIS)
-        .onSuccess(granted -> answer.complete(granted instanceof Granted))
-        .onFailure(
-            silence -> vertx.setTimer(AGAIN_MILLIS, id -> dropBackup(from, backup, why, answer)));
-  }
-
-  /** An admission that may follow without a join; this member already listens on its address. */
-  private record Expected(Admission as, MemberRequestHandler listening) {}
-
   /**
    * Listens on the address of the admission that a {@link #promote} may bring; replaces another.
    */
-  public void expect(Admission next) {
+  public void listenForPromotion(Admission next) {
     onContext(
         () -> {
           if (expected.filter(known -> known.as().equals(next)).isEmpty()) {
-            expectNothing();
-            MemberRequestHandler listening =
-                new MemberRequestHandler(vertx, line.own(next), role, handler);
-            expected = Optional.of(new Expected(next, listening));
+            stopListeningForPromotion();
+            expected = Optional.of(new Expected(next, new RequestListener(next)));
           }
           return Future.succeededFuture();
         });
-  }
-
-  private void expectNothing() {
-    expected.ifPresent(never -> never.listening().close());
-    expected = Optional.empty();
   }
 
   /**
@@ -242,11 +242,11 @@ public final class CoordinatorClient {
   public Future<Admission> promote(Admission as) {
     return onContext(
         () -> {
-          Optional<MemberRequestHandler> listening =
-              expected.filter(next -> next.as().equals(as)).map(Expected::listening);
+          Optional<RequestListener> listener =
+              expected.filter(next -> next.as().equals(as)).map(Expected::listener);
           expected = expected.filter(next -> !next.as().equals(as));
-          drop();
-          return admitted(as, ++attempt, listening);
+          releaseAdmission();
+          return admitted(as, ++attempt, listener);
         });
   }
 
@@ -256,177 +256,8 @@ public final class CoordinatorClient {
         () -> {
           Admission leaving = admission;
           close("left: " + reason);
-          return leaving == null ? Future.succeededFuture() : line.leave(leaving, reason, status);
+          return leaving == null ? Future.succeededFuture() : sendLeave(leaving, reason);
         });
-  }
-
-  private Future<Void> listen() {
-    if (control != null) {
-      return Future.succeededFuture();
-    }
-    control = vertx.eventBus().consumer(job.addresses().control(), m -> heard(m.body()));
-    return control.completion();
-  }
-
-  private Future<Admitted> joinAttempt(ParameterLayout layout, OptionalLong holds, int mine) {
-    JoinRequest request =
-        new JoinRequest(
-            role,
-            UUID.randomUUID().toString(),
-            NodeName.of(job, ProcessHandle.current().pid()),
-            NodeName.inCluster(vertx),
-            JobTerms.of(job),
-            layout,
-            adopts,
-            Optional.ofNullable(before),
-            holds,
-            status);
-    return new JoinAttempt(vertx, line, job, request, () -> mine == attempt ? null : over).answer();
-  }
-
-  private Future<Admission> admitted(Admitted answer, int mine) {
-    run = answer.run();
-    keeps = answer.keeps();
-    from = answer.from();
-    return admitted(answer.admission(), mine);
-  }
-
-  private Future<Admission> admitted(Admission admitted, int mine) {
-    return admitted(admitted, mine, Optional.empty());
-  }
-
-  private Future<Admission> admitted(
-      Admission admitted, int mine, Optional<MemberRequestHandler> ready) {
-    if (mine != attempt) {
-      line.leave(admitted, LeaveReason.lost("left while it joined"), status);
-      return Future.failedFuture(new JoinException("left while it joined: " + over));
-    }
-    own = ready.orElseGet(() -> new MemberRequestHandler(vertx, line.own(admitted), role, handler));
-    return own.open()
-        .map(
-            listening -> {
-              admission = admitted;
-              heartbeats =
-                  new HeartbeatSender(
-                      vertx,
-                      admitted.toString(),
-                      job.exchange(),
-                      this::beat,
-                      silent -> pauses.clock().hold(Reason.COORDINATOR_SILENT, silent),
-                      this::lost);
-              return admitted;
-            });
-  }
-
-  private Future<Void> beat(long limitMillis) {
-    Admission beating = admission;
-    Heartbeat request =
-        new Heartbeat(
-            beating, membership.epoch(), status, Optional.of(health.measure()), pauses.reply());
-    long sentNanos = System.nanoTime();
-    return line.request(request, limitMillis)
-        .onSuccess(
-            answer -> {
-              health.answered(System.nanoTime() - sentNanos);
-              if (beating.equals(admission)) {
-                hear(answer);
-              }
-            })
-        .mapEmpty();
-  }
-
-  private void hear(ControlAnswer answer) {
-    if (answer instanceof Released released) {
-      stopped(released.why());
-    } else if (answer instanceof Unknown unknown) {
-      before = admission;
-      drop();
-      handler.evicted(unknown.why());
-    } else if (answer instanceof Granted granted) {
-      granted.membership().ifPresent(this::hear);
-      granted.pause().ifPresent(this::hear);
-    } else if (answer instanceof Refused refused) {
-      LOG.warn("the coordinator refused a heartbeat of {}: {}", admission, refused.why());
-    }
-  }
-
-  private void heard(JsonObject published) {
-    try {
-      hear(ControlCodec.message(published));
-    } catch (IllegalArgumentException malformed) {
-      LOG.warn("ignored on {}: {}", job.addresses().control(), malformed.getMessage());
-    }
-  }
-
-  private void hear(ControlMessage message) {
-    if (message instanceof StopPublished stop) {
-      stopped(stop.why());
-    } else if (message instanceof MembershipPublished published) {
-      hear(published.membership());
-    } else if (message instanceof PausePublished published) {
-      hear(published.pause());
-    }
-  }
-
-  private void hear(Pause word) {
-    if (heartbeats != null && pauses.hear(word)) {
-      heartbeats.beat();
-    }
-  }
-
-  private void hear(Membership now) {
-    if (admission == null || now.epoch() <= membership.epoch()) {
-      return;
-    }
-    membership = now;
-    pauses.clock().hold(Reason.SERVER_MISSING, now.servers().size() < servers);
-    handler.membershipChanged(now);
-    if (admission != null && admission.isPartOf(now)) {
-      started.tryComplete(now);
-    }
-  }
-
-  private void lost(long silentMillis) {
-    stopped(
-        ("the coordinator has not answered on %s for %d ms (exchange.orphanSeconds): it crashed, or"
-                + " the network is down")
-            .formatted(job.addresses().coordinator(), silentMillis));
-  }
-
-  private void stopped(String why) {
-    Admission leaving = admission;
-    close(why);
-    if (leaving != null) {
-      handler.stopped(why);
-      line.leave(leaving, LeaveReason.STOPPED, status);
-    }
-  }
-
-  /** Stops listening and stops heartbeats, for good or until the next join. */
-  private void close(String why) {
-    over = why;
-    attempt++;
-    drop();
-    started.tryFail(new JoinException("not started: " + why));
-    if (control != null) {
-      control.unregister();
-      control = null;
-    }
-  }
-
-  /** Gives up rank and address; control messages are still received. */
-  private void drop() {
-    if (heartbeats != null) {
-      heartbeats.stop();
-      heartbeats = null;
-      pauses.clock().hold(Reason.COORDINATOR_SILENT, false);
-    }
-    if (own != null) {
-      own.close();
-      own = null;
-    }
-    expectNothing();
-    admission = null;
   }
 
   private <T> Future<T> onContext(Supplier<Future<T>> action) {
@@ -436,5 +267,593 @@ public final class CoordinatorClient {
     Promise<T> promise = Promise.promise();
     context.runOnContext(go -> action.get().onComplete(promise));
     return promise.future();
+  }
+
+  private Future<Void> listen() {
+    if (control != null) {
+      return Future.succeededFuture();
+    }
+    control = vertx.eventBus().consumer(job.addresses().control(), m -> onControlMessage(m.body()));
+    return control.completion();
+  }
+
+  private JoinRequest request(ParameterLayout layout, OptionalLong holds) {
+    return new JoinRequest(
+        role,
+        UUID.randomUUID().toString(),
+        NodeName.of(job, ProcessHandle.current().pid()),
+        NodeName.inCluster(vertx),
+        JobTerms.of(job),
+        layout,
+        joinsAsSubstitute,
+        Optional.ofNullable(previousAdmission),
+        holds,
+        status);
+  }
+
+  private Future<Admission> admitted(Admitted answer, int attemptNumber) {
+    run = answer.run();
+    keepsMemory = answer.keeps();
+    rollbackVersion = answer.from();
+    return admitted(answer.admission(), attemptNumber, Optional.empty());
+  }
+
+  private Future<Admission> admitted(
+      Admission admitted, int attemptNumber, Optional<RequestListener> listener) {
+    if (attemptNumber != attempt) {
+      sendLeave(admitted, LeaveReason.lost("left while it joined"));
+      return Future.failedFuture(new JoinException("left while it joined: " + endReason));
+    }
+    requestListener = listener.orElseGet(() -> new RequestListener(admitted));
+    return requestListener
+        .open()
+        .map(
+            listening -> {
+              admission = admitted;
+              heartbeats = new Heartbeats(admitted.toString());
+              return admitted;
+            });
+  }
+
+  // ---- Requests to the coordinator
+
+  /** Sends a request and returns its answer; fails after this many milliseconds. */
+  private Future<ControlAnswer> send(ControlRequest request, long limitMillis) {
+    DeliveryOptions options = new DeliveryOptions().setSendTimeout(limitMillis);
+    return vertx
+        .eventBus()
+        .<JsonObject>request(job.addresses().coordinator(), ControlCodec.write(request), options)
+        .map(message -> ControlCodec.answer(message.body()));
+  }
+
+  /** Reports that a member leaves, with its last status. */
+  private Future<Void> sendLeave(Admission leaving, LeaveReason reason) {
+    return send(new Leave(leaving, reason, status), LEAVE_MILLIS).mapEmpty();
+  }
+
+  private void dropBackup(
+      Admission from, Admission backup, String reason, Promise<Boolean> answer) {
+    if (from == null || !from.equals(admission)) {
+      answer.complete(false);
+      return;
+    }
+    send(new DropBackup(from, backup, reason), DROP_MILLIS)
+        .onSuccess(granted -> answer.complete(granted instanceof Granted))
+        .onFailure(
+            silence ->
+                vertx.setTimer(DROP_RETRY_MILLIS, id -> dropBackup(from, backup, reason, answer)));
+  }
+
+  private void sendHeartbeat() {
+    if (heartbeats != null) {
+      heartbeats.send();
+    }
+  }
+
+  private Future<Void> sendHeartbeat(long limitMillis) {
+    Admission sender = admission;
+    Heartbeat request =
+        new Heartbeat(
+            sender,
+            membership.epoch(),
+            status,
+            Optional.of(health.measure()),
+            new PauseReply(newestPause.number(), startedVersion));
+    long sentNanos = System.nanoTime();
+    return send(request, limitMillis)
+        .onSuccess(
+            answer -> {
+              health.recordRoundTrip(System.nanoTime() - sentNanos);
+              if (sender.equals(admission)) {
+                handle(answer);
+              }
+            })
+        .mapEmpty();
+  }
+
+  // ---- Answers and messages of the coordinator
+
+  private void handle(ControlAnswer answer) {
+    if (answer instanceof Released released) {
+      onStopped(released.why());
+    } else if (answer instanceof Unknown unknown) {
+      previousAdmission = admission;
+      releaseAdmission();
+      handler.onEvicted(unknown.why());
+    } else if (answer instanceof Granted granted) {
+      granted.membership().ifPresent(this::handle);
+      granted.pause().ifPresent(this::handle);
+    } else if (answer instanceof Refused refused) {
+      LOG.warn("the coordinator refused a heartbeat of {}: {}", admission, refused.why());
+    }
+  }
+
+  private void onControlMessage(JsonObject published) {
+    try {
+      handle(ControlCodec.message(published));
+    } catch (IllegalArgumentException malformed) {
+      LOG.warn("ignored on {}: {}", job.addresses().control(), malformed.getMessage());
+    }
+  }
+
+  private void handle(Published message) {
+    if (message instanceof StopPublished stop) {
+      onStopped(stop.why());
+    } else if (message instanceof MembershipPublished published) {
+      handle(published.membership());
+    } else if (message instanceof PausePublished published) {
+      handle(published.pause());
+    }
+  }
+
+  private void handle(Membership newer) {
+    if (admission == null || newer.epoch() <= membership.epoch()) {
+      return;
+    }
+    membership = newer;
+    clock.setReason(PauseClock.Reason.SERVER_MISSING, newer.servers().size() < servers);
+    handler.membershipChanged(newer);
+    if (admission != null && admission.isPartOf(newer)) {
+      started.tryComplete(newer);
+    }
+  }
+
+  /** Applies an instruction if it is new, and replies to it with a heartbeat. */
+  private void handle(Pause pause) {
+    if (heartbeats != null && pause.number() > newestPause.number()) {
+      apply(pause);
+      heartbeats.send();
+    }
+  }
+
+  /** Forgets the newest instruction before another admission, because numbers may start again. */
+  private void resetPause() {
+    if (newestPause != Pause.NONE) {
+      apply(Pause.NONE);
+    }
+  }
+
+  private void apply(Pause pause) {
+    newestPause = pause;
+    clock.setReason(PauseClock.Reason.PAUSE, pause.stopsClocks());
+    startedVersion = handler.onPause(pause);
+  }
+
+  private void onCoordinatorLost(long silentMillis) {
+    onStopped(
+        ("the coordinator has not answered on %s for %d ms (exchange.orphanSeconds): it crashed, or"
+                + " the network is down")
+            .formatted(job.addresses().coordinator(), silentMillis));
+  }
+
+  private void onStopped(String reason) {
+    Admission leaving = admission;
+    close(reason);
+    if (leaving != null) {
+      handler.onStopped(reason);
+      sendLeave(leaving, LeaveReason.STOPPED);
+    }
+  }
+
+  /** Stops listening and stops heartbeats, for good or until the next join. */
+  private void close(String reason) {
+    endReason = reason;
+    attempt++;
+    releaseAdmission();
+    started.tryFail(new JoinException("not started: " + reason));
+    if (control != null) {
+      control.unregister();
+      control = null;
+    }
+  }
+
+  /** Gives up rank and address; control messages are still received. */
+  private void releaseAdmission() {
+    if (heartbeats != null) {
+      heartbeats.stop();
+      heartbeats = null;
+      clock.setReason(PauseClock.Reason.COORDINATOR_SILENT, false);
+    }
+    if (requestListener != null) {
+      requestListener.close();
+      requestListener = null;
+    }
+    stopListeningForPromotion();
+    admission = null;
+  }
+
+  private void stopListeningForPromotion() {
+    expected.ifPresent(unused -> unused.listener().close());
+    expected = Optional.empty();
+  }
+
+  /** One join, repeated until a coordinator admits or refuses it, or its time limit has passed. */
+  private final class JoinAttempt {
+
+    private final JoinRequest request;
+    private final int number;
+    private final Promise<Admitted> admitted = Promise.promise();
+    private final long silenceSeconds;
+    private final long startedNanos = System.nanoTime();
+    private boolean waitLogged;
+
+    JoinAttempt(JoinRequest request, int number) {
+      this.request = request;
+      this.number = number;
+      // A former member may hold what nobody else has, so it keeps asking for longer.
+      silenceSeconds =
+          request.before().isPresent()
+              ? Math.max(job.workers().waitSeconds(), job.exchange().orphanSeconds())
+              : job.workers().waitSeconds();
+    }
+
+    /** Sends the request; completes with the admission or fails with a {@link JoinException}. */
+    Future<Admitted> send() {
+      attempt();
+      return admitted.future();
+    }
+
+    private void attempt() {
+      CoordinatorClient.this
+          .send(request, JOIN_MILLIS)
+          .onSuccess(this::onAnswer)
+          .onFailure(this::onFailure);
+    }
+
+    private void onAnswer(ControlAnswer answer) {
+      if (answer instanceof Admitted admission) {
+        admitted.complete(admission);
+      } else if (!(answer instanceof Refused refused)) {
+        admitted.fail(
+            new JoinException("the coordinator's answer to a join makes no sense: " + answer));
+      } else if (refused.retry()) {
+        logWaitOnce(refused.why());
+        retry(JoinException.refused(refused.why()), job.workers().waitSeconds());
+      } else if (refused.late()) {
+        admitted.fail(JoinException.late(refused.why()));
+      } else {
+        admitted.fail(JoinException.refused(refused.why()));
+      }
+    }
+
+    /**
+     * Handles a failed request. A message without the job's secret never reaches the coordinator,
+     * so that failure is final.
+     */
+    private void onFailure(Throwable failure) {
+      if (failure instanceof ReplyException refused && refused.failureCode() == FORBIDDEN_CODE) {
+        admitted.fail(JoinException.refused(refused.getMessage()));
+      } else {
+        retry(new JoinException(failureMessage(failure)), silenceSeconds);
+      }
+    }
+
+    /** Returns the reason of the failure; a malformed answer has its own message. */
+    private String failureMessage(Throwable failure) {
+      return failure instanceof IllegalArgumentException
+          ? failure.getMessage()
+          : noCoordinatorMessage();
+    }
+
+    private void logWaitOnce(String refusal) {
+      if (!waitLogged) {
+        waitLogged = true;
+        LOG.warn("waits up to {} s for a place: {}", job.workers().waitSeconds(), refusal);
+      }
+    }
+
+    private void retry(JoinException failure, long limitSeconds) {
+      if (number != attempt) {
+        admitted.fail(new JoinException("the job is over: " + endReason));
+      } else if (System.nanoTime() - startedNanos > TimeUnit.SECONDS.toNanos(limitSeconds)) {
+        admitted.fail(failure);
+      } else {
+        vertx.setTimer(JOIN_RETRY_MILLIS, id -> attempt());
+      }
+    }
+
+    private String noCoordinatorMessage() {
+      return ("no coordinator answered on %s within %d s (workers.waitSeconds): check that it runs,"
+              + " that its job file has the same name (job: \"%s\"), that this node joined its"
+              + " cluster (cluster.host: %s, cluster.members: %s), and that both ends have"
+              + " certificates of one authority, or neither has any (cluster.certificate: %s)")
+          .formatted(
+              job.addresses().coordinator(),
+              job.workers().waitSeconds(),
+              job.addresses().job(),
+              job.cluster().host(),
+              job.cluster().members(),
+              job.cluster().certificate().orElse("none"));
+    }
+  }
+
+  /**
+   * Sends a member's heartbeats: one at once, then one per interval, with or without answers.
+   *
+   * <p>A silent coordinator is no reason to stop: the member goes on, logs the silence, and gives
+   * up only after {@code exchange.orphanSeconds}. Time in which this process itself was paused does
+   * not count.
+   */
+  private final class Heartbeats {
+
+    private final String name;
+    private final CoordinatorSilence silence;
+    private final long timer;
+
+    /**
+     * Starts to send heartbeats.
+     *
+     * @param name of the member, for messages
+     */
+    Heartbeats(String name) {
+      this.name = name;
+      long suspectMillis = job.exchange().suspectMillis();
+      silence =
+          new CoordinatorSilence(
+              suspectMillis,
+              suspectMillis,
+              TimeUnit.SECONDS.toMillis(job.exchange().orphanSeconds()),
+              now());
+      long interval = Math.min(LONGEST_INTERVAL_MILLIS, Math.max(1, suspectMillis / 3));
+      timer = vertx.setPeriodic(1, interval, id -> checkAndSend());
+    }
+
+    void stop() {
+      vertx.cancelTimer(timer);
+    }
+
+    /** Sends one heartbeat now, in addition to the regular ones. */
+    void send() {
+      sendHeartbeat(job.exchange().evictMillis()).onSuccess(answer -> onAnswer());
+    }
+
+    private void checkAndSend() {
+      CoordinatorSilence.Finding found = silence.check(now());
+      if (found == CoordinatorSilence.Finding.GIVE_UP) {
+        stop();
+        onCoordinatorLost(silence.silentMillis(now()));
+        return;
+      }
+      if (found == CoordinatorSilence.Finding.REPORT) {
+        clock.setReason(PauseClock.Reason.COORDINATOR_SILENT, true);
+        LOG.warn(
+            "the coordinator has not answered {} for {} s; it goes on, and stops after {} s"
+                + " (exchange.orphanSeconds)",
+            name,
+            seconds(),
+            job.exchange().orphanSeconds());
+      }
+      send();
+    }
+
+    private void onAnswer() {
+      String seconds = seconds();
+      if (silence.onAnswer(now())) {
+        clock.setReason(PauseClock.Reason.COORDINATOR_SILENT, false);
+        LOG.info("the coordinator answers {} again after {} s", name, seconds);
+      }
+    }
+
+    private String seconds() {
+      return String.format(Locale.ROOT, "%.1f", silence.silentMillis(now()) / MILLIS_PER_SECOND);
+    }
+
+    private long now() {
+      return TimeUnit.NANOSECONDS.toMillis(System.nanoTime());
+    }
+  }
+
+  /** Serves a member's own address: passes requests to its handler and sends back the answers. */
+  private final class RequestListener {
+
+    private final MessageConsumer<JsonObject> consumer;
+
+    RequestListener(Admission member) {
+      String address =
+          job.addresses().member(member.role().lower(), member.rank(), member.incarnation());
+      consumer = vertx.eventBus().consumer(address, this::answer);
+    }
+
+    /** Completes when the coordinator can reach this address. */
+    Future<Void> open() {
+      return consumer.completion();
+    }
+
+    void close() {
+      consumer.unregister();
+    }
+
+    private void answer(Message<JsonObject> message) {
+      Future<JsonObject> answer;
+      try {
+        answer = answer(ControlCodec.memberRequest(message.body()));
+      } catch (IllegalArgumentException malformed) {
+        answer = Future.failedFuture(malformed);
+      }
+      answer
+          .onSuccess(message::reply)
+          .onFailure(failure -> message.fail(REFUSED, failure.getMessage()));
+    }
+
+    private Future<JsonObject> answer(MemberRequest request) {
+      if (request instanceof Propose propose) {
+        return handler.onProposal(propose.next()).map(ControlCodec::write);
+      }
+      if (request instanceof Evaluate) {
+        return handler.evaluate().map(ControlCodec::write);
+      }
+      if (request instanceof Replicate replicate) {
+        return handler.replicate(replicate.backup()).map(copied -> new JsonObject());
+      }
+      if (request instanceof Promote promote) {
+        return handler.onPromoted(promote.as()).map(serves -> new JsonObject());
+      }
+      return switch ((Command) request) {
+        case STATUS ->
+            role == Role.WORKER
+                ? handler.stepState().map(ControlCodec::write)
+                : handler.counters().map(ControlCodec::write);
+        case SAVE -> handler.save().map(ControlCodec::writeFile);
+        case LEDGER -> handler.updates().map(ControlCodec::writeUpdates);
+        case ADOPT -> handler.startSubstitute().map(started -> new JsonObject());
+        case CHECKPOINT -> handler.checkpoint().map(ControlCodec::write);
+      };
+    }
+  }
+
+  /**
+   * Measures how long a member has not heard from its coordinator and decides what to do; does no
+   * I/O and runs on one thread.
+   *
+   * <p>Silence is reported once it reaches a limit and then once a minute. It ends the member only
+   * after a much longer limit. When two calls of {@link #check} are too far apart, this process
+   * itself did not run, and that time does not count.
+   */
+  static final class CoordinatorSilence {
+
+    private static final long REPEAT_MILLIS = 60_000;
+
+    private final long freezeMillis;
+    private final long reportMillis;
+    private final long limitMillis;
+    private long answeredMillis;
+    private long checkedMillis;
+    private long reportedMillis;
+    private boolean reported;
+
+    /** The result of a check. */
+    enum Finding {
+      /** The coordinator answers, or its silence was reported less than a minute ago. */
+      NONE,
+      /** The coordinator is silent; report it. */
+      REPORT,
+      /** The coordinator has been silent for the limit. */
+      GIVE_UP
+    }
+
+    /**
+     * Starts as if the coordinator had just answered.
+     *
+     * @param freezeMillis checks further apart than this mean that this process did not run
+     * @param reportMillis silence after which it is reported
+     * @param limitMillis silence after which the member gives up
+     * @param nowMillis monotonic
+     */
+    CoordinatorSilence(long freezeMillis, long reportMillis, long limitMillis, long nowMillis) {
+      this.freezeMillis = freezeMillis;
+      this.reportMillis = reportMillis;
+      this.limitMillis = limitMillis;
+      answeredMillis = nowMillis;
+      checkedMillis = nowMillis;
+    }
+
+    /** Looks at the clock; call it far more often than every {@code freezeMillis}. */
+    Finding check(long nowMillis) {
+      long gap = nowMillis - checkedMillis;
+      checkedMillis = nowMillis;
+      if (gap > freezeMillis) {
+        answeredMillis += gap;
+        reportedMillis += gap;
+      }
+      long silent = silentMillis(nowMillis);
+      if (silent >= limitMillis) {
+        return Finding.GIVE_UP;
+      }
+      boolean due = reported ? nowMillis - reportedMillis >= REPEAT_MILLIS : silent >= reportMillis;
+      if (due) {
+        reported = true;
+        reportedMillis = nowMillis;
+      }
+      return due ? Finding.REPORT : Finding.NONE;
+    }
+
+    /** Records an answer; returns whether the silence before it was reported. */
+    boolean onAnswer(long nowMillis) {
+      boolean ends = reported;
+      reported = false;
+      answeredMillis = nowMillis;
+      return ends;
+    }
+
+    /** Returns how many milliseconds of silence have passed while this process ran. */
+    long silentMillis(long nowMillis) {
+      return nowMillis - answeredMillis;
+    }
+  }
+
+  /**
+   * Monotonic nanoseconds that stand still while the whole job waits. A member uses this clock to
+   * limit how long it waits for others. Its limits therefore cannot pass before the job's own
+   * limit: it does not give up on a server while {@code workers.waitSeconds} still allows for a
+   * replacement, nor on any member while {@code exchange.orphanSeconds} allows for a coordinator.
+   * May be read from any thread.
+   */
+  static final class PauseClock implements LongSupplier {
+
+    /** The reason why the clock stands still. */
+    enum Reason {
+      /** The job is paused, or waits for a test. */
+      PAUSE,
+      /** A shard has no server, and the job waits for another one. */
+      SERVER_MISSING,
+      /** The coordinator does not answer, so nobody knows whether a member is missing. */
+      COORDINATOR_SILENT
+    }
+
+    private final LongSupplier nanoClock;
+    private final Set<Reason> reasons = EnumSet.noneOf(Reason.class);
+    private volatile State state = new State(false, 0);
+
+    /** The time it stands at, or the offset from the real clock while it runs. */
+    private record State(boolean stopped, long nanos) {}
+
+    /** Creates a running clock. */
+    PauseClock() {
+      this(System::nanoTime);
+    }
+
+    PauseClock(LongSupplier nanoClock) {
+      this.nanoClock = nanoClock;
+    }
+
+    @Override
+    public long getAsLong() {
+      State now = state;
+      return now.stopped() ? now.nanos() : nanoClock.getAsLong() - now.nanos();
+    }
+
+    /** Adds or removes a reason; the clock runs while there is none. Call it from one thread. */
+    void setReason(Reason reason, boolean present) {
+      if (present) {
+        reasons.add(reason);
+      } else {
+        reasons.remove(reason);
+      }
+      boolean stopped = !reasons.isEmpty();
+      if (stopped != state.stopped()) {
+        long time = getAsLong();
+        state = new State(stopped, stopped ? time : nanoClock.getAsLong() - time);
+      }
+    }
   }
 }

@@ -16,7 +16,7 @@ import java.util.UUID;
  * @param resumes how many coordinators the run had before; incarnations and epochs start above
  *     theirs
  * @param checkpointMillis least time between two timed checkpoints; 0 without timed checkpoints
- * @param checkpoints false when no member writes checkpoints
+ * @param writesCheckpoints false when no member writes checkpoints
  * @param terms settings that every member must agree on
  * @param strategy its name, for the start event
  * @param lockstep true when newcomers start at a round that all servers agree on
@@ -27,10 +27,10 @@ import java.util.UUID;
  * @param servers exact number of servers that own a shard
  * @param backups number of servers that are backups
  * @param workers number of workers that the start needs
- * @param places most workers at once; with a sampler, one per share of the data
- * @param ranks number of ranks whose updates the servers remember; 0 without servers
+ * @param workerCapacity most workers at once; with a sampler, one per share of the data
+ * @param rememberedRanks number of ranks whose updates the servers remember; 0 without servers
  * @param minimumWorkers with fewer workers the job waits for more
- * @param waitsForMore true when the workers that are left start no step while there are too few
+ * @param holdsWhenTooFew true when the workers that are left start no step while there are too few
  * @param evaluators 0 or 1
  * @param waitMillis how long the job waits for members, at the start and when too few are left
  * @param evaluatorWaitMillis how long the start waits when only the evaluator is missing
@@ -46,7 +46,7 @@ public record CoordinatorConfig(
     String run,
     int resumes,
     long checkpointMillis,
-    boolean checkpoints,
+    boolean writesCheckpoints,
     JobTerms terms,
     String strategy,
     boolean lockstep,
@@ -57,10 +57,10 @@ public record CoordinatorConfig(
     int servers,
     int backups,
     int workers,
-    int places,
-    int ranks,
+    int workerCapacity,
+    int rememberedRanks,
     int minimumWorkers,
-    boolean waitsForMore,
+    boolean holdsWhenTooFew,
     int evaluators,
     long waitMillis,
     long evaluatorWaitMillis,
@@ -73,7 +73,7 @@ public record CoordinatorConfig(
     MemberNames names) {
 
   /** Upper bound on the number of memberships that one coordinator publishes. */
-  private static final int EPOCHS = 1 << 20;
+  private static final int EPOCHS_PER_COORDINATOR = 1 << 20;
 
   private static final long EVALUATOR_WAIT_MILLIS = 5_000;
 
@@ -112,8 +112,8 @@ public record CoordinatorConfig(
   }
 
   /** Returns why the job needs {@link #minimumWorkers}, for messages. */
-  String whyMinimum() {
-    boolean all = lockstep && minimumWorkers == workers && (ranks > 0 || servers == 0);
+  String minimumReason() {
+    boolean all = lockstep && minimumWorkers == workers && (rememberedRanks > 0 || servers == 0);
     return all ? "a step needs every rank" : "workers.minimum";
   }
 
@@ -124,14 +124,14 @@ public record CoordinatorConfig(
 
   /** Returns the epoch before this coordinator's first membership. */
   int firstEpoch() {
-    return resumes * EPOCHS;
+    return resumes * EPOCHS_PER_COORDINATOR;
   }
 
   /** Returns how many members of a role may be present at once. */
   int capacity(Role role) {
     return switch (role) {
       case SERVER -> servers + backups;
-      case WORKER -> places;
+      case WORKER -> workerCapacity;
       case EVALUATOR -> 1;
     };
   }

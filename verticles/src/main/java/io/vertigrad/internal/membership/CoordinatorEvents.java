@@ -15,7 +15,9 @@ import io.vertigrad.events.TrainingEvent.MemberSuspected;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
+import io.vertigrad.internal.membership.CoordinatorState.JobProgress;
 import io.vertigrad.internal.membership.Decision.Announce;
+import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.strategy.Membership;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -37,37 +39,48 @@ final class CoordinatorEvents {
     this.wallMillis = wallMillis;
   }
 
-  void joined(MemberRecord who) {
-    Admission is = who.admission();
+  void joined(MemberRecord member) {
+    Admission admission = member.admission();
     decisions.accept(
         new Announce(
-            new MemberJoined(now(), is.role().lower(), is.rank(), is.incarnation(), who.node())));
+            new MemberJoined(
+                now(),
+                admission.role().lower(),
+                admission.rank(),
+                admission.incarnation(),
+                member.node())));
   }
 
-  void suspected(Admission who, long silentMillis) {
+  void suspected(Admission member, long silentMillis) {
     decisions.accept(
         new Announce(
             new MemberSuspected(
-                now(), who.role().lower(), who.rank(), who.incarnation(), silentMillis)));
+                now(), member.role().lower(), member.rank(), member.incarnation(), silentMillis)));
   }
 
-  void stalled(long version, long stillMillis, String missing, String waits, String heard) {
+  void stalled(long version, long stillMillis, String missing, String stragglers, String heard) {
     decisions.accept(
-        new Announce(new StallFound(now(), version, stillMillis, missing, waits, heard)));
+        new Announce(new StallFound(now(), version, stillMillis, missing, stragglers, heard)));
   }
 
-  void left(Admission who, String why) {
+  void left(Admission member, String reason) {
     decisions.accept(
         new Announce(
-            new MemberLeft(now(), who.role().lower(), who.rank(), who.incarnation(), why)));
+            new MemberLeft(
+                now(), member.role().lower(), member.rank(), member.incarnation(), reason)));
   }
 
-  void health(MemberRecord who, ProcessVitals vitals) {
-    Admission is = who.admission();
+  void health(MemberRecord member, ProcessVitals vitals) {
+    Admission admission = member.admission();
     decisions.accept(
         new Announce(
             ProcessHealth.event(
-                now(), is.role().lower(), is.rank(), is.incarnation(), who.node(), vitals)));
+                now(),
+                admission.role().lower(),
+                admission.rank(),
+                admission.incarnation(),
+                member.node(),
+                vitals)));
   }
 
   void started(CoordinatorConfig config, Membership first, long parameters) {
@@ -91,8 +104,8 @@ final class CoordinatorEvents {
     decisions.accept(new Announce(new ShardRolledBack(now(), shard, known, version)));
   }
 
-  void testSkipped(long version, String why) {
-    decisions.accept(new Announce(new EvaluationSkipped(now(), version, why)));
+  void testSkipped(long version, String reason) {
+    decisions.accept(new Announce(new EvaluationSkipped(now(), version, reason)));
   }
 
   void paused() {
@@ -104,7 +117,7 @@ final class CoordinatorEvents {
   }
 
   /** Announces a server's last counters, if its status has them; before the end is announced. */
-  void counted(MemberStatus status) {
+  void lastCounters(MemberStatus status) {
     status.counters().ifPresent(counters -> decisions.accept(new Announce(counters)));
   }
 
@@ -113,21 +126,21 @@ final class CoordinatorEvents {
    *
    * @param completed steps that the rank's workers have completed
    */
-  void updates(int server, RankUpdates of, long completed) {
-    long lost = of.lost(completed);
+  void updates(int server, RankUpdates updates, long completed) {
+    long lost = updates.lost(completed);
     decisions.accept(
         new Announce(
             new UpdatesCounted(
                 now(),
                 server,
-                of.rank(),
-                of.dealtWith() + lost,
-                of.applied(),
-                of.late(),
-                of.tooStale(),
-                of.refused(),
+                updates.rank(),
+                updates.dealtWith() + lost,
+                updates.applied(),
+                updates.late(),
+                updates.tooStale(),
+                updates.refused(),
                 lost,
-                of.unexplained())));
+                updates.unexplained())));
   }
 
   /**
@@ -143,22 +156,23 @@ final class CoordinatorEvents {
                 now(), UpdatesCounted.NO_SERVER, rank, made, held, 0, 0, 0, made - held, 0)));
   }
 
-  void ending(EarlyEnd why) {
+  void ending(EarlyEnd reason) {
     decisions.accept(
         new Announce(
-            new JobEnding(now(), why.reason(), why.threshold(), why.value(), why.version())));
+            new JobEnding(
+                now(), reason.reason(), reason.threshold(), reason.value(), reason.version())));
   }
 
   void finished(JobProgress progress) {
     decisions.accept(new Announce(new JobFinished(now(), progress.version(), progress.samples())));
   }
 
-  void stopped(String why) {
-    decisions.accept(new Announce(new JobStopped(now(), why)));
+  void stopped(String reason) {
+    decisions.accept(new Announce(new JobStopped(now(), reason)));
   }
 
-  void failed(String why) {
-    decisions.accept(new Announce(new JobFailed(now(), why)));
+  void failed(String reason) {
+    decisions.accept(new Announce(new JobFailed(now(), reason)));
   }
 
   private long now() {

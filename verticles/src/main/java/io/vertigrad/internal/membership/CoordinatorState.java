@@ -1,28 +1,57 @@
 package io.vertigrad.internal.membership;
 
+import static io.vertigrad.internal.membership.JobPhase.ENDING;
+import static io.vertigrad.internal.membership.JobPhase.FAILED;
+import static io.vertigrad.internal.membership.JobPhase.FINISHED;
+import static io.vertigrad.internal.membership.JobPhase.FINISHING;
+import static io.vertigrad.internal.membership.JobPhase.PAUSED;
+import static io.vertigrad.internal.membership.JobPhase.RUNNING;
+import static io.vertigrad.internal.membership.JobPhase.STOPPED;
+import static io.vertigrad.internal.membership.JobPhase.WAITING;
+
+import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
+import io.vertigrad.internal.membership.Decision.Adopt;
+import io.vertigrad.internal.membership.Decision.Complete;
+import io.vertigrad.internal.membership.Decision.Conclude;
 import io.vertigrad.internal.membership.Decision.Hung;
 import io.vertigrad.internal.membership.Decision.Promote;
+import io.vertigrad.internal.membership.Decision.Propose;
 import io.vertigrad.internal.membership.Decision.Publish;
 import io.vertigrad.internal.membership.Decision.Save;
+import io.vertigrad.internal.membership.Decision.Stop;
+import io.vertigrad.internal.membership.FailureDetector.RunningTimeClock;
+import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
+import io.vertigrad.job.StopConfig;
 import io.vertigrad.strategy.Membership;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * The members of a job and its progress; a plain object on one thread.
+ * The state machine of a job: its phase, its members and its progress; a plain object on one
+ * thread.
  *
- * <p>Requests, answers and ticks go in, {@link Decision}s come out. A change of membership goes to
- * every server first and is published when all have agreed.
+ * <p>Requests, answers and ticks go in, {@link Decision}s come out. {@link Transition} lists which
+ * phase may follow which. Two switches say what happens in a phase: {@link #applyChanges} after
+ * every change of the members and of what they report, {@link #checkLimits} at every tick.
+ *
+ * <p>A change of membership goes to every server first and is published when all have agreed.
  */
 public final class CoordinatorState {
 
@@ -31,31 +60,93 @@ public final class CoordinatorState {
    */
   private static final long FREEZE_SHARE = 2;
 
-  private static final String ENDING = "the job ends before its first round";
+  /** A finished job without requests is stopped after this time. */
+  private static final long RELEASE_MILLIS = 60_000;
+
+  private static final String BEFORE_FIRST_ROUND = "the job ends before its first round";
 
   private final CoordinatorConfig config;
   private final LongSupplier clockMillis;
   private final Consumer<Decision> decisions;
+  private final CoordinatorEvents events;
   private final MemberRegistry registry;
-  private final JobProgress progress = new JobProgress();
-  private final AdmissionPolicy gate;
-  private final MembershipChanges changes;
-  private final JobTimeouts timeouts;
+  private final JobProgress progress;
+  private final MembershipProposal proposal;
   private final FailureDetector failureDetector;
-  private final StallFinder stalls;
-  private final CoordinatorEvents news;
-  private final JobLifecycle lifecycle;
   private final Pauses pauses;
-  private final MinimumWorkersGuard minimumWorkers;
   private final EarlyStop earlyStop;
   private final BlockingTests tests;
-  private final RankAdoption adoption;
-  private final HungProcesses hung;
+  private final StallFinder stallFinder;
   private final CheckpointPlan checkpoints;
-  private final DepartedNodes nodes;
-  private OptionalLong goBack = OptionalLong.empty();
+  private final RankAdoption adoption;
   private final BackupServers backups;
   private final ShardVersions versions;
+
+  private final ConditionTimer startTimer;
+  private final ConditionTimer evaluatorTimer;
+  private final ConditionTimer newestMemoryTimer;
+  private final ConditionTimer proposalTimer;
+  private final ConditionTimer shardTimer;
+  private final ConditionTimer workerTimer;
+  private final ConditionTimer endingTimer;
+  private final ConditionTimer releaseTimer = new ConditionTimer(RELEASE_MILLIS);
+
+  private JobPhase phase = WAITING;
+  private String endReason = "";
+  private Optional<EarlyEnd> earlyEnd = Optional.empty();
+  private boolean finishedWell;
+  private boolean complete;
+
+  private Membership membership = Membership.NONE;
+  private boolean membershipChanged;
+  private int timedEpoch;
+  private OptionalLong rollbackVersion = OptionalLong.empty();
+  private ParameterLayout layout;
+  private boolean tooFewWorkers;
+  private long endingProgress;
+
+  /**
+   * The transitions of a job; {@code docs/internals/architecture.md} shows them as a diagram. A
+   * transition is refused in every phase that it does not start from.
+   */
+  enum Transition {
+    /** All members are present and ready. */
+    START(RUNNING, WAITING),
+    /** The user pauses the job. */
+    PAUSE(PAUSED, RUNNING),
+    /** The user resumes the job. */
+    RESUME(RUNNING, PAUSED),
+    /** A condition of the job file ends the job before its last version. */
+    END_EARLY(ENDING, RUNNING, PAUSED),
+    /** All steps are done. */
+    CONCLUDE(FINISHING, RUNNING, PAUSED, ENDING),
+    /** The final version was evaluated, or could not be. */
+    FINISH(FINISHED, FINISHING),
+    /** The job cannot go on. */
+    FAIL(FAILED, WAITING, RUNNING, PAUSED, ENDING, FINISHING),
+    /**
+     * The user or the coordinator's process stops the job, or releases the members of an ended one.
+     */
+    STOP(STOPPED, WAITING, RUNNING, PAUSED, ENDING, FINISHING, FINISHED, FAILED);
+
+    private final JobPhase to;
+    private final Set<JobPhase> from;
+
+    Transition(JobPhase to, JobPhase... from) {
+      this.to = to;
+      this.from = Set.of(from);
+    }
+
+    /** Returns the phase that the transition leads to. */
+    JobPhase to() {
+      return to;
+    }
+
+    /** Returns the phases that the transition starts from. */
+    Set<JobPhase> from() {
+      return from;
+    }
+  }
 
   /**
    * Creates the state of a job without members.
@@ -71,51 +162,129 @@ public final class CoordinatorState {
       LongSupplier wallMillis,
       Consumer<Decision> decisions) {
     this.config = config;
+    this.decisions = decisions;
     registry = new MemberRegistry(config.names(), config.servers(), config.firstIncarnation());
     RunningTimeClock clock =
         new RunningTimeClock(clockMillis, Math.max(1, config.suspectMillis() / FREEZE_SHARE));
     this.clockMillis = clock;
-    this.decisions = decisions;
-    MembershipProposal proposal =
+    events = new CoordinatorEvents(decisions, wallMillis);
+    progress = new JobProgress(config, registry);
+    proposal =
         new MembershipProposal(
-            config.lockstep(), config.ranks(), config.lastVersion(), config.firstEpoch());
-    changes = new MembershipChanges(proposal, registry, progress, decisions);
-    timeouts = new JobTimeouts(config, registry, proposal);
-    news = new CoordinatorEvents(decisions, wallMillis);
-    lifecycle = new JobLifecycle(decisions, news, progress);
-    gate = new AdmissionPolicy(config, registry, progress, lifecycle);
-    failureDetector = new FailureDetector(config, registry, news, clock);
-    pauses = new Pauses(config, registry, lifecycle, changes, news, clock, decisions);
-    minimumWorkers = new MinimumWorkersGuard(config, registry, progress, lifecycle, pauses, news);
-    tests = new BlockingTests(config, registry, progress, pauses, news);
-    stalls = new StallFinder(config, registry, progress, tests, news, clock);
-    hung = new HungProcesses(config.evictMillis());
-    nodes = new DepartedNodes(registry);
+            config.lockstep(), config.rememberedRanks(), config.lastVersion(), config.firstEpoch());
+    failureDetector = new FailureDetector(config, registry, events, clock);
+    pauses = new Pauses(config, registry, events, clock, decisions);
+    tests = new BlockingTests(config, registry, progress, pauses, events);
+    stallFinder = new StallFinder(config, registry, progress, tests, events, clock);
     checkpoints = new CheckpointPlan(config, registry, progress, pauses);
     adoption = new RankAdoption(config, registry, progress, decisions);
-    backups = new BackupServers(config, registry, news, decisions);
-    versions = new ShardVersions(news);
+    backups = new BackupServers(config, registry, events, decisions);
+    versions = new ShardVersions(events);
     earlyStop = new EarlyStop(config.stop(), clock.getAsLong());
+    startTimer = new ConditionTimer(config.waitMillis());
+    evaluatorTimer = new ConditionTimer(config.evaluatorWaitMillis());
+    newestMemoryTimer = new ConditionTimer(config.evictMillis());
+    proposalTimer = new ConditionTimer(config.evictMillis());
+    shardTimer = new ConditionTimer(config.waitMillis());
+    workerTimer = new ConditionTimer(config.waitMillis());
+    endingTimer = new ConditionTimer(config.waitMillis());
   }
 
+  // ---- Queries
+
   JobPhase state() {
-    return lifecycle.state();
+    return phase;
+  }
+
+  /** Returns why the job is over; empty while it is not. */
+  String endReason() {
+    return endReason;
   }
 
   /** Returns the membership that was published last. */
   Membership membership() {
-    return changes.current();
+    return membership;
+  }
+
+  /** Returns the published members of a role. */
+  List<Admission> members(Role role) {
+    return registry.of(role).stream()
+        .filter(MemberRecord::published)
+        .map(MemberRecord::admission)
+        .toList();
+  }
+
+  /** Returns whether this is a member of the job. */
+  boolean isHere(Admission member) {
+    return registry.find(member).isPresent();
+  }
+
+  /** Returns whether no member is left. */
+  public boolean isEmpty() {
+    return registry.all().findAny().isEmpty();
   }
 
   /** Returns why a former member is no longer part of the job. */
-  String farewell(Admission admission) {
-    return registry.departures().farewell(admission);
+  String leaveReason(Admission admission) {
+    return registry.departures().leaveReason(admission);
   }
 
-  /** Returns why the job is over; empty while it is not. */
-  String verdict() {
-    return lifecycle.reason();
+  /** Returns the name of the run, under which members keep their checkpoints. */
+  String run() {
+    return config.run();
   }
+
+  /** Returns for how many milliseconds the job waits for a missing member. */
+  long waitMillis() {
+    return config.waitMillis();
+  }
+
+  /** Returns whether a server continues from what it had in memory when it joined. */
+  boolean continuesFromMemory(Admission server) {
+    return server.role() == Role.SERVER
+        && !backups.isBackup(server)
+        && registry.find(server).filter(registry::hasNewestMemory).isPresent();
+  }
+
+  /**
+   * Returns the version that a newly admitted server goes back to because all servers do; empty for
+   * its newest version, and for other roles.
+   */
+  OptionalLong rollbackVersion(Role role) {
+    return role == Role.SERVER ? rollbackVersion : OptionalLong.empty();
+  }
+
+  /** Returns the newest instruction on how far training may go. */
+  Pause newestPause() {
+    return pauses.newest();
+  }
+
+  /** Returns the number of the instruction that held workers back; newer ones still hold them. */
+  long heldSince() {
+    return pauses.heldSince();
+  }
+
+  /** Returns whether a server's answer to this proposal still counts. */
+  boolean isPending(int epoch, int server) {
+    return proposal.isPending(epoch, server);
+  }
+
+  /** Returns whether a server's answer about its backup still counts. */
+  boolean isPending(Admission primary, Admission backup) {
+    return backups.isPending(primary, backup);
+  }
+
+  /** Returns whether a promoted backup has not yet reported under its new rank. */
+  boolean awaitsPromotion(Admission as) {
+    return backups.awaitsPromotion(as);
+  }
+
+  /** Returns whether servers hold the final model; a lost one may come back with it. */
+  boolean servesModel() {
+    return config.servers() > 0 && (phase == FINISHING || phase == FINISHED);
+  }
+
+  // ---- Requests of members
 
   /**
    * Admits a newcomer; a repeated request returns the same admission.
@@ -127,166 +296,135 @@ public final class CoordinatorState {
     if (again.isPresent()) {
       return again.get().admission();
     }
-    registry.toHandOver(request, config.workers()).ifPresent(this::handOver);
-    registry.toHandOver(request).ifPresent(server -> handOver(server, request.holds().getAsLong()));
-    gate.check(request);
-    MemberRecord newcomer = registry.admit(request, clockMillis.getAsLong());
-    news.joined(newcomer);
-    request.holds().ifPresent(version -> note(request, version));
-    changes.want();
-    settle();
-    return newcomer.admission();
-  }
-
-  private void handOver(MemberRecord adopted) {
-    remove(adopted, LeaveReason.lost("its rank goes to a worker that has come for it"));
-  }
-
-  private void handOver(MemberRecord server, long version) {
-    remove(
-        server,
-        LeaveReason.lost(
-            "another server has version %d of its shard in memory".formatted(version)));
-  }
-
-  /** Records the version that a newcomer knows of shards that nobody serves yet. */
-  private void note(JoinRequest request, long version) {
-    // Without rounds, the shards of several servers have different versions.
-    boolean comparable = config.lockstep() || config.servers() == 1;
-    if (request.role() == Role.WORKER && comparable) {
-      IntStream.range(0, config.servers())
-          .filter(shard -> servedBy(shard).isEmpty())
-          .forEach(shard -> versions.knows(shard, version));
-    }
     registry
-        .shardOf(request)
+        .substituteFor(request, config.workers())
         .ifPresent(
-            shard ->
-                servedBy(shard)
-                    .ifPresentOrElse(
-                        server -> versions.comesLate(server, version),
-                        () -> versions.knows(shard, version)));
-  }
-
-  private Optional<MemberRecord> servedBy(int shard) {
-    return registry.servers().stream()
-        .filter(server -> server.rank() == shard && server.published())
-        .findFirst();
-  }
-
-  /** Returns whether a server continues from what it had in memory when it joined. */
-  boolean keeps(Admission server) {
-    return server.role() == Role.SERVER
-        && !backups.isBackup(server)
-        && registry.find(server).filter(registry::keeps).isPresent();
+            substitute -> removeLost(substitute, "its rank goes to a worker that has come for it"));
+    registry
+        .outdatedServerFor(request)
+        .ifPresent(
+            server ->
+                removeLost(
+                    server,
+                    "another server has version %d of its shard in memory"
+                        .formatted(request.holds().getAsLong())));
+    checkOpen(request.role());
+    checkTerms(request);
+    checkCapacity(request);
+    MemberRecord newcomer = registry.admit(request, clockMillis.getAsLong());
+    events.joined(newcomer);
+    request.holds().ifPresent(version -> recordVersions(request, version));
+    membershipChanged = true;
+    applyChanges();
+    return newcomer.admission();
   }
 
   /** Takes a heartbeat; returns false when the sender is not, or no longer, a member of the job. */
   boolean heartbeat(Admission from, MemberStatus status) {
     Optional<MemberRecord> record = registry.find(from);
     if (record.isEmpty()) {
-      hung.spoke(from);
-      return backups.turns(from);
+      failureDetector.onFormerMember(from);
+      return backups.isBeingPromoted(from);
     }
     boolean wasReady = record.get().ready();
-    record.get().heard(status, clockMillis.getAsLong());
-    progress.heard(from, status);
+    record.get().onStatus(status, clockMillis.getAsLong());
+    progress.onStatus(from, status);
     if (from.role() == Role.SERVER && record.get().published()) {
-      status.version().ifPresent(version -> versions.knows(from.rank(), version));
+      status.version().ifPresent(version -> versions.record(from.rank(), version));
     }
     if (from.role() == Role.EVALUATOR) {
-      tests.heard(status);
+      tests.onStatus(status);
     }
     if (record.get().ready() != wasReady) {
-      changes.want();
-      settle();
+      membershipChanged = true;
+      applyChanges();
     }
     return true;
   }
 
-  /** Returns whether a server's answer about its backup still counts. */
-  boolean awaits(Admission primary, Admission backup) {
-    return backups.awaits(primary, backup);
-  }
-
-  /** Records that a server's backup has everything that the server has. */
-  void replicated(Admission primary, Admission backup) {
-    backups.completed(primary, backup);
-  }
-
-  /** Returns whether a promoted backup has not yet reported under its new rank. */
-  boolean promotes(Admission as) {
-    return backups.promotes(as);
-  }
-
-  /** Drops the backup of a server; returns false when the server itself is no longer a member. */
-  boolean dropBackup(Admission from, Admission backup, String why) {
-    boolean known = registry.find(from).isPresent();
-    if (known && backups.isBackup(backup)) {
-      registry
-          .find(backup)
-          .ifPresent(
-              record -> remove(record, LeaveReason.lost("its server did without it: " + why)));
-    }
-    return known;
-  }
-
-  /** Returns the part that pauses and resumes the job. */
-  Pauses pauses() {
-    return pauses;
+  /**
+   * Takes a worker's reply to pauses.
+   *
+   * @param number of the newest instruction that it had received
+   * @param startedVersion version after the last step that it has started; 0 for none
+   */
+  void pauseReply(Admission from, long number, long startedVersion) {
+    pauses.onReply(from, number, startedVersion);
+    endTestsWhenEndIsKnown();
   }
 
   /** Announces the measurements of a member's process. */
   void health(Admission from, ProcessVitals vitals) {
-    registry.find(from).ifPresent(record -> news.health(record, vitals));
+    registry.find(from).ifPresent(record -> events.health(record, vitals));
   }
 
   /** Removes a member that leaves in good order. */
   void leave(Admission from, LeaveReason reason, MemberStatus status) {
-    progress.heard(from, status);
+    progress.onStatus(from, status);
     registry.find(from).ifPresent(record -> remove(record, reason));
-    settle();
+    applyChanges();
   }
 
-  /** Removes all members of a process that has ended. */
-  public void lost(String node, String how) {
-    registry
-        .all()
-        .filter(a -> a.node().equals(node))
-        .forEach(gone -> remove(gone, LeaveReason.lost(how)));
-    settle();
-  }
-
-  /**
-   * Removes all members whose process has left the cluster.
-   *
-   * @param present the cluster's nodes, as this process sees them
-   */
-  public void nodes(Set<String> present) {
-    List<MemberRecord> gone = nodes.look(present, clockMillis.getAsLong());
-    gone.forEach(member -> remove(member, LeaveReason.lost("its process has left the cluster")));
-    if (!gone.isEmpty()) {
-      settle();
+  /** Drops the backup of a server; returns false when the server itself is no longer a member. */
+  boolean dropBackup(Admission from, Admission backup, String reason) {
+    boolean known = registry.find(from).isPresent();
+    if (known && backups.isBackup(backup)) {
+      registry
+          .find(backup)
+          .ifPresent(record -> removeLost(record, "its server did without it: " + reason));
     }
+    return known;
   }
 
-  /** Returns whether a server's answer to this proposal still counts. */
-  boolean awaits(int epoch, int server) {
-    return changes.awaits(epoch, server);
+  // ---- Requests of users
+
+  /** Pauses the job; returns false when it does not run or is paused already. */
+  boolean pause() {
+    boolean paused = transition(Transition.PAUSE);
+    if (paused) {
+      pauses.pause();
+    }
+    return paused;
   }
 
-  /** Returns the name of the run, under which members keep their checkpoints. */
-  String run() {
-    return config.run();
+  /** Resumes the job and admits newcomers again; returns false when it is not paused. */
+  boolean resume() {
+    boolean resumed = transition(Transition.RESUME);
+    if (resumed) {
+      membershipChanged = true;
+      pauses.resume();
+    }
+    return resumed;
   }
 
-  /**
-   * Returns the version that a newly admitted server goes back to because all servers do; empty for
-   * its newest version, and for other roles.
-   */
-  OptionalLong goesBackTo(Role role) {
-    return role == Role.SERVER ? goBack : OptionalLong.empty();
+  /** Makes every server write a checkpoint now. */
+  void save() {
+    decisions.accept(
+        new Save(registry.readyServers().stream().map(MemberRecord::admission).toList()));
   }
+
+  /** Lets no worker start another step, for good; returns false when the job does not run. */
+  boolean holdForGood() {
+    if (stepsRemain()) {
+      pauses.holdForGood();
+    }
+    return stepsRemain();
+  }
+
+  /** Stops the job; releases the members if it has ended already. */
+  public void stop(String reason) {
+    if (!transition(Transition.STOP)) {
+      return;
+    }
+    endReason = endReason.isEmpty() ? reason : endReason;
+    if (!complete) {
+      events.stopped(reason);
+    }
+    complete(failure(reason));
+    decisions.accept(new Stop(reason));
+  }
+
+  // ---- Answers of members to decisions
 
   /** Records that a server accepted the proposed membership. */
   void accepted(int epoch, int server) {
@@ -299,33 +437,11 @@ public final class CoordinatorState {
    * @param answer where each worker goes on, as far as the server knows, and which versions it has
    */
   void accepted(int epoch, int server, ProposalAnswer answer) {
-    changes.accepted(epoch, server, answer);
-    if (lifecycle.running()) {
-      repeatMissing(answer.starts());
+    proposal.accepted(epoch, server, answer);
+    if (stepsRemain()) {
+      restartLateWorkers(answer.starts());
     }
     publishWhenAgreed();
-  }
-
-  /**
-   * Removes workers that started after a step that this server lacks, because only a lost server
-   * had received it. They join again and start with that step.
-   */
-  private void repeatMissing(List<ProposalAnswer.Start> starts) {
-    List<MemberRecord> late =
-        starts.stream()
-            .filter(start -> start.rank() < config.ranks())
-            .flatMap(
-                start ->
-                    registry.of(Role.WORKER).stream()
-                        .filter(worker -> worker.rank() == start.rank() && worker.published())
-                        .filter(worker -> worker.firstStep() > start.step()))
-            .toList();
-    late.forEach(
-        worker ->
-            remove(worker, LeaveReason.lost("a step before its first is missing; joins again")));
-    if (!late.isEmpty()) {
-      settle();
-    }
   }
 
   /**
@@ -333,40 +449,37 @@ public final class CoordinatorState {
    * round.
    */
   void refused(int epoch, int server, long version) {
-    if (!changes.awaits(epoch, server)) {
+    if (!proposal.isPending(epoch, server)) {
       return;
     }
-    progress.reached(version);
-    if (progress.ended(config.lastVersion())) {
+    progress.updateVersion(version);
+    if (progress.ended()) {
       registry
           .newWorkers()
-          .forEach(
-              worker -> remove(worker, LeaveReason.lost("the job ended before its first round")));
+          .forEach(worker -> removeLost(worker, "the job ended before its first round"));
     }
-    changes.refused();
-    settle();
+    proposal.doubleMargin();
+    membershipChanged = true;
+    applyChanges();
   }
 
-  /**
-   * Ends a job whose final version was evaluated, or could not be.
-   *
-   * @param statuses the last statuses of the servers, with their {@code counters}
-   * @param silent servers that did not answer
-   */
-  void concluded(
-      List<MemberStatus> statuses, List<Admission> silent, Optional<EvaluationResult> evaluation) {
-    if (state() == JobPhase.FINISHING) {
-      statuses.forEach(progress::heard);
-      statuses.forEach(news::counted);
-      countReplicas();
-      lifecycle.finished(evaluation, silent.stream().map(config.names()::of).toList());
-    }
+  /** Records that a server's backup has everything that the server has. */
+  void replicated(Admission primary, Admission backup) {
+    backups.onCompleted(primary, backup);
   }
 
   /** Announces the outcome of every update at a server; before {@link #concluded}. */
   void updates(int server, List<RankUpdates> ranks) {
     ranks.forEach(
-        of -> news.updates(server, of, of.rank() < config.ranks() ? progress.steps(of.rank()) : 0));
+        of ->
+            events.updates(
+                server, of, of.rank() < config.rememberedRanks() ? progress.steps(of.rank()) : 0));
+  }
+
+  /** Announces a server's last status and {@code counters}, before the job ends. */
+  void onLastStatus(MemberStatus status) {
+    progress.onStatus(status);
+    events.lastCounters(status);
   }
 
   /** Announces, in a job without servers, how many of each rank's steps its replica holds. */
@@ -380,64 +493,55 @@ public final class CoordinatorState {
           .filter(rank -> rank.getKey() < config.workers() || held.containsKey(rank.getKey()))
           .forEach(
               rank ->
-                  news.steps(rank.getKey(), rank.getValue(), held.getOrDefault(rank.getKey(), 0L)));
+                  events.steps(
+                      rank.getKey(), rank.getValue(), held.getOrDefault(rank.getKey(), 0L)));
     }
   }
 
-  /** Makes every server write a checkpoint now. */
-  void save() {
-    decisions.accept(
-        new Save(registry.readyServers().stream().map(MemberRecord::admission).toList()));
-  }
-
-  /** Lets no worker start another step, for good; returns false when the job does not run. */
-  boolean halt() {
-    if (lifecycle.running()) {
-      pauses.halt();
+  /**
+   * Ends a job whose final version was evaluated, or could not be.
+   *
+   * @param statuses the last statuses of the servers, with their {@code counters}
+   * @param silent servers that did not answer
+   */
+  void concluded(
+      List<MemberStatus> statuses, List<Admission> silent, Optional<EvaluationResult> evaluation) {
+    if (phase != FINISHING) {
+      return;
     }
-    return lifecycle.running();
+    statuses.forEach(progress::onStatus);
+    statuses.forEach(events::lastCounters);
+    countReplicas();
+    finish(evaluation, silent.stream().map(config.names()::of).toList());
   }
 
-  /** Returns whether this is a member of the job. */
-  boolean isHere(Admission member) {
-    return registry.find(member).isPresent();
+  // ---- Observations of processes, tests and time
+
+  /** Removes all members of a process that has ended. */
+  public void onProcessEnded(String node, String how) {
+    registry.all().filter(a -> a.node().equals(node)).forEach(gone -> removeLost(gone, how));
+    applyChanges();
   }
 
-  /** Returns whether a server that was lost after the last step may still be replaced. */
-  boolean awaitsServers() {
-    return servesModel();
-  }
-
-  /** Returns for how many milliseconds the job waits for a missing member. */
-  long waitMillis() {
-    return config.waitMillis();
-  }
-
-  /** Returns the published members of a role. */
-  List<Admission> members(Role role) {
-    return registry.of(role).stream()
-        .filter(MemberRecord::published)
-        .map(MemberRecord::admission)
-        .toList();
-  }
-
-  /** Announces a server's last status and {@code counters}, before the job ends. */
-  void counted(MemberStatus status) {
-    progress.heard(status);
-    news.counted(status);
+  /**
+   * Removes all members whose process has left the cluster.
+   *
+   * @param present the cluster's nodes, as this process sees them
+   */
+  public void onClusterNodes(Set<String> present) {
+    List<MemberRecord> gone = failureDetector.departed(present, clockMillis.getAsLong());
+    gone.forEach(member -> removeLost(member, "its process has left the cluster"));
+    if (!gone.isEmpty()) {
+      applyChanges();
+    }
   }
 
   /** Takes the result of a test of trained parameters; ends the job if it is good enough. */
-  public void tested(Evaluated test) {
+  public void onTest(Evaluated test) {
     if (test.version() > 0 && test.version() < config.lastVersion()) {
-      earlyStop.tested(test).ifPresent(this::endEarly);
+      earlyStop.checkTest(test).ifPresent(this::endEarly);
     }
     tests.result(test.version());
-  }
-
-  /** Stops the job; releases the members if it has ended already. */
-  public void stop(String reason) {
-    lifecycle.stopped(reason);
   }
 
   /**
@@ -446,83 +550,238 @@ public final class CoordinatorState {
    */
   public void tick() {
     long now = clockMillis.getAsLong();
-    failureDetector
-        .overdue(now)
-        .forEach(
-            silent -> {
-              remove(silent, LeaveReason.lost(silent.silence(now)));
-              hung.evicted(silent, now);
-            });
-    hung.overdue(now, registry).forEach(node -> decisions.accept(new Hung(node)));
-    timeouts
-        .unresponsive(now)
-        .forEach(server -> remove(server, LeaveReason.lost("it answered no proposal")));
+    for (MemberRecord silent : failureDetector.overdue(now)) {
+      removeLost(silent, silent.describeSilence(now));
+      failureDetector.onEvicted(silent, now);
+    }
+    failureDetector.hungProcesses(now).forEach(node -> decisions.accept(new Hung(node)));
+    unresponsiveServers(now).forEach(server -> removeLost(server, "it answered no proposal"));
     earlyStop
-        .passed(now, state() == JobPhase.RUNNING, progress.version())
+        .checkTrainingTime(now, phase == RUNNING, progress.version())
         .ifPresent(this::endEarly);
-    settle();
-    pauses.tellEndIsHeard();
-    boolean trains = lifecycle.running() && !lifecycle.paused() && !minimumWorkers.lasts();
-    tests.look(trains || lifecycle.ending(), now);
-    stalls.look(trains, now);
-    checkpoints.look(trains && !lifecycle.ending(), now);
-    adoption.look(lifecycle.running() && !lifecycle.ending(), now);
-    adoption.hopeless().filter(why -> lifecycle.running()).ifPresent(lifecycle::failed);
-    timeouts.exhausted(state(), progress.anyFinished(), now).ifPresent(lifecycle::failed);
-    if (timeouts.letGo(state(), now)) {
-      stop("nobody asked for more after the end");
+    applyChanges();
+    endTestsWhenEndIsKnown();
+    checkLimits(now);
+  }
+
+  // ---- The state machine
+
+  private boolean transition(Transition transition) {
+    boolean allowed = transition.from().contains(phase);
+    phase = allowed ? transition.to() : phase;
+    return allowed;
+  }
+
+  /** Does what follows from a change of the members, or of what they reported, in each phase. */
+  private void applyChanges() {
+    switch (phase) {
+      case WAITING -> startWhenComplete(clockMillis.getAsLong());
+      case RUNNING, PAUSED -> concludeOrPropose();
+      case ENDING -> {
+        applyEarlyEnd();
+        concludeOrPropose();
+      }
+      case FINISHING, FINISHED -> proposeChanges();
+      case FAILED, STOPPED -> {}
+    }
+    backups.startReplication();
+    holdWhileTooFew();
+  }
+
+  /** Checks the limits of each phase. */
+  private void checkLimits(long now) {
+    switch (phase) {
+      case WAITING -> checkStart(now);
+      case RUNNING -> checkTraining(now);
+      case PAUSED -> checkPause(now);
+      case ENDING -> checkEnding(now);
+      case FINISHED -> checkRelease(now);
+      case FINISHING, FAILED, STOPPED -> {}
     }
   }
 
-  /** Returns whether no member is left. */
-  public boolean deserted() {
-    return registry.all().findAny().isEmpty();
+  /** Returns whether steps are left to take, paused or not. */
+  private boolean stepsRemain() {
+    return phase == RUNNING || phase == PAUSED || phase == ENDING;
   }
 
-  private void remove(MemberRecord record, LeaveReason why) {
-    Admission who = record.admission();
-    registry.remove(record, why);
-    news.left(who, why.toString());
-    backups.left(who, why.toString());
-    if (who.role() == Role.WORKER && why.kind() == LeaveReason.Kind.FINISHED) {
-      progress.workerFinished();
-    }
-    if (who.role() == Role.WORKER) {
-      adoption.left(who.rank(), why);
-    }
-    if (who.role() != Role.EVALUATOR && !backups.isBackup(who)) {
-      changes.want();
-    }
-    if (who.role() == Role.SERVER && (lifecycle.running() || servesModel())) {
-      backups.successor(who).ifPresent(backup -> promote(backup, who));
+  /** Returns whether members are replaced: while steps are left, then while servers are needed. */
+  private boolean replacesMembers() {
+    return stepsRemain() || servesModel();
+  }
+
+  // ---- Phase WAITING
+
+  private void startWhenComplete(long now) {
+    if (canStart(now)) {
+      transition(Transition.START);
+      membershipChanged = true;
+      concludeOrPropose();
     }
   }
 
-  /** Gives the rank of a lost server to its backup. */
-  private void promote(MemberRecord backup, Admission gone) {
-    Admission before = backup.admission();
-    registry.remove(backup, LeaveReason.lost("it goes on for " + gone));
-    MemberRecord server = registry.promote(backup, gone.rank(), clockMillis.getAsLong());
-    backups.promoted(before, server.admission());
-    news.left(before, "goes on for " + gone);
-    news.joined(server);
-    decisions.accept(new Promote(before, server.admission()));
+  /**
+   * Returns whether the job can start: all servers and workers are ready, and the evaluator is
+   * present or a short wait for it is over.
+   */
+  private boolean canStart(long now) {
+    boolean ready =
+        registry.readyServers().size() == config.servers()
+            && registry.readyWorkers() >= config.workers();
+    boolean waited = evaluatorTimer.exceeds(ready, now);
+    boolean newest =
+        hasNewestMemory() || newestMemoryTimer.exceeds(ready && !hasNewestMemory(), now);
+    return ready && newest && (waited || registry.count(Role.EVALUATOR) >= config.evaluators());
   }
 
-  /** Starts an early end and removes workers that are not yet part of the job. */
-  private void endEarly(EarlyEnd why) {
-    if (!lifecycle.end(why)) {
+  /**
+   * Returns false while a server with a newer version in memory may still come. That is possible in
+   * a resumed run until all servers and backups are present, or until each shard's server is one
+   * that served this shard before and still has it in memory.
+   */
+  private boolean hasNewestMemory() {
+    return config.resumes() == 0
+        || registry.count(Role.SERVER) >= config.capacity(Role.SERVER)
+        || registry.servers().stream()
+            .allMatch(
+                server ->
+                    server.heldVersion().isPresent()
+                        && server
+                            .previous()
+                            .filter(was -> was.rank() == server.rank())
+                            .isPresent());
+  }
+
+  private void checkStart(long now) {
+    if (startTimer.exceeds(true, now)) {
+      fail(notStartedMessage());
+    }
+  }
+
+  private String notStartedMessage() {
+    List<String> missing = new ArrayList<>();
+    missing.add(registry.missing(Role.SERVER, config.servers()));
+    missing.add(registry.missing(Role.WORKER, config.workers()));
+    registry
+        .all()
+        .filter(a -> !a.ready())
+        .forEach(a -> missing.add(config.names().of(a.admission()) + " (starting)"));
+    missing.removeIf(String::isEmpty);
+    String present = registry.all().map(MemberRecord::describe).collect(Collectors.joining("; "));
+    return ("the job did not start within %s: missing %s; present: %s; start the missing ones, or"
+            + " raise workers.waitSeconds")
+        .formatted(
+            startTimer.limitText(),
+            String.join(", ", missing),
+            present.isEmpty() ? "nobody" : present);
+  }
+
+  // ---- Phases RUNNING and PAUSED
+
+  private void concludeOrPropose() {
+    if (progress.complete()) {
+      conclude();
+    }
+    proposeChanges();
+  }
+
+  private void checkTraining(long now) {
+    boolean trains = !tooFewWorkers;
+    tests.check(trains, now);
+    stallFinder.check(trains, now);
+    checkpoints.check(trains, now);
+    adoption.check(now);
+    adoption.failureReason().or(() -> missingTooLong(now)).ifPresent(this::fail);
+  }
+
+  /** Checks a paused job. Resuming it restarts the waits for members and for progress. */
+  private void checkPause(long now) {
+    tests.check(false, now);
+    stallFinder.check(false, now);
+    checkpoints.check(false, now);
+    adoption.check(now);
+    shardTimer.restart();
+    workerTimer.restart();
+    adoption.failureReason().ifPresent(this::fail);
+  }
+
+  /** Returns why the job cannot go on, if a shard or too many workers were missing for too long. */
+  private Optional<String> missingTooLong(long now) {
+    if (shardTimer.exceeds(registry.readyServers().size() < config.servers(), now)) {
+      return Optional.of(shardMissingMessage());
+    }
+    boolean tooFew = !progress.anyFinished() && registry.readyWorkers() < config.minimumWorkers();
+    return workerTimer.exceeds(tooFew, now)
+        ? Optional.of(workersMissingMessage())
+        : Optional.empty();
+  }
+
+  private String shardMissingMessage() {
+    String missing = registry.missing(Role.SERVER, config.servers());
+    return "%s missing for %s and no replacement came (%s)"
+        .formatted(
+            missing.isEmpty() ? "a server that is still starting is" : missing + " is",
+            shardTimer.limitText(),
+            registry.departures());
+  }
+
+  private String workersMissingMessage() {
+    return "%d of at least %d workers for %s (%s): %s"
+        .formatted(
+            registry.readyWorkers(),
+            config.minimumWorkers(),
+            workerTimer.limitText(),
+            config.minimumReason(),
+            registry.departures());
+  }
+
+  /**
+   * Holds workers back while there are fewer than {@code workers.minimum}, or than a step needs, so
+   * that no step averages over too few. The job stays in its phase. Does nothing when no worker is
+   * left, nor in a pipeline, whose stages wait for each other anyway.
+   */
+  private void holdWhileTooFew() {
+    long present = registry.readyWorkers();
+    boolean tooFew =
+        config.holdsWhenTooFew()
+            && (phase == RUNNING || phase == PAUSED)
+            && !progress.anyFinished()
+            && present > 0
+            && present < config.minimumWorkers();
+    if (tooFew == tooFewWorkers) {
       return;
     }
-    news.ending(why);
-    registry.newWorkers().forEach(worker -> remove(worker, LeaveReason.lost(ENDING)));
-    pauses.conclude(tests::end);
-    settle();
+    tooFewWorkers = tooFew;
+    if (tooFew) {
+      events.stalled(
+          progress.version(),
+          0,
+          registry.missing(Role.WORKER, config.workers()),
+          "%d of at least %d workers (%s), none begins another step until more are there"
+              .formatted(present, config.minimumWorkers(), config.minimumReason()),
+          registry.departures().toString());
+    }
+    pauses.tooFew(tooFew);
+  }
+
+  // ---- Phase ENDING
+
+  /** Starts an early end and removes workers that are not yet part of the job. */
+  private void endEarly(EarlyEnd reason) {
+    if (!transition(Transition.END_EARLY)) {
+      return;
+    }
+    earlyEnd = Optional.of(reason);
+    events.ending(reason);
+    registry.newWorkers().forEach(worker -> removeLost(worker, BEFORE_FIRST_ROUND));
+    pauses.endEarly();
+    endTestsWhenEndIsKnown();
+    applyChanges();
   }
 
   /** Fixes the version of an early end and removes workers that would start after it. */
-  private void endSettled() {
-    pauses.settle();
+  private void applyEarlyEnd() {
+    pauses.publishEnd();
     pauses
         .endsAt()
         .ifPresent(
@@ -530,76 +789,91 @@ public final class CoordinatorState {
                 registry.of(Role.WORKER).stream()
                     .filter(worker -> worker.activeFrom() > end)
                     .toList()
-                    .forEach(worker -> remove(worker, LeaveReason.lost(ENDING))));
+                    .forEach(worker -> removeLost(worker, BEFORE_FIRST_ROUND)));
   }
 
-  private void settle() {
-    if (lifecycle.ending()) {
-      endSettled();
+  /** Stops waiting for tests once every worker knows where the job ends, so that none passes it. */
+  private void endTestsWhenEndIsKnown() {
+    if (pauses.endKnownByAll()) {
+      tests.end();
     }
-    if (state() == JobPhase.WAITING && timeouts.quorate(clockMillis.getAsLong())) {
-      lifecycle.start();
-      changes.want();
-    }
-    if (lifecycle.running() && progress.complete(config, registry)) {
-      lifecycle.conclude(registry);
-    }
-    if ((lifecycle.running() || servesModel()) && changes.due()) {
-      timeouts
-          .hopeless(progress.version())
-          .or(this::endLost)
-          .ifPresentOrElse(lifecycle::failed, this::propose);
-    }
-    backups.look();
-    minimumWorkers.look();
   }
 
-  private void propose() {
-    registry.returnedServers().stream().findFirst().ifPresent(this::beginAnew);
-    registry.readyServers().stream()
-        .filter(server -> !server.published())
-        .forEach(versions::goesOn);
-    // Newcomers wait for a missing server: only it knows where they start in its shard.
-    boolean whole = registry.readyServers().size() == config.servers();
-    changes.propose(whole && (!lifecycle.paused() || membership().epoch() == 0));
-    publishWhenAgreed();
+  private void checkEnding(long now) {
+    tests.check(true, now);
+    adoption
+        .failureReason()
+        .or(
+            () ->
+                endingTimer.exceeds(!hasProgressed(), now)
+                    ? Optional.of(unfinishedMessage())
+                    : Optional.empty())
+        .ifPresent(this::fail);
+  }
+
+  /** Returns whether a worker has made progress since the last tick, and records the progress. */
+  private boolean hasProgressed() {
+    long now =
+        registry.of(Role.WORKER).stream()
+            .mapToLong(worker -> 1 + worker.version().orElse(0) + worker.tested())
+            .sum();
+    boolean progressed = now != endingProgress;
+    endingProgress = now;
+    return progressed;
+  }
+
+  private String unfinishedMessage() {
+    String missing =
+        registry.of(Role.WORKER).stream()
+            .filter(worker -> !worker.ended())
+            .map(MemberRecord::describe)
+            .collect(Collectors.joining(", "));
+    return "the job was to end early, but for %s nothing came of the steps that had begun; missing: %s"
+        .formatted(endingTimer.limitText(), missing.isEmpty() ? "every worker" : missing);
+  }
+
+  // ---- Phases FINISHING and FINISHED
+
+  /** The last version is reached: requests the result. */
+  private void conclude() {
+    transition(Transition.CONCLUDE);
+    decisions.accept(
+        new Conclude(
+            registry.servers().stream().map(MemberRecord::admission).toList(),
+            registry.of(Role.EVALUATOR).stream().map(MemberRecord::admission).findFirst(),
+            progress.version()));
   }
 
   /**
-   * A server has gone back to a checkpoint. Removes every worker; each joins again and repeats its
-   * steps from the first one that the server needs.
+   * Ends the job with its result.
+   *
+   * @param silent names of servers whose last counters are not known
    */
-  private void beginAnew(MemberRecord server) {
-    String why =
-        "%s went back to version %d; joins again to repeat what is missing there"
-            .formatted(server.describe(), server.version().orElse(0));
-    registry.of(Role.WORKER).stream()
-        .filter(worker -> worker.published() && worker.rank() < config.ranks())
-        .toList()
-        .forEach(worker -> remove(worker, LeaveReason.lost(why)));
-    changes.due();
+  private void finish(Optional<EvaluationResult> evaluation, List<String> silent) {
+    transition(Transition.FINISH);
+    endReason = "finished";
+    finishedWell = true;
+    events.finished(progress);
+    complete(
+        new JobOutcome(
+            phase,
+            progress.version(),
+            progress.samples(),
+            evaluation,
+            silent,
+            earlyEnd,
+            Optional.empty()));
   }
 
-  /**
-   * Removes all servers, so that each comes back at this version. One of them has gone back further
-   * than repeated steps can make up; from a common version the job repeats the same rounds with
-   * bit-identical results.
-   */
-  private void goBack(long version) {
-    goBack = OptionalLong.of(version);
-    String why =
-        "all servers go back to version %d, which each of them has kept".formatted(version);
-    List.copyOf(registry.of(Role.SERVER)).forEach(server -> remove(server, LeaveReason.lost(why)));
+  private void checkRelease(long now) {
+    if (releaseTimer.exceeds(true, now)) {
+      stop("nobody asked for more after the end");
+    }
   }
 
-  /** Returns whether servers hold the final model; a lost one may come back with it. */
-  private boolean servesModel() {
-    return config.servers() > 0 && lifecycle.holdsResult();
-  }
-
-  /** Names a server that came back after the last step without the final model. */
-  private Optional<String> endLost() {
-    return registry.returnedServers().stream()
+  /** Describes a server that came back after the last step without the final model. */
+  private Optional<String> lostFinalModel() {
+    return registry.rolledBackServers().stream()
         .filter(server -> servesModel() && config.lockstep())
         .filter(server -> server.version().orElse(0) < progress.version())
         .findFirst()
@@ -611,25 +885,704 @@ public final class CoordinatorState {
                     .formatted(server.describe(), progress.version(), server.version().orElse(0)));
   }
 
+  // ---- Phases FAILED and STOPPED
+
+  /** Ends a job that cannot go on; an earlier end stays. */
+  private void fail(String reason) {
+    if (!transition(Transition.FAIL)) {
+      return;
+    }
+    endReason = reason;
+    events.failed(reason);
+    complete(failure(reason));
+    decisions.accept(new Stop(reason));
+  }
+
+  private JobOutcome failure(String reason) {
+    return new JobOutcome(
+        phase,
+        progress.version(),
+        progress.samples(),
+        Optional.empty(),
+        List.of(),
+        Optional.empty(),
+        Optional.of(reason));
+  }
+
+  /** Reports the outcome of the job; an earlier outcome stays. */
+  private void complete(JobOutcome outcome) {
+    if (!complete) {
+      complete = true;
+      decisions.accept(new Complete(outcome));
+    }
+  }
+
+  // ---- Admission
+
+  private void checkOpen(Role role) {
+    if (role == Role.SERVER && phase == FINISHED) {
+      // The server's disk holds the final model, which may not have been read yet.
+      return;
+    }
+    if (phase.over()) {
+      String over = "the job is over: " + endReason;
+      throw finishedWell ? JoinException.late(over) : new JoinException(over);
+    }
+    if (role == Role.WORKER && phase == ENDING) {
+      throw JoinException.late("the job is about to end early");
+    }
+    boolean needed = progress.waitsForRanks() || progress.hasServerBehind();
+    if (role == Role.WORKER && phase != WAITING && progress.ended() && !needed) {
+      throw JoinException.late("the job has reached its last version, " + config.lastVersion());
+    }
+  }
+
+  /** Compares settings and model; the layout of the first newcomer is the job's layout. */
+  private void checkTerms(JoinRequest request) {
+    config
+        .terms()
+        .firstDifference(request.terms())
+        .ifPresent(
+            difference -> {
+              throw new JoinException(
+                  refusal(request)
+                      + "its job file differs in "
+                      + difference
+                      + "; start it with the same file");
+            });
+    if (layout == null) {
+      layout = request.layout();
+    }
+    layout
+        .firstDifference(request.layout())
+        .ifPresent(
+            difference -> {
+              throw new JoinException(
+                  refusal(request)
+                      + "its model differs in "
+                      + difference
+                      + "; start it with the same model");
+            });
+  }
+
+  private void checkCapacity(JoinRequest request) {
+    if (request.adopts() && registry.hasAllWorkers(config.workers())) {
+      // The worker that was taken for lost is back, or another one has joined.
+      throw JoinException.refused(
+          refusal(request)
+              + "all %d ranks of the job have a worker again".formatted(config.workers()));
+    }
+    int capacity = config.capacity(request.role());
+    if (registry.count(request.role()) < capacity) {
+      return;
+    }
+    String holders =
+        registry.of(request.role()).stream()
+            .limit(4)
+            .map(MemberRecord::describe)
+            .collect(Collectors.joining(", "));
+    String full =
+        "the job has all %d of its %ss (%s); it takes a place only when one is lost"
+            .formatted(capacity, request.role().lower(), holders);
+    throw JoinException.full(refusal(request) + full + samplerHint(request.role()));
+  }
+
+  private static String refusal(JoinRequest request) {
+    return "%s at %s is refused: ".formatted(request.role().lower(), request.node());
+  }
+
+  /** Explains why no further worker fits: with a sampler, each worker has a share of the data. */
+  private static String samplerHint(Role role) {
+    return role == Role.WORKER
+        ? ", because workers.sampler \"distributed\" cuts the data into workers.count shares; to"
+            + " let any number join, start the job with workers.sampler=none"
+        : "";
+  }
+
+  /** Records the version that a newcomer knows of shards that nobody serves yet. */
+  private void recordVersions(JoinRequest request, long version) {
+    // Without rounds, the shards of several servers have different versions.
+    boolean comparable = config.lockstep() || config.servers() == 1;
+    if (request.role() == Role.WORKER && comparable) {
+      IntStream.range(0, config.servers())
+          .filter(shard -> servedBy(shard).isEmpty())
+          .forEach(shard -> versions.record(shard, version));
+    }
+    registry
+        .shardOf(request)
+        .ifPresent(
+            shard ->
+                servedBy(shard)
+                    .ifPresentOrElse(
+                        server -> versions.announceGivenUp(server, version),
+                        () -> versions.record(shard, version)));
+  }
+
+  private Optional<MemberRecord> servedBy(int shard) {
+    return registry.servers().stream()
+        .filter(server -> server.rank() == shard && server.published())
+        .findFirst();
+  }
+
+  // ---- Removal
+
+  private void removeLost(MemberRecord record, String how) {
+    remove(record, LeaveReason.lost(how));
+  }
+
+  private void remove(MemberRecord record, LeaveReason reason) {
+    Admission gone = record.admission();
+    registry.remove(record, reason);
+    events.left(gone, reason.toString());
+    backups.onLeft(gone, reason.toString());
+    if (gone.role() == Role.WORKER && reason.kind() == LeaveReason.Kind.FINISHED) {
+      progress.workerFinished();
+    }
+    if (gone.role() == Role.WORKER) {
+      adoption.onLeft(gone.rank(), reason);
+    }
+    if (gone.role() != Role.EVALUATOR && !backups.isBackup(gone)) {
+      membershipChanged = true;
+    }
+    if (gone.role() == Role.SERVER && replacesMembers()) {
+      backups.successor(gone).ifPresent(backup -> promote(backup, gone));
+    }
+  }
+
+  /** Gives the rank of a lost server to its backup. */
+  private void promote(MemberRecord backup, Admission gone) {
+    Admission previous = backup.admission();
+    registry.remove(backup, LeaveReason.lost("it goes on for " + gone));
+    MemberRecord server = registry.promote(backup, gone.rank(), clockMillis.getAsLong());
+    backups.onPromoted(previous, server.admission());
+    events.left(previous, "goes on for " + gone);
+    events.joined(server);
+    decisions.accept(new Promote(previous, server.admission()));
+  }
+
+  // ---- Changes of the membership, one at a time: proposed to all servers, in force when all agree
+
+  private void proposeChanges() {
+    if (!replacesMembers() || !membershipChanged) {
+      return;
+    }
+    membershipChanged = false;
+    unrestoredShard()
+        .or(this::allWorkersFailed)
+        .or(this::lostFinalModel)
+        .ifPresentOrElse(this::fail, this::propose);
+  }
+
+  /** Describes a replacement server that restored nothing of a shard that had been trained. */
+  private Optional<String> unrestoredShard() {
+    long version = progress.version();
+    return registry.readyServers().stream()
+        .filter(server -> !server.published() && server.admission().incarnation() > 0)
+        .filter(server -> version > 0 && !server.restored())
+        .filter(server -> server.version().equals(OptionalLong.of(0)))
+        .findFirst()
+        .map(
+            server ->
+                ("shard %d was lost at version %d (%s) and its replacement at %s found no usable"
+                        + " checkpoint; set checkpoint.every and a checkpoint.directory that"
+                        + " the replacement can read")
+                    .formatted(server.rank(), version, registry.departures(), server.node()));
+  }
+
+  private Optional<String> allWorkersFailed() {
+    return registry.count(Role.WORKER) > 0
+        ? Optional.empty()
+        : registry
+            .departures()
+            .firstFailureIfAllFailed()
+            .map("no worker is left, all have failed; the first was "::concat);
+  }
+
+  /** Asks every server to accept the members that are present; drops an unfinished proposal. */
+  private void propose() {
+    registry.rolledBackServers().stream().findFirst().ifPresent(this::restartWorkers);
+    registry.readyServers().stream()
+        .filter(server -> !server.published())
+        .forEach(versions::announceServing);
+    // Newcomers wait for a missing server: only it knows where they start in its shard.
+    boolean whole = registry.readyServers().size() == config.servers();
+    boolean held = phase == PAUSED || phase == ENDING;
+    boolean first = membership.epoch() == 0;
+    Membership next =
+        proposal.propose(registry, progress.version(), !first, whole && (!held || first));
+    next.servers()
+        .forEach(
+            server ->
+                decisions.accept(
+                    new Propose(
+                        next, new Admission(Role.SERVER, server.rank(), server.incarnation()))));
+    publishWhenAgreed();
+  }
+
+  /**
+   * A server has gone back to a checkpoint. Removes every worker; each joins again and repeats its
+   * steps from the first one that the server needs.
+   */
+  private void restartWorkers(MemberRecord server) {
+    String reason =
+        "%s went back to version %d; joins again to repeat what is missing there"
+            .formatted(server.describe(), server.version().orElse(0));
+    registry.of(Role.WORKER).stream()
+        .filter(worker -> worker.published() && worker.rank() < config.rememberedRanks())
+        .toList()
+        .forEach(worker -> removeLost(worker, reason));
+    // The proposal that is about to be made leaves these workers out already.
+    membershipChanged = false;
+  }
+
+  /**
+   * Removes workers that started after a step that this server lacks, because only a lost server
+   * had received it. They join again and start with that step.
+   */
+  private void restartLateWorkers(List<ProposalAnswer.Start> starts) {
+    List<MemberRecord> late =
+        starts.stream()
+            .filter(start -> start.rank() < config.rememberedRanks())
+            .flatMap(
+                start ->
+                    registry.of(Role.WORKER).stream()
+                        .filter(worker -> worker.rank() == start.rank() && worker.published())
+                        .filter(worker -> worker.firstStep() > start.step()))
+            .toList();
+    late.forEach(worker -> removeLost(worker, "a step before its first is missing; joins again"));
+    if (!late.isEmpty()) {
+      applyChanges();
+    }
+  }
+
+  /** Returns the servers that left a proposal unanswered for the eviction limit. */
+  private List<MemberRecord> unresponsiveServers(long now) {
+    if (proposal.epoch() != timedEpoch) {
+      timedEpoch = proposal.epoch();
+      proposalTimer.restart();
+    }
+    if (!proposalTimer.exceeds(proposal.pending(), now)) {
+      return List.of();
+    }
+    proposalTimer.restart();
+    return registry.of(Role.SERVER).stream()
+        .filter(server -> proposal.unanswered().contains(server.rank()))
+        .toList();
+  }
+
   private void publishWhenAgreed() {
-    if (lifecycle.running() && changes.complete()) {
+    if (stepsRemain() && proposal.complete()) {
       // With a quorum, rounds go on while servers answer, so their versions may differ by more.
       // Compare them only while a server is new.
       boolean known = registry.readyServers().stream().allMatch(MemberRecord::published);
-      OptionalLong common = known ? OptionalLong.empty() : changes.newestCommon();
+      OptionalLong common = known ? OptionalLong.empty() : proposal.rollbackVersion();
       if (common.isPresent()) {
-        goBack(common.getAsLong());
+        rollBack(common.getAsLong());
         return;
       }
       boolean all = registry.readyServers().size() == config.servers();
-      goBack = all ? OptionalLong.empty() : goBack;
+      rollbackVersion = all ? OptionalLong.empty() : rollbackVersion;
     }
-    boolean first = membership().epoch() == 0;
-    Optional<Membership> agreed =
-        lifecycle.running() || servesModel() ? changes.agreed() : Optional.empty();
+    if (!replacesMembers() || !proposal.complete()) {
+      return;
+    }
+    boolean first = membership.epoch() == 0;
+    membership = proposal.finish(membership);
+    registry.published(membership);
     if (first) {
-      agreed.ifPresent(membership -> news.started(config, membership, gate.parameters()));
+      events.started(config, membership, layout == null ? 0 : layout.length());
     }
-    agreed.ifPresent(membership -> decisions.accept(new Publish(membership)));
+    decisions.accept(new Publish(membership));
+  }
+
+  /**
+   * Removes all servers, so that each comes back at this version. One of them has gone back further
+   * than repeated steps can make up; from a common version the job repeats the same rounds with
+   * bit-identical results.
+   */
+  private void rollBack(long version) {
+    rollbackVersion = OptionalLong.of(version);
+    String reason =
+        "all servers go back to version %d, which each of them has kept".formatted(version);
+    List.copyOf(registry.of(Role.SERVER)).forEach(server -> removeLost(server, reason));
+  }
+
+  // ---- Rules with a state of their own
+
+  /** The progress of a job, from what its members have reported. */
+  static final class JobProgress {
+
+    private final CoordinatorConfig config;
+    private final MemberRegistry registry;
+    private final Map<Integer, Long> steps = new HashMap<>();
+    private final Map<Integer, Long> versions = new HashMap<>();
+    private long version;
+    private long samples;
+    private boolean anyFinished;
+
+    JobProgress(CoordinatorConfig config, MemberRegistry registry) {
+      this.config = config;
+      this.registry = registry;
+    }
+
+    /** Takes a member's status; for a worker also the progress of its rank. */
+    void onStatus(Admission from, MemberStatus status) {
+      onStatus(status);
+      if (from.role() == Role.WORKER) {
+        status.step().ifPresent(step -> steps.merge(from.rank(), step, Math::max));
+        status.version().ifPresent(reached -> versions.merge(from.rank(), reached, Math::max));
+      }
+    }
+
+    /** Takes {@code version} and {@code samples} of a status, if present. */
+    void onStatus(MemberStatus status) {
+      updateVersion(status.version().orElse(0));
+      samples = Math.max(samples, status.samples().orElse(0));
+    }
+
+    void updateVersion(long reached) {
+      version = Math.max(version, reached);
+    }
+
+    void workerFinished() {
+      anyFinished = true;
+    }
+
+    /** Returns how many steps the workers of a rank have reported as completed. */
+    long steps(int rank) {
+      return steps.getOrDefault(rank, 0L);
+    }
+
+    /** Returns the highest version that the workers of each rank have reported. */
+    SortedMap<Integer, Long> versions() {
+      return new TreeMap<>(versions);
+    }
+
+    /** Returns the highest version of any partition that was reported. */
+    long version() {
+      return version;
+    }
+
+    /** Returns the highest number of samples behind any partition that was reported. */
+    long samples() {
+      return samples;
+    }
+
+    /** Returns whether a worker has reached the last version. */
+    boolean anyFinished() {
+      return anyFinished;
+    }
+
+    /** Returns whether nothing is left to do for a newcomer. */
+    boolean ended() {
+      return anyFinished || version >= config.lastVersion();
+    }
+
+    /**
+     * Returns whether the end waits for a missing rank: without servers the final version is the
+     * mean of all replicas. An early end takes the mean of those that are left.
+     */
+    boolean waitsForRanks() {
+      return config.servers() == 0
+          && registry.of(Role.WORKER).stream().noneMatch(MemberRecord::ended)
+          && registry.readyWorkers() < config.minimumWorkers();
+    }
+
+    /**
+     * Returns whether a server that went back to a checkpoint needs updates again, whatever version
+     * others have reported.
+     */
+    boolean hasServerBehind() {
+      return !anyFinished
+          && registry.readyServers().stream()
+              .anyMatch(
+                  server -> server.restored() && server.version().orElse(0) < config.lastVersion());
+    }
+
+    /**
+     * Returns whether all steps are done; without servers the workers stay, because they hold the
+     * model.
+     */
+    boolean complete() {
+      Collection<MemberRecord> workers = registry.of(Role.WORKER);
+      return config.servers() > 0
+          ? anyFinished && workers.isEmpty()
+          : !workers.isEmpty()
+              && !waitsForRanks()
+              && workers.stream()
+                  .allMatch(w -> w.ended() || w.version().orElse(0) >= config.lastVersion());
+    }
+  }
+
+  /** A condition that is tolerated for a limited time. */
+  private static final class ConditionTimer {
+
+    private final long limitMillis;
+    private long sinceMillis = Long.MIN_VALUE;
+
+    ConditionTimer(long limitMillis) {
+      this.limitMillis = limitMillis;
+    }
+
+    /** Returns whether the condition {@code holds} and has held without a break for the limit. */
+    boolean exceeds(boolean holds, long nowMillis) {
+      if (!holds) {
+        sinceMillis = Long.MIN_VALUE;
+        return false;
+      }
+      if (sinceMillis == Long.MIN_VALUE) {
+        sinceMillis = nowMillis;
+      }
+      return nowMillis - sinceMillis >= limitMillis;
+    }
+
+    /** Starts counting again. */
+    void restart() {
+      sinceMillis = Long.MIN_VALUE;
+    }
+
+    /** Returns the limit with its unit, for messages. */
+    String limitText() {
+      return limitMillis % 1_000 == 0 ? limitMillis / 1_000 + " s" : limitMillis + " ms";
+    }
+  }
+
+  /** Compares test results and training time with the job's stop settings. */
+  static final class EarlyStop {
+
+    private static final double MILLIS_PER_MINUTE = 60_000;
+
+    private final StopConfig config;
+    private long trainedMillis;
+    private long checkedMillis;
+
+    /**
+     * Starts the count of training time.
+     *
+     * @param nowMillis monotonic
+     */
+    EarlyStop(StopConfig config, long nowMillis) {
+      this.config = config;
+      checkedMillis = nowMillis;
+    }
+
+    /**
+     * Returns an early end if this test is good enough; a test of the initial parameters never is.
+     */
+    Optional<EarlyEnd> checkTest(Evaluated test) {
+      if (test.version() == 0) {
+        return Optional.empty();
+      }
+      if (config.accuracy().isPresent() && test.accuracy() >= config.accuracy().getAsDouble()) {
+        return Optional.of(
+            new EarlyEnd(
+                "accuracy", config.accuracy().getAsDouble(), test.accuracy(), test.version()));
+      }
+      if (config.loss().isPresent() && test.loss() <= config.loss().getAsDouble()) {
+        return Optional.of(
+            new EarlyEnd("loss", config.loss().getAsDouble(), test.loss(), test.version()));
+      }
+      return Optional.empty();
+    }
+
+    /**
+     * Returns an early end if the job has trained for long enough; called a few times a second.
+     *
+     * @param nowMillis monotonic
+     * @param trains false while the job is paused, or does not run
+     * @param version the version that the job has reached
+     */
+    Optional<EarlyEnd> checkTrainingTime(long nowMillis, boolean trains, long version) {
+      trainedMillis += trains ? nowMillis - checkedMillis : 0;
+      checkedMillis = nowMillis;
+      double minutes = trainedMillis / MILLIS_PER_MINUTE;
+      return config.minutes().isPresent() && minutes >= config.minutes().getAsDouble()
+          ? Optional.of(new EarlyEnd("minutes", config.minutes().getAsDouble(), minutes, version))
+          : Optional.empty();
+    }
+  }
+
+  /**
+   * Chooses the version at which all members write a checkpoint, when checkpoints are timed.
+   *
+   * <p>The version lies far enough ahead that every member knows it before it gets there. A member
+   * that learns of it too late writes none, and the job can then go back to the checkpoint before.
+   * The interval grows with the cost of writing, which takes at most one part in {@value
+   * #WRITE_SHARE_DIVISOR} of the time.
+   */
+  private static final class CheckpointPlan {
+
+    /** Greatest age of the progress that members last reported. */
+    private static final long LEAD_MILLIS = 2_000;
+
+    private static final long WRITE_SHARE_DIVISOR = 50;
+
+    private final CoordinatorConfig config;
+    private final MemberRegistry registry;
+    private final JobProgress progress;
+    private final Pauses pauses;
+    private boolean trained;
+    private long chosenMillis;
+    private long checkedMillis;
+    private long checkedVersion;
+    private double versionsPerMilli;
+
+    CheckpointPlan(
+        CoordinatorConfig config, MemberRegistry registry, JobProgress progress, Pauses pauses) {
+      this.config = config;
+      this.registry = registry;
+      this.progress = progress;
+      this.pauses = pauses;
+    }
+
+    /** Chooses the next version when it is time; called a few times a second. */
+    void check(boolean trains, long nowMillis) {
+      if (config.checkpointMillis() == 0 || !config.stepsTogether()) {
+        return;
+      }
+      if (!trains || !trained) {
+        trained |= trains;
+        // The version chosen now is written {@code LEAD_MILLIS} later, so the interval starts
+        // earlier.
+        chosenMillis = nowMillis - LEAD_MILLIS;
+        startMeasuring(nowMillis);
+        return;
+      }
+      if (nowMillis - checkedMillis >= LEAD_MILLIS) {
+        versionsPerMilli =
+            Math.max(0, progress.version() - checkedVersion) / (double) (nowMillis - checkedMillis);
+        startMeasuring(nowMillis);
+      }
+      long intervalMillis =
+          Math.max(config.checkpointMillis(), WRITE_SHARE_DIVISOR * writeMillis());
+      if (nowMillis - chosenMillis >= intervalMillis && versionsPerMilli > 0) {
+        chooseVersion(nowMillis);
+      }
+    }
+
+    private void startMeasuring(long nowMillis) {
+      checkedMillis = nowMillis;
+      checkedVersion = progress.version();
+    }
+
+    private void chooseVersion(long nowMillis) {
+      long ahead = 2 + (long) Math.ceil(versionsPerMilli * LEAD_MILLIS);
+      // Without servers a worker may be as many steps ahead as there are workers.
+      ahead += config.servers() == 0 ? config.workers() : 0;
+      long every = config.endsEvery();
+      long at = (progress.version() + ahead + every - 1) / every * every;
+      if (at < config.lastVersion()) {
+        pauses.save(at);
+      }
+      chosenMillis = nowMillis;
+    }
+
+    /**
+     * Returns the time of the last checkpoint in ms, summed as if all members shared one machine.
+     */
+    private long writeMillis() {
+      Role holder = config.servers() > 0 ? Role.SERVER : Role.WORKER;
+      return registry.of(holder).stream().mapToLong(MemberRecord::saveMillis).sum();
+    }
+  }
+
+  /**
+   * Gives the rank of a lost worker to another worker's process: that process starts a second
+   * worker, which joins under the rank. A worker that comes later takes the rank over.
+   *
+   * <p>The process with the fewest workers is asked first. If the rank is still empty after {@value
+   * #REQUEST_INTERVAL_MILLIS} ms, a process is asked again.
+   */
+  private static final class RankAdoption {
+
+    /** A process that is restarted at once may be quicker than the command. */
+    private static final long WAIT_MILLIS = 250;
+
+    private static final long REQUEST_INTERVAL_MILLIS = 10_000;
+
+    /** After so many failures of a rank's workers, the next one is expected to fail as well. */
+    private static final int FAILURES = 3;
+
+    private final CoordinatorConfig config;
+    private final MemberRegistry registry;
+    private final JobProgress progress;
+    private final Consumer<Decision> decisions;
+    private final Map<Integer, Long> nextRequestMillis = new HashMap<>();
+    private final Map<Integer, Integer> failures = new HashMap<>();
+
+    RankAdoption(
+        CoordinatorConfig config,
+        MemberRegistry registry,
+        JobProgress progress,
+        Consumer<Decision> decisions) {
+      this.config = config;
+      this.registry = registry;
+      this.progress = progress;
+      this.decisions = decisions;
+    }
+
+    /** Records that a worker left. */
+    void onLeft(int rank, LeaveReason reason) {
+      if (reason.kind() == LeaveReason.Kind.FAILED) {
+        failures.merge(rank, 1, Integer::sum);
+      }
+    }
+
+    /** Returns why a rank is given up; empty while none is. */
+    Optional<String> failureReason() {
+      return failures.entrySet().stream()
+          .filter(rank -> rank.getValue() >= (losesModel() ? 1 : FAILURES))
+          .findFirst()
+          .map(
+              rank ->
+                  (losesModel()
+                          ? "%s broke down (failure %d), and nothing was kept that a replacement could go"
+                              + " on from: %s"
+                          : "%s broke down %d times, its replacements included: %s")
+                      .formatted(
+                          config.names().of(Role.WORKER, rank.getKey()),
+                          rank.getValue(),
+                          registry.departures()));
+    }
+
+    /**
+     * Returns whether a lost worker takes its part of the model with it: it is a pipeline stage and
+     * writes no checkpoints. A replacement would silently start from the initial parameters.
+     */
+    private boolean losesModel() {
+      return !config.holdsWhenTooFew() && !config.writesCheckpoints();
+    }
+
+    /** Looks for ranks without a worker; called a few times a second while steps are left. */
+    void check(long nowMillis) {
+      if (progress.anyFinished()) {
+        nextRequestMillis.clear();
+        return;
+      }
+      for (int rank = 0; rank < config.workers(); rank++) {
+        if (registry.has(Role.WORKER, rank)) {
+          nextRequestMillis.remove(rank);
+        } else if (nowMillis
+            >= nextRequestMillis.computeIfAbsent(rank, r -> nowMillis + WAIT_MILLIS)) {
+          nextRequestMillis.put(rank, nowMillis + REQUEST_INTERVAL_MILLIS);
+          request(rank);
+        }
+      }
+    }
+
+    private void request(int rank) {
+      registry.of(Role.WORKER).stream()
+          .filter(worker -> worker.published() && worker.ready())
+          .min(
+              Comparator.comparingLong(this::workersInProcess).thenComparingInt(MemberRecord::rank))
+          .ifPresent(host -> decisions.accept(new Adopt(host.admission(), rank)));
+    }
+
+    /** Returns the number of workers in this worker's process, itself included. */
+    private long workersInProcess(MemberRecord worker) {
+      return registry.of(Role.WORKER).stream()
+          .filter(other -> other.node().equals(worker.node()))
+          .count();
+    }
   }
 }

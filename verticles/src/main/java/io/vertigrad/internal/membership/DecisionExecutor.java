@@ -7,9 +7,13 @@ import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
-import io.vertigrad.internal.membership.ControlMessage.MembershipPublished;
-import io.vertigrad.internal.membership.ControlMessage.PausePublished;
-import io.vertigrad.internal.membership.ControlMessage.StopPublished;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Command;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Evaluate;
+import io.vertigrad.internal.membership.ControlMessage.Published;
+import io.vertigrad.internal.membership.ControlMessage.Published.MembershipPublished;
+import io.vertigrad.internal.membership.ControlMessage.Published.PausePublished;
+import io.vertigrad.internal.membership.ControlMessage.Published.StopPublished;
 import io.vertigrad.internal.membership.Decision.Adopt;
 import io.vertigrad.internal.membership.Decision.Announce;
 import io.vertigrad.internal.membership.Decision.Complete;
@@ -22,8 +26,6 @@ import io.vertigrad.internal.membership.Decision.Publish;
 import io.vertigrad.internal.membership.Decision.Replicate;
 import io.vertigrad.internal.membership.Decision.Save;
 import io.vertigrad.internal.membership.Decision.Stop;
-import io.vertigrad.internal.membership.MemberRequest.Command;
-import io.vertigrad.internal.membership.MemberRequest.Evaluate;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertx.core.Future;
@@ -71,12 +73,12 @@ public final class DecisionExecutor implements Consumer<Decision> {
   }
 
   /** Sets the state that receives the answers; call it before the first decision. */
-  public void answerTo(CoordinatorState someRoster) {
-    coordinator = someRoster;
+  public void setCoordinator(CoordinatorState coordinator) {
+    this.coordinator = coordinator;
   }
 
   /** Sets the listener for processes that stay silent long after their members were evicted. */
-  public void reportHung(Consumer<String> listener) {
+  public void onHungProcess(Consumer<String> listener) {
     hung = listener;
   }
 
@@ -125,14 +127,14 @@ public final class DecisionExecutor implements Consumer<Decision> {
     events.publish(event);
   }
 
-  private void control(ControlMessage message) {
+  private void control(Published message) {
     vertx.eventBus().publish(addresses.control(), ControlCodec.write(message, coordinator.state()));
   }
 
   private void propose(Propose propose) {
     int epoch = propose.next().epoch();
     int server = propose.server().rank();
-    if (!coordinator.awaits(epoch, server)) {
+    if (!coordinator.isPending(epoch, server)) {
       return;
     }
     request(propose.server(), new MemberRequest.Propose(propose.next()), ANSWER_MILLIS)
@@ -146,21 +148,21 @@ public final class DecisionExecutor implements Consumer<Decision> {
               }
             })
         .onFailure(
-            noAnswer -> {
-              LOG.debug("{} has not answered proposal {}", propose.server(), epoch, noAnswer);
+            failure -> {
+              LOG.debug("{} has not answered proposal {}", propose.server(), epoch, failure);
               vertx.setTimer(RETRY_MILLIS, id -> propose(propose));
             });
   }
 
   private void replicate(Replicate replicate) {
-    if (!coordinator.awaits(replicate.primary(), replicate.backup())) {
+    if (!coordinator.isPending(replicate.primary(), replicate.backup())) {
       return;
     }
     request(replicate.primary(), new MemberRequest.Replicate(replicate.backup()), COPY_MILLIS)
         .onSuccess(copied -> replicated(replicate.primary(), replicate.backup()))
         .onFailure(
-            no -> {
-              LOG.debug("{} has no backup yet", replicate.primary(), no);
+            failure -> {
+              LOG.debug("{} has no backup yet", replicate.primary(), failure);
               vertx.setTimer(RETRY_MILLIS, id -> replicate(replicate));
             });
   }
@@ -179,13 +181,13 @@ public final class DecisionExecutor implements Consumer<Decision> {
   }
 
   private void promote(Promote promote) {
-    if (!coordinator.promotes(promote.as())) {
+    if (!coordinator.awaitsPromotion(promote.as())) {
       return;
     }
     request(promote.backup(), new MemberRequest.Promote(promote.as()), ANSWER_MILLIS)
         .onFailure(
-            no -> {
-              LOG.debug("{} is not {} yet", promote.backup(), promote.as(), no);
+            failure -> {
+              LOG.debug("{} is not {} yet", promote.backup(), promote.as(), failure);
               vertx.setTimer(RETRY_MILLIS, id -> promote(promote));
             });
   }
@@ -193,13 +195,15 @@ public final class DecisionExecutor implements Consumer<Decision> {
   private void adopt(Adopt adopt) {
     LOG.info("worker {} is missing, {} is asked to take its rank", adopt.rank(), adopt.carrier());
     request(adopt.carrier(), Command.ADOPT, ANSWER_MILLIS)
-        .onFailure(no -> LOG.warn("{} takes no rank: {}", adopt.carrier(), no.getMessage()));
+        .onFailure(
+            failure -> LOG.warn("{} takes no rank: {}", adopt.carrier(), failure.getMessage()));
   }
 
   /** Asks for a checkpoint; the server announces it itself. */
   private void save(Admission server) {
     request(server, Command.CHECKPOINT, ANSWER_MILLIS)
-        .onFailure(no -> LOG.warn("{} writes no checkpoint: {}", server, no.getMessage()));
+        .onFailure(
+            failure -> LOG.warn("{} writes no checkpoint: {}", server, failure.getMessage()));
   }
 
   private void conclude(Conclude conclude) {
@@ -223,11 +227,12 @@ public final class DecisionExecutor implements Consumer<Decision> {
    * Asks a server for the outcome of every update. The ledger names a server that does not answer.
    * The server writes its last checkpoint first.
    */
-  Future<Void> updates(Admission server) {
-    return lastWord(server, Command.LEDGER, UPDATES_MILLIS)
+  private Future<Void> updates(Admission server) {
+    return requestFromServerOrReplacement(server, Command.LEDGER, UPDATES_MILLIS)
         .map(ControlCodec::updates)
         .onSuccess(ranks -> coordinator.updates(server.rank(), ranks))
-        .onFailure(no -> LOG.warn("{} did not tell its updates: {}", server, no.getMessage()))
+        .onFailure(
+            failure -> LOG.warn("{} did not tell its updates: {}", server, failure.getMessage()))
         .<Void>mapEmpty()
         .otherwiseEmpty();
   }
@@ -236,8 +241,8 @@ public final class DecisionExecutor implements Consumer<Decision> {
    * Asks a server for its last status with its counters; if it does not answer, adds it to {@code
    * silent} and returns {@link MemberStatus#NONE}.
    */
-  Future<MemberStatus> counters(Admission server, List<Admission> silent) {
-    return lastWord(server, Command.STATUS, COUNTERS_MILLIS)
+  private Future<MemberStatus> counters(Admission server, List<Admission> silent) {
+    return requestFromServerOrReplacement(server, Command.STATUS, COUNTERS_MILLIS)
         .map(ControlCodec::status)
         .otherwise(
             failure -> {
@@ -248,7 +253,8 @@ public final class DecisionExecutor implements Consumer<Decision> {
   }
 
   /** Asks a server or, if it was lost, its replacement, which has the checkpoint it left. */
-  private Future<JsonObject> lastWord(Admission server, Command question, long limitMillis) {
+  private Future<JsonObject> requestFromServerOrReplacement(
+      Admission server, Command question, long limitMillis) {
     Promise<JsonObject> answer = Promise.promise();
     long waitNanos = TimeUnit.MILLISECONDS.toNanos(coordinator.waitMillis());
     ask(server, question, limitMillis, System.nanoTime() + waitNanos, answer);
@@ -264,11 +270,11 @@ public final class DecisionExecutor implements Consumer<Decision> {
     request(server, question, limitMillis)
         .onSuccess(answer::complete)
         .onFailure(
-            why -> {
+            failure -> {
               if (coordinator.isHere(server)) {
-                answer.fail(why);
+                answer.fail(failure);
               } else {
-                askReplacement(server, question, limitMillis, deadlineNanos, answer, why);
+                askReplacement(server, question, limitMillis, deadlineNanos, answer, failure);
               }
             });
   }
@@ -279,19 +285,19 @@ public final class DecisionExecutor implements Consumer<Decision> {
       long limitMillis,
       long deadlineNanos,
       Promise<JsonObject> answer,
-      Throwable why) {
+      Throwable failure) {
     Optional<Admission> replacement =
         coordinator.members(Role.SERVER).stream()
             .filter(other -> other.rank() == server.rank())
             .findFirst();
     if (replacement.isPresent()) {
       ask(replacement.get(), question, limitMillis, deadlineNanos, answer);
-    } else if (!coordinator.awaitsServers() || System.nanoTime() - deadlineNanos > 0) {
-      answer.fail(why);
+    } else if (!coordinator.servesModel() || System.nanoTime() - deadlineNanos > 0) {
+      answer.fail(failure);
     } else {
       vertx.setTimer(
           RETRY_MILLIS,
-          id -> askReplacement(server, question, limitMillis, deadlineNanos, answer, why));
+          id -> askReplacement(server, question, limitMillis, deadlineNanos, answer, failure));
     }
   }
 
@@ -307,7 +313,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
   }
 
   /** Asks a worker whether it is in a step; fails after this many milliseconds. */
-  Future<StepState> stepState(Admission worker, long limitMillis) {
+  private Future<StepState> stepState(Admission worker, long limitMillis) {
     return request(worker, Command.STATUS, limitMillis).map(ControlCodec::stepState);
   }
 
@@ -315,7 +321,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
    * Asks a member to write a checkpoint and returns the file, if any; fails after this many
    * milliseconds.
    */
-  Future<Optional<Path>> save(Admission holder, long limitMillis) {
+  private Future<Optional<Path>> save(Admission holder, long limitMillis) {
     return request(holder, Command.SAVE, limitMillis).map(ControlCodec::file);
   }
 
@@ -326,5 +332,151 @@ public final class DecisionExecutor implements Consumer<Decision> {
         .<JsonObject>request(
             address, ControlCodec.write(request), new DeliveryOptions().setSendTimeout(limitMillis))
         .map(message -> message.body());
+  }
+
+  /**
+   * Brings a running job to rest and has it saved before it is ended ahead of time; belongs to the
+   * coordinator's context.
+   *
+   * <p>Workers finish their current step, as in a pause. Then the members that hold the model write
+   * a checkpoint, and servers report their last counters. Each of the three has a time limit.
+   */
+  public static final class OrderlyStop {
+
+    private static final long REST_MILLIS = 10_000;
+    private static final long POLL_MILLIS = 20;
+    private static final long ANSWER_MILLIS = 1_000;
+    private static final long SAVE_MILLIS = 20_000;
+    private static final StepState NO_ANSWER = new StepState(-1, 0, false);
+
+    private final Vertx vertx;
+    private final CoordinatorState coordinator;
+    private final DecisionExecutor executor;
+    private final MemberNames names;
+    private final boolean workersHoldModel;
+    private final boolean saves;
+    private final List<Path> files = new ArrayList<>();
+    private final List<String> unsaved = new ArrayList<>();
+
+    /**
+     * How far the stop came.
+     *
+     * @param busy names of workers that did not come to rest in time
+     * @param checkpoints files that were written
+     * @param unsaved one text for each member whose checkpoint failed
+     */
+    public record Outcome(List<String> busy, List<Path> checkpoints, List<String> unsaved) {
+
+      public Outcome {
+        busy = List.copyOf(busy);
+        checkpoints = List.copyOf(checkpoints);
+        unsaved = List.copyOf(unsaved);
+      }
+    }
+
+    /**
+     * Creates a stop that has not begun.
+     *
+     * @param workersHoldModel true when the workers keep checkpoints
+     * @param saves true to have checkpoints written
+     */
+    public OrderlyStop(
+        Vertx vertx,
+        CoordinatorState coordinator,
+        DecisionExecutor executor,
+        MemberNames names,
+        boolean workersHoldModel,
+        boolean saves) {
+      this.vertx = vertx;
+      this.coordinator = coordinator;
+      this.executor = executor;
+      this.names = names;
+      this.workersHoldModel = workersHoldModel;
+      this.saves = saves;
+    }
+
+    /**
+     * Starts the stop.
+     *
+     * @return completes with how far it came; never fails
+     */
+    public Future<Outcome> start() {
+      if (!coordinator.holdForGood()) {
+        return Future.succeededFuture(new Outcome(List.of(), List.of(), List.of()));
+      }
+      Promise<List<String>> atRest = Promise.promise();
+      long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(REST_MILLIS);
+      pollWorkers(atRest, deadline, List.of());
+      return atRest
+          .future()
+          .compose(
+              busy ->
+                  (saves ? saveAll() : Future.<Void>succeededFuture())
+                      .compose(saved -> count())
+                      .map(counted -> new Outcome(busy, files, unsaved)));
+    }
+
+    /** Asks every worker until all report twice that they are in no step, at the same versions. */
+    private void pollWorkers(Promise<List<String>> atRest, long deadline, List<Long> before) {
+      List<Admission> workers = coordinator.members(Role.WORKER);
+      List<Future<StepState>> answers =
+          workers.stream()
+              .map(worker -> executor.stepState(worker, ANSWER_MILLIS))
+              .map(answer -> answer.otherwise(NO_ANSWER))
+              .toList();
+      Future.all(answers)
+          .onSuccess(
+              all -> {
+                List<String> busy = new ArrayList<>();
+                List<Long> versions = new ArrayList<>();
+                for (int i = 0; i < workers.size(); i++) {
+                  StepState answer = answers.get(i).result();
+                  versions.add(answer.version());
+                  if (!isIdle(answer)) {
+                    busy.add(names.of(workers.get(i)));
+                  }
+                }
+                if (busy.isEmpty() && versions.equals(before) || System.nanoTime() > deadline) {
+                  atRest.complete(busy);
+                } else {
+                  List<Long> now = busy.isEmpty() ? versions : List.of();
+                  vertx.setTimer(POLL_MILLIS, id -> pollWorkers(atRest, deadline, now));
+                }
+              });
+    }
+
+    private boolean isIdle(StepState answer) {
+      return answer.idle() && answer.pause() >= coordinator.heldSince();
+    }
+
+    private Future<Void> saveAll() {
+      List<Admission> holders = new ArrayList<>(coordinator.members(Role.SERVER));
+      if (workersHoldModel) {
+        holders.addAll(coordinator.members(Role.WORKER));
+      }
+      return Future.join(holders.stream().map(this::save).toList()).mapEmpty();
+    }
+
+    private Future<Void> save(Admission holder) {
+      return executor
+          .save(holder, SAVE_MILLIS)
+          .onSuccess(file -> file.ifPresent(files::add))
+          .onFailure(failure -> unsaved.add(names.of(holder) + ": " + failure.getMessage()))
+          .<Void>mapEmpty()
+          .otherwiseEmpty();
+    }
+
+    private Future<Void> count() {
+      List<Future<Void>> counted =
+          coordinator.members(Role.SERVER).stream()
+              .map(server -> executor.counters(server, new ArrayList<>()))
+              .map(status -> status.onSuccess(coordinator::onLastStatus).<Void>mapEmpty())
+              .toList();
+      List<Future<Void>> updates =
+          coordinator.members(Role.SERVER).stream().map(executor::updates).toList();
+      return Future.join(Future.join(counted), Future.join(updates))
+          .onSuccess(done -> coordinator.countReplicas())
+          .mapEmpty();
+    }
   }
 }

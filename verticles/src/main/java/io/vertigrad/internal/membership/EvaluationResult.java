@@ -1,5 +1,7 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.RecordJson.MayBeAbsent;
+
 /**
  * The result of the final parameters on the whole test set.
  *
@@ -17,12 +19,12 @@ public record EvaluationResult(
     long version,
     long highestVersion,
     int samples,
-    double loss,
-    double accuracy,
-    int topK,
-    double topAccuracy,
+    @MayBeAbsent double loss,
+    @MayBeAbsent double accuracy,
+    @MayBeAbsent int topK,
+    @MayBeAbsent double topAccuracy,
     String parametersHash,
-    String metric) {
+    @MayBeAbsent String metric) {
 
   /** Creates the result of a model whose metric is the accuracy. */
   public EvaluationResult(

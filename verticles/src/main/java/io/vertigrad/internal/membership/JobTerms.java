@@ -40,7 +40,7 @@ record JobTerms(Map<String, String> values) {
    * Optimizers that give the same bits with every engine. With these, members may have different
    * engines, as long as their models' layouts are the same, which is checked when they join.
    */
-  private static final Set<String> EVERY_ENGINES_RULES = Set.of("sgd", "nesterov");
+  private static final Set<String> ENGINE_INDEPENDENT_OPTIMIZERS = Set.of("sgd", "nesterov");
 
   /** Settings from other sections, which otherwise describe how one member works. */
   private static final List<String> KEYS =
@@ -65,7 +65,7 @@ record JobTerms(Map<String, String> values) {
     all.keySet()
         .removeIf(
             key -> LOCAL.contains(key) || !isTerm(key) && !(tests && key.startsWith(EVALUATOR)));
-    if (EVERY_ENGINES_RULES.contains(job.optimizer().name())) {
+    if (ENGINE_INDEPENDENT_OPTIMIZERS.contains(job.optimizer().name())) {
       all.remove(ENGINE);
     }
     for (String path : List.of("model.name", "model.parameters")) {
@@ -80,12 +80,14 @@ record JobTerms(Map<String, String> values) {
     Set<String> keys = new TreeSet<>(values.keySet());
     keys.addAll(other.values.keySet());
     return keys.stream()
-        .filter(key -> !text(this, key).equals(text(other, key)))
-        .map(key -> "%s: found %s, expected %s".formatted(key, text(other, key), text(this, key)))
+        .filter(key -> !valueOf(this, key).equals(valueOf(other, key)))
+        .map(
+            key ->
+                "%s: found %s, expected %s".formatted(key, valueOf(other, key), valueOf(this, key)))
         .findFirst();
   }
 
-  private static String text(JobTerms terms, String key) {
+  private static String valueOf(JobTerms terms, String key) {
     return terms.values.getOrDefault(key, "nothing");
   }
 
@@ -98,17 +100,17 @@ record JobTerms(Map<String, String> values) {
       String prefix = path.isEmpty() ? "" : path + ".";
       section.forEach(entry -> flatten(prefix + entry.getKey(), entry.getValue(), into));
     } else if (value != null) {
-      into.put(path, plain(value));
+      into.put(path, canonicalText(value));
     }
   }
 
   /** Returns the same text for equal values, however JSON or YAML writes them. */
-  private static String plain(Object value) {
+  private static String canonicalText(Object value) {
     if (value instanceof Number number) {
       return new BigDecimal(number.toString()).stripTrailingZeros().toPlainString();
     }
     return value instanceof JsonArray list
-        ? list.stream().map(JobTerms::plain).collect(Collectors.joining(", ", "[", "]"))
+        ? list.stream().map(JobTerms::canonicalText).collect(Collectors.joining(", ", "[", "]"))
         : String.valueOf(value);
   }
 }

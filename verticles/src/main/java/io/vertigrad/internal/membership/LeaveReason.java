@@ -1,5 +1,6 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.events.TrainingEvent.MemberLeft;
 import java.util.Objects;
 
 /**
@@ -75,8 +76,8 @@ public record LeaveReason(Kind kind, String detail) {
   @Override
   public String toString() {
     return switch (kind) {
-      case FINISHED -> "finished";
-      case STOPPED -> "stopped";
+      case FINISHED -> MemberLeft.FINISHED;
+      case STOPPED -> MemberLeft.STOPPED;
       case FAILED -> FAILED_PREFIX + detail;
       case LOST -> detail;
     };

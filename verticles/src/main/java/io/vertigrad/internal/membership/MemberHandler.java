@@ -17,7 +17,7 @@ public interface MemberHandler {
    *
    * @return its answer; fails while the server is not ready
    */
-  default Future<ProposalAnswer> proposed(Membership next) {
+  default Future<ProposalAnswer> onProposal(Membership next) {
     return Future.succeededFuture(ProposalAnswer.ACCEPTED);
   }
 
@@ -28,7 +28,7 @@ public interface MemberHandler {
    * @return the version after the last step that this worker has started and will finish; 0 for
    *     none
    */
-  default long paused(Pause pause) {
+  default long onPause(Pause pause) {
     return 0;
   }
 
@@ -74,12 +74,12 @@ public interface MemberHandler {
    * @param as its admission from now on
    * @return completes when it serves
    */
-  default Future<Void> promoted(Admission as) {
+  default Future<Void> onPromoted(Admission as) {
     return Future.failedFuture("this member is no backup");
   }
 
   /** Makes a worker's process start another worker, for a rank without one. */
-  default Future<Void> adopt() {
+  default Future<Void> startSubstitute() {
     return Future.failedFuture("this member starts no workers");
   }
 
@@ -92,8 +92,8 @@ public interface MemberHandler {
    * Called when this member was evicted: the job refuses everything from its incarnation from now
    * on.
    */
-  void evicted(String why);
+  void onEvicted(String reason);
 
   /** Called when the job is over or has failed; the member releases everything. */
-  void stopped(String why);
+  void onStopped(String reason);
 }

@@ -1,14 +1,20 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
+import io.vertigrad.internal.membership.LeaveReason.Kind;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.StragglerReport;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Deque;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -19,7 +25,7 @@ final class MemberRegistry {
 
   private final Map<Role, TreeMap<Integer, MemberRecord>> present = new EnumMap<>(Role.class);
   private final Map<Admission, Integer> incarnations = new HashMap<>();
-  private final Map<Integer, Admission> served = new HashMap<>();
+  private final Map<Integer, Admission> lastServedBy = new HashMap<>();
   private final DepartedMembers departures = new DepartedMembers();
   private final MemberNames names;
   private final int shards;
@@ -48,10 +54,10 @@ final class MemberRegistry {
   MemberRecord admit(JoinRequest request, long nowMillis) {
     TreeMap<Integer, MemberRecord> members = present.get(request.role());
     int rank =
-        held(request)
+        heldShard(request)
             .or(() -> request.before().map(Admission::rank))
             .filter(held -> !members.containsKey(held))
-            .filter(held -> isWanted(request.role(), held))
+            .filter(held -> isOpenTo(request.role(), held))
             .orElseGet(() -> lowestFree(members));
     Admission admission = next(request.role(), rank);
     MemberRecord record = new MemberRecord(admission, names.of(admission), request, nowMillis);
@@ -74,12 +80,12 @@ final class MemberRegistry {
   }
 
   /** Returns whether the rank may be given out: a former backup first replaces a missing server. */
-  private boolean isWanted(Role role, int rank) {
+  private boolean isOpenTo(Role role, int rank) {
     return role != Role.SERVER || rank < shards || servers().size() == shards;
   }
 
   /** Returns whether each of the first {@code ranks} ranks has a worker. */
-  boolean playsAll(int ranks) {
+  boolean hasAllWorkers(int ranks) {
     return IntStream.range(0, ranks).allMatch(rank -> has(Role.WORKER, rank));
   }
 
@@ -92,7 +98,7 @@ final class MemberRegistry {
    *
    * @param ranks number of ranks of the job
    */
-  Optional<MemberRecord> toHandOver(JoinRequest request, int ranks) {
+  Optional<MemberRecord> substituteFor(JoinRequest request, int ranks) {
     if (request.role() != Role.WORKER || request.adopts()) {
       return Optional.empty();
     }
@@ -100,23 +106,23 @@ final class MemberRegistry {
         request
             .before()
             .map(before -> present.get(Role.WORKER).get(before.rank()))
-            .filter(worker -> worker.adopted() && !worker.published());
-    return successor.isPresent() || !playsAll(ranks)
+            .filter(worker -> worker.isSubstitute() && !worker.published());
+    return successor.isPresent() || !hasAllWorkers(ranks)
         ? successor
-        : of(Role.WORKER).stream().filter(MemberRecord::adopted).findFirst();
+        : of(Role.WORKER).stream().filter(MemberRecord::isSubstitute).findFirst();
   }
 
   /**
    * Finds a server that has not served anybody yet and gives way to one that comes back with a
    * newer version of its shard.
    */
-  Optional<MemberRecord> toHandOver(JoinRequest request) {
+  Optional<MemberRecord> outdatedServerFor(JoinRequest request) {
     return shardOf(request)
         .map(shard -> present.get(Role.SERVER).get(shard))
-        .filter(server -> !served.containsKey(server.rank()))
+        .filter(server -> !lastServedBy.containsKey(server.rank()))
         .filter(
             server ->
-                Math.max(server.holds().orElse(0), server.version().orElse(0))
+                Math.max(server.heldVersion().orElse(0), server.version().orElse(0))
                     < request.holds().orElse(0));
   }
 
@@ -129,7 +135,7 @@ final class MemberRegistry {
   }
 
   /** Returns the shard that the newcomer has in memory, if its rank is free. */
-  private Optional<Integer> held(JoinRequest request) {
+  private Optional<Integer> heldShard(JoinRequest request) {
     return shardOf(request)
         .filter(shard -> request.holds().isPresent() && !has(Role.SERVER, shard));
   }
@@ -138,18 +144,18 @@ final class MemberRegistry {
    * Returns whether a server's memory is the newest state of its shard: as far as this coordinator
    * knows, no other server has served the shard since.
    */
-  boolean keeps(MemberRecord server) {
-    return server.holds().isPresent()
-        && server.before().filter(before -> before.rank() % shards == server.rank()).isPresent()
-        && Optional.ofNullable(served.get(server.rank()))
-            .map(last -> server.before().filter(last::equals).isPresent())
+  boolean hasNewestMemory(MemberRecord server) {
+    return server.heldVersion().isPresent()
+        && server.previous().filter(before -> before.rank() % shards == server.rank()).isPresent()
+        && Optional.ofNullable(lastServedBy.get(server.rank()))
+            .map(last -> server.previous().filter(last::equals).isPresent())
             .orElse(true);
   }
 
-  void remove(MemberRecord record, LeaveReason why) {
+  void remove(MemberRecord record, LeaveReason reason) {
     Admission admission = record.admission();
     present.get(admission.role()).remove(admission.rank());
-    departures.add(record, why);
+    departures.add(record, reason);
   }
 
   Optional<MemberRecord> find(Admission admission) {
@@ -202,7 +208,7 @@ final class MemberRegistry {
    * Returns the ready servers that may have gone back to an earlier version: not yet published, not
    * promoted, and not the first of their rank.
    */
-  List<MemberRecord> returnedServers() {
+  List<MemberRecord> rolledBackServers() {
     return readyServers().stream()
         .filter(server -> !server.published() && !server.wasBackup())
         .filter(server -> server.admission().incarnation() > firstIncarnation)
@@ -236,7 +242,7 @@ final class MemberRegistry {
     Admission admission = new Admission(role, member.rank(), member.incarnation());
     find(admission).ifPresent(record -> record.publish(member));
     if (role == Role.SERVER) {
-      served.put(member.rank(), admission);
+      lastServedBy.put(member.rank(), admission);
     }
   }
 
@@ -249,5 +255,280 @@ final class MemberRegistry {
 
   private static Admission key(Role role, int rank) {
     return new Admission(role, rank, 0);
+  }
+
+  /** One admitted member, with the last status that the coordinator received. */
+  static final class MemberRecord {
+
+    private final Admission admission;
+    private final String name;
+    private final String token;
+    private final String node;
+    private final String clusterNode;
+    private final boolean substitute;
+    private final boolean wasBackup;
+    private final Optional<Admission> previous;
+    private final OptionalLong heldVersion;
+    private MemberStatus status;
+    private long heardMillis;
+    private boolean suspected;
+    private boolean published;
+    private long activeFrom;
+    private long firstStep;
+
+    /**
+     * Creates the record of a member that was just admitted.
+     *
+     * @param name for messages
+     */
+    MemberRecord(Admission admission, String name, JoinRequest request, long nowMillis) {
+      this(
+          admission,
+          name,
+          request.token(),
+          request.node(),
+          request.clusterNode(),
+          request.adopts(),
+          false,
+          request.before(),
+          request.holds(),
+          request.status(),
+          nowMillis);
+    }
+
+    private MemberRecord(
+        Admission admission,
+        String name,
+        String token,
+        String node,
+        String clusterNode,
+        boolean substitute,
+        boolean wasBackup,
+        Optional<Admission> previous,
+        OptionalLong heldVersion,
+        MemberStatus status,
+        long nowMillis) {
+      this.admission = admission;
+      this.name = name;
+      this.token = token;
+      this.node = node;
+      this.clusterNode = clusterNode;
+      this.substitute = substitute;
+      this.wasBackup = wasBackup;
+      this.previous = previous;
+      this.heldVersion = heldVersion;
+      this.status = status;
+      heardMillis = nowMillis;
+    }
+
+    /**
+     * Returns the record of this member as a server, which has not yet reported under that rank.
+     */
+    MemberRecord promoted(Admission as, String asName, long nowMillis) {
+      return new MemberRecord(
+          as,
+          asName,
+          token,
+          node,
+          clusterNode,
+          substitute,
+          true,
+          previous,
+          OptionalLong.empty(),
+          MemberStatus.STARTING,
+          nowMillis);
+    }
+
+    /**
+     * Returns whether this server was promoted: it then has every version that a worker has seen.
+     */
+    boolean wasBackup() {
+      return wasBackup;
+    }
+
+    Admission admission() {
+      return admission;
+    }
+
+    /** Returns its admission before it was evicted. */
+    Optional<Admission> previous() {
+      return previous;
+    }
+
+    /** Returns the version that a server had in memory when it joined. */
+    OptionalLong heldVersion() {
+      return heldVersion;
+    }
+
+    int rank() {
+      return admission.rank();
+    }
+
+    String token() {
+      return token;
+    }
+
+    /** Returns whether another worker's process started it, for a rank without a worker. */
+    boolean isSubstitute() {
+      return substitute;
+    }
+
+    String node() {
+      return node;
+    }
+
+    /** Returns the cluster's name for its process; empty outside of a cluster. */
+    String clusterNode() {
+      return clusterNode;
+    }
+
+    /** Takes a heartbeat. */
+    void onStatus(MemberStatus newStatus, long nowMillis) {
+      status = newStatus;
+      restartSilence(nowMillis);
+    }
+
+    /** Counts silence from this time on; used when the coordinator itself did not run. */
+    void restartSilence(long nowMillis) {
+      heardMillis = nowMillis;
+      suspected = false;
+    }
+
+    /** Returns the ranks that this member reported as missing from its current round. */
+    Optional<StragglerReport> straggler() {
+      return status.waiting();
+    }
+
+    long silentMillis(long nowMillis) {
+      return Math.max(0, nowMillis - heardMillis);
+    }
+
+    /** Returns true once per silence, when it has lasted for the limit. */
+    boolean checkSuspect(long limitMillis, long nowMillis) {
+      boolean suspect = silentMillis(nowMillis) >= limitMillis;
+      boolean newlySuspected = suspect && !suspected;
+      suspected = suspect;
+      return newlySuspected;
+    }
+
+    /** Returns whether it has reported that it is no longer starting. */
+    boolean ready() {
+      return !status.starting();
+    }
+
+    /** Returns the version it last reported, if any. */
+    OptionalLong version() {
+      return status.version();
+    }
+
+    /** Returns whether it continues from what an earlier incarnation left. */
+    boolean restored() {
+      return status.restored();
+    }
+
+    /** Returns the step it last reported, if any. */
+    OptionalLong step() {
+      return status.step();
+    }
+
+    /** Returns how many test samples it has processed; 0 if it does not test during training. */
+    long tested() {
+      return status.tested();
+    }
+
+    /** Returns whether it has finished everything it had started before an early end. */
+    boolean ended() {
+      return status.ended();
+    }
+
+    /** Returns how many milliseconds its last checkpoint took to write. */
+    long saveMillis() {
+      return status.saveMillis();
+    }
+
+    /** Returns whether it was part of a published membership. */
+    boolean published() {
+      return published;
+    }
+
+    long activeFrom() {
+      return activeFrom;
+    }
+
+    long firstStep() {
+      return firstStep;
+    }
+
+    void publish(Membership.Member as) {
+      published = true;
+      activeFrom = as.activeFrom();
+      firstStep = as.firstStep();
+    }
+
+    /** Returns its name and node, for messages. */
+    String describe() {
+      return "%s at %s".formatted(name, node);
+    }
+
+    /** Returns its name, its last status and the age of that status, for messages. */
+    String describeStatus(long nowMillis) {
+      return "%s, %d ms ago: %s".formatted(name, silentMillis(nowMillis), status);
+    }
+
+    /** Returns how long it has been silent and its last status, for messages. */
+    String describeSilence(long nowMillis) {
+      String silence = "silent for %d ms".formatted(silentMillis(nowMillis));
+      return status.equals(MemberStatus.NONE) ? silence : silence + ", last heard " + status;
+    }
+  }
+
+  /** The members that left and why: the last holder of each rank, and the latest few in order. */
+  static final class DepartedMembers {
+
+    private static final int RECENT = 16;
+
+    private final Map<Admission, LeaveReason> reasons = new HashMap<>();
+    private final Deque<String> recent = new ArrayDeque<>();
+    private String firstFailure;
+
+    void add(MemberRecord record, LeaveReason reason) {
+      Admission gone = record.admission();
+      reasons.put(rank(gone), reason);
+      if (recent.size() == RECENT) {
+        recent.removeFirst();
+      }
+      recent.addLast(record.describe() + ": " + reason);
+      if (firstFailure == null && gone.role() == Role.WORKER && reason.kind() == Kind.FAILED) {
+        firstFailure = record.describe() + ": " + reason.detail();
+      }
+    }
+
+    /** Returns why the last holder of this rank left. */
+    String leaveReason(Admission admission) {
+      LeaveReason reason = reasons.get(rank(admission));
+      return reason == null ? admission + " was never admitted" : reason.toString();
+    }
+
+    /**
+     * Returns the error of the first worker that failed, if the last worker of every rank failed. A
+     * worker that was lost or stopped may still be replaced.
+     */
+    Optional<String> firstFailureIfAllFailed() {
+      boolean othersMayReturn =
+          reasons.entrySet().stream()
+              .filter(left -> left.getKey().role() == Role.WORKER)
+              .anyMatch(left -> left.getValue().kind() != Kind.FAILED);
+      return othersMayReturn ? Optional.empty() : Optional.ofNullable(firstFailure);
+    }
+
+    /** Returns the latest departures with their reasons, for messages about missing members. */
+    @Override
+    public String toString() {
+      return recent.isEmpty() ? "nobody left" : String.join("; ", recent);
+    }
+
+    private static Admission rank(Admission admission) {
+      return new Admission(admission.role(), admission.rank(), 0);
+    }
   }
 }

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.internal.RecordJson.MayBeAbsent;
 import io.vertigrad.strategy.StragglerReport;
 import java.util.Objects;
 import java.util.Optional;
@@ -10,33 +11,34 @@ import java.util.OptionalLong;
  * A member's report about itself, sent with each heartbeat and on request; every field is optional.
  *
  * @param starting true while the job must not count on this member
+ * @param step current step of a worker
  * @param version highest version of the parameters that it has reached
  * @param samples training samples behind that version
- * @param step current step of a worker
  * @param event what it does now, for people
+ * @param testing version that an evaluator tests now, or tested last
+ * @param evaluated version that an evaluator has tested and reported
  * @param tested test samples processed by a stage, or by an evaluator that training waits for
  * @param ended true once a worker has finished everything before an early end and stays
  * @param restored true for a server that continues from what an earlier incarnation left
- * @param waiting the workers that the first of a server's partitions waits for
- * @param testing version that an evaluator tests now, or tested last
- * @param evaluated version that an evaluator has tested and reported
- * @param counters a server's counters so far, only in answer to a request for them
  * @param saveMillis how long its last checkpoint took to write; 0 before the first
+ * @param waiting the workers that the first of a server's partitions waits for
+ * @param counters a server's counters so far, only in answer to a request for them
  */
+@MayBeAbsent
 public record MemberStatus(
     boolean starting,
+    OptionalLong step,
     OptionalLong version,
     OptionalLong samples,
-    OptionalLong step,
     Optional<String> event,
+    OptionalLong testing,
+    OptionalLong evaluated,
     long tested,
     boolean ended,
     boolean restored,
+    long saveMillis,
     Optional<StragglerReport> waiting,
-    OptionalLong testing,
-    OptionalLong evaluated,
-    Optional<ServerProgress> counters,
-    long saveMillis) {
+    Optional<ServerProgress> counters) {
 
   /** A status without any information. */
   public static final MemberStatus NONE = starting(false);
@@ -67,18 +69,18 @@ public record MemberStatus(
       long version, long samples, boolean restored, Optional<StragglerReport> waiting) {
     return new MemberStatus(
         false,
+        OptionalLong.empty(),
         OptionalLong.of(version),
         OptionalLong.of(samples),
-        OptionalLong.empty(),
         Optional.empty(),
+        OptionalLong.empty(),
+        OptionalLong.empty(),
         0,
         false,
         restored,
+        0,
         waiting,
-        OptionalLong.empty(),
-        OptionalLong.empty(),
-        Optional.empty(),
-        0);
+        Optional.empty());
   }
 
   /**
@@ -95,18 +97,18 @@ public record MemberStatus(
       long version, long samples, long step, String event, long tested, boolean ended) {
     return new MemberStatus(
         false,
+        OptionalLong.of(step),
         OptionalLong.of(version),
         OptionalLong.of(samples),
-        OptionalLong.of(step),
         Optional.of(event),
+        OptionalLong.empty(),
+        OptionalLong.empty(),
         tested,
         ended,
         false,
+        0,
         Optional.empty(),
-        OptionalLong.empty(),
-        OptionalLong.empty(),
-        Optional.empty(),
-        0);
+        Optional.empty());
   }
 
   /**
@@ -123,39 +125,39 @@ public record MemberStatus(
         OptionalLong.empty(),
         OptionalLong.empty(),
         Optional.empty(),
+        OptionalLong.of(testing),
+        OptionalLong.of(evaluated),
         tested,
         false,
         false,
+        0,
         Optional.empty(),
-        OptionalLong.of(testing),
-        OptionalLong.of(evaluated),
-        Optional.empty(),
-        0);
+        Optional.empty());
   }
 
   /** Returns the same status with a server's counters. */
   public MemberStatus withCounters(ServerProgress now) {
     return new MemberStatus(
         starting,
+        step,
         version,
         samples,
-        step,
         event,
+        testing,
+        evaluated,
         tested,
         ended,
         restored,
+        saveMillis,
         waiting,
-        testing,
-        evaluated,
-        Optional.of(now),
-        saveMillis);
+        Optional.of(now));
   }
 
   /** Returns the same status with the time that the last checkpoint took to write. */
   public MemberStatus withSaveMillis(long millis) {
     return new MemberStatus(
-        starting, version, samples, step, event, tested, ended, restored, waiting, testing,
-        evaluated, counters, millis);
+        starting, step, version, samples, event, testing, evaluated, tested, ended, restored,
+        millis, waiting, counters);
   }
 
   /** Returns the status for messages, as JSON with the keys of the control protocol. */
@@ -171,13 +173,13 @@ public record MemberStatus(
         OptionalLong.empty(),
         OptionalLong.empty(),
         Optional.empty(),
+        OptionalLong.empty(),
+        OptionalLong.empty(),
         0,
         false,
         false,
+        0,
         Optional.empty(),
-        OptionalLong.empty(),
-        OptionalLong.empty(),
-        Optional.empty(),
-        0);
+        Optional.empty());
   }
 }

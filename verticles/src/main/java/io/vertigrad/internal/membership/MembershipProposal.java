@@ -1,5 +1,6 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
@@ -27,7 +28,7 @@ final class MembershipProposal {
   private final Set<Integer> unanswered = new TreeSet<>();
   private final Map<Integer, ProposalAnswer.Held> held = new HashMap<>();
   private Membership next;
-  private boolean open;
+  private boolean pending;
   private long margin = FIRST_MARGIN;
 
   /**
@@ -36,14 +37,6 @@ final class MembershipProposal {
    * @param lockstep true when workers move in rounds
    * @param ranks number of ranks whose updates the servers remember: a newcomer with one of them
    *     starts where the servers say
-   */
-  MembershipProposal(boolean lockstep, int ranks, long lastVersion) {
-    this(lockstep, ranks, lastVersion, 0);
-  }
-
-  /**
-   * Creates a proposal whose epochs are above {@code epoch}.
-   *
    * @param epoch last epoch that earlier coordinators can have used
    */
   MembershipProposal(boolean lockstep, int ranks, long lastVersion, int epoch) {
@@ -67,7 +60,9 @@ final class MembershipProposal {
         registry.of(Role.WORKER).stream()
             .filter(MemberRecord::ready)
             .filter(a -> newcomers || a.published())
-            .map(worker -> worker.published() ? known(worker, restored) : newcomer(worker, first))
+            .map(
+                worker ->
+                    worker.published() ? asKnown(worker, restored) : asNewcomer(worker, first))
             .toList();
     List<Member> servers =
         registry.readyServers().stream()
@@ -78,13 +73,13 @@ final class MembershipProposal {
     held.clear();
     unanswered.clear();
     servers.forEach(server -> unanswered.add(server.rank()));
-    open = true;
+    pending = true;
     return next;
   }
 
   /** Takes a server's acceptance, with where newcomers start and which versions the server has. */
   void accepted(int epoch, int server, ProposalAnswer answer) {
-    if (awaits(epoch, server)) {
+    if (isPending(epoch, server)) {
       unanswered.remove(server);
       answer.held().ifPresent(has -> held.put(server, has));
       answer
@@ -100,7 +95,7 @@ final class MembershipProposal {
    *
    * @return empty when they can continue from where they are
    */
-  OptionalLong newestCommon() {
+  OptionalLong rollbackVersion() {
     long low = held.values().stream().mapToLong(ProposalAnswer.Held::low).min().orElse(0);
     long high = held.values().stream().mapToLong(ProposalAnswer.Held::high).max().orElse(0);
     if (!lockstep || high - low <= 1) {
@@ -119,18 +114,20 @@ final class MembershipProposal {
   }
 
   /** Makes the next attempt leave twice the room before a newcomer's first round. */
-  void widen() {
+  void doubleMargin() {
     margin = Math.min(2 * margin, LARGEST_MARGIN);
   }
 
   /** Returns whether this server's answer to this attempt still counts. */
-  boolean awaits(int epoch, int server) {
-    return open && epoch == next.epoch() && unanswered.contains(server);
+  boolean isPending(int epoch, int server) {
+    return pending && epoch == next.epoch() && unanswered.contains(server);
   }
 
-  /** Returns whether an attempt is open: it has neither been closed nor answered by all. */
+  /**
+   * Returns whether an attempt is pending: not all servers have answered, or it is not finished.
+   */
   boolean pending() {
-    return open;
+    return pending;
   }
 
   /** Returns the epoch of the last attempt. */
@@ -139,7 +136,7 @@ final class MembershipProposal {
   }
 
   boolean complete() {
-    return open && unanswered.isEmpty();
+    return pending && unanswered.isEmpty();
   }
 
   /** Returns the ranks of the servers that have not answered. */
@@ -148,8 +145,8 @@ final class MembershipProposal {
   }
 
   /** Ends the attempt: newcomers start at the earliest round and step that any server needs. */
-  Membership close(Membership before) {
-    open = false;
+  Membership finish(Membership before) {
+    pending = false;
     margin = FIRST_MARGIN;
     List<Member> workers =
         next.workers().stream()
@@ -157,25 +154,25 @@ final class MembershipProposal {
                 member ->
                     before.hasWorker(member.rank(), member.incarnation())
                         ? member
-                        : starting(member))
+                        : withStart(member))
             .toList();
     next = new Membership(next.epoch(), workers, next.servers());
     return next;
   }
 
-  private Member starting(Member member) {
+  private Member withStart(Member member) {
     ProposalAnswer.Start start = starts.get(member.rank());
     return start == null || member.rank() >= ranks
         ? member
         : new Member(member.rank(), member.incarnation(), start.round(), start.step());
   }
 
-  private Member newcomer(MemberRecord record, long first) {
+  private Member asNewcomer(MemberRecord record, long first) {
     long round = record.rank() < ranks ? 0 : first;
     return new Member(record.rank(), record.admission().incarnation(), round);
   }
 
-  private static Member known(MemberRecord record, long restored) {
+  private static Member asKnown(MemberRecord record, long restored) {
     return new Member(
         record.rank(),
         record.admission().incarnation(),

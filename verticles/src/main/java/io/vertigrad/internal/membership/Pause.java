@@ -1,5 +1,6 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.RecordJson.MayBeAbsent;
 import io.vertigrad.strategy.EvaluationPlan;
 
 /**
@@ -15,7 +16,12 @@ import io.vertigrad.strategy.EvaluationPlan;
  * @param ends true when no step will ever start again: all members have finished
  */
 public record Pause(
-    long number, long holdFrom, long testAt, boolean testing, boolean ends, long saveAt) {
+    long number,
+    long holdFrom,
+    @MayBeAbsent(EvaluationPlan.NONE) long testAt,
+    boolean testing,
+    boolean ends,
+    @MayBeAbsent long saveAt) {
 
   /** The instruction before the first pause. */
   public static final Pause NONE = new Pause(0, Long.MAX_VALUE);

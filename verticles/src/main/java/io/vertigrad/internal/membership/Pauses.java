@@ -1,6 +1,7 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.internal.membership.Decision.Hold;
+import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.job.Role;
 import java.util.HashMap;
 import java.util.Map;
@@ -9,7 +10,8 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
- * Pauses of a job: when it is paused or has too few workers, no worker starts another step.
+ * Publishes how far training may go: when a job is paused or has too few workers, no worker starts
+ * another step.
  *
  * <p>If workers wait for each other in a round, one may have started it before it learned of the
  * pause. Each reports the version after its last started step. All workers then go on up to the
@@ -21,35 +23,28 @@ final class Pauses {
 
   private final CoordinatorConfig config;
   private final MemberRegistry registry;
-  private final JobLifecycle lifecycle;
-  private final MembershipChanges changes;
-  private final CoordinatorEvents news;
+  private final CoordinatorEvents events;
   private final LongSupplier clockMillis;
   private final Consumer<Decision> decisions;
-  private final Map<Admission, Long> heard = new HashMap<>();
+  private final Map<Admission, Long> acknowledged = new HashMap<>();
   private Pause pause = Pause.NONE;
   private long firstNumber;
   private long sinceMillis;
-  private boolean asked;
-  private boolean few;
-  private boolean halted;
+  private boolean pausedByUser;
+  private boolean tooFew;
+  private boolean stopping;
   private boolean ending;
   private long endNumber;
-  private Runnable whenEndIsHeard = () -> {};
 
   Pauses(
       CoordinatorConfig config,
       MemberRegistry registry,
-      JobLifecycle lifecycle,
-      MembershipChanges changes,
-      CoordinatorEvents news,
+      CoordinatorEvents events,
       LongSupplier clockMillis,
       Consumer<Decision> decisions) {
     this.config = config;
     this.registry = registry;
-    this.lifecycle = lifecycle;
-    this.changes = changes;
-    this.news = news;
+    this.events = events;
     this.clockMillis = clockMillis;
     this.decisions = decisions;
   }
@@ -59,94 +54,66 @@ final class Pauses {
     return pause;
   }
 
-  /** Pauses the job; returns false when it does not run or is paused already. */
-  boolean begin() {
-    if (!lifecycle.pause()) {
-      return false;
-    }
+  /** Returns the number of the instruction that held workers back; newer ones still hold them. */
+  long heldSince() {
+    return firstNumber;
+  }
+
+  /** Holds workers back until {@link #resume}. */
+  void pause() {
     sinceMillis = clockMillis.getAsLong();
-    asked = true;
+    pausedByUser = true;
     holdBack();
-    news.paused();
-    return true;
+    events.paused();
   }
 
-  /** Resumes the job and admits newcomers again; returns false when it is not paused. */
-  boolean end() {
-    if (!lifecycle.resume()) {
-      return false;
-    }
-    asked = false;
-    letGo();
-    changes.want();
-    news.resumed(clockMillis.getAsLong() - sinceMillis);
-    return true;
+  /** Ends the user's pause. */
+  void resume() {
+    pausedByUser = false;
+    release();
+    events.resumed(clockMillis.getAsLong() - sinceMillis);
   }
 
-  /**
-   * Holds workers back while there are too few of them; the job stays in its phase, and the limit
-   * for the wait goes on.
-   */
-  void few(boolean now) {
-    few = now;
+  /** Holds workers back while there are too few of them. */
+  void tooFew(boolean now) {
+    tooFew = now;
     if (now) {
       holdBack();
     } else {
-      letGo();
+      release();
     }
   }
 
   /** Lets no worker start another step, for good: the job is about to be ended. */
-  void halt() {
-    halted = true;
+  void holdForGood() {
+    stopping = true;
     holdBack();
-  }
-
-  /** Returns the number of the instruction that held workers back; newer ones still hold them. */
-  long heldSince() {
-    return firstNumber;
   }
 
   /**
    * Starts an early end: every worker finishes the steps that were started, and no more. If workers
    * wait for each other, the end is known when all have reported their last started step; it is
    * then moved on to the next version at which all replicas agree.
-   *
-   * @param heardByAll called once when every worker knows where the job ends; other holds can then
-   *     be lifted without letting a worker go on
    */
-  void conclude(Runnable heardByAll) {
-    if (asked) {
-      asked = false;
-      news.resumed(clockMillis.getAsLong() - sinceMillis);
+  void endEarly() {
+    if (pausedByUser) {
+      pausedByUser = false;
+      events.resumed(clockMillis.getAsLong() - sinceMillis);
     }
     ending = true;
-    whenEndIsHeard = heardByAll;
     holdBack();
-    settle();
-    tellEndIsHeard();
+    publishEnd();
   }
 
   /** Publishes where the job ends, once that is known. */
-  void settle() {
-    if (!ending || pause.ends() || (config.stepsTogether() && !allHeard())) {
+  void publishEnd() {
+    if (!ending || pause.ends() || (config.stepsTogether() && !knownByAll(pause.number()))) {
       return;
     }
     long every = config.endsEvery();
     long rounded = (pause.holdFrom() + every - 1) / every * every;
-    say(pause.ending(Math.min(rounded, config.lastVersion())));
+    publish(pause.ending(Math.min(rounded, config.lastVersion())));
     endNumber = pause.number();
-  }
-
-  /**
-   * Checks whether every worker that is left knows where the job ends; also called when some left.
-   */
-  void tellEndIsHeard() {
-    if (pause.ends() && allHeard(endNumber)) {
-      Runnable told = whenEndIsHeard;
-      whenEndIsHeard = () -> {};
-      told.run();
-    }
   }
 
   /** Returns the version of an early end; empty while it is not known. */
@@ -155,30 +122,27 @@ final class Pauses {
   }
 
   /**
+   * Returns whether every worker that is left knows where the job ends. Other holds can then be
+   * lifted without letting a worker go on.
+   */
+  boolean endKnownByAll() {
+    return pause.ends() && knownByAll(endNumber);
+  }
+
+  /**
    * Takes a worker's reply.
    *
    * @param from the worker
    * @param number of the newest instruction it had received
-   * @param begun version after the last step that it has started; 0 for none
+   * @param startedVersion version after the last step that it has started; 0 for none
    */
-  void heard(Admission from, long number, long begun) {
+  void onReply(Admission from, long number, long startedVersion) {
     boolean current = pause.holds() && number >= firstNumber;
-    if (config.stepsTogether() && current && !pause.ends() && begun > pause.holdFrom()) {
-      hold(begun);
+    if (config.stepsTogether() && current && !pause.ends() && startedVersion > pause.holdFrom()) {
+      holdFrom(startedVersion);
     }
-    heard.put(from, number);
-    settle();
-    tellEndIsHeard();
-  }
-
-  private boolean allHeard() {
-    return allHeard(pause.number());
-  }
-
-  private boolean allHeard(long number) {
-    return registry.of(Role.WORKER).stream()
-        .filter(MemberRecord::published)
-        .allMatch(worker -> heard.getOrDefault(worker.admission(), 0L) >= number);
+    acknowledged.put(from, number);
+    publishEnd();
   }
 
   /**
@@ -187,33 +151,39 @@ final class Pauses {
    * @param testing true when the test starts now, false when it has not started
    */
   void test(long at, boolean testing) {
-    say(pause.testing(at, testing));
+    publish(pause.testing(at, testing));
   }
 
   /** Makes every member write a checkpoint of this version. */
   void save(long at) {
-    say(pause.saving(at));
+    publish(pause.saving(at));
+  }
+
+  private boolean knownByAll(long number) {
+    return registry.of(Role.WORKER).stream()
+        .filter(MemberRecord::published)
+        .allMatch(worker -> acknowledged.getOrDefault(worker.admission(), 0L) >= number);
   }
 
   private void holdBack() {
     if (!pause.holds()) {
-      hold(0);
+      holdFrom(0);
       firstNumber = pause.number();
     }
   }
 
-  private void letGo() {
-    if (!asked && !few && !ending && !halted) {
-      hold(Long.MAX_VALUE);
+  private void release() {
+    if (!pausedByUser && !tooFew && !ending && !stopping) {
+      holdFrom(Long.MAX_VALUE);
     }
   }
 
-  private void hold(long from) {
-    say(pause.holding(from));
+  private void holdFrom(long version) {
+    publish(pause.holding(version));
   }
 
-  private void say(Pause word) {
-    pause = word;
-    decisions.accept(new Hold(word));
+  private void publish(Pause next) {
+    pause = next;
+    decisions.accept(new Hold(next));
   }
 }

@@ -1,5 +1,7 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.RecordJson.MayBeAbsent;
+
 /**
  * Measurements of a member's process, sent with its heartbeats.
  *
@@ -12,6 +14,7 @@ package io.vertigrad.internal.membership;
  * @param roundTripMillis50 median round trip to the coordinator over its last heartbeats
  * @param roundTripMillis99 99th percentile of the same
  */
+@MayBeAbsent
 record ProcessVitals(
     double cores,
     int processors,

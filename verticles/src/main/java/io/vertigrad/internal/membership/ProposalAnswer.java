@@ -1,5 +1,8 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.RecordJson.Inline;
+import io.vertigrad.internal.RecordJson.Key;
+import io.vertigrad.internal.RecordJson.MayBeAbsent;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -13,7 +16,10 @@ import java.util.OptionalLong;
  * @param held the versions that the server has; empty without partitions, and if servers do not
  *     move in rounds
  */
-public record ProposalAnswer(OptionalLong reached, List<Start> starts, Optional<Held> held) {
+public record ProposalAnswer(
+    @Key("version") OptionalLong reached,
+    @MayBeAbsent List<Start> starts,
+    @Inline Optional<Held> held) {
 
   /** Accepts the membership, without information about any worker. */
   public static final ProposalAnswer ACCEPTED = new ProposalAnswer(OptionalLong.empty(), List.of());

@@ -1,5 +1,6 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -14,18 +15,18 @@ final class ShardVersions {
   /**
    * Versions that a server may be behind without a rollback: an unanswered update is sent again.
    */
-  private static final long UNANSWERED = 1;
+  private static final long UNANSWERED_UPDATES = 1;
 
-  private final CoordinatorEvents news;
+  private final CoordinatorEvents events;
   private final Map<Integer, Long> newest = new HashMap<>();
   private final Set<Admission> serving = new HashSet<>();
 
-  ShardVersions(CoordinatorEvents news) {
-    this.news = news;
+  ShardVersions(CoordinatorEvents events) {
+    this.events = events;
   }
 
   /** Notes that a member holds, or has seen, this version of a shard. */
-  void knows(int shard, long version) {
+  void record(int shard, long version) {
     newest.merge(shard, version, Math::max);
   }
 
@@ -33,29 +34,29 @@ final class ShardVersions {
    * Announces a rollback if a server that is about to serve its shard goes back. Further calls for
    * the same server, and calls for one without parameters, have no effect.
    */
-  void goesOn(MemberRecord server) {
+  void announceServing(MemberRecord server) {
     if (server.version().isPresent() && serving.add(server.admission())) {
       long version = server.version().getAsLong();
       if (server.wasBackup()) {
         // No worker has received a version that a promoted backup lacks.
         newest.put(server.rank(), version);
       }
-      goesOn(server.rank(), version);
+      announceRollback(server.rank(), version);
     }
   }
 
   /** Announces that a newer version than that of the serving server is given up. */
-  void comesLate(MemberRecord server, long version) {
+  void announceGivenUp(MemberRecord server, long version) {
     if (version > newest.getOrDefault(server.rank(), 0L)) {
-      knows(server.rank(), version);
-      goesOn(server.rank(), server.version().orElse(0));
+      record(server.rank(), version);
+      announceRollback(server.rank(), server.version().orElse(0));
     }
   }
 
-  private void goesOn(int shard, long version) {
+  private void announceRollback(int shard, long version) {
     long known = newest.getOrDefault(shard, 0L);
-    if (known > version + UNANSWERED) {
-      news.rolledBack(shard, known, version);
+    if (known > version + UNANSWERED_UPDATES) {
+      events.rolledBack(shard, known, version);
     }
     newest.put(shard, version);
   }

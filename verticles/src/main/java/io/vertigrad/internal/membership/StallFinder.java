@@ -1,5 +1,8 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.membership.CoordinatorState.JobProgress;
+import io.vertigrad.internal.membership.FailureDetector.RunningTimeClock;
+import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.StragglerReport;
 import java.util.ArrayList;
@@ -27,49 +30,50 @@ final class StallFinder {
   private final MemberRegistry registry;
   private final JobProgress progress;
   private final BlockingTests tests;
-  private final CoordinatorEvents news;
-  private final Map<Admission, Still> still = new HashMap<>();
+  private final CoordinatorEvents events;
+  private final Map<Admission, LastStep> lastSteps = new HashMap<>();
   private final RunningTimeClock clock;
-  private long leftOutMillis;
-  private boolean told;
-  private long toldMillis;
+  private long pausedMillis;
+  private boolean reported;
+  private long reportedMillis;
 
-  private record Still(long step, long tested, long sinceMillis) {}
+  private record LastStep(long step, long tested, long sinceMillis) {}
 
   StallFinder(
       CoordinatorConfig config,
       MemberRegistry registry,
       JobProgress progress,
       BlockingTests tests,
-      CoordinatorEvents news,
+      CoordinatorEvents events,
       RunningTimeClock clock) {
     this.config = config;
     this.registry = registry;
     this.progress = progress;
     this.tests = tests;
-    this.news = news;
+    this.events = events;
     this.clock = clock;
   }
 
   /** Checks the last status of all members; called a few times a second. */
-  void look(boolean running, long nowMillis) {
-    if (!running || clock.leftOutMillis() > leftOutMillis) {
-      still.clear();
+  void check(boolean running, long nowMillis) {
+    if (!running || clock.pausedMillis() > pausedMillis) {
+      lastSteps.clear();
     }
-    leftOutMillis = clock.leftOutMillis();
+    pausedMillis = clock.pausedMillis();
     long longest = running ? longestStill(nowMillis) : 0;
     if (longest < config.stallMillis()) {
-      told = false;
-    } else if (!told || nowMillis - toldMillis >= config.stallMillis()) {
-      told = true;
-      toldMillis = nowMillis;
-      tell(longest, nowMillis);
+      reported = false;
+    } else if (!reported || nowMillis - reportedMillis >= config.stallMillis()) {
+      reported = true;
+      reportedMillis = nowMillis;
+      report(longest, nowMillis);
     }
   }
 
   private long longestStill(long nowMillis) {
-    List<MemberRecord> working = registry.of(Role.WORKER).stream().filter(this::works).toList();
-    still.keySet().retainAll(working.stream().map(MemberRecord::admission).toList());
+    List<MemberRecord> working =
+        registry.of(Role.WORKER).stream().filter(this::isTraining).toList();
+    lastSteps.keySet().retainAll(working.stream().map(MemberRecord::admission).toList());
     long tested = registry.all().mapToLong(MemberRecord::tested).sum();
     return working.stream()
         .mapToLong(worker -> nowMillis - since(worker, tested, nowMillis))
@@ -83,8 +87,8 @@ final class StallFinder {
    */
   private long since(MemberRecord worker, long tested, long nowMillis) {
     long step = worker.step().orElseThrow();
-    Still now = new Still(step, tested, nowMillis);
-    return still
+    LastStep now = new LastStep(step, tested, nowMillis);
+    return lastSteps
         .merge(
             worker.admission(),
             now,
@@ -93,20 +97,21 @@ final class StallFinder {
   }
 
   /** Returns whether a worker takes part, has reported its step and has not reached the end. */
-  private boolean works(MemberRecord worker) {
+  private boolean isTraining(MemberRecord worker) {
     return worker.published()
         && worker.step().isPresent()
         && worker.version().orElse(0) < config.lastVersion();
   }
 
-  private void tell(long stillMillis, long nowMillis) {
-    Map<Integer, StragglerReport> waits = new TreeMap<>();
+  private void report(long stillMillis, long nowMillis) {
+    Map<Integer, StragglerReport> stragglers = new TreeMap<>();
     registry
         .of(Role.SERVER)
-        .forEach(server -> server.straggler().ifPresent(wait -> waits.put(server.rank(), wait)));
-    String missing = missing(waits, nowMillis);
+        .forEach(
+            server -> server.straggler().ifPresent(wait -> stragglers.put(server.rank(), wait)));
+    String missing = missing(stragglers, nowMillis);
     String where =
-        waits.entrySet().stream()
+        stragglers.entrySet().stream()
             .limit(DESCRIBED)
             .map(entry -> entry.getValue().describe(entry.getKey()))
             .collect(Collectors.joining("; "));
@@ -114,22 +119,22 @@ final class StallFinder {
         registry
             .all()
             .limit(DESCRIBED)
-            .map(member -> member.lastEvent(nowMillis))
+            .map(member -> member.describeStatus(nowMillis))
             .collect(Collectors.joining("; "));
     String awaited = where.isEmpty() ? "" : where + "; ";
     LOG.warn("no step for {} ms: missing {}; {}{}", stillMillis, missing, awaited, heard);
-    news.stalled(progress.version(), stillMillis, missing, where, heard);
+    events.stalled(progress.version(), stillMillis, missing, where, heard);
   }
 
-  private String missing(Map<Integer, StragglerReport> waits, long nowMillis) {
+  private String missing(Map<Integer, StragglerReport> stragglers, long nowMillis) {
     List<String> found = new ArrayList<>();
-    waits.values().stream()
+    stragglers.values().stream()
         .flatMap(wait -> wait.workers().stream())
         .distinct()
         .sorted()
         .forEach(rank -> found.add(config.names().of(Role.WORKER, rank)));
     found.add(registry.missing(Role.SERVER, config.servers()));
-    found.add(tests.awaited() ? config.names().of(Role.EVALUATOR, 0) : "");
+    found.add(tests.trainingWaits() ? config.names().of(Role.EVALUATOR, 0) : "");
     found.removeIf(String::isEmpty);
     registry
         .all()
@@ -137,7 +142,7 @@ final class StallFinder {
         .map(member -> config.names().of(member.admission().role(), member.rank()))
         .filter(name -> !found.contains(name))
         .forEach(found::add);
-    return found.isEmpty() ? laggards(nowMillis) : String.join(", ", found);
+    return found.isEmpty() ? slowestWorkers(nowMillis) : String.join(", ", found);
   }
 
   /**
@@ -145,8 +150,9 @@ final class StallFinder {
    * long, or workers that exchange with each other wait for the slowest. Without common steps, it
    * names the workers that have not moved for the limit.
    */
-  private String laggards(long nowMillis) {
-    List<MemberRecord> working = registry.of(Role.WORKER).stream().filter(this::works).toList();
+  private String slowestWorkers(long nowMillis) {
+    List<MemberRecord> working =
+        registry.of(Role.WORKER).stream().filter(this::isTraining).toList();
     long slowest =
         working.stream().mapToLong(worker -> worker.step().orElseThrow()).min().orElse(0);
     List<MemberRecord> late =
@@ -176,6 +182,6 @@ final class StallFinder {
   }
 
   private long stillMillis(MemberRecord worker, long nowMillis) {
-    return nowMillis - still.get(worker.admission()).sinceMillis();
+    return nowMillis - lastSteps.get(worker.admission()).sinceMillis();
   }
 }

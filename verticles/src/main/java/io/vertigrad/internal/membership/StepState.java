@@ -1,5 +1,7 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.internal.RecordJson.MayBeAbsent;
+
 /**
  * Whether a worker is in a step, reported while the job is brought to rest.
  *
@@ -7,4 +9,5 @@ package io.vertigrad.internal.membership;
  * @param pause number of the newest pause that it has received
  * @param idle true when it is in no step and has published its state to the readers of it
  */
+@MayBeAbsent
 public record StepState(long version, long pause, boolean idle) {}

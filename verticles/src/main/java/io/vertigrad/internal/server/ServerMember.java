@@ -115,7 +115,7 @@ public final class ServerMember implements MemberHandler {
   }
 
   @Override
-  public Future<ProposalAnswer> proposed(Membership next) {
+  public Future<ProposalAnswer> onProposal(Membership next) {
     return service
         .map(serving -> serving.propose(next))
         .orElseGet(() -> Future.failedFuture(STILL_STARTING));
@@ -128,7 +128,7 @@ public final class ServerMember implements MemberHandler {
 
   /** Keeps the newest pause, which also applies to a shard that is opened later. */
   @Override
-  public long paused(Pause pause) {
+  public long onPause(Pause pause) {
     word = pause;
     service.ifPresent(this::obey);
     return 0;
@@ -172,7 +172,7 @@ public final class ServerMember implements MemberHandler {
   }
 
   @Override
-  public Future<Void> promoted(Admission to) {
+  public Future<Void> onPromoted(Admission to) {
     if (backup.isEmpty()) {
       return Future.failedFuture("this server is no backup");
     }
@@ -218,7 +218,7 @@ public final class ServerMember implements MemberHandler {
   }
 
   @Override
-  public void evicted(String why) {
+  public void onEvicted(String why) {
     LOG.warn("this server was evicted ({}), joins again", why);
     replication = Optional.empty();
     backedUp = Optional.empty();
@@ -246,7 +246,7 @@ public final class ServerMember implements MemberHandler {
   }
 
   @Override
-  public void stopped(String why) {
+  public void onStopped(String why) {
     LOG.info("server told to stop: {}", why);
     close(why);
   }
@@ -256,7 +256,7 @@ public final class ServerMember implements MemberHandler {
     if (admission.rank() >= job.servers().count()) {
       return backUp(model, admission);
     }
-    OptionalLong from = coordinator.goesBackTo();
+    OptionalLong from = coordinator.rollbackVersion();
     boolean keeps = coordinator.keepsMemory() && from.isEmpty();
     Optional<ShardBackup> copy = backedUp.filter(kept -> keeps);
     Future<Optional<ShardSnapshot>> inherited =
@@ -276,7 +276,7 @@ public final class ServerMember implements MemberHandler {
     service = Optional.empty();
     backedUp = Optional.empty();
     return assembly
-        .assembleBackup(model, admission, coordinator::expect)
+        .assembleBackup(model, admission, coordinator::listenForPromotion)
         .map(
             opened -> {
               if (leaving) {

@@ -3,6 +3,7 @@ package io.vertigrad.internal.worker;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
+import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.CoordinatorClient;
@@ -80,7 +81,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
     coordinator = new CoordinatorClient(vertx, job, Role.WORKER, this);
     timeline = MemberTimeline.of(vertx, job);
     if (adopted) {
-      coordinator.adopts();
+      coordinator.joinAsSubstitute();
     }
   }
 
@@ -173,7 +174,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
     Future<?> before =
         current == null
             ? Future.succeededFuture()
-            : coordinator.leave(LeaveReason.lost("joins again"));
+            : coordinator.leave(LeaveReason.lost(MemberLeft.JOINS_AGAIN));
     return before
         .transform(
             left -> {
@@ -242,7 +243,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   @Override
-  public long paused(Pause pause) {
+  public long onPause(Pause pause) {
     return gate.obey(pause);
   }
 
@@ -255,7 +256,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   @Override
-  public Future<Void> adopt() {
+  public Future<Void> startSubstitute() {
     adopter.run();
     return Future.succeededFuture();
   }
@@ -267,7 +268,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   @Override
-  public void evicted(String why) {
+  public void onEvicted(String why) {
     Admission gone = current;
     LOG.warn("{} evicted, joins again: {}", name(gone), why);
     lost = gone;
@@ -275,7 +276,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   @Override
-  public void stopped(String why) {
+  public void onStopped(String why) {
     LOG.info("{} told to stop: {}", name(), why);
     stop();
   }

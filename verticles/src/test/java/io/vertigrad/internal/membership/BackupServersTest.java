@@ -28,129 +28,130 @@ class BackupServersTest {
   private static final int FIRST = RunConfig.ADMISSIONS;
   private static final MemberStatus SERVES = MemberStatus.ofServer(6, 60, true, Optional.empty());
 
-  private final CoordinatorStateFixture stage =
+  private final CoordinatorStateFixture fixture =
       new CoordinatorStateFixture(
               CoordinatorStateFixture.withBackups(CoordinatorStateFixture.config(1, 2, 2, true)))
           .started(2, 2);
 
   @Test
   void shouldTellNoWorkerOfABackup() {
-    assertEquals(List.of(new Member(0, 0, 0)), stage.published().servers());
-    assertThrows(JoinException.class, () -> stage.join(Role.SERVER));
+    assertEquals(List.of(new Member(0, 0, 0)), fixture.published().servers());
+    assertThrows(JoinException.class, () -> fixture.join(Role.SERVER));
   }
 
   @Test
   void shouldHaveTheServerReplicateOnceAndSayWhenTheBackupLacksNothing() {
-    stage.pass(1_000);
-    assertEquals(List.of(new Replicate(PRIMARY, BACKUP)), stage.all(Replicate.class));
-    assertTrue(stage.coordinator.awaits(PRIMARY, BACKUP));
+    fixture.advance(1_000);
+    assertEquals(List.of(new Replicate(PRIMARY, BACKUP)), fixture.all(Replicate.class));
+    assertTrue(fixture.coordinator.isPending(PRIMARY, BACKUP));
 
-    stage.coordinator.replicated(PRIMARY, BACKUP);
+    fixture.coordinator.replicated(PRIMARY, BACKUP);
 
-    assertFalse(stage.coordinator.awaits(PRIMARY, BACKUP));
-    assertTrue(stage.events(BackupChanged.class).get(0).complete());
+    assertFalse(fixture.coordinator.isPending(PRIMARY, BACKUP));
+    assertTrue(fixture.events(BackupChanged.class).get(0).complete());
   }
 
   @Test
   void shouldPromoteTheBackupAndLetWorkersStayWhenTheServerIsLost() {
-    stage.coordinator.replicated(PRIMARY, BACKUP);
+    fixture.coordinator.replicated(PRIMARY, BACKUP);
 
     lose(PRIMARY);
 
-    assertEquals(new Promote(BACKUP, PROMOTED), stage.last(Promote.class));
-    assertTrue(stage.coordinator.promotes(PROMOTED));
-    assertTrue(stage.coordinator.heartbeat(BACKUP, MemberStatus.NONE), "it has not heard of it");
-    stage.says(PROMOTED, SERVES);
-    stage.acceptAll();
-    assertFalse(stage.coordinator.promotes(PROMOTED));
-    assertEquals(List.of(new Member(0, 1, 0)), stage.published().servers());
-    assertEquals(List.of(new Member(0, 0, 0), new Member(1, 0, 0)), stage.published().workers());
-    assertFalse(stage.coordinator.heartbeat(BACKUP, MemberStatus.NONE), "it has another rank");
+    assertEquals(new Promote(BACKUP, PROMOTED), fixture.last(Promote.class));
+    assertTrue(fixture.coordinator.awaitsPromotion(PROMOTED));
+    assertTrue(fixture.coordinator.heartbeat(BACKUP, MemberStatus.NONE), "it has not heard of it");
+    fixture.heartbeat(PROMOTED, SERVES);
+    fixture.acceptAll();
+    assertFalse(fixture.coordinator.awaitsPromotion(PROMOTED));
+    assertEquals(List.of(new Member(0, 1, 0)), fixture.published().servers());
+    assertEquals(List.of(new Member(0, 0, 0), new Member(1, 0, 0)), fixture.published().workers());
+    assertFalse(fixture.coordinator.heartbeat(BACKUP, MemberStatus.NONE), "it has another rank");
   }
 
   @Test
   void shouldNotLetTheOldServerGoOnAloneOnceItsBackupWasPromoted() {
-    stage.coordinator.replicated(PRIMARY, BACKUP);
+    fixture.coordinator.replicated(PRIMARY, BACKUP);
     lose(PRIMARY);
 
-    assertFalse(stage.coordinator.dropBackup(PRIMARY, BACKUP, "it refuses"));
-    assertTrue(stage.coordinator.promotes(PROMOTED));
+    assertFalse(fixture.coordinator.dropBackup(PRIMARY, BACKUP, "it refuses"));
+    assertTrue(fixture.coordinator.awaitsPromotion(PROMOTED));
   }
 
   @Test
   void shouldMakeABackupOfTheOldServerWhenItComesBack() {
-    stage.coordinator.replicated(PRIMARY, BACKUP);
+    fixture.coordinator.replicated(PRIMARY, BACKUP);
     lose(PRIMARY);
-    stage.says(PROMOTED, SERVES);
-    stage.acceptAll();
+    fixture.heartbeat(PROMOTED, SERVES);
+    fixture.acceptAll();
 
-    Admission back = stage.joinAgain(PRIMARY);
+    Admission back = fixture.joinAgain(PRIMARY);
 
     assertEquals(new Admission(Role.SERVER, 1, 1), back);
-    assertEquals(new Replicate(PROMOTED, back), stage.last(Replicate.class));
+    assertEquals(new Replicate(PROMOTED, back), fixture.last(Replicate.class));
   }
 
   @Test
   void shouldNotPromoteABackupThatMayLackSomething() {
     lose(PRIMARY);
 
-    assertTrue(stage.all(Promote.class).isEmpty());
-    assertEquals(new Admission(Role.SERVER, 0, 1), stage.joinAgain(BACKUP));
+    assertTrue(fixture.all(Promote.class).isEmpty());
+    assertEquals(new Admission(Role.SERVER, 0, 1), fixture.joinAgain(BACKUP));
   }
 
   @Test
   void shouldNotPromoteABackupThatItsServerDoesWithout() {
-    stage.coordinator.replicated(PRIMARY, BACKUP);
+    fixture.coordinator.replicated(PRIMARY, BACKUP);
 
-    assertTrue(stage.coordinator.dropBackup(PRIMARY, BACKUP, "no answer in time"));
+    assertTrue(fixture.coordinator.dropBackup(PRIMARY, BACKUP, "no answer in time"));
     lose(PRIMARY);
 
-    assertTrue(stage.all(Promote.class).isEmpty());
-    BackupChanged told = stage.events(BackupChanged.class).get(1);
+    assertTrue(fixture.all(Promote.class).isEmpty());
+    BackupChanged told = fixture.events(BackupChanged.class).get(1);
     assertFalse(told.complete());
     assertTrue(told.reason().contains("no answer in time"), told.reason());
   }
 
   @Test
   void shouldNotCountAnAnswerAboutABackupThatWasDroppedMeanwhile() {
-    stage.coordinator.dropBackup(PRIMARY, BACKUP, "no answer in time");
+    fixture.coordinator.dropBackup(PRIMARY, BACKUP, "no answer in time");
 
-    stage.coordinator.replicated(PRIMARY, BACKUP);
+    fixture.coordinator.replicated(PRIMARY, BACKUP);
     lose(PRIMARY);
 
-    assertTrue(stage.all(Promote.class).isEmpty());
+    assertTrue(fixture.all(Promote.class).isEmpty());
   }
 
   @Test
   void shouldLetAWorkerBeginAnewWhenOnlyTheLostServerHadAStepOfItsPredecessor() {
-    stage.coordinator.replicated(PRIMARY, BACKUP);
+    fixture.coordinator.replicated(PRIMARY, BACKUP);
     lose(new Admission(Role.WORKER, 1, 0));
-    Admission newcomer = stage.join(Role.WORKER);
+    Admission newcomer = fixture.join(Role.WORKER);
     accept(new ProposalAnswer.Start(1, 7, 7));
-    assertEquals(7, stage.published().worker(1).orElseThrow().firstStep());
+    assertEquals(7, fixture.published().worker(1).orElseThrow().firstStep());
     lose(PRIMARY);
-    stage.says(PROMOTED, SERVES);
+    fixture.heartbeat(PROMOTED, SERVES);
 
     accept(new ProposalAnswer.Start(1, 6, 6), new ProposalAnswer.Start(0, 6, 6));
 
-    MemberLeft left = stage.events(MemberLeft.class).get(stage.events(MemberLeft.class).size() - 1);
+    MemberLeft left =
+        fixture.events(MemberLeft.class).get(fixture.events(MemberLeft.class).size() - 1);
     assertEquals("worker 1 1", left.role() + " " + left.rank() + " " + left.incarnation());
-    assertFalse(stage.coordinator.heartbeat(newcomer, MemberStatus.NONE));
-    assertTrue(stage.coordinator.heartbeat(new Admission(Role.WORKER, 0, 0), MemberStatus.NONE));
+    assertFalse(fixture.coordinator.heartbeat(newcomer, MemberStatus.NONE));
+    assertTrue(fixture.coordinator.heartbeat(new Admission(Role.WORKER, 0, 0), MemberStatus.NONE));
   }
 
   @Test
   void shouldLetANewcomerWaitUntilThePromotedServerSaysWhereItGoesOn() {
-    stage.coordinator.replicated(PRIMARY, BACKUP);
+    fixture.coordinator.replicated(PRIMARY, BACKUP);
     lose(new Admission(Role.WORKER, 1, 0));
     lose(PRIMARY);
 
-    stage.join(Role.WORKER);
-    assertTrue(stage.published().worker(1).isEmpty(), "nobody knows its first step");
-    stage.says(PROMOTED, SERVES);
+    fixture.join(Role.WORKER);
+    assertTrue(fixture.published().worker(1).isEmpty(), "nobody knows its first step");
+    fixture.heartbeat(PROMOTED, SERVES);
     accept(new ProposalAnswer.Start(1, 6, 6));
 
-    assertEquals(6, stage.published().worker(1).orElseThrow().firstStep());
+    assertEquals(6, fixture.published().worker(1).orElseThrow().firstStep());
   }
 
   /** An empty server joins before the one that still has its shard in memory. */
@@ -160,12 +161,12 @@ class BackupServersTest {
     Admission empty = resumed.join(Role.SERVER);
 
     Admission survivor = resumed.joinAgain(PRIMARY, 1_842);
-    resumed.says(survivor, MemberStatus.ofServer(1_842, 60, true, Optional.empty()));
+    resumed.heartbeat(survivor, MemberStatus.ofServer(1_842, 60, true, Optional.empty()));
     resumed.join(Role.WORKER);
     resumed.join(Role.WORKER);
 
     assertEquals(0, survivor.rank());
-    assertTrue(resumed.coordinator.keeps(survivor));
+    assertTrue(resumed.coordinator.continuesFromMemory(survivor));
     assertFalse(resumed.coordinator.heartbeat(empty, MemberStatus.NONE), "it has given way");
     assertEquals(1, resumed.joinAgain(empty).rank());
     resumed.acceptAll();
@@ -181,7 +182,7 @@ class BackupServersTest {
     Admission survivor = resumed.joinAgain(BACKUP, 1_842);
 
     assertEquals(0, survivor.rank());
-    assertTrue(resumed.coordinator.keeps(survivor));
+    assertTrue(resumed.coordinator.continuesFromMemory(survivor));
   }
 
   @Test
@@ -190,7 +191,7 @@ class BackupServersTest {
     resumed.join(Role.SERVER);
     resumed.join(Role.WORKER);
     resumed.join(Role.WORKER);
-    resumed.pass(9_000);
+    resumed.advance(9_000);
     assertEquals(List.of(), resumed.all(Decision.Propose.class));
 
     Admission survivor = resumed.joinAgain(PRIMARY, 1_842);
@@ -202,16 +203,16 @@ class BackupServersTest {
   @Test
   void shouldSayThatTrainingGoesBackWhenTheNewestVersionComesTooLate() {
     CoordinatorStateFixture resumed = resumed();
-    resumed.repeats(resumed.join(Role.SERVER, FakeMember.LAYOUT, EMPTY), EMPTY);
+    resumed.setStatus(resumed.join(Role.SERVER, FakeMember.LAYOUT, EMPTY), EMPTY);
     resumed.join(Role.WORKER);
     resumed.join(Role.WORKER);
-    resumed.pass(11_000);
+    resumed.advance(11_000);
     resumed.acceptAll();
 
     Admission late = resumed.joinAgain(PRIMARY, 1_842);
 
     assertEquals(1, late.rank());
-    assertFalse(resumed.coordinator.keeps(late));
+    assertFalse(resumed.coordinator.continuesFromMemory(late));
     assertEquals(
         List.of(new ShardRolledBack(0, 0, 1_842, 0)), resumed.events(ShardRolledBack.class));
   }
@@ -222,7 +223,7 @@ class BackupServersTest {
     resumed.join(Role.SERVER, FakeMember.LAYOUT, EMPTY);
     resumed.join(Role.SERVER);
     resumed.joinAgain(new Admission(Role.WORKER, 0, 0), 1_842);
-    resumed.says(new Admission(Role.WORKER, 0, FIRST), MemberStatus.NONE);
+    resumed.heartbeat(new Admission(Role.WORKER, 0, FIRST), MemberStatus.NONE);
     resumed.join(Role.WORKER);
     resumed.acceptAll();
 
@@ -233,16 +234,16 @@ class BackupServersTest {
   @Test
   void shouldKeepNoMemoryOfAShardThatAnotherServerHasServedSince() {
     lose(PRIMARY);
-    stage.coordinator.leave(BACKUP, LeaveReason.read("its process ended"), MemberStatus.NONE);
-    Admission other = stage.join(Role.SERVER);
-    stage.says(other, SERVES);
-    stage.acceptAll();
-    stage.coordinator.leave(other, LeaveReason.read("its process ended"), MemberStatus.NONE);
+    fixture.coordinator.leave(BACKUP, LeaveReason.read("its process ended"), MemberStatus.NONE);
+    Admission other = fixture.join(Role.SERVER);
+    fixture.heartbeat(other, SERVES);
+    fixture.acceptAll();
+    fixture.coordinator.leave(other, LeaveReason.read("its process ended"), MemberStatus.NONE);
 
-    Admission back = stage.joinAgain(PRIMARY, 5);
+    Admission back = fixture.joinAgain(PRIMARY, 5);
 
     assertEquals(0, back.rank());
-    assertFalse(stage.coordinator.keeps(back));
+    assertFalse(fixture.coordinator.continuesFromMemory(back));
   }
 
   private static CoordinatorStateFixture resumed() {
@@ -252,12 +253,13 @@ class BackupServersTest {
   }
 
   private void accept(ProposalAnswer.Start... starts) {
-    int epoch = stage.last(Decision.Propose.class).next().epoch();
-    stage.coordinator.accepted(epoch, 0, new ProposalAnswer(OptionalLong.empty(), List.of(starts)));
+    int epoch = fixture.last(Decision.Propose.class).next().epoch();
+    fixture.coordinator.accepted(
+        epoch, 0, new ProposalAnswer(OptionalLong.empty(), List.of(starts)));
   }
 
   private void lose(Admission member) {
-    stage.silence(member);
-    stage.coordinator.leave(member, LeaveReason.read("its process ended"), MemberStatus.NONE);
+    fixture.silence(member);
+    fixture.coordinator.leave(member, LeaveReason.read("its process ended"), MemberStatus.NONE);
   }
 }

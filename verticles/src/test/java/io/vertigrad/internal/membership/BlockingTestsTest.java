@@ -26,20 +26,20 @@ final class BlockingTestsTest {
   private static final Admission EVALUATOR = new Admission(Role.EVALUATOR, 0, 0);
   private static final long LIMIT = 60_000;
 
-  private final CoordinatorStateFixture stage = stage();
+  private final CoordinatorStateFixture fixture = fixture();
 
   @Test
   void shouldLetTrainingGoOnToTheNextTestWhenAVersionWasTested() {
-    reach(1);
-    stage.says(EVALUATOR, tests(1, 0, 0));
-    assertEquals(new Pause(1, Long.MAX_VALUE, 1, true, false, 0), word());
-    assertTrue(word().stopsClocks());
+    reportVersion(1);
+    fixture.heartbeat(EVALUATOR, evaluatorStatus(1, 0, 0));
+    assertEquals(new Pause(1, Long.MAX_VALUE, 1, true, false, 0), lastPause());
+    assertTrue(lastPause().stopsClocks());
 
-    stage.says(EVALUATOR, tests(1, 1, 500));
+    fixture.heartbeat(EVALUATOR, evaluatorStatus(1, 1, 500));
 
-    assertEquals(new Pause(2, Long.MAX_VALUE, 11, false, false, 0), word());
-    stage.says(EVALUATOR, tests(1, 1, 500));
-    assertEquals(2, stage.all(Hold.class).size(), "a status that is repeated says nothing new");
+    assertEquals(new Pause(2, Long.MAX_VALUE, 11, false, false, 0), lastPause());
+    fixture.heartbeat(EVALUATOR, evaluatorStatus(1, 1, 500));
+    assertEquals(2, fixture.all(Hold.class).size(), "a status that is repeated says nothing new");
   }
 
   /**
@@ -47,13 +47,13 @@ final class BlockingTestsTest {
    */
   @Test
   void shouldNotWaitForATestThatLiesBehindAResumedRun() {
-    stage.says(
+    fixture.heartbeat(
         new Admission(Role.SERVER, 0, 0), MemberStatus.ofServer(15, 0, true, Optional.empty()));
 
-    stage.pass(200);
+    fixture.advance(200);
 
-    assertEquals(21, word().testAt());
-    assertFalse(word().testing());
+    assertEquals(21, lastPause().testAt());
+    assertFalse(lastPause().testing());
   }
 
   /** An evaluator's status may arrive before the event with the result. */
@@ -67,112 +67,114 @@ final class BlockingTestsTest {
                 CoordinatorStateFixture.config(1, 2, 4096, true, 1, stop)));
     ends.join(Role.EVALUATOR);
     ends.started(1, 2);
-    ends.says(EVALUATOR, tests(1, 0, 0));
+    ends.heartbeat(EVALUATOR, evaluatorStatus(1, 0, 0));
 
-    ends.says(EVALUATOR, tests(1, 1, 500));
+    ends.heartbeat(EVALUATOR, evaluatorStatus(1, 1, 500));
     assertEquals(1, ends.last(Hold.class).pause().testAt());
-    ends.coordinator.tested(new Evaluated(0, 1, 500, 0.3, 50, false, ""));
+    ends.coordinator.onTest(new Evaluated(0, 1, 500, 0.3, 50, false, ""));
 
     assertEquals(11, ends.last(Hold.class).pause().testAt());
   }
 
   @Test
   void shouldWaitForASlowTestAndCallItNoStall() {
-    reach(1);
+    reportVersion(1);
     for (int samples = 0; samples < 40; samples++) {
-      stage.repeats(EVALUATOR, tests(1, 0, samples));
-      stage.pass(10_000);
+      fixture.setStatus(EVALUATOR, evaluatorStatus(1, 0, samples));
+      fixture.advance(10_000);
     }
 
-    assertTrue(stage.events(EvaluationSkipped.class).isEmpty());
-    assertTrue(stage.events(StallFound.class).isEmpty());
+    assertTrue(fixture.events(EvaluationSkipped.class).isEmpty());
+    assertTrue(fixture.events(StallFound.class).isEmpty());
   }
 
   @Test
   void shouldNameAnEvaluatorThatHangsAndGoOnWithoutIt() {
-    reach(1);
-    stage.repeats(EVALUATOR, tests(1, 0, 128));
+    reportVersion(1);
+    fixture.setStatus(EVALUATOR, evaluatorStatus(1, 0, 128));
 
-    stage.pass(LIMIT - 1_000);
-    assertTrue(stage.events(EvaluationSkipped.class).isEmpty());
+    fixture.advance(LIMIT - 1_000);
+    assertTrue(fixture.events(EvaluationSkipped.class).isEmpty());
     assertTrue(
-        stage.events(StallFound.class).get(0).missing().contains("evaluator 0"),
-        stage.events(StallFound.class).toString());
-    stage.pass(2_000);
+        fixture.events(StallFound.class).get(0).missing().contains("evaluator 0"),
+        fixture.events(StallFound.class).toString());
+    fixture.advance(2_000);
 
-    EvaluationSkipped skipped = stage.events(EvaluationSkipped.class).get(0);
+    EvaluationSkipped skipped = fixture.events(EvaluationSkipped.class).get(0);
     assertEquals(1, skipped.version());
     assertTrue(skipped.reason().contains("evaluator 0"), skipped.reason());
     assertTrue(skipped.reason().contains("60.0 s (exchange.deadlineMillis)"), skipped.reason());
-    assertEquals(EvaluationPlan.NONE, word().testAt());
-    assertFalse(word().stopsClocks());
+    assertEquals(EvaluationPlan.NONE, lastPause().testAt());
+    assertFalse(lastPause().stopsClocks());
   }
 
   @Test
   void shouldWaitAgainForAnEvaluatorThatIsBack() {
     shouldNameAnEvaluatorThatHangsAndGoOnWithoutIt();
-    reach(37);
+    reportVersion(37);
 
-    stage.says(EVALUATOR, tests(1, 37, 600));
+    fixture.heartbeat(EVALUATOR, evaluatorStatus(1, 37, 600));
 
-    assertEquals(41, word().testAt());
+    assertEquals(41, lastPause().testAt());
   }
 
   @Test
   void shouldGoOnWhenTheEvaluatorDies() {
-    reach(11);
-    stage.says(EVALUATOR, tests(1, 1, 500));
-    stage.says(EVALUATOR, tests(11, 1, 600));
-    assertTrue(word().testing());
+    reportVersion(11);
+    fixture.heartbeat(EVALUATOR, evaluatorStatus(1, 1, 500));
+    fixture.heartbeat(EVALUATOR, evaluatorStatus(11, 1, 600));
+    assertTrue(lastPause().testing());
 
-    stage.silence(EVALUATOR);
-    stage.pass(10_200);
+    fixture.silence(EVALUATOR);
+    fixture.advance(10_200);
 
-    EvaluationSkipped skipped = stage.events(EvaluationSkipped.class).get(0);
+    EvaluationSkipped skipped = fixture.events(EvaluationSkipped.class).get(0);
     assertEquals(11, skipped.version());
     assertEquals("no evaluator takes part", skipped.reason());
-    assertEquals(EvaluationPlan.NONE, word().testAt());
-    assertFalse(word().testing());
+    assertEquals(EvaluationPlan.NONE, lastPause().testAt());
+    assertFalse(lastPause().testing());
   }
 
   @Test
   void shouldCountNoTimeWhileWorkersAreStillOnTheirWay() {
-    stage.repeats(FIRST, ControlCodec.status(new JsonObject().put("step", 0).put("version", 0)));
-    stage.repeats(SECOND, ControlCodec.status(new JsonObject().put("step", 0).put("version", 0)));
+    fixture.setStatus(
+        FIRST, ControlCodec.status(new JsonObject().put("step", 0).put("version", 0)));
+    fixture.setStatus(
+        SECOND, ControlCodec.status(new JsonObject().put("step", 0).put("version", 0)));
 
-    stage.pass(3 * LIMIT);
+    fixture.advance(3 * LIMIT);
 
-    assertTrue(stage.events(EvaluationSkipped.class).isEmpty());
+    assertTrue(fixture.events(EvaluationSkipped.class).isEmpty());
   }
 
   @Test
   void shouldKeepTheTestWhenTheJobIsPausedMeanwhile() {
-    reach(1);
-    stage.says(EVALUATOR, tests(1, 0, 0));
-    stage.coordinator.pauses().begin();
-    assertEquals(new Pause(2, 0, 1, true, false, 0), word());
-    stage.pass(2 * LIMIT);
-    assertTrue(stage.events(EvaluationSkipped.class).isEmpty(), "nothing counts in a pause");
+    reportVersion(1);
+    fixture.heartbeat(EVALUATOR, evaluatorStatus(1, 0, 0));
+    fixture.coordinator.pause();
+    assertEquals(new Pause(2, 0, 1, true, false, 0), lastPause());
+    fixture.advance(2 * LIMIT);
+    assertTrue(fixture.events(EvaluationSkipped.class).isEmpty(), "nothing counts in a pause");
 
-    stage.coordinator.pauses().end();
+    fixture.coordinator.resume();
 
-    assertEquals(new Pause(3, Long.MAX_VALUE, 1, true, false, 0), word());
+    assertEquals(new Pause(3, Long.MAX_VALUE, 1, true, false, 0), lastPause());
   }
 
-  private Pause word() {
-    return stage.last(Hold.class).pause();
+  private Pause lastPause() {
+    return fixture.last(Hold.class).pause();
   }
 
-  private void reach(long version) {
+  private void reportVersion(long version) {
     MemberStatus status =
         ControlCodec.status(new JsonObject().put("step", version).put("version", version));
-    stage.repeats(FIRST, status);
-    stage.repeats(SECOND, status);
-    stage.says(FIRST, status);
-    stage.says(SECOND, status);
+    fixture.setStatus(FIRST, status);
+    fixture.setStatus(SECOND, status);
+    fixture.heartbeat(FIRST, status);
+    fixture.heartbeat(SECOND, status);
   }
 
-  private static MemberStatus tests(long testing, long evaluated, long samples) {
+  private static MemberStatus evaluatorStatus(long testing, long evaluated, long samples) {
     return ControlCodec.status(
         new JsonObject()
             .put("testing", testing)
@@ -180,11 +182,11 @@ final class BlockingTestsTest {
             .put("tested", samples));
   }
 
-  private static CoordinatorStateFixture stage() {
-    CoordinatorStateFixture stage =
+  private static CoordinatorStateFixture fixture() {
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(
             CoordinatorStateFixture.waitingForTests(CoordinatorStateFixture.config(1, 2, true)));
-    stage.join(Role.EVALUATOR);
-    return stage.started(1, 2);
+    fixture.join(Role.EVALUATOR);
+    return fixture.started(1, 2);
   }
 }

@@ -70,7 +70,7 @@ abstract class BusJobFixture {
     return member;
   }
 
-  static void running(FakeMember server, FakeMember worker) {
+  static void joinBoth(FakeMember server, FakeMember worker) {
     await(server.join());
     await(worker.join());
     await(worker.client.started());

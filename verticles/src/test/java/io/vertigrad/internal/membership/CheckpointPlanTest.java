@@ -14,7 +14,7 @@ final class CheckpointPlanTest {
 
   private static final Admission SERVER = new Admission(Role.SERVER, 0, 0);
 
-  private final CoordinatorStateFixture stage =
+  private final CoordinatorStateFixture fixture =
       new CoordinatorStateFixture(
               CoordinatorStateFixture.savingEvery(
                   10_000, CoordinatorStateFixture.config(1, 2, true)))
@@ -24,54 +24,54 @@ final class CheckpointPlanTest {
   /** At ten versions per second, the chosen version lies two seconds ahead. */
   @Test
   void shouldNameAVersionThatNobodyHasReachedYet() {
-    trains(8_000, 0);
-    assertEquals(List.of(), named());
+    train(8_000, 0);
+    assertEquals(List.of(), chosenVersions());
 
-    trains(1_000, 0);
+    train(1_000, 0);
 
-    assertEquals(1, named().size());
-    long at = named().get(0);
+    assertEquals(1, chosenVersions().size());
+    long at = chosenVersions().get(0);
     assertTrue(at > version + 10 && at <= version + 30, at + " at version " + version);
-    trains(9_000, 0);
-    assertEquals(1, named().size());
-    trains(2_000, 0);
-    assertEquals(2, named().size());
+    train(9_000, 0);
+    assertEquals(1, chosenVersions().size());
+    train(2_000, 0);
+    assertEquals(2, chosenVersions().size());
   }
 
   @Test
   void shouldLeaveMoreTimeBetweenTwoWhenOneTakesLong() {
-    trains(9_000, 0);
+    train(9_000, 0);
 
-    trains(37_000, 800);
-    assertEquals(1, named().size());
-    trains(5_000, 800);
+    train(37_000, 800);
+    assertEquals(1, chosenVersions().size());
+    train(5_000, 800);
 
-    assertEquals(2, named().size());
+    assertEquals(2, chosenVersions().size());
   }
 
   @Test
   void shouldNameNoneWhileTheJobIsPaused() {
-    trains(5_000, 0);
-    stage.coordinator.pauses().begin();
+    train(5_000, 0);
+    fixture.coordinator.pause();
 
-    trains(20_000, 0);
+    train(20_000, 0);
 
-    assertEquals(List.of(), named());
+    assertEquals(List.of(), chosenVersions());
   }
 
-  private void trains(long millis, long saveMillis) {
+  private void train(long millis, long saveMillis) {
     for (long end = version + millis / 100; version < end; ) {
       version++;
       MemberStatus status =
           MemberStatus.ofServer(version, version, false, Optional.empty())
               .withSaveMillis(saveMillis);
-      stage.repeats(SERVER, status);
-      stage.pass(100);
+      fixture.setStatus(SERVER, status);
+      fixture.advance(100);
     }
   }
 
-  private List<Long> named() {
-    return stage.all(Hold.class).stream()
+  private List<Long> chosenVersions() {
+    return fixture.all(Hold.class).stream()
         .map(hold -> hold.pause().saveAt())
         .filter(at -> at > 0)
         .distinct()

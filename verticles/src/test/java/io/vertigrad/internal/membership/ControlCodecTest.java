@@ -4,10 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.vertigrad.events.TrainingEvent.ServerProgress;
-import io.vertigrad.internal.membership.ControlRequest.Heartbeat;
-import io.vertigrad.internal.membership.ControlRequest.JobCommand;
-import io.vertigrad.internal.membership.ControlRequest.Leave;
-import io.vertigrad.internal.membership.ControlRequest.PauseReply;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JobCommand;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Leave;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.PauseReply;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest;
+import io.vertigrad.internal.membership.ControlMessage.Published;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.Membership;
@@ -93,16 +98,16 @@ final class ControlCodecTest {
     assertEquals(answer, ControlCodec.answer(overTheWire(ControlCodec.write(answer))));
   }
 
-  static Stream<ControlMessage> messages() {
+  static Stream<Published> messages() {
     return Stream.of(
-        new ControlMessage.MembershipPublished(MEMBERSHIP),
-        new ControlMessage.PausePublished(new Pause(1, 0, EvaluationPlan.NONE, false, true, 0)),
-        new ControlMessage.StopPublished("done"));
+        new Published.MembershipPublished(MEMBERSHIP),
+        new Published.PausePublished(new Pause(1, 0, EvaluationPlan.NONE, false, true, 0)),
+        new Published.StopPublished("done"));
   }
 
   @ParameterizedTest
   @MethodSource("messages")
-  void shouldReadTheMessageThatItWrote(ControlMessage message) {
+  void shouldReadTheMessageThatItWrote(Published message) {
     JsonObject json = overTheWire(ControlCodec.write(message, JobPhase.ENDING));
 
     assertEquals(message, ControlCodec.message(json));

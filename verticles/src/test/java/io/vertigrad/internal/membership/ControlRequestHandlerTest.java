@@ -11,43 +11,43 @@ import org.junit.jupiter.api.Test;
 
 final class ControlRequestHandlerTest {
 
-  private final CoordinatorStateFixture stage =
+  private final CoordinatorStateFixture fixture =
       new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true));
-  private final ControlRequestHandler desk = new ControlRequestHandler(stage.coordinator);
+  private final ControlRequestHandler handler = new ControlRequestHandler(fixture.coordinator);
 
   @Test
   void shouldSendTheMembershipAlongWhenAMemberMissedItsPublication() {
-    stage.started(1, 2);
+    fixture.started(1, 2);
 
-    JsonObject late = desk.answer(heartbeat(new Admission(Role.WORKER, 0, 0), 0));
-    JsonObject current = desk.answer(heartbeat(new Admission(Role.WORKER, 0, 0), 1));
+    JsonObject late = handler.answer(heartbeat(new Admission(Role.WORKER, 0, 0), 0));
+    JsonObject current = handler.answer(heartbeat(new Admission(Role.WORKER, 0, 0), 1));
 
-    assertEquals(stage.published(), Membership.fromJson(late.getJsonObject("membership")));
+    assertEquals(fixture.published(), Membership.fromJson(late.getJsonObject("membership")));
     assertFalse(current.containsKey("membership"));
     assertEquals("running", current.getString("state"));
   }
 
   @Test
   void shouldTellAStrangerThatItIsUnknown() {
-    JsonObject answer = desk.answer(heartbeat(new Admission(Role.WORKER, 7, 3), 0));
+    JsonObject answer = handler.answer(heartbeat(new Admission(Role.WORKER, 7, 3), 0));
 
     assertEquals("worker 7 (incarnation 3) was never admitted", answer.getString("unknown"));
   }
 
   @Test
   void shouldTellTheReasonWhenAStopWasMissed() {
-    stage.started(1, 2).coordinator.stop("the user pressed Ctrl-C");
+    fixture.started(1, 2).coordinator.stop("the user pressed Ctrl-C");
 
-    JsonObject answer = desk.answer(heartbeat(new Admission(Role.WORKER, 0, 0), 1));
+    JsonObject answer = handler.answer(heartbeat(new Admission(Role.WORKER, 0, 0), 1));
 
     assertEquals("the user pressed Ctrl-C", answer.getString("stop"));
   }
 
   @Test
   void shouldRefuseRequestsThatMakeNoSense() {
-    JsonObject unknown = desk.answer(new JsonObject().put("request", "dance"));
-    JsonObject empty = desk.answer(new JsonObject().put("request", "join"));
-    JsonObject wrong = desk.answer(new JsonObject().put("request", "leave").put("role", 5));
+    JsonObject unknown = handler.answer(new JsonObject().put("request", "dance"));
+    JsonObject empty = handler.answer(new JsonObject().put("request", "join"));
+    JsonObject wrong = handler.answer(new JsonObject().put("request", "leave").put("role", 5));
 
     assertTrue(
         unknown.getString("refused").startsWith("expected request to be one of join"),

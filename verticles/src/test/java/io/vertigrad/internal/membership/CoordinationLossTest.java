@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.Future;
@@ -23,7 +24,7 @@ final class CoordinationLossTest extends BusJobFixture {
     deploy();
     FakeMember server = member(Role.SERVER);
     FakeMember worker = member(Role.WORKER);
-    running(server, worker);
+    joinBoth(server, worker);
     CountDownLatch evicted = new CountDownLatch(1);
     worker.freezeUntil(evicted);
 
@@ -45,7 +46,7 @@ final class CoordinationLossTest extends BusJobFixture {
     deploy();
     FakeMember server = member(Role.SERVER);
     FakeMember worker = member(Role.WORKER);
-    running(server, worker);
+    joinBoth(server, worker);
     CountDownLatch over = new CountDownLatch(1);
     server.freezeUntil(over);
 
@@ -65,7 +66,7 @@ final class CoordinationLossTest extends BusJobFixture {
     deploy();
     FakeMember server = member(Role.SERVER);
     FakeMember worker = member(Role.WORKER);
-    running(server, worker);
+    joinBoth(server, worker);
     assertClockRuns(worker);
 
     await(server.client.leave(LeaveReason.read("broke down")));

@@ -64,7 +64,7 @@ final class CoordinationTest extends BusJobFixture {
     deploy();
     FakeMember server = member(Role.SERVER);
     server.answer = next -> firstRound(next, 1) > 40 ? OptionalLong.empty() : OptionalLong.of(40);
-    running(server, member(Role.WORKER));
+    joinBoth(server, member(Role.WORKER));
 
     FakeMember latecomer = member(Role.WORKER);
     Admission admission = await(latecomer.join());
@@ -126,7 +126,7 @@ final class CoordinationTest extends BusJobFixture {
     server.counters =
         Future.succeededFuture(MemberStatus.ofServer(1_000, 128_000, false, Optional.empty()));
     await(evaluator.join());
-    running(server, worker);
+    joinBoth(server, worker);
 
     await(worker.client.leave(LeaveReason.read("finished")));
     JsonObject result = await(coordinator.result());
@@ -148,7 +148,7 @@ final class CoordinationTest extends BusJobFixture {
     FakeMember worker = member(Role.WORKER);
     Promise<MemberStatus> late = Promise.promise();
     server.counters = late.future();
-    running(server, worker);
+    joinBoth(server, worker);
     vertx.eventBus().publish("vertigrad.coordination.events", counters(1_084).toJson());
 
     await(worker.client.leave(LeaveReason.read("finished")));
@@ -174,7 +174,7 @@ final class CoordinationTest extends BusJobFixture {
     FakeMember server = member(Role.SERVER);
     FakeMember worker = member(Role.WORKER);
     server.counters = Future.failedFuture("the disk is full");
-    running(server, worker);
+    joinBoth(server, worker);
 
     await(worker.client.leave(LeaveReason.read("finished")));
     JsonObject result = await(coordinator.result());

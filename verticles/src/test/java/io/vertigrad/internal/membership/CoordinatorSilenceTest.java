@@ -4,7 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.internal.membership.CoordinatorSilence.Finding;
+import io.vertigrad.internal.membership.CoordinatorClient.CoordinatorSilence;
+import io.vertigrad.internal.membership.CoordinatorClient.CoordinatorSilence.Finding;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -21,12 +22,12 @@ final class CoordinatorSilenceTest {
   @Test
   void shouldTellOfSilenceAtOnceThenOnceAMinuteAndGiveUpAtTheLimit() {
     List<Long> told = new ArrayList<>();
-    Finding found = Finding.NOTHING;
+    Finding found = Finding.NONE;
     long began = now;
     while (found != Finding.GIVE_UP) {
       now += 1_000;
-      found = silence.look(now);
-      if (found == Finding.TELL) {
+      found = silence.check(now);
+      if (found == Finding.REPORT) {
         told.add(now - began);
       }
     }
@@ -38,13 +39,13 @@ final class CoordinatorSilenceTest {
 
   @Test
   void shouldSayOnceThatItAnswersAgain() {
-    assertFalse(silence.answered(now));
+    assertFalse(silence.onAnswer(now));
     look(4_000);
 
-    assertTrue(silence.answered(now));
-    assertFalse(silence.answered(now));
-    assertEquals(Finding.NOTHING, look(2_000));
-    assertEquals(Finding.TELL, look(1_000));
+    assertTrue(silence.onAnswer(now));
+    assertFalse(silence.onAnswer(now));
+    assertEquals(Finding.NONE, look(2_000));
+    assertEquals(Finding.REPORT, look(1_000));
   }
 
   @ParameterizedTest
@@ -54,15 +55,15 @@ final class CoordinatorSilenceTest {
 
     now += asleep;
 
-    assertEquals(Finding.NOTHING, silence.look(now));
+    assertEquals(Finding.NONE, silence.check(now));
     assertEquals(1_000, silence.silentMillis(now));
   }
 
   private Finding look(long millis) {
-    Finding last = Finding.NOTHING;
+    Finding last = Finding.NONE;
     for (long end = now + millis; now < end; ) {
       now += 1_000;
-      last = silence.look(now);
+      last = silence.check(now);
     }
     return last;
   }

@@ -32,239 +32,251 @@ final class CoordinatorStateEndTest {
 
   @Test
   void shouldEndAfterTheFurthestRoundThatWasBegun() {
-    CoordinatorStateFixture stage = stage(1, true, 1);
+    CoordinatorStateFixture fixture = fixture(1, true, 1);
 
-    test(stage, 91);
-    assertEquals(new Pause(1, 0), stage.last(Hold.class).pause());
-    hears(stage, FIRST, 1, 18);
-    hears(stage, SECOND, 1, 19);
-    hears(stage, FIRST, 3, 18);
-    assertFalse(stage.last(Hold.class).pause().ends(), "the second has not heard of 19");
-    hears(stage, SECOND, 3, 19);
+    reportTest(fixture, 91);
+    assertEquals(new Pause(1, 0), fixture.last(Hold.class).pause());
+    reply(fixture, FIRST, 1, 18);
+    reply(fixture, SECOND, 1, 19);
+    reply(fixture, FIRST, 3, 18);
+    assertFalse(fixture.last(Hold.class).pause().ends(), "the second has not heard of 19");
+    reply(fixture, SECOND, 3, 19);
 
     assertEquals(
-        new Pause(4, 19, EvaluationPlan.NONE, false, true, 0), stage.last(Hold.class).pause());
-    assertEquals(List.of(new JobEnding(0, "accuracy", 90, 91, 10)), stage.events(JobEnding.class));
-    stage.coordinator.leave(
+        new Pause(4, 19, EvaluationPlan.NONE, false, true, 0), fixture.last(Hold.class).pause());
+    assertEquals(
+        List.of(new JobEnding(0, "accuracy", 90, 91, 10)), fixture.events(JobEnding.class));
+    fixture.coordinator.leave(
         FIRST,
         LeaveReason.read("finished"),
         ControlCodec.status(new JsonObject().put("version", 19)));
-    assertTrue(stage.all(Conclude.class).isEmpty());
-    stage.coordinator.leave(SECOND, LeaveReason.read("finished"), MemberStatus.NONE);
-    assertEquals(19, stage.last(Conclude.class).version());
-    stage.coordinator.concluded(List.of(), List.of(), Optional.empty());
+    assertTrue(fixture.all(Conclude.class).isEmpty());
+    fixture.coordinator.leave(SECOND, LeaveReason.read("finished"), MemberStatus.NONE);
+    assertEquals(19, fixture.last(Conclude.class).version());
+    fixture.coordinator.concluded(List.of(), List.of(), Optional.empty());
     assertEquals(
         "{\"reason\":\"accuracy\",\"threshold\":90.0,\"value\":91.0,\"version\":10}",
-        ControlCodec.write(stage.last(Decision.Complete.class).outcome())
+        ControlCodec.write(fixture.last(Decision.Complete.class).outcome())
             .getJsonObject("stopped")
             .encode());
   }
 
   @Test
   void shouldAdmitAServerThatComesBackWithTheModelAfterTheEnd() {
-    CoordinatorStateFixture stage = finishing();
-    stage.coordinator.concluded(List.of(), List.of(), Optional.empty());
+    CoordinatorStateFixture fixture = finishing();
+    fixture.coordinator.concluded(List.of(), List.of(), Optional.empty());
 
-    stage.coordinator.leave(SERVER, LeaveReason.lost("killed"), MemberStatus.NONE);
+    fixture.coordinator.leave(SERVER, LeaveReason.lost("killed"), MemberStatus.NONE);
     MemberStatus saved = MemberStatus.ofServer(1_000, 9, true, Optional.empty());
-    Admission replacement = stage.join(Role.SERVER, FakeMember.LAYOUT, saved);
-    stage.acceptAll();
+    Admission replacement = fixture.join(Role.SERVER, FakeMember.LAYOUT, saved);
+    fixture.acceptAll();
 
     assertEquals(new Admission(Role.SERVER, 0, 1), replacement);
-    assertEquals(1, stage.published().server(0).orElseThrow().incarnation());
-    assertThrows(JoinException.class, () -> stage.join(Role.WORKER), "nobody trains any more");
+    assertEquals(1, fixture.published().server(0).orElseThrow().incarnation());
+    assertThrows(JoinException.class, () -> fixture.join(Role.WORKER), "nobody trains any more");
   }
 
   @Test
   void shouldFailWhenAServerComesBackWithoutTheLastVersionAndNobodyCanRepeatIt() {
-    CoordinatorStateFixture stage = finishing();
+    CoordinatorStateFixture fixture = finishing();
 
-    stage.coordinator.leave(SERVER, LeaveReason.lost("killed"), MemberStatus.NONE);
+    fixture.coordinator.leave(SERVER, LeaveReason.lost("killed"), MemberStatus.NONE);
     MemberStatus older = MemberStatus.ofServer(980, 9, true, Optional.empty());
-    stage.join(Role.SERVER, FakeMember.LAYOUT, older);
+    fixture.join(Role.SERVER, FakeMember.LAYOUT, older);
 
-    assertTrue(stage.failure().contains("before version 1000 was on its disk"), stage.failure());
-    assertTrue(stage.failure().contains("server 0"), stage.failure());
+    assertTrue(
+        fixture.failure().contains("before version 1000 was on its disk"), fixture.failure());
+    assertTrue(fixture.failure().contains("server 0"), fixture.failure());
   }
 
   @Test
   void shouldAdmitWorkersAgainWhenAServerThatReachedTheLastVersionWentBackBeforeAnybodyLeft() {
-    CoordinatorStateFixture stage = stage(1, true, 1);
-    stage.says(SERVER, MemberStatus.ofServer(1_000, 9, false, Optional.empty()));
-    stage.coordinator.leave(SERVER, LeaveReason.lost("killed"), MemberStatus.NONE);
+    CoordinatorStateFixture fixture = fixture(1, true, 1);
+    fixture.heartbeat(SERVER, MemberStatus.ofServer(1_000, 9, false, Optional.empty()));
+    fixture.coordinator.leave(SERVER, LeaveReason.lost("killed"), MemberStatus.NONE);
     MemberStatus older = MemberStatus.ofServer(980, 9, true, Optional.empty());
-    stage.coordinator.leave(SECOND, LeaveReason.lost("joins again"), MemberStatus.NONE);
-    assertThrows(JoinException.class, () -> stage.join(Role.WORKER), "all steps are made");
+    fixture.coordinator.leave(SECOND, LeaveReason.lost("joins again"), MemberStatus.NONE);
+    assertThrows(JoinException.class, () -> fixture.join(Role.WORKER), "all steps are made");
 
-    stage.join(Role.SERVER, FakeMember.LAYOUT, older);
+    fixture.join(Role.SERVER, FakeMember.LAYOUT, older);
 
-    assertEquals(new Admission(Role.WORKER, 1, 1), stage.join(Role.WORKER));
+    assertEquals(new Admission(Role.WORKER, 1, 1), fixture.join(Role.WORKER));
   }
 
   private static CoordinatorStateFixture finishing() {
-    CoordinatorStateFixture stage = stage(1, true, 1);
+    CoordinatorStateFixture fixture = fixture(1, true, 1);
     MemberStatus last = ControlCodec.status(new JsonObject().put("version", 1_000));
-    stage.coordinator.leave(FIRST, LeaveReason.read("finished"), last);
-    stage.coordinator.leave(SECOND, LeaveReason.read("finished"), last);
-    assertEquals(1, stage.all(Conclude.class).size());
-    return stage;
+    fixture.coordinator.leave(FIRST, LeaveReason.read("finished"), last);
+    fixture.coordinator.leave(SECOND, LeaveReason.read("finished"), last);
+    assertEquals(1, fixture.all(Conclude.class).size());
+    return fixture;
   }
 
   /** The model of a job without servers is the mean of all replicas. */
   @Test
   void shouldAdmitAReplacementWhenAWorkerIsLostWhileAnotherIsAtTheLastVersion() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(0, 2, true));
-    stage.join(Role.WORKER);
-    stage.join(Role.WORKER);
+    fixture.join(Role.WORKER);
+    fixture.join(Role.WORKER);
     MemberStatus atTheEnd = ControlCodec.status(new JsonObject().put("version", 1_000));
-    stage.repeats(FIRST, atTheEnd);
-    stage.pass(200);
+    fixture.setStatus(FIRST, atTheEnd);
+    fixture.advance(200);
 
-    stage.coordinator.leave(SECOND, LeaveReason.lost("killed"), MemberStatus.NONE);
-    stage.silence(SECOND);
-    stage.pass(1_000);
-    assertTrue(stage.all(Conclude.class).isEmpty(), "one of two replicas is not the model");
-    Admission replacement = stage.join(Role.WORKER);
+    fixture.coordinator.leave(SECOND, LeaveReason.lost("killed"), MemberStatus.NONE);
+    fixture.silence(SECOND);
+    fixture.advance(1_000);
+    assertTrue(fixture.all(Conclude.class).isEmpty(), "one of two replicas is not the model");
+    Admission replacement = fixture.join(Role.WORKER);
     assertEquals(new Admission(Role.WORKER, 1, 1), replacement);
-    stage.repeats(replacement, atTheEnd);
-    stage.pass(200);
+    fixture.setStatus(replacement, atTheEnd);
+    fixture.advance(200);
 
-    assertEquals(1_000, stage.last(Conclude.class).version());
+    assertEquals(1_000, fixture.last(Conclude.class).version());
   }
 
   @Test
   void shouldEndAtOnceWhereNobodyWaitsForOthers() {
-    CoordinatorStateFixture stage = stage(1, false, 1);
+    CoordinatorStateFixture fixture = fixture(1, false, 1);
 
-    test(stage, 90);
+    reportTest(fixture, 90);
 
     assertEquals(
-        new Pause(2, 0, EvaluationPlan.NONE, false, true, 0), stage.last(Hold.class).pause());
+        new Pause(2, 0, EvaluationPlan.NONE, false, true, 0), fixture.last(Hold.class).pause());
   }
 
   @Test
   void shouldEndWhereReplicasAgreeWhenTheyRestThere() {
-    CoordinatorStateFixture stage = stage(0, true, 10);
+    CoordinatorStateFixture fixture = fixture(0, true, 10);
 
-    test(stage, 90);
-    hears(stage, FIRST, 1, 18);
-    hears(stage, FIRST, 2, 18);
-    hears(stage, SECOND, 2, 17);
+    reportTest(fixture, 90);
+    reply(fixture, FIRST, 1, 18);
+    reply(fixture, FIRST, 2, 18);
+    reply(fixture, SECOND, 2, 17);
     assertEquals(
-        new Pause(3, 20, EvaluationPlan.NONE, false, true, 0), stage.last(Hold.class).pause());
-    stage.repeats(
+        new Pause(3, 20, EvaluationPlan.NONE, false, true, 0), fixture.last(Hold.class).pause());
+    fixture.setStatus(
         FIRST, ControlCodec.status(new JsonObject().put("version", 20).put("ended", true)));
-    stage.pass(2_000);
-    assertEquals(JobPhase.ENDING, stage.coordinator.state());
-    stage.repeats(
+    fixture.advance(2_000);
+    assertEquals(JobPhase.ENDING, fixture.coordinator.state());
+    fixture.setStatus(
         SECOND, ControlCodec.status(new JsonObject().put("version", 20).put("ended", true)));
-    stage.pass(200);
+    fixture.advance(200);
 
-    assertEquals(20, stage.last(Conclude.class).version());
-    assertEquals(List.of(), stage.events(StallFound.class));
+    assertEquals(20, fixture.last(Conclude.class).version());
+    assertEquals(List.of(), fixture.events(StallFound.class));
   }
 
   @Test
   void shouldEndAfterTenMinutesOfTrainingWhenPauseIsLeftOut() {
-    CoordinatorStateFixture stage = stage(1, true, 1);
-    stage.pass(300_000);
-    stage.coordinator.pauses().begin();
-    stage.pass(600_000);
-    stage.coordinator.pauses().end();
-    stage.pass(100);
-    stage.acceptAll();
-    stage.pass(299_000);
-    assertEquals(List.of(), stage.events(JobEnding.class));
+    CoordinatorStateFixture fixture = fixture(1, true, 1);
+    fixture.advance(300_000);
+    fixture.coordinator.pause();
+    fixture.advance(600_000);
+    fixture.coordinator.resume();
+    fixture.advance(100);
+    fixture.acceptAll();
+    fixture.advance(299_000);
+    assertEquals(List.of(), fixture.events(JobEnding.class));
 
-    stage.pass(1_500);
+    fixture.advance(1_500);
 
-    JobEnding ending = stage.events(JobEnding.class).get(0);
+    JobEnding ending = fixture.events(JobEnding.class).get(0);
     assertEquals("minutes", ending.reason());
     assertEquals(10, ending.value(), 0.01);
   }
 
   @Test
   void shouldNotEndTwiceNorForATestOfTheFirstOrLastVersion() {
-    CoordinatorStateFixture stage = stage(1, true, 1);
-    stage.coordinator.tested(new Evaluated(0, 0, 10, 0.1, 99, true, ""));
-    stage.coordinator.tested(new Evaluated(0, 1_000, 10, 0.1, 99, true, ""));
-    assertEquals(JobPhase.RUNNING, stage.coordinator.state());
+    CoordinatorStateFixture fixture = fixture(1, true, 1);
+    fixture.coordinator.onTest(new Evaluated(0, 0, 10, 0.1, 99, true, ""));
+    fixture.coordinator.onTest(new Evaluated(0, 1_000, 10, 0.1, 99, true, ""));
+    assertEquals(JobPhase.RUNNING, fixture.coordinator.state());
 
-    test(stage, 91);
-    test(stage, 92);
+    reportTest(fixture, 91);
+    reportTest(fixture, 92);
 
-    assertEquals(1, stage.events(JobEnding.class).size());
-    assertFalse(stage.coordinator.pauses().begin());
-    assertFalse(stage.coordinator.pauses().end());
+    assertEquals(1, fixture.events(JobEnding.class).size());
+    assertFalse(fixture.coordinator.pause());
+    assertFalse(fixture.coordinator.resume());
   }
 
   @Test
   void shouldEndAPausedJobAndSayThatThePauseIsOver() {
-    CoordinatorStateFixture stage = stage(1, true, 1);
-    stage.coordinator.pauses().begin();
+    CoordinatorStateFixture fixture = fixture(1, true, 1);
+    fixture.coordinator.pause();
 
-    test(stage, 91);
-    hears(stage, FIRST, 1, 5);
-    hears(stage, FIRST, 2, 5);
-    hears(stage, SECOND, 2, 5);
+    reportTest(fixture, 91);
+    reply(fixture, FIRST, 1, 5);
+    reply(fixture, FIRST, 2, 5);
+    reply(fixture, SECOND, 2, 5);
 
-    assertEquals(1, stage.events(JobResumed.class).size());
+    assertEquals(1, fixture.events(JobResumed.class).size());
     assertEquals(
-        new Pause(3, 5, EvaluationPlan.NONE, false, true, 0), stage.last(Hold.class).pause());
+        new Pause(3, 5, EvaluationPlan.NONE, false, true, 0), fixture.last(Hold.class).pause());
   }
 
   @Test
   void shouldRefuseNewcomersAndNotWaitForThoseWhoCame() {
-    CoordinatorStateFixture stage = stage(1, true, 1);
-    Admission third = stage.join(Role.WORKER);
-    stage.acceptAll();
-    assertTrue(stage.published().hasWorker(third.rank(), 0));
+    CoordinatorStateFixture fixture = fixture(1, true, 1);
+    Admission third = fixture.join(Role.WORKER);
+    fixture.acceptAll();
+    assertTrue(fixture.published().hasWorker(third.rank(), 0));
 
-    test(stage, 91);
-    hears(stage, FIRST, 1, 0);
-    hears(stage, SECOND, 1, 0);
-    hears(stage, third, 1, 0);
+    reportTest(fixture, 91);
+    reply(fixture, FIRST, 1, 0);
+    reply(fixture, SECOND, 1, 0);
+    reply(fixture, third, 1, 0);
 
-    assertEquals(Optional.empty(), stage.coordinator.membership().worker(9));
-    JoinException late = assertThrows(JoinException.class, () -> stage.join(Role.WORKER));
+    assertEquals(Optional.empty(), fixture.coordinator.membership().worker(9));
+    JoinException late = assertThrows(JoinException.class, () -> fixture.join(Role.WORKER));
     assertTrue(late.late());
-    stage.coordinator.leave(FIRST, LeaveReason.read("finished"), MemberStatus.NONE);
-    stage.coordinator.leave(SECOND, LeaveReason.read("finished"), MemberStatus.NONE);
-    assertEquals(1, stage.all(Conclude.class).size(), "the third's first round never comes");
+    fixture.coordinator.leave(FIRST, LeaveReason.read("finished"), MemberStatus.NONE);
+    fixture.coordinator.leave(SECOND, LeaveReason.read("finished"), MemberStatus.NONE);
+    assertEquals(1, fixture.all(Conclude.class).size(), "the third's first round never comes");
   }
 
   @Test
   void shouldFailAndNameWhoDoesNotFinishItsStep() {
-    CoordinatorStateFixture stage = stage(1, true, 1);
-    test(stage, 91);
+    CoordinatorStateFixture fixture = fixture(1, true, 1);
+    reportTest(fixture, 91);
 
-    stage.pass(60_500);
+    fixture.advance(60_500);
 
     assertEquals(
         "the job was to end early, but for 60 s nothing came of the steps that had begun; missing:"
             + " worker 0 at nowhere, worker 1 at nowhere",
-        stage.failure());
+        fixture.failure());
   }
 
-  private static CoordinatorStateFixture stage(int servers, boolean lockstep, long endsEvery) {
-    CoordinatorStateFixture stage =
+  @Test
+  void shouldReportTheReasonWhenItIsStopped() {
+    CoordinatorStateFixture fixture = fixture(1, true, 1);
+
+    fixture.coordinator.stop("the user pressed Ctrl-C");
+
+    assertEquals(JobPhase.STOPPED, fixture.last(Decision.Complete.class).outcome().state());
+    assertEquals("the user pressed Ctrl-C", fixture.failure());
+  }
+
+  private static CoordinatorStateFixture fixture(int servers, boolean lockstep, long endsEvery) {
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(
             CoordinatorStateFixture.config(servers, 2, 4_096, lockstep, endsEvery, AT_90));
     if (servers > 0) {
-      return stage.started(servers, 2);
+      return fixture.started(servers, 2);
     }
-    stage.join(Role.WORKER);
-    stage.join(Role.WORKER);
-    return stage;
+    fixture.join(Role.WORKER);
+    fixture.join(Role.WORKER);
+    return fixture;
   }
 
-  private static void test(CoordinatorStateFixture stage, double accuracy) {
-    stage.coordinator.tested(new Evaluated(0, 10, 1_152, 0.3, accuracy, false, ""));
+  private static void reportTest(CoordinatorStateFixture fixture, double accuracy) {
+    fixture.coordinator.onTest(new Evaluated(0, 10, 1_152, 0.3, accuracy, false, ""));
   }
 
-  private static void hears(
-      CoordinatorStateFixture stage, Admission worker, long number, long begun) {
-    stage.coordinator.pauses().heard(worker, number, begun);
+  private static void reply(
+      CoordinatorStateFixture fixture, Admission worker, long number, long begun) {
+    fixture.coordinator.pauseReply(worker, number, begun);
   }
 }

@@ -2,6 +2,7 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
 import io.vertigrad.job.Role;
 import io.vertigrad.job.StopConfig;
 import io.vertigrad.strategy.EvaluationPlan;
@@ -77,7 +78,7 @@ final class CoordinatorStateFixture {
         c.run(),
         c.resumes(),
         c.checkpointMillis(),
-        c.checkpoints(),
+        c.writesCheckpoints(),
         c.terms(),
         c.strategy(),
         c.lockstep(),
@@ -88,10 +89,10 @@ final class CoordinatorStateFixture {
         c.servers(),
         c.backups(),
         c.workers(),
-        c.places(),
-        c.ranks(),
+        c.workerCapacity(),
+        c.rememberedRanks(),
         1,
-        c.waitsForMore(),
+        c.holdsWhenTooFew(),
         1,
         c.waitMillis(),
         c.evaluatorWaitMillis(),
@@ -110,7 +111,7 @@ final class CoordinatorStateFixture {
         c.run(),
         c.resumes(),
         c.checkpointMillis(),
-        c.checkpoints(),
+        c.writesCheckpoints(),
         c.terms(),
         c.strategy(),
         c.lockstep(),
@@ -121,10 +122,10 @@ final class CoordinatorStateFixture {
         c.servers(),
         c.servers(),
         c.workers(),
-        c.places(),
+        c.workerCapacity(),
         c.workers(),
         c.minimumWorkers(),
-        c.waitsForMore(),
+        c.holdsWhenTooFew(),
         c.evaluators(),
         c.waitMillis(),
         c.evaluatorWaitMillis(),
@@ -143,7 +144,7 @@ final class CoordinatorStateFixture {
         c.run(),
         1,
         c.checkpointMillis(),
-        c.checkpoints(),
+        c.writesCheckpoints(),
         c.terms(),
         c.strategy(),
         c.lockstep(),
@@ -154,10 +155,10 @@ final class CoordinatorStateFixture {
         c.servers(),
         c.backups(),
         c.workers(),
-        c.places(),
-        c.ranks(),
+        c.workerCapacity(),
+        c.rememberedRanks(),
         c.minimumWorkers(),
-        c.waitsForMore(),
+        c.holdsWhenTooFew(),
         c.evaluators(),
         c.waitMillis(),
         c.evaluatorWaitMillis(),
@@ -187,10 +188,10 @@ final class CoordinatorStateFixture {
         c.servers(),
         c.backups(),
         c.workers(),
-        c.places(),
-        c.ranks(),
+        c.workerCapacity(),
+        c.rememberedRanks(),
         c.minimumWorkers(),
-        c.waitsForMore(),
+        c.holdsWhenTooFew(),
         c.evaluators(),
         c.waitMillis(),
         c.evaluatorWaitMillis(),
@@ -247,7 +248,7 @@ final class CoordinatorStateFixture {
   }
 
   /** Joins as a worker that another worker's process has started. */
-  Admission adopt() {
+  Admission joinAsSubstitute() {
     JoinRequest request =
         new JoinRequest(
             Role.WORKER,
@@ -287,25 +288,25 @@ final class CoordinatorStateFixture {
   }
 
   /** Sends this status with every heartbeat from now on. */
-  void repeats(Admission member, MemberStatus status) {
+  void setStatus(Admission member, MemberStatus status) {
     statuses.put(member, status);
   }
 
-  void says(Admission member, MemberStatus status) {
+  void heartbeat(Admission member, MemberStatus status) {
     coordinator.heartbeat(member, status);
   }
 
   /** Lets time pass in ticks of 100 ms; members that were not silenced send heartbeats. */
-  void pass(long millis) {
+  void advance(long millis) {
     for (long end = now + millis; now < end; ) {
       now += 100;
-      alive.stream().filter(m -> !silent.contains(m)).forEach(this::beat);
+      alive.stream().filter(m -> !silent.contains(m)).forEach(this::sendHeartbeat);
       coordinator.tick();
     }
   }
 
   /** Lets a silenced member send heartbeats again. */
-  void wake(Admission member) {
+  void resume(Admission member) {
     silent.remove(member);
   }
 
@@ -340,7 +341,7 @@ final class CoordinatorStateFixture {
     return last(Decision.Complete.class).outcome().failure().orElse(null);
   }
 
-  private void beat(Admission member) {
+  private void sendHeartbeat(Admission member) {
     coordinator.heartbeat(member, statuses.getOrDefault(member, MemberStatus.NONE));
   }
 }

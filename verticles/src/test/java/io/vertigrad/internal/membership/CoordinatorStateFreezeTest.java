@@ -19,78 +19,78 @@ final class CoordinatorStateFreezeTest {
   private static final Admission FIRST = new Admission(Role.SERVER, 0, 0);
   private static final Admission SECOND = new Admission(Role.SERVER, 1, 0);
 
-  private final CoordinatorStateFixture stage =
+  private final CoordinatorStateFixture fixture =
       new CoordinatorStateFixture(CoordinatorStateFixture.config(2, 2, true)).started(2, 2);
 
   @ParameterizedTest
   @CsvSource({"2500, 0", "13000, 20000", "30000, 20000", "60000, 20000"})
   void shouldSuspectNobodyBeforeAFreshIntervalWhenItWasStoppedItself(
       long millis, long unreachable) {
-    stage.pass(2_000);
-    stage.silence(FIRST);
-    stage.pass(2_000);
+    fixture.advance(2_000);
+    fixture.silence(FIRST);
+    fixture.advance(2_000);
 
-    stage.freeze(millis);
-    stage.pass(unreachable + 2_900);
+    fixture.freeze(millis);
+    fixture.advance(unreachable + 2_900);
 
-    assertTrue(stage.events(MemberSuspected.class).isEmpty());
-    stage.pass(7_300);
-    assertEquals(1, stage.events(MemberLeft.class).size(), "the one that is silent is evicted");
+    assertTrue(fixture.events(MemberSuspected.class).isEmpty());
+    fixture.advance(7_300);
+    assertEquals(1, fixture.events(MemberLeft.class).size(), "the one that is silent is evicted");
   }
 
   @Test
   void shouldNotEvictAServerForAProposalThatItCouldNotAnswerMeanwhile() {
-    stage.join(Role.WORKER);
+    fixture.join(Role.WORKER);
 
-    stage.freeze(30_000);
-    stage.pass(1_000);
+    fixture.freeze(30_000);
+    fixture.advance(1_000);
 
-    assertTrue(stage.events(MemberLeft.class).isEmpty(), "it had no time to answer");
+    assertTrue(fixture.events(MemberLeft.class).isEmpty(), "it had no time to answer");
   }
 
   @Test
   void shouldGoOnWaitingForAShardThatWasLostBeforeItWasStopped() {
-    stage.silence(FIRST);
-    stage.pass(10_100);
+    fixture.silence(FIRST);
+    fixture.advance(10_100);
 
-    stage.freeze(120_000);
-    stage.pass(1_000);
+    fixture.freeze(120_000);
+    fixture.advance(1_000);
 
-    assertTrue(stage.all(Complete.class).isEmpty(), "nobody could come in that time");
+    assertTrue(fixture.all(Complete.class).isEmpty(), "nobody could come in that time");
   }
 
   @ParameterizedTest
   @CsvSource({"13000, 0", "30000, 1", "60000, 1"})
   void shouldReportAProcessOnceWhenItsEvictedMembersStaySilent(long millis, int reported) {
-    stage.silence(FIRST);
-    stage.silence(SECOND);
-    stage.silence(new Admission(Role.WORKER, 0, 0));
-    stage.silence(new Admission(Role.WORKER, 1, 0));
+    fixture.silence(FIRST);
+    fixture.silence(SECOND);
+    fixture.silence(new Admission(Role.WORKER, 0, 0));
+    fixture.silence(new Admission(Role.WORKER, 1, 0));
 
-    stage.pass(millis);
+    fixture.advance(millis);
 
-    assertEquals(reported, stage.all(Hung.class).size());
+    assertEquals(reported, fixture.all(Hung.class).size());
   }
 
   @Test
   void shouldReportNobodyWhoSpokeAgainAfterItsEviction() {
     List.of(FIRST, SECOND, new Admission(Role.WORKER, 0, 0), new Admission(Role.WORKER, 1, 0))
-        .forEach(stage::silence);
-    stage.pass(12_000);
+        .forEach(fixture::silence);
+    fixture.advance(12_000);
 
-    stage.wake(FIRST);
-    stage.pass(30_000);
+    fixture.resume(FIRST);
+    fixture.advance(30_000);
 
-    assertTrue(stage.all(Hung.class).isEmpty());
+    assertTrue(fixture.all(Hung.class).isEmpty());
   }
 
   @Test
   void shouldGiveServersTheirShardsBackInWhateverOrderTheyComeBack() {
-    stage.silence(FIRST);
-    stage.silence(SECOND);
-    stage.pass(13_000);
+    fixture.silence(FIRST);
+    fixture.silence(SECOND);
+    fixture.advance(13_000);
 
-    assertEquals(new Admission(Role.SERVER, 1, 1), stage.joinAgain(SECOND));
-    assertEquals(new Admission(Role.SERVER, 0, 1), stage.joinAgain(FIRST));
+    assertEquals(new Admission(Role.SERVER, 1, 1), fixture.joinAgain(SECOND));
+    assertEquals(new Admission(Role.SERVER, 0, 1), fixture.joinAgain(FIRST));
   }
 }

@@ -21,199 +21,199 @@ final class CoordinatorStateLossTest {
 
   @Test
   void shouldSuspectThenEvictTheSilentAndGiveItsRankANewIncarnation() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 3, true)).started(1, 3);
     Admission worker = new Admission(Role.WORKER, 1, 0);
-    stage.says(
+    fixture.heartbeat(
         worker, ControlCodec.status(new JsonObject().put("step", 57).put("event", "computing")));
-    stage.silence(worker);
+    fixture.silence(worker);
 
-    stage.pass(2_900);
-    assertTrue(stage.events(MemberSuspected.class).isEmpty());
-    stage.pass(100);
-    assertEquals(3_000, stage.events(MemberSuspected.class).get(0).silentMillis());
-    stage.pass(7_000);
-    stage.acceptAll();
+    fixture.advance(2_900);
+    assertTrue(fixture.events(MemberSuspected.class).isEmpty());
+    fixture.advance(100);
+    assertEquals(3_000, fixture.events(MemberSuspected.class).get(0).silentMillis());
+    fixture.advance(7_000);
+    fixture.acceptAll();
 
-    MemberLeft left = stage.events(MemberLeft.class).get(0);
+    MemberLeft left = fixture.events(MemberLeft.class).get(0);
     assertEquals(1, left.rank());
     assertTrue(left.reason().contains("\"step\":57"), left.reason());
-    assertEquals(Optional.empty(), stage.published().worker(1));
-    assertFalse(stage.coordinator.heartbeat(worker, MemberStatus.NONE));
-    assertEquals(left.reason(), stage.coordinator.farewell(worker));
-    assertEquals(new Admission(Role.WORKER, 1, 1), stage.join(Role.WORKER));
+    assertEquals(Optional.empty(), fixture.published().worker(1));
+    assertFalse(fixture.coordinator.heartbeat(worker, MemberStatus.NONE));
+    assertEquals(left.reason(), fixture.coordinator.leaveReason(worker));
+    assertEquals(new Admission(Role.WORKER, 1, 1), fixture.join(Role.WORKER));
   }
 
   /** The job has room for more workers than ranks; one more would change its result. */
   @Test
   void shouldHandOverALostRankRatherThanGiveOutOneMore() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     Admission lost = new Admission(Role.WORKER, 1, 0);
-    stage.silence(lost);
-    stage.pass(10_000);
-    stage.acceptAll();
+    fixture.silence(lost);
+    fixture.advance(10_000);
+    fixture.acceptAll();
 
-    assertEquals(new Admission(Role.WORKER, 1, 1), stage.adopt());
-    assertEquals(new Admission(Role.WORKER, 1, 2), stage.join(Role.WORKER));
-    JoinException gaveWay = assertThrows(JoinException.class, stage::adopt);
+    assertEquals(new Admission(Role.WORKER, 1, 1), fixture.joinAsSubstitute());
+    assertEquals(new Admission(Role.WORKER, 1, 2), fixture.join(Role.WORKER));
+    JoinException gaveWay = assertThrows(JoinException.class, fixture::joinAsSubstitute);
     assertFalse(gaveWay.worthRetrying(), "it is needed no longer, by the next coordinator either");
     assertEquals(
-        new Admission(Role.WORKER, 2, 0), stage.join(Role.WORKER), "one that was asked for");
+        new Admission(Role.WORKER, 2, 0), fixture.join(Role.WORKER), "one that was asked for");
   }
 
   @Test
   void shouldBlameNobodyForTimeInWhichTheCoordinatorSlept() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
 
-    stage.freeze(30_000);
-    stage.pass(1_000);
+    fixture.freeze(30_000);
+    fixture.advance(1_000);
 
-    assertTrue(stage.events(MemberSuspected.class).isEmpty());
-    assertTrue(stage.events(MemberLeft.class).isEmpty());
+    assertTrue(fixture.events(MemberSuspected.class).isEmpty());
+    assertTrue(fixture.events(MemberLeft.class).isEmpty());
   }
 
   @Test
   void shouldEvictAServerThatAnswersNoProposal() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(2, 2, true)).started(2, 2);
-    stage.join(Role.WORKER);
-    stage.coordinator.accepted(2, 0);
+    fixture.join(Role.WORKER);
+    fixture.coordinator.accepted(2, 0);
 
-    stage.pass(10_200);
+    fixture.advance(10_200);
 
-    MemberLeft left = stage.events(MemberLeft.class).get(0);
+    MemberLeft left = fixture.events(MemberLeft.class).get(0);
     assertEquals("server 1", left.role() + " " + left.rank());
-    assertEquals(List.of(new Member(0, 0, 0)), proposed(stage).servers());
+    assertEquals(List.of(new Member(0, 0, 0)), proposed(fixture).servers());
   }
 
   @Test
   void shouldFailNamingTheShardWhenNoReplacementComes() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(2, 2, true)).started(2, 2);
-    stage.silence(new Admission(Role.SERVER, 1, 0));
+    fixture.silence(new Admission(Role.SERVER, 1, 0));
 
-    stage.pass(10_000);
-    stage.acceptAll();
-    stage.pass(60_200);
+    fixture.advance(10_000);
+    fixture.acceptAll();
+    fixture.advance(60_200);
 
-    assertTrue(stage.failure().startsWith("server 1 is missing for 60 s"), stage.failure());
-    assertTrue(stage.failure().contains("silent for 10000 ms"), stage.failure());
-    assertEquals(JobPhase.FAILED, stage.coordinator.state());
+    assertTrue(fixture.failure().startsWith("server 1 is missing for 60 s"), fixture.failure());
+    assertTrue(fixture.failure().contains("silent for 10000 ms"), fixture.failure());
+    assertEquals(JobPhase.FAILED, fixture.coordinator.state());
   }
 
   @Test
   void shouldFailWhenAReplacementServerBringsNothingBack() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     Admission server = new Admission(Role.SERVER, 0, 0);
-    stage.says(server, ControlCodec.status(new JsonObject().put("version", 57)));
-    stage.coordinator.leave(server, LeaveReason.read("crashed"), MemberStatus.NONE);
+    fixture.heartbeat(server, ControlCodec.status(new JsonObject().put("version", 57)));
+    fixture.coordinator.leave(server, LeaveReason.read("crashed"), MemberStatus.NONE);
 
-    stage.join(
+    fixture.join(
         Role.SERVER, FakeMember.LAYOUT, ControlCodec.status(new JsonObject().put("version", 0)));
 
-    assertTrue(stage.failure().startsWith("shard 0 was lost at version 57"), stage.failure());
-    assertTrue(stage.failure().contains("found no usable checkpoint"), stage.failure());
+    assertTrue(fixture.failure().startsWith("shard 0 was lost at version 57"), fixture.failure());
+    assertTrue(fixture.failure().contains("found no usable checkpoint"), fixture.failure());
   }
 
   @Test
   void shouldGoOnWhenAReplacementServerRestoredTheBeginning() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     Admission server = new Admission(Role.SERVER, 0, 0);
-    stage.says(server, ControlCodec.status(new JsonObject().put("version", 57)));
-    stage.coordinator.leave(server, LeaveReason.read("crashed"), MemberStatus.NONE);
+    fixture.heartbeat(server, ControlCodec.status(new JsonObject().put("version", 57)));
+    fixture.coordinator.leave(server, LeaveReason.read("crashed"), MemberStatus.NONE);
 
-    stage.join(
+    fixture.join(
         Role.SERVER,
         FakeMember.LAYOUT,
         ControlCodec.status(new JsonObject().put("version", 0).put("restored", true)));
-    stage.acceptAll();
+    fixture.acceptAll();
 
-    assertEquals(JobPhase.RUNNING, stage.coordinator.state());
-    assertEquals(1, stage.published().server(0).orElseThrow().incarnation());
+    assertEquals(JobPhase.RUNNING, fixture.coordinator.state());
+    assertEquals(1, fixture.published().server(0).orElseThrow().incarnation());
   }
 
   @Test
   void shouldNotWaitForTheLimitWhenAProcessIsKnownToHaveEnded() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
 
-    stage.coordinator.lost("elsewhere", "its process ended");
-    assertTrue(stage.events(MemberLeft.class).isEmpty());
-    stage.coordinator.lost("nowhere", "its process ended");
+    fixture.coordinator.onProcessEnded("elsewhere", "its process ended");
+    assertTrue(fixture.events(MemberLeft.class).isEmpty());
+    fixture.coordinator.onProcessEnded("nowhere", "its process ended");
 
-    assertEquals(3, stage.events(MemberLeft.class).size());
-    assertEquals("its process ended", stage.events(MemberLeft.class).get(0).reason());
-    assertEquals(new Admission(Role.WORKER, 0, 1), stage.join(Role.WORKER));
+    assertEquals(3, fixture.events(MemberLeft.class).size());
+    assertEquals("its process ended", fixture.events(MemberLeft.class).get(0).reason());
+    assertEquals(new Admission(Role.WORKER, 0, 1), fixture.join(Role.WORKER));
   }
 
   @Test
   void shouldLetWorkersTakePartFromTheRestoredVersionOn() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
-    stage.join(Role.WORKER);
-    stage.coordinator.refused(2, 0, 60);
-    stage.acceptAll();
-    assertEquals(68, stage.published().worker(2).orElseThrow().activeFrom());
-    stage.coordinator.leave(
+    fixture.join(Role.WORKER);
+    fixture.coordinator.refused(2, 0, 60);
+    fixture.acceptAll();
+    assertEquals(68, fixture.published().worker(2).orElseThrow().activeFrom());
+    fixture.coordinator.leave(
         new Admission(Role.SERVER, 0, 0), LeaveReason.read("crashed"), MemberStatus.NONE);
 
-    stage.join(
+    fixture.join(
         Role.SERVER, FakeMember.LAYOUT, ControlCodec.status(new JsonObject().put("version", 40)));
-    stage.acceptAll();
+    fixture.acceptAll();
 
-    assertEquals(40, stage.published().worker(2).orElseThrow().activeFrom());
-    assertEquals(1, stage.published().server(0).orElseThrow().incarnation());
+    assertEquals(40, fixture.published().worker(2).orElseThrow().activeFrom());
+    assertEquals(1, fixture.published().server(0).orElseThrow().incarnation());
   }
 
   @Test
   void shouldFailNamingWhoLeftWhenTooFewWorkersAreLeft() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
-    stage.coordinator.leave(
+    fixture.coordinator.leave(
         new Admission(Role.WORKER, 1, 0), LeaveReason.read("its disk is full"), MemberStatus.NONE);
-    stage.acceptAll();
+    fixture.acceptAll();
 
-    stage.pass(60_200);
+    fixture.advance(60_200);
 
     assertEquals(
         "1 of at least 2 workers for 60 s (workers.minimum): worker 1 at nowhere: its disk is full",
-        stage.failure());
+        fixture.failure());
   }
 
   @Test
   void shouldFailAtOnceWithTheFirstReasonWhenEveryWorkerHasBrokenDown() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
 
-    stage.coordinator.leave(
+    fixture.coordinator.leave(
         new Admission(Role.WORKER, 1, 0), LeaveReason.read("failed: NaN"), MemberStatus.NONE);
-    assertEquals(JobPhase.RUNNING, stage.coordinator.state());
-    stage.coordinator.leave(
+    assertEquals(JobPhase.RUNNING, fixture.coordinator.state());
+    fixture.coordinator.leave(
         new Admission(Role.WORKER, 0, 0), LeaveReason.read("failed: NaN too"), MemberStatus.NONE);
 
     assertEquals(
         "no worker is left, all have failed; the first was worker 1 at nowhere: NaN",
-        stage.failure());
+        fixture.failure());
   }
 
   @Test
   void shouldWaitForAReplacementWhenNotEveryWorkerBrokeDownByItself() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
 
-    stage.coordinator.leave(
+    fixture.coordinator.leave(
         new Admission(Role.WORKER, 1, 0), LeaveReason.read("stopped"), MemberStatus.NONE);
-    stage.coordinator.leave(
+    fixture.coordinator.leave(
         new Admission(Role.WORKER, 0, 0), LeaveReason.read("failed: NaN"), MemberStatus.NONE);
 
-    assertEquals(JobPhase.RUNNING, stage.coordinator.state());
+    assertEquals(JobPhase.RUNNING, fixture.coordinator.state());
   }
 
-  private static Membership proposed(CoordinatorStateFixture stage) {
-    return stage.last(Decision.Propose.class).next();
+  private static Membership proposed(CoordinatorStateFixture fixture) {
+    return fixture.last(Decision.Propose.class).next();
   }
 }

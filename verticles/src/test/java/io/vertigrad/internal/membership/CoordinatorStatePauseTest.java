@@ -19,58 +19,58 @@ final class CoordinatorStatePauseTest {
   private static final Admission FIRST = new Admission(Role.WORKER, 0, 0);
   private static final Admission SECOND = new Admission(Role.WORKER, 1, 0);
 
-  private final CoordinatorStateFixture stage =
+  private final CoordinatorStateFixture fixture =
       new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
-  private final ControlRequestHandler desk = new ControlRequestHandler(stage.coordinator);
+  private final ControlRequestHandler handler = new ControlRequestHandler(fixture.coordinator);
 
   @Test
   void shouldLetEveryoneFinishTheFurthestRoundThatWasBegun() {
-    assertEquals("paused", ask("pause").getString("state"));
-    assertEquals(new Pause(1, 0), stage.last(Hold.class).pause());
+    assertEquals("paused", request("pause").getString("state"));
+    assertEquals(new Pause(1, 0), fixture.last(Hold.class).pause());
 
-    says(FIRST, 1, 18);
-    assertEquals(new Pause(2, 18), stage.last(Hold.class).pause());
-    says(SECOND, 1, 19);
-    assertEquals(new Pause(3, 19), stage.last(Hold.class).pause());
-    says(FIRST, 3, 19);
-    says(SECOND, 3, 19);
+    heartbeat(FIRST, 1, 18);
+    assertEquals(new Pause(2, 18), fixture.last(Hold.class).pause());
+    heartbeat(SECOND, 1, 19);
+    assertEquals(new Pause(3, 19), fixture.last(Hold.class).pause());
+    heartbeat(FIRST, 3, 19);
+    heartbeat(SECOND, 3, 19);
 
-    assertEquals(3, stage.all(Hold.class).size());
-    assertEquals(1, stage.events(JobPaused.class).size());
+    assertEquals(3, fixture.all(Hold.class).size());
+    assertEquals(1, fixture.events(JobPaused.class).size());
   }
 
   @Test
   void shouldNotHeedWhatWasBegunBeforeAnEarlierPause() {
-    ask("pause");
-    says(FIRST, 1, 18);
-    ask("resume");
-    assertFalse(stage.last(Hold.class).pause().holds());
+    request("pause");
+    heartbeat(FIRST, 1, 18);
+    request("resume");
+    assertFalse(fixture.last(Hold.class).pause().holds());
 
-    ask("pause");
-    says(FIRST, 2, 18);
-    assertEquals(new Pause(4, 0), stage.last(Hold.class).pause());
-    says(FIRST, 4, 25);
+    request("pause");
+    heartbeat(FIRST, 2, 18);
+    assertEquals(new Pause(4, 0), fixture.last(Hold.class).pause());
+    heartbeat(FIRST, 4, 25);
 
-    assertEquals(new Pause(5, 25), stage.last(Hold.class).pause());
+    assertEquals(new Pause(5, 25), fixture.last(Hold.class).pause());
   }
 
   @Test
   void shouldHoldEveryoneAtOnceWhereNobodyWaitsForOthers() {
     CoordinatorStateFixture async =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, false)).started(1, 2);
-    async.coordinator.pauses().begin();
+    async.coordinator.pause();
 
-    async.coordinator.pauses().heard(FIRST, 1, 18);
+    async.coordinator.pauseReply(FIRST, 1, 18);
 
     assertEquals(1, async.all(Hold.class).size());
   }
 
   @Test
   void shouldTellWithAHeartbeatWhoeverMissedThePause() {
-    ask("pause");
+    request("pause");
 
-    JsonObject late = says(FIRST, 0, 7);
-    JsonObject current = says(FIRST, 1, 0);
+    JsonObject late = heartbeat(FIRST, 0, 7);
+    JsonObject current = heartbeat(FIRST, 1, 0);
 
     assertEquals(new Pause(1, 0), ControlCodec.pause(late.getJsonObject("pause")));
     assertFalse(current.containsKey("pause"));
@@ -79,51 +79,52 @@ final class CoordinatorStatePauseTest {
 
   @Test
   void shouldLetNoLimitPassAndEvictWhoDies() {
-    stage.repeats(FIRST, ControlCodec.status(new JsonObject().put("step", 5)));
-    stage.repeats(SECOND, ControlCodec.status(new JsonObject().put("step", 5)));
-    ask("pause");
-    stage.pass(40_000);
-    assertTrue(stage.events(StallFound.class).isEmpty());
+    fixture.setStatus(FIRST, ControlCodec.status(new JsonObject().put("step", 5)));
+    fixture.setStatus(SECOND, ControlCodec.status(new JsonObject().put("step", 5)));
+    request("pause");
+    fixture.advance(40_000);
+    assertTrue(fixture.events(StallFound.class).isEmpty());
 
-    stage.silence(SECOND);
-    stage.pass(10_100);
-    stage.acceptAll();
-    assertEquals(1, stage.events(MemberLeft.class).size());
-    assertEquals(1, stage.published().workers().size());
-    stage.pass(300_000);
+    fixture.silence(SECOND);
+    fixture.advance(10_100);
+    fixture.acceptAll();
+    assertEquals(1, fixture.events(MemberLeft.class).size());
+    assertEquals(1, fixture.published().workers().size());
+    fixture.advance(300_000);
 
-    assertEquals(JobPhase.PAUSED, stage.coordinator.state(), "one of at least two workers is here");
-    ask("resume");
-    stage.pass(60_200);
-    assertTrue(stage.failure().startsWith("1 of at least 2 workers for 60 s"), stage.failure());
+    assertEquals(
+        JobPhase.PAUSED, fixture.coordinator.state(), "one of at least two workers is here");
+    request("resume");
+    fixture.advance(60_200);
+    assertTrue(fixture.failure().startsWith("1 of at least 2 workers for 60 s"), fixture.failure());
   }
 
   @Test
   void shouldLetANewcomerWaitUntilTheJobGoesOn() {
-    ask("pause");
-    Admission third = stage.join(Role.WORKER);
-    stage.acceptAll();
-    stage.pass(5_000);
-    assertFalse(stage.published().hasWorker(third.rank(), 0));
-    assertTrue(stage.published().hasWorker(SECOND.rank(), 0));
+    request("pause");
+    Admission third = fixture.join(Role.WORKER);
+    fixture.acceptAll();
+    fixture.advance(5_000);
+    assertFalse(fixture.published().hasWorker(third.rank(), 0));
+    assertTrue(fixture.published().hasWorker(SECOND.rank(), 0));
 
-    ask("resume");
-    stage.pass(100);
-    stage.acceptAll();
+    request("resume");
+    fixture.advance(100);
+    fixture.acceptAll();
 
-    assertTrue(stage.published().hasWorker(third.rank(), 0));
-    assertEquals(5_000, stage.events(JobResumed.class).get(0).pausedMillis());
+    assertTrue(fixture.published().hasWorker(third.rank(), 0));
+    assertEquals(5_000, fixture.events(JobResumed.class).get(0).pausedMillis());
   }
 
   @Test
   void shouldStopAndSaveDuringAPause() {
-    ask("pause");
+    request("pause");
 
-    assertFalse(ask("checkpoint").containsKey("refused"));
-    assertFalse(ask("stop").containsKey("refused"));
+    assertFalse(request("checkpoint").containsKey("refused"));
+    assertFalse(request("stop").containsKey("refused"));
 
-    assertEquals(1, stage.all(Decision.Save.class).size());
-    assertEquals(JobPhase.STOPPED, stage.coordinator.state());
+    assertEquals(1, fixture.all(Decision.Save.class).size());
+    assertEquals(JobPhase.STOPPED, fixture.coordinator.state());
   }
 
   @Test
@@ -135,15 +136,15 @@ final class CoordinatorStatePauseTest {
     assertEquals(
         "the job is waiting, it cannot be paused",
         early.answer(new JsonObject().put("request", "pause")).getString("refused"));
-    assertEquals("the job is running, not paused", ask("resume").getString("refused"));
+    assertEquals("the job is running, not paused", request("resume").getString("refused"));
   }
 
-  private JsonObject ask(String request) {
-    return desk.answer(new JsonObject().put("request", request));
+  private JsonObject request(String request) {
+    return handler.answer(new JsonObject().put("request", request));
   }
 
-  private JsonObject says(Admission worker, long number, long begun) {
-    return desk.answer(
+  private JsonObject heartbeat(Admission worker, long number, long begun) {
+    return handler.answer(
         ControlCodec.write(worker)
             .put("request", "heartbeat")
             .put("epoch", 1)

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
@@ -22,54 +23,54 @@ final class CoordinatorStateTest {
 
   @Test
   void shouldPublishTheFirstMembershipOnlyWhenEveryServerHasAgreed() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(2, 2, true));
-    stage.join(Role.WORKER);
-    stage.join(Role.SERVER);
-    stage.join(Role.SERVER);
-    assertTrue(stage.all(Decision.Propose.class).isEmpty());
+    fixture.join(Role.WORKER);
+    fixture.join(Role.SERVER);
+    fixture.join(Role.SERVER);
+    assertTrue(fixture.all(Decision.Propose.class).isEmpty());
 
-    stage.join(Role.WORKER);
-    stage.coordinator.accepted(1, 0);
-    assertTrue(stage.all(Decision.Publish.class).isEmpty());
-    stage.coordinator.accepted(1, 1);
+    fixture.join(Role.WORKER);
+    fixture.coordinator.accepted(1, 0);
+    assertTrue(fixture.all(Decision.Publish.class).isEmpty());
+    fixture.coordinator.accepted(1, 1);
 
     List<Member> two = List.of(new Member(0, 0, 0), new Member(1, 0, 0));
-    assertEquals(new Membership(1, two, two), stage.published());
-    assertEquals(2, stage.events(JobStarted.class).get(0).workers());
+    assertEquals(new Membership(1, two, two), fixture.published());
+    assertEquals(2, fixture.events(JobStarted.class).get(0).workers());
   }
 
   @Test
   void shouldNotStartWhileAServerIsStillStarting() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 1, true));
     MemberStatus starting = ControlCodec.status(new JsonObject().put("starting", true));
-    Admission server = stage.join(Role.SERVER, FakeMember.LAYOUT, starting);
-    stage.join(Role.WORKER);
-    assertTrue(stage.all(Decision.Propose.class).isEmpty());
+    Admission server = fixture.join(Role.SERVER, FakeMember.LAYOUT, starting);
+    fixture.join(Role.WORKER);
+    assertTrue(fixture.all(Decision.Propose.class).isEmpty());
 
-    stage.says(server, MemberStatus.NONE);
+    fixture.heartbeat(server, MemberStatus.NONE);
 
-    assertEquals(1, stage.all(Decision.Propose.class).size());
+    assertEquals(1, fixture.all(Decision.Propose.class).size());
   }
 
   @Test
   void shouldWaitForTheEvaluatorOnlyBriefly() {
     CoordinatorConfig one = CoordinatorStateFixture.config(1, 1, true);
-    CoordinatorStateFixture stage = new CoordinatorStateFixture(withEvaluator(one));
-    stage.join(Role.SERVER);
-    stage.join(Role.WORKER);
+    CoordinatorStateFixture fixture = new CoordinatorStateFixture(withEvaluator(one));
+    fixture.join(Role.SERVER);
+    fixture.join(Role.WORKER);
 
-    stage.pass(4_900);
-    assertTrue(stage.all(Decision.Propose.class).isEmpty());
-    stage.pass(200);
+    fixture.advance(4_900);
+    assertTrue(fixture.all(Decision.Propose.class).isEmpty());
+    fixture.advance(200);
 
-    assertEquals(1, stage.all(Decision.Propose.class).size());
+    assertEquals(1, fixture.all(Decision.Propose.class).size());
   }
 
   @Test
   void shouldAdmitOnceWhenAJoinIsRepeated() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true));
     JoinRequest request =
         new JoinRequest(
@@ -84,103 +85,103 @@ final class CoordinatorStateTest {
             OptionalLong.empty(),
             MemberStatus.NONE);
 
-    Admission first = stage.coordinator.join(request);
+    Admission first = fixture.coordinator.join(request);
 
-    assertEquals(first, stage.coordinator.join(request));
+    assertEquals(first, fixture.coordinator.join(request));
   }
 
   @Test
   void shouldDoubleTheMarginUntilEveryServerIsBehindTheFirstRound() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(2, 2, true)).started(2, 2);
-    stage.join(Role.WORKER);
-    assertEquals(Optional.of(new Member(2, 0, 4)), proposed(stage).worker(2));
+    fixture.join(Role.WORKER);
+    assertEquals(Optional.of(new Member(2, 0, 4)), proposed(fixture).worker(2));
 
-    stage.coordinator.accepted(2, 0);
-    stage.coordinator.refused(2, 1, 100);
-    assertEquals(Optional.of(new Member(2, 0, 108)), proposed(stage).worker(2));
-    stage.coordinator.refused(3, 0, 110);
-    assertEquals(Optional.of(new Member(2, 0, 126)), proposed(stage).worker(2));
-    assertEquals(1, stage.published().epoch());
-    stage.acceptAll();
+    fixture.coordinator.accepted(2, 0);
+    fixture.coordinator.refused(2, 1, 100);
+    assertEquals(Optional.of(new Member(2, 0, 108)), proposed(fixture).worker(2));
+    fixture.coordinator.refused(3, 0, 110);
+    assertEquals(Optional.of(new Member(2, 0, 126)), proposed(fixture).worker(2));
+    assertEquals(1, fixture.published().epoch());
+    fixture.acceptAll();
 
-    assertEquals(4, stage.published().epoch());
-    assertEquals(Optional.of(new Member(2, 0, 126)), stage.published().worker(2));
-    assertEquals(Optional.of(new Member(0, 0, 0)), stage.published().worker(0));
+    assertEquals(4, fixture.published().epoch());
+    assertEquals(Optional.of(new Member(2, 0, 126)), fixture.published().worker(2));
+    assertEquals(Optional.of(new Member(0, 0, 0)), fixture.published().worker(0));
   }
 
   @Test
   void shouldIgnoreAnswersToAnEarlierProposal() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
-    stage.join(Role.WORKER);
-    stage.coordinator.refused(2, 0, 50);
+    fixture.join(Role.WORKER);
+    fixture.coordinator.refused(2, 0, 50);
 
-    stage.coordinator.accepted(2, 0);
-    stage.coordinator.refused(2, 0, 70);
+    fixture.coordinator.accepted(2, 0);
+    fixture.coordinator.refused(2, 0, 70);
 
-    assertEquals(3, proposed(stage).epoch());
-    assertEquals(1, stage.published().epoch());
+    assertEquals(3, proposed(fixture).epoch());
+    assertEquals(1, fixture.published().epoch());
   }
 
   @Test
   void shouldLetNewcomersStartAtOnceWhenWorkersDoNotMoveInRounds() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, false)).started(1, 2);
-    stage.says(
+    fixture.heartbeat(
         new Admission(Role.WORKER, 0, 0),
         ControlCodec.status(new JsonObject().put("version", 400)));
 
-    stage.join(Role.WORKER);
-    stage.acceptAll();
+    fixture.join(Role.WORKER);
+    fixture.acceptAll();
 
-    assertEquals(Optional.of(new Member(2, 0, 0)), stage.published().worker(2));
+    assertEquals(Optional.of(new Member(2, 0, 0)), fixture.published().worker(2));
   }
 
   @Test
   void shouldConcludeWhenTheLastWorkerFinishedThoughAnotherDied() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     MemberStatus last =
         ControlCodec.status(new JsonObject().put("version", 1_000).put("samples", 5_000));
 
-    stage.coordinator.leave(new Admission(Role.WORKER, 0, 0), LeaveReason.FINISHED, last);
-    assertTrue(stage.all(Decision.Conclude.class).isEmpty());
-    stage.silence(new Admission(Role.WORKER, 1, 0));
-    stage.pass(10_000);
-    stage.coordinator.concluded(List.of(), List.of(), Optional.empty());
+    fixture.coordinator.leave(new Admission(Role.WORKER, 0, 0), LeaveReason.FINISHED, last);
+    assertTrue(fixture.all(Decision.Conclude.class).isEmpty());
+    fixture.silence(new Admission(Role.WORKER, 1, 0));
+    fixture.advance(10_000);
+    fixture.coordinator.concluded(List.of(), List.of(), Optional.empty());
 
-    assertEquals(1_000, stage.last(Decision.Conclude.class).version());
+    assertEquals(1_000, fixture.last(Decision.Conclude.class).version());
     assertEquals(
         new JsonObject().put("state", "finished").put("version", 1_000).put("samples", 5_000),
-        ControlCodec.write(stage.last(Decision.Complete.class).outcome()));
+        ControlCodec.write(fixture.last(Decision.Complete.class).outcome()));
   }
 
   @Test
   void shouldLetEverybodyGoWhenNobodyAsksAfterTheEnd() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 1, true)).started(1, 1);
-    stage.coordinator.leave(
+    fixture.coordinator.leave(
         new Admission(Role.WORKER, 0, 0), LeaveReason.FINISHED, MemberStatus.NONE);
-    stage.coordinator.concluded(List.of(), List.of(), Optional.empty());
+    fixture.coordinator.concluded(List.of(), List.of(), Optional.empty());
 
-    stage.pass(59_000);
-    assertTrue(stage.all(Decision.Stop.class).isEmpty());
-    stage.pass(1_200);
+    fixture.advance(59_000);
+    assertTrue(fixture.all(Decision.Stop.class).isEmpty());
+    fixture.advance(1_200);
 
-    assertEquals(1, stage.all(Decision.Stop.class).size());
-    assertEquals(1, stage.all(Decision.Complete.class).size());
+    assertEquals(1, fixture.all(Decision.Stop.class).size());
+    assertEquals(1, fixture.all(Decision.Complete.class).size());
   }
 
   @Test
   void shouldTurnNewcomersAwayWhenTheLastVersionIsReached() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
-    stage.says(
+    fixture.heartbeat(
         new Admission(Role.SERVER, 0, 0),
         ControlCodec.status(new JsonObject().put("version", 1_000)));
 
-    JoinException refused = assertThrows(JoinException.class, () -> stage.join(Role.WORKER));
+    JoinException refused = assertThrows(JoinException.class, () -> fixture.join(Role.WORKER));
 
     assertEquals("the job has reached its last version, 1000", refused.getMessage());
     assertTrue(refused.late());
@@ -188,23 +189,23 @@ final class CoordinatorStateTest {
 
   @Test
   void shouldDismissANewcomerWhenTheJobEndsBeforeItsFirstRound() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
-    stage.join(Role.WORKER);
+    fixture.join(Role.WORKER);
 
-    stage.coordinator.refused(2, 0, 1_000);
+    fixture.coordinator.refused(2, 0, 1_000);
 
-    assertEquals(2, stage.events(MemberLeft.class).get(0).rank());
-    assertEquals(2, proposed(stage).workers().size());
+    assertEquals(2, fixture.events(MemberLeft.class).get(0).rank());
+    assertEquals(2, proposed(fixture).workers().size());
   }
 
   @Test
   void shouldRefuseAWorkerWithoutAShareUntilAPlaceIsLost() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, 2, true)).started(1, 2);
 
-    JoinException refused = assertThrows(JoinException.class, () -> stage.join(Role.WORKER));
-    stage.coordinator.leave(
+    JoinException refused = assertThrows(JoinException.class, () -> fixture.join(Role.WORKER));
+    fixture.coordinator.leave(
         new Admission(Role.WORKER, 0, 0), LeaveReason.read("crashed"), MemberStatus.NONE);
 
     assertEquals(
@@ -214,28 +215,28 @@ final class CoordinatorStateTest {
             + " number join, start the job with workers.sampler=none",
         refused.getMessage());
     assertTrue(refused.worthRetrying());
-    assertEquals(new Admission(Role.WORKER, 0, 1), stage.join(Role.WORKER));
+    assertEquals(new Admission(Role.WORKER, 0, 1), fixture.join(Role.WORKER));
   }
 
   /** A returning worker has that rank's replica in memory, and no other one. */
   @Test
   void shouldGiveAWorkerItsRankBackWhenOnlyAnAdoptedOneHasTakenIt() {
-    CoordinatorStateFixture stage =
+    CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, 2, true)).started(1, 2);
     Admission first = new Admission(Role.WORKER, 0, 0);
     Admission second = new Admission(Role.WORKER, 1, 0);
-    stage.coordinator.leave(first, LeaveReason.lost("silent"), MemberStatus.NONE);
-    stage.coordinator.leave(second, LeaveReason.lost("silent"), MemberStatus.NONE);
-    Admission adopted = stage.adopt();
+    fixture.coordinator.leave(first, LeaveReason.lost("silent"), MemberStatus.NONE);
+    fixture.coordinator.leave(second, LeaveReason.lost("silent"), MemberStatus.NONE);
+    Admission adopted = fixture.joinAsSubstitute();
     assertEquals(0, adopted.rank());
 
-    assertEquals(0, stage.joinAgain(first).rank());
-    assertEquals(1, stage.joinAgain(second).rank());
-    assertFalse(stage.coordinator.heartbeat(adopted, MemberStatus.NONE), "it has given way");
+    assertEquals(0, fixture.joinAgain(first).rank());
+    assertEquals(1, fixture.joinAgain(second).rank());
+    assertFalse(fixture.coordinator.heartbeat(adopted, MemberStatus.NONE), "it has given way");
   }
 
-  private static Membership proposed(CoordinatorStateFixture stage) {
-    return stage.last(Decision.Propose.class).next();
+  private static Membership proposed(CoordinatorStateFixture fixture) {
+    return fixture.last(Decision.Propose.class).next();
   }
 
   private static CoordinatorConfig withEvaluator(CoordinatorConfig c) {
@@ -243,7 +244,7 @@ final class CoordinatorStateTest {
         c.run(),
         c.resumes(),
         c.checkpointMillis(),
-        c.checkpoints(),
+        c.writesCheckpoints(),
         c.terms(),
         c.strategy(),
         c.lockstep(),
@@ -254,10 +255,10 @@ final class CoordinatorStateTest {
         c.servers(),
         c.backups(),
         c.workers(),
-        c.places(),
+        c.workerCapacity(),
         0,
         1,
-        c.waitsForMore(),
+        c.holdsWhenTooFew(),
         1,
         c.waitMillis(),
         c.evaluatorWaitMillis(),

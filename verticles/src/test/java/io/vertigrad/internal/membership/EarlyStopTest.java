@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.internal.membership.CoordinatorState.EarlyStop;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;
@@ -18,38 +19,39 @@ final class EarlyStopTest {
   void shouldEndWhenTheAccuracyIsReached() {
     EarlyStop stop = stop("{'accuracy': 97.5, 'loss': 0.01}");
 
-    assertEquals(Optional.empty(), stop.tested(test(97.49, 0.2)));
+    assertEquals(Optional.empty(), stop.checkTest(test(97.49, 0.2)));
     assertEquals(
-        Optional.of(new EarlyEnd("accuracy", 97.5, 97.5, 30)), stop.tested(test(97.5, 0.2)));
+        Optional.of(new EarlyEnd("accuracy", 97.5, 97.5, 30)), stop.checkTest(test(97.5, 0.2)));
   }
 
   @Test
   void shouldEndWhenTheLossIsAsLow() {
     EarlyStop stop = stop("{'loss': 0.25}");
 
-    assertEquals(Optional.empty(), stop.tested(test(100, 0.26)));
-    assertEquals(Optional.empty(), stop.tested(test(100, Double.NaN)));
-    assertEquals(Optional.of(new EarlyEnd("loss", 0.25, 0.25, 30)), stop.tested(test(10, 0.25)));
+    assertEquals(Optional.empty(), stop.checkTest(test(100, 0.26)));
+    assertEquals(Optional.empty(), stop.checkTest(test(100, Double.NaN)));
+    assertEquals(Optional.of(new EarlyEnd("loss", 0.25, 0.25, 30)), stop.checkTest(test(10, 0.25)));
   }
 
   @Test
   void shouldCountMinutesOfTrainingOnly() {
     EarlyStop stop = stop("{'minutes': 1.5}");
 
-    assertEquals(Optional.empty(), stop.passed(600_000, false, 0));
-    assertEquals(Optional.empty(), stop.passed(660_000, true, 100));
-    assertEquals(Optional.empty(), stop.passed(900_000, false, 100));
-    assertEquals(Optional.empty(), stop.passed(929_999, true, 149));
+    assertEquals(Optional.empty(), stop.checkTrainingTime(600_000, false, 0));
+    assertEquals(Optional.empty(), stop.checkTrainingTime(660_000, true, 100));
+    assertEquals(Optional.empty(), stop.checkTrainingTime(900_000, false, 100));
+    assertEquals(Optional.empty(), stop.checkTrainingTime(929_999, true, 149));
     assertEquals(
-        Optional.of(new EarlyEnd("minutes", 1.5, 1.5, 150)), stop.passed(930_000, true, 150));
+        Optional.of(new EarlyEnd("minutes", 1.5, 1.5, 150)),
+        stop.checkTrainingTime(930_000, true, 150));
   }
 
   @Test
   void shouldNotEndWhenNothingWasAskedFor() {
     EarlyStop stop = stop("{}");
 
-    assertEquals(Optional.empty(), stop.tested(test(100, 0)));
-    assertEquals(Optional.empty(), stop.passed(Long.MAX_VALUE, true, 1));
+    assertEquals(Optional.empty(), stop.checkTest(test(100, 0)));
+    assertEquals(Optional.empty(), stop.checkTrainingTime(Long.MAX_VALUE, true, 1));
   }
 
   @ParameterizedTest

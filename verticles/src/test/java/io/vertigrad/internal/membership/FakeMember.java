@@ -67,7 +67,7 @@ final class FakeMember extends VerticleBase implements MemberHandler {
   }
 
   @Override
-  public Future<ProposalAnswer> proposed(Membership next) {
+  public Future<ProposalAnswer> onProposal(Membership next) {
     proposals.add(next);
     return Future.succeededFuture(new ProposalAnswer(answer.apply(next), List.of()));
   }
@@ -83,12 +83,12 @@ final class FakeMember extends VerticleBase implements MemberHandler {
   }
 
   @Override
-  public void evicted(String why) {
+  public void onEvicted(String why) {
     evicted.tryComplete(why);
   }
 
   @Override
-  public void stopped(String why) {
+  public void onStopped(String why) {
     stopped.tryComplete(why);
   }
 }

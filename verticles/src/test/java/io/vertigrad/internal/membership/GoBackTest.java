@@ -14,23 +14,23 @@ import org.junit.jupiter.api.Test;
 /** Tests two servers that move in rounds, one of which comes back from a checkpoint. */
 final class GoBackTest {
 
-  private static final Admission LOST = new Admission(Role.SERVER, 1, 0);
+  private static final Admission LOST_SERVER = new Admission(Role.SERVER, 1, 0);
 
-  private final CoordinatorStateFixture stage =
+  private final CoordinatorStateFixture fixture =
       new CoordinatorStateFixture(CoordinatorStateFixture.config(2, 2, true)).started(2, 2);
 
   @Test
   void shouldSendAllServersToTheNewestVersionThatEachOfThemHasKept() {
-    Admission back = comesBack(40);
+    Admission back = rejoin(40);
 
     answer(0, new Held(57, 58, List.of(50L, 40L, 30L, 0L)));
     answer(1, new Held(40, 40, List.of(40L, 30L, 0L)));
 
-    assertEquals(OptionalLong.of(40), stage.coordinator.goesBackTo(Role.SERVER));
-    assertEquals(OptionalLong.empty(), stage.coordinator.goesBackTo(Role.WORKER));
-    assertFalse(stage.coordinator.heartbeat(new Admission(Role.SERVER, 0, 0), MemberStatus.NONE));
-    assertFalse(stage.coordinator.heartbeat(back, MemberStatus.NONE));
-    List<MemberLeft> left = stage.events(MemberLeft.class);
+    assertEquals(OptionalLong.of(40), fixture.coordinator.rollbackVersion(Role.SERVER));
+    assertEquals(OptionalLong.empty(), fixture.coordinator.rollbackVersion(Role.WORKER));
+    assertFalse(fixture.coordinator.heartbeat(new Admission(Role.SERVER, 0, 0), MemberStatus.NONE));
+    assertFalse(fixture.coordinator.heartbeat(back, MemberStatus.NONE));
+    List<MemberLeft> left = fixture.events(MemberLeft.class);
     assertTrue(
         left.get(left.size() - 1).reason().contains("all servers go back to version 40"),
         left.get(left.size() - 1).reason());
@@ -38,19 +38,19 @@ final class GoBackTest {
 
   @Test
   void shouldForgetTheVersionWhenAllServersAreThere() {
-    comesBack(40);
+    rejoin(40);
     answer(0, new Held(57, 58, List.of(50L, 40L, 0L)));
     answer(1, new Held(40, 40, List.of(40L, 0L)));
 
-    stage.join(Role.SERVER, FakeMember.LAYOUT, restored(40));
+    fixture.join(Role.SERVER, FakeMember.LAYOUT, restored(40));
     answer(0, new Held(40, 40, List.of(40L, 0L)));
-    assertEquals(OptionalLong.of(40), stage.coordinator.goesBackTo(Role.SERVER));
-    stage.join(Role.SERVER, FakeMember.LAYOUT, restored(40));
+    assertEquals(OptionalLong.of(40), fixture.coordinator.rollbackVersion(Role.SERVER));
+    fixture.join(Role.SERVER, FakeMember.LAYOUT, restored(40));
     answer(0, new Held(40, 40, List.of(40L, 0L)));
     answer(1, new Held(40, 40, List.of(40L, 0L)));
 
-    assertEquals(OptionalLong.empty(), stage.coordinator.goesBackTo(Role.SERVER));
-    assertEquals(2, stage.published().servers().size());
+    assertEquals(OptionalLong.empty(), fixture.coordinator.rollbackVersion(Role.SERVER));
+    assertEquals(2, fixture.published().servers().size());
   }
 
   /**
@@ -58,44 +58,45 @@ final class GoBackTest {
    */
   @Test
   void shouldLeaveServersWhereTheyAreWhenTheyAreOneRoundApart() {
-    comesBack(57);
+    rejoin(57);
 
     answer(0, new Held(57, 58, List.of(50L, 0L)));
     answer(1, new Held(57, 57, List.of(57L, 0L)));
 
-    assertEquals(OptionalLong.empty(), stage.coordinator.goesBackTo(Role.SERVER));
-    assertTrue(stage.coordinator.heartbeat(new Admission(Role.SERVER, 0, 0), MemberStatus.NONE));
+    assertEquals(OptionalLong.empty(), fixture.coordinator.rollbackVersion(Role.SERVER));
+    assertTrue(fixture.coordinator.heartbeat(new Admission(Role.SERVER, 0, 0), MemberStatus.NONE));
   }
 
   @Test
   void shouldBeginAnewWhenTheyHaveNothingElseInCommon() {
-    comesBack(0);
+    rejoin(0);
 
     answer(0, new Held(57, 57, List.of(50L, 0L)));
     answer(1, new Held(0, 0, List.of(0L)));
 
-    assertEquals(OptionalLong.of(0), stage.coordinator.goesBackTo(Role.SERVER));
+    assertEquals(OptionalLong.of(0), fixture.coordinator.rollbackVersion(Role.SERVER));
   }
 
   /** With a quorum, other workers go on between the answers of two servers. */
   @Test
   void shouldLeaveServersWhereTheyAreWhenNoneOfThemCameBack() {
     Admission worker = new Admission(Role.WORKER, 1, 0);
-    stage.silence(worker);
-    stage.coordinator.leave(worker, LeaveReason.read("its process ended"), MemberStatus.NONE);
+    fixture.silence(worker);
+    fixture.coordinator.leave(worker, LeaveReason.read("its process ended"), MemberStatus.NONE);
 
     answer(0, new Held(57, 57, List.of(50L, 0L)));
     answer(1, new Held(60, 60, List.of(50L, 0L)));
 
-    assertEquals(OptionalLong.empty(), stage.coordinator.goesBackTo(Role.SERVER));
-    assertTrue(stage.coordinator.heartbeat(new Admission(Role.SERVER, 0, 0), MemberStatus.NONE));
-    assertFalse(stage.published().hasWorker(1, 0));
+    assertEquals(OptionalLong.empty(), fixture.coordinator.rollbackVersion(Role.SERVER));
+    assertTrue(fixture.coordinator.heartbeat(new Admission(Role.SERVER, 0, 0), MemberStatus.NONE));
+    assertFalse(fixture.published().hasWorker(1, 0));
   }
 
-  private Admission comesBack(long version) {
-    stage.silence(LOST);
-    stage.coordinator.leave(LOST, LeaveReason.read("its process ended"), MemberStatus.NONE);
-    return stage.join(Role.SERVER, FakeMember.LAYOUT, restored(version));
+  private Admission rejoin(long version) {
+    fixture.silence(LOST_SERVER);
+    fixture.coordinator.leave(
+        LOST_SERVER, LeaveReason.read("its process ended"), MemberStatus.NONE);
+    return fixture.join(Role.SERVER, FakeMember.LAYOUT, restored(version));
   }
 
   private static MemberStatus restored(long version) {
@@ -103,7 +104,7 @@ final class GoBackTest {
   }
 
   private void answer(int server, Held held) {
-    int epoch = stage.last(Decision.Propose.class).next().epoch();
-    stage.coordinator.accepted(epoch, server, ProposalAnswer.ACCEPTED.with(held));
+    int epoch = fixture.last(Decision.Propose.class).next().epoch();
+    fixture.coordinator.accepted(epoch, server, ProposalAnswer.ACCEPTED.with(held));
   }
 }

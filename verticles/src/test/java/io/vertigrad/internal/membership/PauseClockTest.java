@@ -2,7 +2,8 @@ package io.vertigrad.internal.membership;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.vertigrad.internal.membership.PauseClock.Reason;
+import io.vertigrad.internal.membership.CoordinatorClient.PauseClock;
+import io.vertigrad.internal.membership.CoordinatorClient.PauseClock.Reason;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
@@ -13,32 +14,32 @@ final class PauseClockTest {
 
   @Test
   void shouldStandStillInEveryPauseAndNowhereElse() {
-    clock.hold(Reason.PAUSE, true);
+    clock.setReason(Reason.PAUSE, true);
     time.set(150);
-    clock.hold(Reason.PAUSE, true);
+    clock.setReason(Reason.PAUSE, true);
     assertEquals(100, clock.getAsLong());
 
-    clock.hold(Reason.PAUSE, false);
+    clock.setReason(Reason.PAUSE, false);
     time.set(170);
     assertEquals(120, clock.getAsLong());
-    clock.hold(Reason.PAUSE, true);
+    clock.setReason(Reason.PAUSE, true);
     time.set(1_000);
     assertEquals(120, clock.getAsLong());
-    clock.hold(Reason.PAUSE, false);
+    clock.setReason(Reason.PAUSE, false);
     time.set(1_001);
     assertEquals(121, clock.getAsLong());
   }
 
   @Test
   void shouldStandStillUntilNoReasonIsLeft() {
-    clock.hold(Reason.SERVER_MISSING, true);
+    clock.setReason(Reason.SERVER_MISSING, true);
     time.set(200);
-    clock.hold(Reason.PAUSE, true);
-    clock.hold(Reason.SERVER_MISSING, false);
+    clock.setReason(Reason.PAUSE, true);
+    clock.setReason(Reason.SERVER_MISSING, false);
     time.set(300);
     assertEquals(100, clock.getAsLong());
 
-    clock.hold(Reason.PAUSE, false);
+    clock.setReason(Reason.PAUSE, false);
     time.set(310);
     assertEquals(110, clock.getAsLong());
   }

@@ -2,6 +2,7 @@ package io.vertigrad.internal.membership;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.vertigrad.internal.membership.ProcessHealth.RoundTrips;
 import org.junit.jupiter.api.Test;
 
 final class RoundTripsTest {

@@ -17,22 +17,22 @@ final class StallFinderTest {
   private static final Admission FIRST = new Admission(Role.WORKER, 0, 0);
   private static final Admission SECOND = new Admission(Role.WORKER, 1, 0);
 
-  private final CoordinatorStateFixture stage =
+  private final CoordinatorStateFixture fixture =
       new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true));
 
   @Test
   void shouldNameWhomTheServersWaitForWhenAWorkerMakesNoStep() {
-    stage.started(1, 2);
-    stage.repeats(FIRST, at(17));
-    stage.repeats(SECOND, at(16));
+    fixture.started(1, 2);
+    fixture.setStatus(FIRST, at(17));
+    fixture.setStatus(SECOND, at(16));
     StragglerReport wait = StragglerReport.of(3, 17, List.of(1));
-    stage.repeats(
+    fixture.setStatus(
         SERVER,
         ControlCodec.status(new JsonObject().put("version", 17).put("waiting", wait.toJson())));
 
-    stage.pass(15_000);
+    fixture.advance(15_000);
     assertTrue(stalls().isEmpty());
-    stage.pass(100);
+    fixture.advance(100);
 
     StallFound stall = stalls().get(0);
     assertEquals(15_000, stall.stillMillis());
@@ -44,31 +44,31 @@ final class StallFinderTest {
 
   @Test
   void shouldTellOncePerLimitAndStopWhenTheStepsGoOn() {
-    stage.started(1, 2);
-    stage.repeats(FIRST, at(17));
-    stage.repeats(SECOND, at(17));
-    stage.pass(29_900);
+    fixture.started(1, 2);
+    fixture.setStatus(FIRST, at(17));
+    fixture.setStatus(SECOND, at(17));
+    fixture.advance(29_900);
     assertEquals(1, stalls().size());
-    stage.pass(300);
+    fixture.advance(300);
     assertEquals(2, stalls().size());
     assertEquals(30_000, stalls().get(1).stillMillis());
 
-    stage.repeats(FIRST, at(18));
-    stage.repeats(SECOND, at(18));
-    stage.pass(14_000);
+    fixture.setStatus(FIRST, at(18));
+    fixture.setStatus(SECOND, at(18));
+    fixture.advance(14_000);
 
     assertEquals(2, stalls().size());
   }
 
   @Test
   void shouldNameTheSilentWhenNoServerKnowsWhoIsMissing() {
-    stage.started(1, 2);
-    stage.repeats(FIRST, at(5));
-    stage.repeats(SECOND, at(5));
-    stage.pass(9_000);
-    stage.silence(SECOND);
+    fixture.started(1, 2);
+    fixture.setStatus(FIRST, at(5));
+    fixture.setStatus(SECOND, at(5));
+    fixture.advance(9_000);
+    fixture.silence(SECOND);
 
-    stage.pass(6_200);
+    fixture.advance(6_200);
 
     assertEquals("worker 1", stalls().get(0).missing());
     assertEquals("", stalls().get(0).waits());
@@ -76,14 +76,14 @@ final class StallFinderTest {
 
   @Test
   void shouldNameTheSlowestWhenEverybodyAnswersAndAllStepTogether() {
-    stage.started(1, 2);
-    stage.repeats(FIRST, at(17));
-    stage.repeats(SECOND, at(15));
-    stage.pass(2_000);
+    fixture.started(1, 2);
+    fixture.setStatus(FIRST, at(17));
+    fixture.setStatus(SECOND, at(15));
+    fixture.advance(2_000);
     // Worker 1 starts the step it never finishes after worker 0 starts to wait.
-    stage.repeats(SECOND, at(16));
+    fixture.setStatus(SECOND, at(16));
 
-    stage.pass(13_100);
+    fixture.advance(13_100);
 
     assertEquals(
         "the next step of worker 1 (at step 16 for 13000 ms, last heard 0 ms ago); nobody is silent",
@@ -95,15 +95,15 @@ final class StallFinderTest {
     CoordinatorStateFixture apart =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 3, false));
     apart.started(1, 3);
-    apart.repeats(FIRST, at(17));
-    apart.repeats(SECOND, at(30));
+    apart.setStatus(FIRST, at(17));
+    apart.setStatus(SECOND, at(30));
     for (int step = 0; step < 15; step++) {
-      apart.repeats(new Admission(Role.WORKER, 2, 0), at(step));
-      apart.pass(1_000);
+      apart.setStatus(new Admission(Role.WORKER, 2, 0), at(step));
+      apart.advance(1_000);
     }
     assertTrue(apart.events(StallFound.class).isEmpty());
 
-    apart.pass(100);
+    apart.advance(100);
 
     assertEquals(
         "the next step of worker 0 (at step 17 for 15000 ms, last heard 0 ms ago),"
@@ -113,30 +113,31 @@ final class StallFinderTest {
 
   @Test
   void shouldNotCountTheWaitForTheStartNorSleepOfTheCoordinatorNorWorkersAtTheEnd() {
-    stage.repeats(stage.join(Role.WORKER), at(0));
-    stage.pass(20_000);
-    stage.repeats(stage.join(Role.WORKER), MemberStatus.ofWorker(1_000, 0, 0, "trains", 0, false));
-    stage.join(Role.SERVER);
-    stage.acceptAll();
+    fixture.setStatus(fixture.join(Role.WORKER), at(0));
+    fixture.advance(20_000);
+    fixture.setStatus(
+        fixture.join(Role.WORKER), MemberStatus.ofWorker(1_000, 0, 0, "trains", 0, false));
+    fixture.join(Role.SERVER);
+    fixture.acceptAll();
 
-    stage.pass(10_000);
-    stage.freeze(20_000);
-    stage.pass(14_000);
+    fixture.advance(10_000);
+    fixture.freeze(20_000);
+    fixture.advance(14_000);
 
     assertTrue(stalls().isEmpty(), () -> stalls().toString());
   }
 
   @Test
   void shouldWaitPatientlyWhileStagesTestAndTellWhenTheTestHangs() {
-    stage.started(1, 2);
-    stage.repeats(FIRST, at(5));
+    fixture.started(1, 2);
+    fixture.setStatus(FIRST, at(5));
     for (long tested = 0; tested < 5; tested++) {
-      stage.repeats(SECOND, MemberStatus.ofWorker(5, 0, 5, "trains", tested, false));
-      stage.pass(14_000);
+      fixture.setStatus(SECOND, MemberStatus.ofWorker(5, 0, 5, "trains", tested, false));
+      fixture.advance(14_000);
     }
     assertTrue(stalls().isEmpty(), () -> stalls().toString());
 
-    stage.pass(1_200);
+    fixture.advance(1_200);
 
     assertEquals(1, stalls().size());
   }
@@ -147,6 +148,6 @@ final class StallFinderTest {
   }
 
   private List<StallFound> stalls() {
-    return stage.events(StallFound.class);
+    return fixture.events(StallFound.class);
   }
 }

@@ -11,40 +11,40 @@ import io.vertx.core.json.JsonObject;
 import org.junit.jupiter.api.Test;
 
 /** Tests a job of one server and three workers that needs two of them. */
-final class MinimumWorkersGuardTest {
+final class CoordinatorStateMinimumTest {
 
   private static final Admission SECOND = new Admission(Role.WORKER, 1, 0);
   private static final Admission THIRD = new Admission(Role.WORKER, 2, 0);
 
-  private final CoordinatorStateFixture stage =
+  private final CoordinatorStateFixture fixture =
       new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 3, true)).started(1, 3);
 
   @Test
   void shouldHoldTheLastOneBackUntilAnotherIsThere() {
     leaves(THIRD);
-    assertTrue(stage.all(Hold.class).isEmpty(), "two are enough");
+    assertTrue(fixture.all(Hold.class).isEmpty(), "two are enough");
 
     leaves(SECOND);
-    assertEquals(new Pause(1, 0), stage.last(Hold.class).pause());
-    assertEquals(JobPhase.RUNNING, stage.coordinator.state());
-    stage.join(Role.WORKER);
-    stage.acceptAll();
+    assertEquals(new Pause(1, 0), fixture.last(Hold.class).pause());
+    assertEquals(JobPhase.RUNNING, fixture.coordinator.state());
+    fixture.join(Role.WORKER);
+    fixture.acceptAll();
 
-    assertEquals(new Pause(2, Long.MAX_VALUE), stage.last(Hold.class).pause());
-    stage.pass(120_000);
-    assertEquals(JobPhase.RUNNING, stage.coordinator.state(), "nobody waits any more");
+    assertEquals(new Pause(2, Long.MAX_VALUE), fixture.last(Hold.class).pause());
+    fixture.advance(120_000);
+    assertEquals(JobPhase.RUNNING, fixture.coordinator.state(), "nobody waits any more");
   }
 
   @Test
   void shouldSayOnceWhoIsMissingAndReportNoStall() {
-    stage.repeats(
+    fixture.setStatus(
         new Admission(Role.WORKER, 0, 0), ControlCodec.status(new JsonObject().put("step", 5)));
     leaves(THIRD);
     leaves(SECOND);
-    stage.pass(40_000);
+    fixture.advance(40_000);
 
-    assertEquals(1, stage.events(StallFound.class).size());
-    StallFound told = stage.events(StallFound.class).get(0);
+    assertEquals(1, fixture.events(StallFound.class).size());
+    StallFound told = fixture.events(StallFound.class).get(0);
     assertEquals("worker 1, worker 2", told.missing());
     assertEquals(
         "1 of at least 2 workers (workers.minimum), none begins another step until more are there",
@@ -56,12 +56,12 @@ final class MinimumWorkersGuardTest {
     leaves(THIRD);
     leaves(SECOND);
 
-    stage.pass(60_200);
+    fixture.advance(60_200);
 
     assertEquals(
         "1 of at least 2 workers for 60 s (workers.minimum): worker 2 at nowhere: lost; worker 1 at"
             + " nowhere: lost",
-        stage.failure());
+        fixture.failure());
   }
 
   @Test
@@ -69,29 +69,29 @@ final class MinimumWorkersGuardTest {
     leaves(THIRD);
     leaves(SECOND);
 
-    stage.coordinator.pauses().heard(new Admission(Role.WORKER, 0, 0), 1, 18);
+    fixture.coordinator.pauseReply(new Admission(Role.WORKER, 0, 0), 1, 18);
 
-    assertEquals(new Pause(2, 18), stage.last(Hold.class).pause());
+    assertEquals(new Pause(2, 18), fixture.last(Hold.class).pause());
   }
 
   @Test
   void shouldStayHeldWhenOnlyOneOfTwoReasonsIsGone() {
-    stage.coordinator.pauses().begin();
+    fixture.coordinator.pause();
     leaves(THIRD);
     leaves(SECOND);
 
-    stage.coordinator.pauses().end();
-    assertTrue(stage.coordinator.pauses().newest().holds(), "there are still too few");
-    stage.coordinator.pauses().begin();
-    stage.join(Role.WORKER);
-    assertTrue(stage.coordinator.pauses().newest().holds(), "somebody paused it");
-    stage.coordinator.pauses().end();
+    fixture.coordinator.resume();
+    assertTrue(fixture.coordinator.newestPause().holds(), "there are still too few");
+    fixture.coordinator.pause();
+    fixture.join(Role.WORKER);
+    assertTrue(fixture.coordinator.newestPause().holds(), "somebody paused it");
+    fixture.coordinator.resume();
 
-    assertFalse(stage.coordinator.pauses().newest().holds());
+    assertFalse(fixture.coordinator.newestPause().holds());
   }
 
   private void leaves(Admission worker) {
-    stage.coordinator.leave(worker, LeaveReason.read("lost"), MemberStatus.NONE);
-    stage.acceptAll();
+    fixture.coordinator.leave(worker, LeaveReason.read("lost"), MemberStatus.NONE);
+    fixture.acceptAll();
   }
 }

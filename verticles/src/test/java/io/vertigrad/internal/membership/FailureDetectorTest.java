@@ -2,6 +2,9 @@ package io.vertigrad.internal.membership;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
+import io.vertigrad.internal.membership.FailureDetector.RunningTimeClock;
+import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.job.Role;
 import java.util.List;
 import java.util.Map;
@@ -12,10 +15,15 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Tests two members in processes of their own, and one without a cluster node. */
-final class DepartedNodesTest {
+final class FailureDetectorTest {
 
   private final MemberRegistry registry = new MemberRegistry(MemberNames.BY_ROLE, 1, 0);
-  private final DepartedNodes nodes = new DepartedNodes(registry);
+  private final FailureDetector detector =
+      new FailureDetector(
+          CoordinatorStateFixture.config(1, 3, true),
+          registry,
+          new CoordinatorEvents(decision -> {}, () -> 0),
+          new RunningTimeClock(() -> 0, 1));
 
   @BeforeEach
   void join() {
@@ -50,7 +58,7 @@ final class DepartedNodesTest {
   }
 
   private List<Integer> ranks(Set<String> present, long now) {
-    return nodes.look(present, now).stream().map(MemberRecord::rank).toList();
+    return detector.departed(present, now).stream().map(MemberRecord::rank).toList();
   }
 
   private void join(String node) {

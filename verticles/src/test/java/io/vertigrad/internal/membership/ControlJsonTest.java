@@ -1,0 +1,395 @@
+package io.vertigrad.internal.membership;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Leave;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.PauseReply;
+import io.vertigrad.internal.membership.ControlMessage.MemberRequest;
+import io.vertigrad.internal.membership.ControlMessage.Published;
+import io.vertigrad.internal.membership.DecisionExecutor.OrderlyStop;
+import io.vertigrad.job.Role;
+import io.vertigrad.strategy.EvaluationPlan;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.Membership.Member;
+import io.vertigrad.strategy.StragglerReport;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Function;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Holds the JSON of control messages, which members of other versions read and write. */
+final class ControlJsonTest {
+
+  private static final Admission WORKER = new Admission(Role.WORKER, 3, 2);
+  private static final Admission SERVER = new Admission(Role.SERVER, 1, 0);
+  private static final String MEMBER = "'role':'worker','rank':3,'incarnation':2";
+  private static final Membership MEMBERSHIP =
+      new Membership(7, List.of(new Member(0, 1, 12)), List.of(new Member(0, 0, 0)));
+  private static final String MEMBERSHIP_JSON =
+      "{'epoch':7,'workers':[[0,1,12,12]],'servers':[[0,0,0,0]]}";
+
+  static Stream<Arguments> messages() {
+    return Stream.of(
+        arguments(
+            request(
+                new Heartbeat(
+                    WORKER,
+                    7,
+                    MemberStatus.ofWorker(9, 0, 10, "computing", 5, true).withSaveMillis(8),
+                    Optional.of(new ProcessVitals(1.5, 2, 3, 4, 5, 6, 0.25, 7.5)),
+                    new PauseReply(4, 11))),
+            "{'request':'heartbeat',"
+                + MEMBER
+                + ",'epoch':7,'status':{'step':10,'version':9,'samples':0,'event':'computing',"
+                + "'tested':5,'ended':true,'saveMillis':8},'vitals':{'cores':1.5,'processors':2,"
+                + "'heapBytes':3,'heapLimitBytes':4,'offHeapBytes':5,'residentBytes':6,"
+                + "'roundTripMillis50':0.25,'roundTripMillis99':7.5},"
+                + "'pause':{'number':4,'begun':11}}"),
+        arguments(
+            request(new Heartbeat(WORKER, 0, MemberStatus.NONE, Optional.empty(), PauseReply.NONE)),
+            "{'request':'heartbeat',"
+                + MEMBER
+                + ",'epoch':0,'status':{},'pause':{'number':0,'begun':0}}"),
+        arguments(
+            request(
+                new Leave(
+                    WORKER,
+                    LeaveReason.failed("NaN"),
+                    MemberStatus.ofServer(
+                            17, 4, true, Optional.of(new StragglerReport(2, 18, List.of(1, 3))))
+                        .withCounters(new ServerProgress(5, 0, 0, 17, 4, 17, 1, 2, 3, 4)))),
+            "{'request':'leave',"
+                + MEMBER
+                + ",'reason':'failed: NaN','status':{'version':17,'samples':4,'restored':true,"
+                + "'waiting':{'partition':2,'step':18,'workers':[1,3]},'counters':"
+                + new ServerProgress(5, 0, 0, 17, 4, 17, 1, 2, 3, 4).toJson().encode()
+                + "}}"),
+        arguments(
+            request(new ControlRequest.DropBackup(WORKER, SERVER, "no answer")),
+            "{'request':'dropBackup',"
+                + MEMBER
+                + ",'backup':{'role':'server','rank':1,'incarnation':0},'why':'no answer'}"),
+        arguments(
+            request(
+                new JoinRequest(
+                    Role.SERVER,
+                    "token",
+                    "here pid 1",
+                    "",
+                    new JobTerms(Map.of("seed", "7")),
+                    FakeMember.LAYOUT,
+                    false,
+                    Optional.of(SERVER),
+                    OptionalLong.of(1_842),
+                    MemberStatus.STARTING)),
+            "{'request':'join','role':'server','token':'token','node':'here pid 1',"
+                + "'clusterNode':'','terms':{'seed':'7'},'layout':"
+                + layout()
+                + ",'adopts':false,'status':{'starting':true},"
+                + "'before':{'role':'server','rank':1,'incarnation':0},'holds':1842}"),
+        arguments(ControlCodec.write(ControlRequest.JobCommand.STATE), "{'request':'state'}"),
+        arguments(answer(new ControlAnswer.Refused("never", false, false)), "{'refused':'never'}"),
+        arguments(
+            answer(new ControlAnswer.Refused("full", true, false)),
+            "{'refused':'full','retry':true,'late':false}"),
+        arguments(
+            answer(
+                new ControlAnswer.Admitted(
+                    JobPhase.WAITING, 0, WORKER, "run 1", false, OptionalLong.empty())),
+            "{'state':'waiting','epoch':0,'admitted':{"
+                + MEMBER
+                + "},'run':'run 1','keeps':false}"),
+        arguments(
+            answer(
+                new ControlAnswer.Admitted(
+                    JobPhase.WAITING, 0, WORKER, "run 1", true, OptionalLong.of(0))),
+            "{'state':'waiting','epoch':0,'admitted':{"
+                + MEMBER
+                + "},'run':'run 1','keeps':true,'from':0}"),
+        arguments(
+            answer(new ControlAnswer.Unknown(JobPhase.ENDING, 8, "silent")),
+            "{'state':'ending','epoch':8,'unknown':'silent'}"),
+        arguments(
+            answer(new ControlAnswer.Released(JobPhase.FAILED, 8, "over")),
+            "{'state':'failed','epoch':8,'stop':'over'}"),
+        arguments(
+            answer(
+                new ControlAnswer.Granted(
+                    JobPhase.PAUSED,
+                    7,
+                    Optional.of(MEMBERSHIP),
+                    Optional.of(new Pause(3, 40, 20, false, true, 30)))),
+            "{'state':'paused','epoch':7,'membership':"
+                + MEMBERSHIP_JSON
+                + ",'pause':{'number':3,'holdFrom':40,'testAt':20,'testing':false,'ends':true,"
+                + "'saveAt':30}}"),
+        arguments(
+            ControlCodec.write(new Published.PausePublished(new Pause(1, 0)), JobPhase.RUNNING),
+            "{'pause':{'number':1,'holdFrom':0,'ends':false},'state':'running'}"),
+        arguments(
+            ControlCodec.write(new Published.MembershipPublished(MEMBERSHIP), JobPhase.RUNNING),
+            "{'membership':" + MEMBERSHIP_JSON + ",'state':'running'}"),
+        arguments(
+            ControlCodec.write(new Published.StopPublished("done"), JobPhase.STOPPED),
+            "{'stop':'done','state':'stopped'}"),
+        arguments(
+            toMember(new MemberRequest.Propose(MEMBERSHIP)), "{'propose':" + MEMBERSHIP_JSON + "}"),
+        arguments(toMember(new MemberRequest.Evaluate(0)), "{'command':'evaluate','version':0}"),
+        arguments(toMember(new MemberRequest.Replicate(WORKER)), "{'replicate':{" + MEMBER + "}}"),
+        arguments(toMember(new MemberRequest.Promote(WORKER)), "{'promote':{" + MEMBER + "}}"),
+        arguments(ControlCodec.write(MemberRequest.Command.ADOPT), "{'command':'adopt'}"));
+  }
+
+  static Stream<Arguments> answersOfMembers() {
+    return Stream.of(
+        arguments(ControlCodec.write(ProposalAnswer.ACCEPTED), "{}"),
+        arguments(
+            ControlCodec.write(
+                new ProposalAnswer(OptionalLong.of(12), List.of(new ProposalAnswer.Start(1, 2, 3)))
+                    .with(new ProposalAnswer.Held(4, 5, List.of(0L, 4L)))),
+            "{'version':12,'starts':[[1,2,3]],'low':4,'high':5,'kept':[0,4]}"),
+        arguments(ControlCodec.writeFile(Optional.empty()), "{}"),
+        arguments(ControlCodec.writeFile(Optional.of(Path.of("a"))), "{'file':'a'}"),
+        arguments(
+            ControlCodec.writeUpdates(
+                List.of(new RankUpdates(1, 2, 3, 4, 5, 6, 7, Map.of(9L, 1, 8L, 2)))),
+            "{'updates':[[1,2,3,4,5,6,7,[[8,2],[9,1]]]]}"),
+        arguments(
+            ControlCodec.write(new StepState(9, 3, false)), "{'version':9,'pause':3,'idle':false}"),
+        arguments(
+            ControlCodec.write(new EvaluationResult(10, 11, 64, 0.5, 97.5, 0, 0, "ab")),
+            "{'version':10,'highestVersion':11,'samples':64,'loss':0.5,'accuracy':97.5,'topK':0,"
+                + "'topAccuracy':0.0,'parametersHash':'ab'}"),
+        arguments(
+            ControlCodec.write(
+                new EvaluationResult(10, 11, 64, Double.NaN, Double.NaN, 0, 0, "ab", "rmse")),
+            "{'version':10,'highestVersion':11,'samples':64,'loss':'NaN','accuracy':'NaN','topK':0,"
+                + "'topAccuracy':0.0,'parametersHash':'ab','metric':'rmse'}"),
+        arguments(
+            ControlCodec.write(
+                new JobOutcome(
+                    JobPhase.FINISHED,
+                    5,
+                    6,
+                    Optional.empty(),
+                    List.of("server 0"),
+                    Optional.of(new EarlyEnd("loss", 0.5, 0.25, 4)),
+                    Optional.of("why"))),
+            "{'state':'finished','version':5,'samples':6,'silent':['server 0'],'stopped':"
+                + "{'reason':'loss','threshold':0.5,'value':0.25,'version':4},'failure':'why'}"),
+        arguments(
+            ControlCodec.write(
+                new OrderlyStop.Outcome(List.of("b"), List.of(Path.of("a")), List.of())),
+            "{'checkpoints':['a'],'unsaved':[],'busy':['b']}"));
+  }
+
+  @ParameterizedTest
+  @MethodSource({"messages", "answersOfMembers"})
+  void shouldWriteTheKeysOfTheProtocol(JsonObject written, String expected) {
+    assertEquals(json(expected), new JsonObject(written.encode()));
+  }
+
+  static Stream<Arguments> shortMessages() {
+    return Stream.of(
+        arguments(
+            reading(ControlCodec::request),
+            "{'request':'heartbeat'," + MEMBER + ",'epoch':1}",
+            new Heartbeat(WORKER, 1, MemberStatus.NONE, Optional.empty(), PauseReply.NONE)),
+        arguments(
+            reading(ControlCodec::request),
+            "{'request':'heartbeat'," + MEMBER + ",'epoch':1,'vitals':{},'pause':{},'status':null}",
+            new Heartbeat(
+                WORKER,
+                1,
+                MemberStatus.NONE,
+                Optional.of(new ProcessVitals(0, 0, 0, 0, 0, 0, 0, 0)),
+                PauseReply.NONE)),
+        arguments(
+            reading(ControlCodec::pause),
+            "{'number':1,'holdFrom':2}",
+            new Pause(1, 2, EvaluationPlan.NONE, false, false, 0)),
+        arguments(reading(ControlCodec::stepState), "{}", new StepState(0, 0, false)),
+        arguments(
+            reading(ControlCodec::evaluation),
+            "{'version':1,'highestVersion':2,'samples':3,'loss':'-Infinity','parametersHash':''}",
+            new EvaluationResult(1, 2, 3, Double.NEGATIVE_INFINITY, 0, 0, 0, "")),
+        arguments(
+            reading(ControlCodec::memberRequest),
+            "{'command':'evaluate'}",
+            new MemberRequest.Evaluate(0)),
+        arguments(reading(ControlCodec::proposalAnswer), "{}", ProposalAnswer.ACCEPTED),
+        arguments(
+            reading(ControlCodec::proposalAnswer),
+            "{'low':4,'high':5,'kept':[]}",
+            ProposalAnswer.ACCEPTED.with(new ProposalAnswer.Held(4, 5, List.of()))),
+        arguments(
+            reading(ControlCodec::updates),
+            "{'updates':[[-1,2,3,4,5,6,7,[[8,2]]]]}",
+            List.of(new RankUpdates(-1, 2, 3, 4, 5, 6, 7, Map.of(8L, 2)))),
+        arguments(
+            reading(ControlCodec::answer),
+            "{'state':'running','epoch':1,'admitted':{" + MEMBER + "},'run':'r'}",
+            new ControlAnswer.Admitted(
+                JobPhase.RUNNING, 1, WORKER, "r", false, OptionalLong.empty())),
+        arguments(
+            reading(ControlCodec::answer),
+            "{'refused':'full'}",
+            new ControlAnswer.Refused("full", false, false)));
+  }
+
+  @ParameterizedTest
+  @MethodSource("shortMessages")
+  void shouldReadDefaultsWhenKeysAreMissing(
+      Function<JsonObject, Object> reader, String message, Object expected) {
+    assertEquals(expected, reader.apply(json(message)));
+  }
+
+  static Stream<Arguments> malformedMessages() {
+    return Stream.of(
+        arguments(
+            reading(ControlCodec::answer),
+            "{'state':'asleep'}",
+            "answer of the coordinator: state: found \"asleep\", expected the state of a job"),
+        arguments(
+            reading(ControlCodec::answer),
+            "{'state':'running','epoch':1,'pause':{'number':1}}",
+            "answer of the coordinator: pause: holdFrom: found nothing, expected a whole number"),
+        arguments(
+            reading(ControlCodec::answer),
+            "{'state':'running','epoch':1,'membership':7}",
+            "answer of the coordinator: membership: found 7, expected a membership"),
+        arguments(
+            reading(ControlCodec::answer),
+            "{'refused':'full','retry':1}",
+            "answer of the coordinator: retry: found 1, expected true or false"),
+        arguments(
+            reading(ControlCodec::message),
+            "{'start':'now'}",
+            "control message: found keys [start], expected one of membership, pause, stop"),
+        arguments(
+            reading(ControlCodec::message),
+            "{'pause':1}",
+            "control message: pause: found 1, expected an object"),
+        arguments(
+            reading(ControlCodec::memberRequest),
+            "{'command':'dance'}",
+            "request to a member: command: found \"dance\","
+                + " expected one of status, save, checkpoint, ledger, adopt, evaluate"),
+        arguments(
+            reading(ControlCodec::memberRequest),
+            "{}",
+            "request to a member: command: found nothing, expected a text"),
+        arguments(
+            reading(ControlCodec::memberRequest),
+            "{'promote':{'role':'server','rank':2147483648}}",
+            "request to a member: promote: rank: found 2147483648,"
+                + " expected a whole number from 0 to 2147483647"),
+        arguments(
+            reading(ControlCodec::proposalAnswer),
+            "{'starts':[[1,2]]}",
+            "answer to a proposal: starts: found [[1,2]], expected a list of [rank, round, step]"),
+        arguments(
+            reading(ControlCodec::proposalAnswer),
+            "{'low':1,'high':2}",
+            "answer to a proposal: kept: found nothing, expected a list"),
+        arguments(
+            reading(ControlCodec::proposalAnswer),
+            "{'low':1,'high':2,'kept':['x']}",
+            "answer to a proposal: kept: found [\"x\"], expected a list of versions"),
+        arguments(
+            reading(ControlCodec::updates),
+            "{'updates':[[1]]}",
+            "answer to ledger: updates: found [[1]], expected a list of [rank, applied, late,"
+                + " tooStale, refused, skipped, unexplained, [[steps, partitions], ...]]"),
+        arguments(
+            reading(ControlCodec::updates),
+            "{}",
+            "answer to ledger: updates: found nothing, expected a list"),
+        arguments(
+            reading(ControlCodec::file),
+            "{'file':7}",
+            "answer to save: file: found 7, expected a text"),
+        arguments(
+            reading(ControlCodec::evaluation),
+            "{'version':1,'highestVersion':2,'samples':3,'loss':'much'}",
+            "answer to evaluate: loss: found \"much\", expected a number"),
+        arguments(
+            reading(ControlCodec::status),
+            "{'counters':{'type':'jobPaused'}}",
+            "status: counters: found {\"type\":\"jobPaused\"}, expected a serverProgress event"),
+        arguments(
+            reading(ControlCodec::request),
+            "{'request':'dropBackup'," + MEMBER + "}",
+            "malformed request: dropBackup: backup: found nothing, expected an object"),
+        arguments(
+            reading(ControlCodec::request),
+            "{'request':'join','role':'worker','token':'t','node':'n','terms':{}}",
+            "malformed request: join: layout: found nothing, expected a list"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("malformedMessages")
+  void shouldSayWhereAMessageMakesNoSense(
+      Function<JsonObject, Object> reader, String message, String complaint) {
+    JsonObject json = json(message);
+
+    assertEquals(
+        complaint,
+        assertThrows(IllegalArgumentException.class, () -> reader.apply(json)).getMessage());
+  }
+
+  @Test
+  void shouldListAStatusInTheOrderInWhichItIsQuoted() {
+    assertEquals(
+        "{\"step\":10,\"version\":9,\"samples\":0,\"event\":\"computing\",\"tested\":5,"
+            + "\"ended\":true,\"saveMillis\":8}",
+        MemberStatus.ofWorker(9, 0, 10, "computing", 5, true).withSaveMillis(8).toString());
+  }
+
+  private static JsonObject request(ControlRequest request) {
+    return ControlCodec.write(request);
+  }
+
+  private static JsonObject answer(ControlAnswer answer) {
+    return ControlCodec.write(answer);
+  }
+
+  private static JsonObject toMember(MemberRequest request) {
+    return ControlCodec.write(request);
+  }
+
+  private static <T> Function<JsonObject, T> reading(Function<JsonObject, T> reader) {
+    return reader;
+  }
+
+  private static JsonObject json(String text) {
+    return new JsonObject(text.replace('\'', '"'));
+  }
+
+  private static String layout() {
+    return FakeMember.LAYOUT.blocks().stream()
+        .map(
+            block ->
+                "['%s',%s,'%s']"
+                    .formatted(
+                        block.name(), block.shape(), block.kind().name().toLowerCase(Locale.ROOT)))
+        .toList()
+        .toString();
+  }
+}
