@@ -7,7 +7,7 @@ import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.job.VerticleJob;
 import io.vertigrad.internal.membership.LeaveReason;
-import io.vertigrad.internal.worker.LoopProgress;
+import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
 import io.vertigrad.internal.worker.WorkerMember;
 import io.vertigrad.internal.worker.WorkerThread;
 import io.vertigrad.job.JobConfig;

@@ -2,10 +2,10 @@ package io.vertigrad.internal.evaluation;
 
 import io.vertigrad.compute.Score;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.internal.exchange.ExchangeException.UnansweredException;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.ParameterSnapshot;
 import io.vertigrad.internal.exchange.SnapshotSource;
-import io.vertigrad.internal.exchange.UnansweredException;
 import io.vertigrad.internal.membership.EvaluationResult;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertx.core.Future;

@@ -2,6 +2,7 @@ package io.vertigrad.internal.exchange;
 
 import io.vertigrad.compute.Model;
 import io.vertigrad.internal.exchange.PartitionExchange.Ending;
+import io.vertigrad.internal.exchange.PartitionPlan.PartitionVersions;
 import io.vertigrad.job.JobConfig;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;

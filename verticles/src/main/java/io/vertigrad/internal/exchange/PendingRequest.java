@@ -5,6 +5,7 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Refusal;
+import io.vertigrad.internal.exchange.ExchangeException.UnansweredException;
 import io.vertigrad.job.Partition;
 import java.util.Locale;
 import java.util.function.LongSupplier;

@@ -3,6 +3,7 @@ package io.vertigrad.internal.exchange;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.PullRequest;
+import io.vertigrad.internal.exchange.PartitionPlan.PartitionVersions;
 import io.vertigrad.job.Partition;
 import java.util.List;
 import java.util.function.BooleanSupplier;

@@ -3,8 +3,8 @@ package io.vertigrad.internal.peer;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.Malformed;
 import io.vertigrad.codecs.Refusal;
+import io.vertigrad.internal.exchange.ExchangeException.UnansweredException;
 import io.vertigrad.internal.exchange.SenderIdentity;
-import io.vertigrad.internal.exchange.UnansweredException;
 import io.vertigrad.strategy.Tag;
 
 /** Creates a worker's error messages about its peers. */

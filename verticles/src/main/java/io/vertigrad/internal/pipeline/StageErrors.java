@@ -1,7 +1,7 @@
 package io.vertigrad.internal.pipeline;
 
 import io.vertigrad.internal.exchange.ExchangeException;
-import io.vertigrad.internal.worker.RunVersion;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.RunVersion;
 import java.util.List;
 import java.util.stream.Stream;
 

@@ -3,7 +3,7 @@ package io.vertigrad.internal.pipeline;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.internal.exchange.InitialParameters;
 import io.vertigrad.internal.exchange.SenderIdentity;
-import io.vertigrad.internal.worker.BatchOpener;
+import io.vertigrad.internal.worker.BatchGradients.BatchOpener;
 import io.vertigrad.internal.worker.GradientSource;
 import io.vertigrad.internal.worker.Incarnation;
 import io.vertigrad.internal.worker.ParameterExchange;

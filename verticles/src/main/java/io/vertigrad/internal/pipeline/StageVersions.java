@@ -3,7 +3,7 @@ package io.vertigrad.internal.pipeline;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.internal.transport.FrameEndpoint;
-import io.vertigrad.internal.worker.ReplicaSaves;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.ReplicaSaves;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertx.core.Future;

@@ -2,13 +2,14 @@ package io.vertigrad.internal.worker;
 
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Model;
+import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
 
 /** Computes the gradients of a whole model; each step uses the batch that belongs to it. */
-final class BatchGradients implements GradientSource {
+public final class BatchGradients implements GradientSource {
 
   private final Model model;
   private final LongFunction<Batch> batches;
@@ -75,5 +76,67 @@ final class BatchGradients implements GradientSource {
         ready - start,
         computed - ready,
         0);
+  }
+
+  /** Opens the batches of a logical rank at any step. */
+  @FunctionalInterface
+  public interface BatchOpener {
+
+    /**
+     * Opens the batches of a rank. The batch of (rank, step) depends only on the job's seed, not on
+     * the process that opens it or the time.
+     *
+     * @param rank the logical rank whose share of the data to read, from 0
+     * @param firstBatch step of the first batch that the source returns, from 0
+     * @return a source, which the caller must close
+     */
+    BatchSource open(int rank, long firstBatch);
+  }
+
+  /**
+   * Returns the batch of any (rank, step), in any order. Consecutive steps of a rank are read from
+   * one open source. Another rank, a repeated step or a skipped step opens a new source.
+   */
+  static final class BatchesOfRank implements AutoCloseable {
+
+    private final BatchOpener data;
+    private BatchSource source;
+    private int rank;
+    private long next;
+
+    /**
+     * Creates an instance that has no open source.
+     *
+     * @param data opens the batches of a rank
+     */
+    BatchesOfRank(BatchOpener data) {
+      this.data = data;
+    }
+
+    /**
+     * Returns the batch of a step. Blocks until the batch is ready.
+     *
+     * @param wantedRank from 0
+     * @param step number of the batch in the run of this rank, from 0
+     * @return the batch, which belongs to the caller
+     */
+    Batch of(int wantedRank, long step) {
+      if (source == null || rank != wantedRank || next != step) {
+        close();
+        source = data.open(wantedRank, step);
+        rank = wantedRank;
+      }
+      Batch batch = source.next();
+      next = step + 1;
+      return batch;
+    }
+
+    @Override
+    public void close() {
+      if (source != null) {
+        source.close();
+        source = null;
+      }
+    }
   }
 }

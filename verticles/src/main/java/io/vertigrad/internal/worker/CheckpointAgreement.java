@@ -1,6 +1,7 @@
 package io.vertigrad.internal.worker;
 
 import io.vertigrad.internal.collective.LeaderGather;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.RunVersion;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.Peers;
 import io.vertigrad.strategy.Tag;

@@ -2,14 +2,14 @@ package io.vertigrad.internal.worker;
 
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
-import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.Block;
 import io.vertigrad.internal.exchange.ModelPartitions;
+import io.vertigrad.internal.exchange.PartitionPlan.PartitionVersions;
 import io.vertigrad.internal.exchange.PartitionRound;
-import io.vertigrad.internal.exchange.PartitionVersions;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.exchange.TrafficCounters;
 import io.vertigrad.internal.timeline.SpanRecorder;

@@ -5,7 +5,7 @@ import io.vertigrad.compute.Model;
 import io.vertigrad.internal.checkpoint.ResidualFiles;
 import io.vertigrad.internal.exchange.ModelPartitions;
 import io.vertigrad.internal.exchange.PartitionExchange;
-import io.vertigrad.internal.exchange.PartitionVersions;
+import io.vertigrad.internal.exchange.PartitionPlan.PartitionVersions;
 import io.vertigrad.internal.exchange.PullRound;
 import io.vertigrad.internal.exchange.TrafficCounters;
 import io.vertigrad.internal.timeline.SpanRecorder;

@@ -1,19 +1,26 @@
 package io.vertigrad.internal.worker;
 
 import io.vertigrad.compute.Model;
+import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.PartitionExchange;
 import io.vertigrad.internal.exchange.SenderIdentity;
+import io.vertigrad.internal.timeline.SpanRecorder;
+import io.vertigrad.internal.worker.BatchGradients.BatchOpener;
+import io.vertigrad.internal.worker.BatchGradients.BatchesOfRank;
 import io.vertigrad.internal.worker.GradientSource.Computed;
 import io.vertigrad.internal.worker.ParameterExchange.Ending;
 import io.vertigrad.internal.worker.ParameterExchange.Step;
+import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
+import io.vertigrad.internal.worker.WorkerThread.WorkerTask;
 import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.Future;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -328,6 +335,82 @@ public final class TrainingLoop implements WorkerTask {
     ParameterExchange open = current;
     if (open != null) {
       open.wake();
+    }
+  }
+
+  /** Lets a training loop join its job and report to it. */
+  @FunctionalInterface
+  public interface JoinRequester {
+
+    /**
+     * Joins as a new incarnation and waits until the job runs. Blocks the loop's thread.
+     *
+     * @return the worker's new rank and incarnation; empty if the worker was told to stop
+     * @throws RuntimeException with a message for the user if the job refuses the worker
+     */
+    Optional<Membership.Member> join();
+
+    /** Returns the gate that the loop asks before each step. The default gate is always open. */
+    default StepGate gate() {
+      return new StepGate();
+    }
+
+    /** Receives the statistics of each epoch that the worker has trained. */
+    default void epochTrained(EpochTrained epoch) {}
+
+    /** Returns the recorder for the loop's timeline. */
+    default SpanRecorder track() {
+      return SpanRecorder.OFF;
+    }
+  }
+
+  /** Creates the source and the exchange of a worker with a whole model, for each incarnation. */
+  static final class ModelParts implements TrainingLoop.Parts {
+
+    private final Model model;
+    private final BatchesOfRank batches;
+    private final BatchGradients.BatchNumber number;
+    private final Function<Incarnation, ParameterExchange> exchanges;
+    private final JoinRequester requester;
+    private final LongSupplier nanoClock;
+
+    /**
+     * Creates the parts of a worker.
+     *
+     * @param data opens the batches of a rank
+     * @param number the number that selects a batch
+     * @param exchanges creates the parameter exchange of an incarnation
+     */
+    ModelParts(
+        Model model,
+        BatchOpener data,
+        BatchGradients.BatchNumber number,
+        Function<Incarnation, ParameterExchange> exchanges,
+        JoinRequester requester,
+        LongSupplier nanoClock) {
+      this.model = model;
+      this.batches = new BatchesOfRank(data);
+      this.number = number;
+      this.exchanges = exchanges;
+      this.requester = requester;
+      this.nanoClock = nanoClock;
+    }
+
+    @Override
+    public GradientSource source(Incarnation self) {
+      int rank = self.identity().rank();
+      return new BatchGradients(
+          model, step -> batches.of(rank, step), number, nanoClock, requester.track());
+    }
+
+    @Override
+    public ParameterExchange exchange(Incarnation self) {
+      return exchanges.apply(self);
+    }
+
+    @Override
+    public void close() {
+      batches.close();
     }
   }
 }

@@ -6,6 +6,8 @@ import io.vertigrad.internal.transport.FrameEndpoint;
 import io.vertigrad.internal.worker.CheckpointAgreement.Agreed;
 import io.vertigrad.internal.worker.CheckpointAgreement.Rule;
 import io.vertigrad.internal.worker.CheckpointAgreement.Statement;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.ReplicaSaves;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.RunVersion;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;

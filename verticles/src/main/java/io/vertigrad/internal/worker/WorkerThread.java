@@ -8,8 +8,8 @@ import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.BatchConfig;
 import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.compute.data.Dataset;
-import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DistributedSampler;
 import io.vertigrad.compute.data.PrefetchingBatchSource;
 import io.vertigrad.compute.data.Sampler;
@@ -25,6 +25,8 @@ import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.host.StrategyLink;
 import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.internal.worker.BatchGradients.BatchNumber;
+import io.vertigrad.internal.worker.TrainingLoop.ModelParts;
+import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
 import io.vertigrad.job.CheckpointConfig;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobConfig;
@@ -289,5 +291,45 @@ public class WorkerThread {
     return job.workers().sampler().equals("none")
         ? new ShuffledSampler(data.size(), rank, job.seed())
         : new DistributedSampler(data.size(), ranks, rank, job.seed());
+  }
+
+  /** The work of a worker's thread. All methods but {@link #run()} may be called by any thread. */
+  interface WorkerTask {
+
+    /** Works until the job is over. Returns true if its last version was reached. */
+    boolean run();
+
+    /** Ends {@link #run()} soon: at the latest after the gradient that is being computed. */
+    void stop();
+
+    /** Makes {@link #run()} join again if this rank and incarnation are its own: it was evicted. */
+    void evicted(int rank, int incarnation);
+
+    /**
+     * Writes a checkpoint of the state that only this worker holds, as soon as it is in no step.
+     *
+     * @return the file; fails where workers keep no checkpoints
+     */
+    default Future<Path> checkpoint() {
+      return Future.failedFuture("its strategy keeps no checkpoints");
+    }
+
+    /** Returns the counters. */
+    LoopProgress progress();
+
+    /** Returns the samples applied by all workers if no server counts them; otherwise 0. */
+    default long samplesOfAll() {
+      return 0;
+    }
+
+    /** Returns the number of samples tested so far, if the worker also tests; otherwise 0. */
+    default long tested() {
+      return 0;
+    }
+
+    /** Returns further events, which are published with every progress report. */
+    default List<TrainingEvent> news() {
+      return List.of();
+    }
   }
 }

@@ -11,6 +11,7 @@ import io.vertigrad.codecs.Malformed;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.fixture.FakeShard;
+import io.vertigrad.internal.exchange.ExchangeException.UnansweredException;
 import io.vertigrad.internal.exchange.PartitionExchange.Ending;
 import io.vertx.core.Vertx;
 import io.vertx.junit5.VertxExtension;

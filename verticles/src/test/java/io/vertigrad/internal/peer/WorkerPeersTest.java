@@ -12,7 +12,7 @@ import io.vertigrad.codecs.Malformed;
 import io.vertigrad.codecs.PeerPartition;
 import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Refusal;
-import io.vertigrad.internal.exchange.UnansweredException;
+import io.vertigrad.internal.exchange.ExchangeException.UnansweredException;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.Tag;

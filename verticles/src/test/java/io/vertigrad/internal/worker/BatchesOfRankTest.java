@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.data.BatchSource;
+import io.vertigrad.internal.worker.BatchGradients.BatchesOfRank;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;

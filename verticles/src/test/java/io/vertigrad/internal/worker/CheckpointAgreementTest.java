@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.vertigrad.internal.worker.CheckpointAgreement.Agreed;
 import io.vertigrad.internal.worker.CheckpointAgreement.Rule;
 import io.vertigrad.internal.worker.CheckpointAgreement.Statement;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.RunVersion;
 import io.vertigrad.strategy.PeerGroup;
 import java.util.ArrayList;
 import java.util.List;

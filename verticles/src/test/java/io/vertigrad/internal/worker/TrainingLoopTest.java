@@ -14,6 +14,7 @@ import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.PullRequest;
+import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
 import io.vertigrad.strategy.Membership.Member;
 import java.util.Arrays;
 import java.util.List;

@@ -11,6 +11,7 @@ import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.membership.Pause;
 import io.vertigrad.internal.peer.SnapshotServer;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.SaveOrders;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.ExchangeTiming;
 import io.vertigrad.strategy.LocalGradient;
