@@ -16,7 +16,7 @@ import java.util.function.Supplier;
 final class StageParts implements TrainingLoop.Parts {
 
   private final StageContext setting;
-  private final StrategyExchange.Surroundings surroundings;
+  private final StrategyExchange.Environment surroundings;
   private final BatchOpener data;
   private final Supplier<SplitModel> splitting;
   private final PipelineConfig pipeline;
@@ -34,7 +34,7 @@ final class StageParts implements TrainingLoop.Parts {
    */
   StageParts(
       StageContext setting,
-      StrategyExchange.Surroundings surroundings,
+      StrategyExchange.Environment surroundings,
       SplitModel split,
       Supplier<SplitModel> splitting,
       BatchOpener data) {

@@ -67,15 +67,15 @@ public final class StageThread extends WorkerThread {
             strategy.lastVersion(job.steps(), job.workers().count()),
             System::nanoTime,
             member.clock(),
-            member.track());
+            member.timeline());
     TrainingPlan training = TrainingPlan.of(job, strategy, plan.partitions(), data.size());
     StageParts parts =
         new StageParts(
             setting,
-            surroundings(training, "update"),
+            environment(training, "update"),
             split,
             () -> StagePlan.split(job, model),
             (replica, first) -> batches(data, replica, pipeline.replicas(), first));
-    return work(plan.layout(), new TrainingLoop(training, member, parts, System::nanoTime));
+    return runLoop(plan.layout(), new TrainingLoop(training, member, parts, System::nanoTime));
   }
 }

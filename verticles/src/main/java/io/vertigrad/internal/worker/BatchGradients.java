@@ -13,9 +13,9 @@ public final class BatchGradients implements GradientSource {
 
   private final Model model;
   private final LongFunction<Batch> batches;
-  private final BatchNumber number;
+  private final BatchNumber batchNumber;
   private final LongSupplier nanoClock;
-  private final SpanRecorder track;
+  private final SpanRecorder timeline;
 
   /** The number that selects a rank's batch. */
   enum BatchNumber {
@@ -33,14 +33,14 @@ public final class BatchGradients implements GradientSource {
   BatchGradients(
       Model model,
       LongFunction<Batch> batches,
-      BatchNumber number,
+      BatchNumber batchNumber,
       LongSupplier nanoClock,
-      SpanRecorder track) {
+      SpanRecorder timeline) {
     this.model = model;
     this.batches = batches;
-    this.number = number;
+    this.batchNumber = batchNumber;
     this.nanoClock = nanoClock;
-    this.track = track;
+    this.timeline = timeline;
   }
 
   @Override
@@ -61,12 +61,12 @@ public final class BatchGradients implements GradientSource {
 
   private Computed compute(long version, long step, ToDoubleFunction<Batch> gradient) {
     long start = nanoClock.getAsLong();
-    Batch batch = batches.apply(number == BatchNumber.VERSION ? version : step);
+    Batch batch = batches.apply(batchNumber == BatchNumber.VERSION ? version : step);
     long ready = nanoClock.getAsLong();
     double loss = gradient.applyAsDouble(batch);
     long computed = nanoClock.getAsLong();
-    track.span("data", start, ready, step);
-    track.span("compute", ready, computed, step);
+    timeline.span("data", start, ready, step);
+    timeline.span("compute", ready, computed, step);
     return new Computed(
         batch.epoch(),
         batch.count(),
@@ -101,7 +101,7 @@ public final class BatchGradients implements GradientSource {
 
     private final BatchOpener data;
     private BatchSource source;
-    private int rank;
+    private int openRank;
     private long next;
 
     /**
@@ -116,15 +116,15 @@ public final class BatchGradients implements GradientSource {
     /**
      * Returns the batch of a step. Blocks until the batch is ready.
      *
-     * @param wantedRank from 0
+     * @param rank from 0
      * @param step number of the batch in the run of this rank, from 0
      * @return the batch, which belongs to the caller
      */
-    Batch of(int wantedRank, long step) {
-      if (source == null || rank != wantedRank || next != step) {
+    Batch batch(int rank, long step) {
+      if (source == null || openRank != rank || next != step) {
         close();
-        source = data.open(wantedRank, step);
-        rank = wantedRank;
+        source = data.open(rank, step);
+        openRank = rank;
       }
       Batch batch = source.next();
       next = step + 1;

@@ -19,7 +19,7 @@ public final class WorkerCounters {
   private final SenderIdentity identity;
   private final Epochs epochs;
   private final EpochStatistics statistics;
-  private final Consumer<EpochTrained> trained;
+  private final Consumer<EpochTrained> onEpoch;
   private final Map<Integer, Long> staleness = new HashMap<>();
   private TrafficCounters traffic = new TrafficCounters();
   private long step;
@@ -28,7 +28,7 @@ public final class WorkerCounters {
   private long samples;
   private double lossSum;
   private double correct;
-  private boolean uncounted;
+  private boolean correctUnknown;
   private long computingNanos;
   private long exchangingNanos;
   private long waitingNanos;
@@ -40,29 +40,29 @@ public final class WorkerCounters {
    * @param step number of the rank's first step
    * @param epochs when epochs end
    * @param statistics what earlier incarnations have trained of the current epoch
-   * @param trained receives each epoch that this worker has trained
+   * @param onEpoch receives each epoch that this worker has trained
    */
   WorkerCounters(
       SenderIdentity identity,
       long step,
       Epochs epochs,
       EpochStatistics statistics,
-      Consumer<EpochTrained> trained) {
+      Consumer<EpochTrained> onEpoch) {
     this.step = step;
     this.identity = identity;
     this.epochs = epochs;
     this.statistics = statistics;
-    this.trained = trained;
-    statistics.belongsTo(identity.rank());
+    this.onEpoch = onEpoch;
+    statistics.setRank(identity.rank());
   }
 
   /** Records a computed gradient. */
   void computed(Computed gradient) {
     epoch = gradient.epoch();
-    waitingNanos += gradient.waitedNanos();
+    waitingNanos += gradient.dataWaitNanos();
     computingNanos += gradient.computedNanos();
-    exchangingNanos += gradient.movedNanos();
-    statistics.computed(step, gradient.counted(), gradient.loss(), gradient.correct());
+    exchangingNanos += gradient.transferNanos();
+    statistics.recordGradient(step, gradient.countedSamples(), gradient.loss(), gradient.correct());
   }
 
   /**
@@ -70,27 +70,26 @@ public final class WorkerCounters {
    * applied, do not count.
    *
    * @param nanos time from the gradient to the next parameters
-   * @param all traffic of the whole incarnation
    */
-  void exchanged(Computed gradient, Step became, long newest, long nanos, TrafficCounters all) {
+  void exchanged(Computed gradient, Step result, long nanos) {
     step++;
-    if (!became.applied()) {
-      statistics.leftOut();
-    } else if (gradient.counted() > 0) {
-      learned(gradient.counted(), gradient.loss(), gradient.correct());
+    if (!result.applied()) {
+      statistics.recordLeftOut();
+    } else if (gradient.countedSamples() > 0) {
+      countSamples(gradient.countedSamples(), gradient.loss(), gradient.correct());
     }
-    version = newest;
+    version = result.highestVersion();
     exchangingNanos += nanos;
-    traffic = all;
-    refused += became.leftOut().isPresent() ? 1 : 0;
-    became.staleness().ifPresent(value -> staleness.merge(value, 1L, Long::sum));
+    traffic = result.traffic();
+    refused += result.leftOutReason().isPresent() ? 1 : 0;
+    result.staleness().ifPresent(value -> staleness.merge(value, 1L, Long::sum));
   }
 
-  private void learned(int applied, double loss, double right) {
+  private void countSamples(int applied, double loss, double correctSamples) {
     samples += applied;
     lossSum += loss * applied;
-    correct += Math.max(0, right);
-    uncounted |= right < 0;
+    correct += Math.max(0, correctSamples);
+    correctUnknown |= correctSamples < 0;
   }
 
   /**
@@ -98,16 +97,16 @@ public final class WorkerCounters {
    *
    * @param next number of the next step
    */
-  void pulled(long newest, long next) {
+  void continueAt(long newest, long next) {
     version = newest;
     step = next;
-    statistics.goOn(next, epochs.ended(newest));
+    statistics.continueAt(next, epochs.ended(newest));
     endEpoch();
   }
 
   /** Records how long the last step took, from asking for its batch to the next parameters. */
-  void took(long nanos) {
-    statistics.took(nanos);
+  void recordStepNanos(long nanos) {
+    statistics.recordDuration(nanos);
     endEpoch();
   }
 
@@ -116,7 +115,7 @@ public final class WorkerCounters {
     long ended = epochs.ended(version);
     EpochStatistics.Sum epoch = statistics.end(ended);
     if (epoch.samples() > 0) {
-      trained.accept(
+      onEpoch.accept(
           new EpochTrained(
               System.currentTimeMillis(),
               identity.rank(),
@@ -145,7 +144,7 @@ public final class WorkerCounters {
         epoch,
         samples,
         lossSum,
-        uncounted ? -1 : correct,
+        correctUnknown ? -1 : correct,
         computingNanos / NANOS_PER_SECOND,
         exchangingNanos / NANOS_PER_SECOND,
         waitingNanos / NANOS_PER_SECOND,
@@ -166,8 +165,8 @@ public final class WorkerCounters {
    * @param step number of steps that the rank has taken, including those of earlier incarnations
    * @param version highest version seen
    * @param epoch epoch of the last batch
-   * @param samples number of training samples behind the applied gradients, according to the answers;
-   *     a gradient that was applied but whose answer was lost is not counted
+   * @param samples number of training samples behind the applied gradients, according to the
+   *     answers; a gradient that was applied but whose answer was lost is not counted
    * @param lossSum sum of the batch mean loss over those samples
    * @param correct number of those samples that were classified correctly; a sample with several
    *     answers adds the share of right answers; -1 where the model does not report it
@@ -211,7 +210,8 @@ public final class WorkerCounters {
 
     /** The counters of a worker that has not been admitted. */
     public static final LoopProgress NONE =
-        new LoopProgress(-1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(), Map.of());
+        new LoopProgress(
+            -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(), Map.of());
 
     /**
      * Returns the mean training loss between an earlier snapshot of the same incarnation and this
@@ -230,8 +230,8 @@ public final class WorkerCounters {
       boolean same =
           earlier.rank == rank && earlier.incarnation == incarnation && earlier.samples < samples;
       long count = same ? samples - earlier.samples : samples;
-      double right = same ? correct - earlier.correct : correct;
-      return correct < 0 || count == 0 ? Double.NaN : 100.0 * right / count;
+      double correctSamples = same ? correct - earlier.correct : correct;
+      return correct < 0 || count == 0 ? Double.NaN : 100.0 * correctSamples / count;
     }
 
     /** Returns the counters as an event; its loss and accuracy are those since {@code earlier}. */

@@ -58,7 +58,7 @@ class BatchesOfRankTest {
 
   /** Returns the label of a batch, which is its number. */
   private int of(int rank, long step) {
-    return batches.of(rank, step).labels()[0];
+    return batches.batch(rank, step).labels()[0];
   }
 
   private final class Numbered implements BatchSource {

@@ -4,13 +4,12 @@ import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
-import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.fixture.ConstantBatches;
 import io.vertigrad.fixture.FakeShard;
-import io.vertigrad.fixture.MemoryExchange;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.worker.TrainingLoop.JoinRequester;
 import io.vertigrad.strategy.Membership.Member;
@@ -55,12 +54,7 @@ final class TrainingLoopFixture {
 
   TrainingLoop loop(TrainingPlan plan, JoinRequester requester, IntConsumer onBatch) {
     return TrainingLoop.withServers(
-        model,
-        plan,
-        new MemoryExchange(shard),
-        requester,
-        (rank, first) -> watched(onBatch),
-        clock::get);
+        model, plan, shard.client(), requester, (rank, first) -> watched(onBatch), clock::get);
   }
 
   private BatchSource watched(IntConsumer onBatch) {
