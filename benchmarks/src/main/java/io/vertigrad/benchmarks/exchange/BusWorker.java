@@ -2,8 +2,8 @@ package io.vertigrad.benchmarks.exchange;
 
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.data.BatchSource;
-import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.exchange.PartitionClient;
+import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.worker.TrainingLoop;
 import io.vertigrad.internal.worker.TrainingPlan;
 import io.vertigrad.job.JobConfig;
