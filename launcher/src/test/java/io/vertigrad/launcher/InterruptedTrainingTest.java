@@ -8,7 +8,7 @@ import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.internal.checkpoint.CheckpointFolder;
-import io.vertigrad.internal.exchange.ParameterHash;
+import io.vertigrad.internal.exchange.ParameterReader.ParameterHash;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
-import io.vertigrad.internal.exchange.ParameterHash;
+import io.vertigrad.internal.exchange.ParameterReader.ParameterHash;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -10,8 +10,8 @@ import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.SequentialBatches;
 import io.vertigrad.events.TrainingEvent.Evaluated;
-import io.vertigrad.internal.exchange.ParameterSnapshot;
-import io.vertigrad.internal.exchange.WindowedExchange;
+import io.vertigrad.internal.exchange.ParameterReader.ParameterSnapshot;
+import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.peer.ModelReader;
 import io.vertigrad.internal.pipeline.AssembledStages;
 import io.vertigrad.job.JobConfig;
@@ -247,7 +247,7 @@ public final class FinalModel {
         StrategyProviders.configure(job.strategy(), getClass().getClassLoader());
     ModelReader reader =
         AssembledStages.reader(
-            WindowedExchange.of(vertx.eventBus(), job),
+            PartitionClient.of(vertx.eventBus(), job),
             job,
             strategy,
             config,

@@ -18,7 +18,7 @@ import io.vertigrad.compute.data.Normalisation;
 import io.vertigrad.compute.data.SequentialBatches;
 import io.vertigrad.compute.formats.SafetensorsFile;
 import io.vertigrad.internal.exchange.InitialParameters;
-import io.vertigrad.internal.exchange.ParameterHash;
+import io.vertigrad.internal.exchange.ParameterReader.ParameterHash;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.training.ModelDescription.Input;
 import io.vertx.core.json.DecodeException;

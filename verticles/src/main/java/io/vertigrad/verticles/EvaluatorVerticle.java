@@ -73,7 +73,7 @@ public final class EvaluatorVerticle extends VerticleBase {
 
   /** Logs a failure after admission. Before admission the deployment fails with the reason. */
   private void tell(Throwable failure, LeaveReason reason) {
-    boolean undeployed = member.failed(failure);
+    boolean undeployed = member.failAdmission(failure);
     if (!undeployed) {
       LOG.error("evaluator {}", reason, failure instanceof ExchangeException ? null : failure);
     }

@@ -7,7 +7,8 @@ import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.job.VerticleJob;
 import io.vertigrad.internal.membership.LeaveReason;
-import io.vertigrad.internal.worker.LoopProgress;
+import io.vertigrad.internal.worker.ParameterExchange.Report;
+import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
 import io.vertigrad.internal.worker.WorkerMember;
 import io.vertigrad.internal.worker.WorkerThread;
 import io.vertigrad.job.JobConfig;
@@ -106,7 +107,7 @@ public class WorkerVerticle extends VerticleBase {
 
   /** Logs a failure after admission. Before admission the deployment fails with the reason. */
   private void tell(Throwable failure, LeaveReason reason) {
-    boolean undeployed = member.failed(failure);
+    boolean undeployed = member.failAdmission(failure);
     boolean explained = failure instanceof ExchangeException || failure instanceof DataException;
     if (!undeployed) {
       LOG.error("{} {}", member.name(), reason, explained ? null : failure);
@@ -125,12 +126,13 @@ public class WorkerVerticle extends VerticleBase {
 
   private void report(String event) {
     LoopProgress now = thread.progress();
-    member.report(now, thread.samplesOfAll(), thread.tested(), event);
+    Report more = thread.report();
+    member.report(now, more.samplesOfAll(), thread.tested(), event);
     if (now.step() == reported.step() && now.incarnation() == reported.incarnation()) {
       return;
     }
     events.publish(now.toEvent(System.currentTimeMillis(), reported));
-    thread.news().forEach(events::publish);
+    more.events().forEach(events::publish);
     reported = now;
   }
 }

@@ -2,8 +2,8 @@ package io.vertigrad.benchmarks.exchange;
 
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.data.BatchSource;
+import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.exchange.PartitionPlan;
-import io.vertigrad.internal.exchange.WindowedExchange;
 import io.vertigrad.internal.worker.TrainingLoop;
 import io.vertigrad.internal.worker.TrainingPlan;
 import io.vertigrad.job.JobConfig;
@@ -29,7 +29,8 @@ final class BusWorker {
     PartitionPlan partitions = exchange.plan();
     StrategyFactory strategy =
         StrategyProviders.configure(job.strategy(), BusWorker.class.getClassLoader());
-    WindowedExchange bus = WindowedExchange.of(vertx, job, System::nanoTime);
+    PartitionClient bus =
+        PartitionClient.of(vertx, job.addresses(), job.exchange(), System::nanoTime);
     bus.membershipChanged(membership);
     loop =
         TrainingLoop.withServers(

@@ -6,7 +6,7 @@ import io.vertigrad.compute.Score;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.SequentialBatches;
 import io.vertigrad.events.TrainingEvent.Evaluated;
-import io.vertigrad.internal.exchange.ParameterHash;
+import io.vertigrad.internal.exchange.ParameterReader.ParameterHash;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import java.util.function.IntConsumer;
 import java.util.function.LongFunction;
@@ -24,9 +24,9 @@ public final class Evaluation {
   private final Model model;
   private final LongFunction<SequentialBatches> part;
   private final SequentialBatches whole;
-  private final SpanRecorder track;
+  private final SpanRecorder timeline;
   private final int topK;
-  private final IntConsumer through;
+  private final IntConsumer onSamples;
 
   /**
    * Creates an evaluation.
@@ -42,8 +42,8 @@ public final class Evaluation {
    * Creates an evaluation that records each test on a timeline.
    *
    * @param topK number of the most probable classes for the top-K count; 0 for no such count
-   * @param anew true to shuffle for each version
-   * @param through receives the number of samples of each tested batch
+   * @param reshuffle true to shuffle for each version
+   * @param onSamples receives the number of samples of each tested batch
    */
   Evaluation(
       Model model,
@@ -51,16 +51,18 @@ public final class Evaluation {
       int samples,
       long seed,
       int topK,
-      boolean anew,
-      IntConsumer through,
-      SpanRecorder track) {
+      boolean reshuffle,
+      IntConsumer onSamples,
+      SpanRecorder timeline) {
     this.model = model;
-    this.track = track;
+    this.timeline = timeline;
     this.topK = topK;
-    this.through = through;
+    this.onSamples = onSamples;
     SequentialBatches same = SequentialBatches.subset(test, BATCH, samples, seed);
     this.part =
-        anew ? version -> SequentialBatches.subset(test, BATCH, samples, seed, version) : v -> same;
+        reshuffle
+            ? version -> SequentialBatches.subset(test, BATCH, samples, seed, version)
+            : v -> same;
     this.whole = SequentialBatches.all(test, BATCH);
   }
 
@@ -85,13 +87,13 @@ public final class Evaluation {
   }
 
   private Score score(SequentialBatches batches) {
-    long begun = track.now();
+    long begun = timeline.now();
     Score score = Score.NONE;
     for (Batch batch : batches) {
       score = score.plus(model.score(batch, topK));
-      through.accept(batch.count());
+      onSamples.accept(batch.count());
     }
-    track.span(batches == whole ? "test all" : "test", begun, track.now(), -1);
+    timeline.span(batches == whole ? "test all" : "test", begun, timeline.now(), -1);
     return score;
   }
 }

@@ -3,9 +3,9 @@ package io.vertigrad.internal.evaluation;
 import io.vertigrad.compute.Score;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.internal.exchange.ExchangeException;
-import io.vertigrad.internal.exchange.ParameterSnapshot;
-import io.vertigrad.internal.exchange.SnapshotSource;
-import io.vertigrad.internal.exchange.UnansweredException;
+import io.vertigrad.internal.exchange.ExchangeException.UnansweredException;
+import io.vertigrad.internal.exchange.ParameterReader;
+import io.vertigrad.internal.exchange.ParameterReader.ParameterSnapshot;
 import io.vertigrad.internal.membership.EvaluationResult;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertx.core.Future;
@@ -34,21 +34,21 @@ import org.slf4j.LoggerFactory;
 final class EvaluationLoop {
 
   private static final Logger LOG = LoggerFactory.getLogger(EvaluationLoop.class);
-  private static final int COMMANDS = 8;
+  private static final int MAX_COMMANDS = 8;
   private static final long IDLE_MILLIS = 50;
   private static final long SETTLED_NANOS = 1_000_000_000;
 
-  private final SnapshotSource source;
+  private final ParameterReader source;
   private final Evaluation evaluation;
   private final EvaluationPlan plan;
   private final EvaluatorStatus status;
   private final Consumer<Evaluated> events;
   private final Runnable wake;
   private final BlockingQueue<Promise<EvaluationResult>> commands =
-      new LinkedBlockingQueue<>(COMMANDS);
+      new LinkedBlockingQueue<>(MAX_COMMANDS);
   private volatile boolean stopping;
   private long tested;
-  private boolean inVain;
+  private boolean unanswered;
 
   /**
    * Creates a loop.
@@ -57,7 +57,7 @@ final class EvaluationLoop {
    * @param wake wakes a waiting pull, so that it checks whether it is still wanted
    */
   EvaluationLoop(
-      SnapshotSource source,
+      ParameterReader source,
       Evaluation evaluation,
       EvaluationPlan plan,
       EvaluatorStatus status,
@@ -79,7 +79,7 @@ final class EvaluationLoop {
    */
   Runnable testInitial() {
     Evaluated initial = evaluation.initial();
-    return () -> tell(initial);
+    return () -> publish(initial);
   }
 
   /** Tests until stopped, also after the last version, because commands may still come. */
@@ -104,30 +104,30 @@ final class EvaluationLoop {
     Promise<EvaluationResult> command = Promise.promise();
     if (stopping || !commands.offer(command)) {
       return Future.failedFuture(
-          "the evaluator is stopping, or has %d commands waiting".formatted(COMMANDS));
+          "the evaluator is stopping, or has %d commands waiting".formatted(MAX_COMMANDS));
     }
     wake.run();
     return command.future();
   }
 
   private void work() throws InterruptedException {
-    boolean over = plan.next(tested) == EvaluationPlan.NONE;
-    long idleMillis = over || inVain ? IDLE_MILLIS : 0;
+    boolean done = plan.next(tested) == EvaluationPlan.NONE;
+    long idleMillis = done || unanswered ? IDLE_MILLIS : 0;
     Promise<EvaluationResult> command = commands.poll(idleMillis, TimeUnit.MILLISECONDS);
     if (command != null) {
-      obey(command);
-    } else if (!over) {
+      runCommand(command);
+    } else if (!done) {
       testNext();
     }
   }
 
   private void testNext() {
-    inVain = false;
+    unanswered = false;
     long due = plan.next(tested);
     try {
       pull(due).ifPresent(snapshot -> test(due, snapshot));
     } catch (UnansweredException notYet) {
-      inVain = true;
+      unanswered = true;
       LOG.debug("no version {} yet, waits again: {}", due, notYet.getMessage());
     }
   }
@@ -167,11 +167,11 @@ final class EvaluationLoop {
   private void test(long due, ParameterSnapshot snapshot) {
     tested = plan.blocking() ? Math.max(due, snapshot.lowestVersion()) : snapshot.lowestVersion();
     status.testing(tested);
-    tell(evaluated(snapshot, evaluation.part(tested), false));
+    publish(evaluated(snapshot, evaluation.part(tested), false));
     status.evaluated(tested);
   }
 
-  private void obey(Promise<EvaluationResult> command) {
+  private void runCommand(Promise<EvaluationResult> command) {
     try {
       Optional<ParameterSnapshot> pulled = source.pull(0, () -> stopping);
       if (pulled.isPresent()) {
@@ -186,7 +186,7 @@ final class EvaluationLoop {
 
   private EvaluationResult testWhole(ParameterSnapshot snapshot) {
     Evaluated whole = evaluated(snapshot, evaluation.whole(), true);
-    tell(whole);
+    publish(whole);
     if (!plan.blocking() && plan.next(whole.version()) == EvaluationPlan.NONE) {
       // No test follows, and this one includes the part that may still be due at this version.
       tested = Math.max(tested, whole.version());
@@ -203,7 +203,7 @@ final class EvaluationLoop {
         whole.metric());
   }
 
-  private void tell(Evaluated result) {
+  private void publish(Evaluated result) {
     events.accept(result);
     LOG.info(
         "version {}: {}, loss {} ({} test samples{})",
@@ -223,8 +223,10 @@ final class EvaluationLoop {
   }
 
   private void refuseCommands() {
-    for (Promise<EvaluationResult> late = commands.poll(); late != null; late = commands.poll()) {
-      late.fail("the evaluator is stopping");
+    for (Promise<EvaluationResult> waiting = commands.poll();
+        waiting != null;
+        waiting = commands.poll()) {
+      waiting.fail("the evaluator is stopping");
     }
   }
 }

@@ -26,11 +26,11 @@ public final class EvaluatorMember implements MemberHandler {
 
   private final CoordinatorClient coordinator;
   private final Promise<Admission> admitted = Promise.promise();
-  private volatile Duties duties;
+  private volatile Handlers handlers;
   private final MemberTimeline timeline;
   private volatile boolean stopping;
 
-  private record Duties(
+  private record Handlers(
       ParameterLayout layout, Consumer<Membership> membership, EvaluationLoop loop) {}
 
   /** Creates the membership. Call it on the verticle's context. */
@@ -45,13 +45,13 @@ public final class EvaluatorMember implements MemberHandler {
   }
 
   /** Records that the loop failed. Returns true if the evaluator had not been admitted yet. */
-  public boolean failed(Throwable why) {
+  public boolean failAdmission(Throwable why) {
     return admitted.tryFail(why);
   }
 
   /** Blocks the loop's thread until the job runs. Returns false if told to stop before. */
   boolean join(ParameterLayout layout, Consumer<Membership> membership, EvaluationLoop loop) {
-    duties = new Duties(layout, membership, loop);
+    handlers = new Handlers(layout, membership, loop);
     Optional<Admission> admission = FutureAwait.await(coordinator.join(layout), () -> stopping);
     if (admission.isEmpty()) {
       return false;
@@ -70,9 +70,9 @@ public final class EvaluatorMember implements MemberHandler {
 
   public void stop() {
     stopping = true;
-    Duties mine = duties;
-    if (mine != null) {
-      mine.loop().stop();
+    Handlers registered = handlers;
+    if (registered != null) {
+      registered.loop().stop();
     }
   }
 
@@ -93,12 +93,12 @@ public final class EvaluatorMember implements MemberHandler {
 
   @Override
   public void membershipChanged(Membership now) {
-    duties.membership().accept(now);
+    handlers.membership().accept(now);
   }
 
   @Override
   public Future<EvaluationResult> evaluate() {
-    return duties.loop().testWhole();
+    return handlers.loop().testWhole();
   }
 
   /** Pulls need no admission, so evaluation continues while the evaluator joins again. */
@@ -106,7 +106,7 @@ public final class EvaluatorMember implements MemberHandler {
   public void onEvicted(String why) {
     LOG.warn("evaluator evicted, joins again: {}", why);
     coordinator
-        .join(duties.layout())
+        .join(handlers.layout())
         .onFailure(refused -> onStopped("evicted, and refused: " + refused.getMessage()));
   }
 

@@ -8,7 +8,7 @@ import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
-import io.vertigrad.internal.exchange.WindowedExchange;
+import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.peer.ModelReader;
 import io.vertigrad.internal.pipeline.AssembledStages;
 import io.vertigrad.job.JobConfig;
@@ -48,7 +48,7 @@ public final class EvaluatorThread {
     return ended.future();
   }
 
-  private void tell(Evaluated tested) {
+  private void publish(Evaluated tested) {
     member.timeline().publish();
     events.accept(tested);
   }
@@ -81,7 +81,7 @@ public final class EvaluatorThread {
               member.timeline().track());
       ModelReader reader =
           AssembledStages.reader(
-              WindowedExchange.of(vertx, job.addresses(), job.exchange(), System::nanoTime),
+              PartitionClient.of(vertx, job.addresses(), job.exchange(), System::nanoTime),
               job,
               strategy,
               config,
@@ -89,7 +89,8 @@ public final class EvaluatorThread {
               events,
               () -> evaluation.part(0));
       EvaluationLoop loop =
-          new EvaluationLoop(reader.source(), evaluation, plan, status, this::tell, reader.wake());
+          new EvaluationLoop(
+              reader.source(), evaluation, plan, status, this::publish, reader.wake());
       if (member.join(model.layout(), reader.membership(), loop)) {
         loop.run();
       }

@@ -12,4 +12,14 @@ public class ExchangeException extends RuntimeException {
   public ExchangeException(String message, Throwable cause) {
     super(message, cause);
   }
+
+  /** An exchange that got no answer before its deadline. */
+  public static final class UnansweredException extends ExchangeException {
+
+    private static final long serialVersionUID = 1L;
+
+    public UnansweredException(String message) {
+      super(message);
+    }
+  }
 }

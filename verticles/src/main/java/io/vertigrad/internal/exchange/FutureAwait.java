@@ -11,7 +11,7 @@ import java.util.function.BooleanSupplier;
 /** Lets a separate thread wait for a future. Never use it on an event loop. */
 public final class FutureAwait {
 
-  private static final long LOOK_MILLIS = 50;
+  private static final long POLL_MILLIS = 50;
 
   private FutureAwait() {}
 
@@ -26,7 +26,7 @@ public final class FutureAwait {
     CompletableFuture<T> result = future.toCompletionStage().toCompletableFuture();
     while (!stop.getAsBoolean()) {
       try {
-        return Optional.ofNullable(result.get(LOOK_MILLIS, TimeUnit.MILLISECONDS));
+        return Optional.ofNullable(result.get(POLL_MILLIS, TimeUnit.MILLISECONDS));
       } catch (TimeoutException notYet) {
         continue;
       } catch (InterruptedException e) {

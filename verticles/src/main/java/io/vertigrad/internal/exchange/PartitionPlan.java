@@ -5,6 +5,7 @@ import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Partition;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 
 /**
@@ -18,15 +19,15 @@ import java.util.List;
  */
 public record PartitionPlan(long layout, List<Partition> partitions) {
 
-  private static final int LEAST_PARTITIONS = 4;
+  private static final int MIN_PARTITIONS = 4;
 
   /** With overlap, nothing hides the time to send the front partition, so it must be small. */
   private static final int OVERLAPPED_PARTITIONS = 16;
 
-  private static final int WORTH_OVERLAPPING = 14_304;
+  private static final int MIN_OVERLAPPED_ELEMENTS = 14_304;
 
   /** In elements; with 270,000 parameters, partitions of half this size were slower. */
-  private static final int WORTH_A_FRAME = 28_608;
+  private static final int MIN_ELEMENTS = 28_608;
 
   /** Copies the partitions. */
   public PartitionPlan {
@@ -45,11 +46,11 @@ public record PartitionPlan(long layout, List<Partition> partitions) {
    * @return the plan
    */
   public static PartitionPlan of(ParameterLayout layout, int elements, int shards) {
-    int quarter = (layout.trainable() + LEAST_PARTITIONS - 1) / LEAST_PARTITIONS;
-    int most = Math.min(elements, Math.max(WORTH_A_FRAME, quarter));
+    int quarter = (layout.trainable() + MIN_PARTITIONS - 1) / MIN_PARTITIONS;
+    int maxElements = Math.min(elements, Math.max(MIN_ELEMENTS, quarter));
     List<Partition> cut = new ArrayList<>();
-    cut(cut, 0, layout.trainable(), most, Block.Kind.TRAINABLE, 0);
-    cut(cut, layout.trainable(), layout.statistics(), most, Block.Kind.STATISTIC, 0);
+    cut(cut, 0, layout.trainable(), maxElements, Block.Kind.TRAINABLE, 0);
+    cut(cut, layout.trainable(), layout.statistics(), maxElements, Block.Kind.STATISTIC, 0);
     List<Partition> assigned = new ArrayList<>();
     for (Partition p : cut) {
       long middle = p.first() + p.length() / 2;
@@ -68,7 +69,7 @@ public record PartitionPlan(long layout, List<Partition> partitions) {
    */
   public static PartitionPlan of(JobConfig job, ParameterLayout layout) {
     int elements = job.exchange().partitionElements();
-    int overlapped = Math.max(WORTH_OVERLAPPING, layout.trainable() / OVERLAPPED_PARTITIONS);
+    int overlapped = Math.max(MIN_OVERLAPPED_ELEMENTS, layout.trainable() / OVERLAPPED_PARTITIONS);
     return of(
         layout,
         job.exchange().overlap() ? Math.min(elements, overlapped) : elements,
@@ -112,10 +113,63 @@ public record PartitionPlan(long layout, List<Partition> partitions) {
   }
 
   private static void cut(
-      List<Partition> cut, int from, int length, int most, Block.Kind kind, int shard) {
-    for (int first = from; first < from + length; first += most) {
-      int size = Math.min(most, from + length - first);
+      List<Partition> cut, int from, int length, int maxElements, Block.Kind kind, int shard) {
+    for (int first = from; first < from + length; first += maxElements) {
+      int size = Math.min(maxElements, from + length - first);
       cut.add(new Partition(cut.size(), first, size, kind, shard));
+    }
+  }
+
+  /** The version of each partition that a model holds. Belongs to the model's thread. */
+  public static final class PartitionVersions {
+
+    private final List<Partition> byIndex;
+    private final long[] versions;
+
+    /** Creates versions of 0 for all partitions. */
+    public PartitionVersions(PartitionPlan plan) {
+      byIndex = plan.partitions();
+      versions = new long[byIndex.size()];
+    }
+
+    public long of(Partition partition) {
+      return versions[partition.index()];
+    }
+
+    public void set(Partition partition, long version) {
+      versions[partition.index()] = version;
+    }
+
+    public long lowest() {
+      long lowest = Long.MAX_VALUE;
+      for (long version : versions) {
+        lowest = Math.min(lowest, version);
+      }
+      return lowest;
+    }
+
+    public long highest() {
+      long highest = 0;
+      for (long version : versions) {
+        highest = Math.max(highest, version);
+      }
+      return highest;
+    }
+
+    /**
+     * Returns all partitions in the order in which workers send them: oldest version first, then by
+     * index.
+     *
+     * <p>Otherwise, if versions differ, a newer round could fill the worker's window. All other
+     * workers would then wait for its part of the older round.
+     */
+    public List<Partition> oldestFirst() {
+      if (lowest() == highest()) {
+        return byIndex;
+      }
+      return byIndex.stream()
+          .sorted(Comparator.comparingLong(this::of).thenComparingInt(Partition::index))
+          .toList();
     }
   }
 }

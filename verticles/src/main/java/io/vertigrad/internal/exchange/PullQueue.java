@@ -33,15 +33,15 @@ public final class PullQueue {
   /**
    * The source of the pulled parameters.
    *
-   * @param reached returns true if a pull can be answered now
+   * @param isReached returns true if a pull can be answered now
    * @param answer creates the answer of such a pull
-   * @param overdue returns a message with the found and the expected version, for a pull whose
-   *     deadline has passed
+   * @param overdueMessage returns a message with the found and the expected version, for a pull
+   *     whose deadline has passed
    */
   public record Source(
-      Predicate<PullRequest> reached,
+      Predicate<PullRequest> isReached,
       Function<PullRequest, Frame> answer,
-      Function<PullRequest, String> overdue) {}
+      Function<PullRequest, String> overdueMessage) {}
 
   /**
    * Creates an empty queue.
@@ -63,7 +63,7 @@ public final class PullQueue {
    * @return completes with the answer or a refusal; never fails
    */
   public Future<Frame> pull(PullRequest request) {
-    if (source.reached().test(request)) {
+    if (source.isReached().test(request)) {
       return Future.succeededFuture(source.answer().apply(request));
     }
     Pull before = waiting.get(request.id());
@@ -84,7 +84,7 @@ public final class PullQueue {
   /** Answers the waiting pulls whose version is reached now. */
   public void release() {
     if (!waiting.isEmpty()) {
-      take(pull -> source.reached().test(pull.request()))
+      take(pull -> source.isReached().test(pull.request()))
           .forEach(pull -> pull.promise().complete(source.answer().apply(pull.request())));
     }
   }
@@ -94,7 +94,8 @@ public final class PullQueue {
     release();
     long now = clock.getAsLong();
     take(pull -> now - pull.sinceNanos() >= deadlineNanos)
-        .forEach(pull -> refuse(pull, Reason.DEADLINE, source.overdue().apply(pull.request())));
+        .forEach(
+            pull -> refuse(pull, Reason.DEADLINE, source.overdueMessage().apply(pull.request())));
   }
 
   /** Ends every wait with {@code UNAVAILABLE}. */

@@ -9,20 +9,20 @@ public final class WakeSignal {
   private volatile Thread parked;
 
   /** Ends the wait early; any thread. */
-  public void ring() {
+  public void wake() {
     LockSupport.unpark(parked);
   }
 
   /**
    * Waits until woken, at most this long.
    *
-   * @param needless returns true if there is nothing to wait for; checked once, when no wake-up can
-   *     be missed any more
+   * @param done returns true if there is nothing to wait for; checked once, when no wake-up can be
+   *     missed any more
    */
-  public void await(BooleanSupplier needless, long nanos) {
+  public void await(BooleanSupplier done, long nanos) {
     parked = Thread.currentThread();
     try {
-      if (!needless.getAsBoolean()) {
+      if (!done.getAsBoolean()) {
         LockSupport.parkNanos(this, nanos);
       }
     } finally {

@@ -56,11 +56,11 @@ public final class PeerStrategySession {
   private final WorkerPeers peers;
   private final ExecutorService thread;
   private volatile boolean closed;
-  private volatile ExchangeException gone;
+  private volatile ExchangeException verticleFailure;
   private volatile CompletableFuture<?> pending = new CompletableFuture<>();
   private CompletableFuture<Next> begun;
   private PeerStrategy strategy;
-  private RuntimeException late;
+  private RuntimeException deferredFailure;
   private double spectralGap;
   private long step;
 
@@ -73,8 +73,8 @@ public final class PeerStrategySession {
    * @param replica its parameters, which the strategy updates from now on
    * @param optimizers creates an optimizer of the parameters
    * @param nanoClock monotonic clock in nanoseconds
-   * @param patience monotonic clock in nanoseconds; limits how long the strategy waits for others
-   * @param track records what the strategy does
+   * @param waitClock monotonic clock in nanoseconds; limits how long the strategy waits for others
+   * @param timeline records what the strategy does
    * @param stop returns true when this incarnation has to end
    */
   public record Setup(
@@ -84,8 +84,8 @@ public final class PeerStrategySession {
       Replica replica,
       Function<OptimizerConfig, Optimizer> optimizers,
       LongSupplier nanoClock,
-      LongSupplier patience,
-      SpanRecorder track,
+      LongSupplier waitClock,
+      SpanRecorder timeline,
       BooleanSupplier stop) {}
 
   /** What a worker agrees on with a new group, before its strategy does. May block. */
@@ -123,8 +123,8 @@ public final class PeerStrategySession {
             job,
             setup.layout(),
             setup.self(),
-            setup.patience(),
-            setup.track(),
+            setup.waitClock(),
+            setup.timeline(),
             () -> closed || setup.stop().getAsBoolean(),
             PeerFrames.ofStrategies());
     ClassLoader loader = PeerStrategySession.class.getClassLoader();
@@ -142,7 +142,7 @@ public final class PeerStrategySession {
 
   /** Creates the rule and listens to other workers. Completes when they can send. */
   public Future<Void> open() {
-    strategy = ask(() -> factory.create(context()), () -> {});
+    strategy = call(() -> factory.create(context()), () -> {});
     return peers.open();
   }
 
@@ -162,12 +162,12 @@ public final class PeerStrategySession {
   }
 
   /** Returns true if the newest group contains this worker and was not settled yet. */
-  public boolean changed() {
-    return peers.regrouped();
+  public boolean hasNewGroup() {
+    return peers.hasNewGroup();
   }
 
   /** Returns true if there is no newer group than the settled one. */
-  public boolean current() {
+  public boolean isCurrent() {
     return peers.current();
   }
 
@@ -180,9 +180,9 @@ public final class PeerStrategySession {
    * @throws GroupChangedException if there is a newer group already
    */
   public Optional<Next> settle(BooleanSupplier fresh, Agreement agreement) {
-    return ask(
+    return call(
         () -> {
-          late = null;
+          deferredFailure = null;
           Optional<PeerGroup> group = agreement.settle(peers, peers.adopt(), strategy);
           group.ifPresent(
               now -> {
@@ -201,7 +201,7 @@ public final class PeerStrategySession {
    * @throws GroupChangedException if the round was given up without changing anything
    */
   public Next exchange(LocalGradient gradient) {
-    return ask(() -> completed(() -> strategy.complete(gradient)), this::begin);
+    return call(() -> complete(() -> strategy.complete(gradient)), this::begin);
   }
 
   /**
@@ -209,7 +209,7 @@ public final class PeerStrategySession {
    * or end what {@code progress} reports.
    */
   public void begin(LocalGradient gradient, GradientProgress progress) {
-    begun = tell(() -> completed(() -> strategy.complete(gradient, progress)), this::begin);
+    begun = submit(() -> complete(() -> strategy.complete(gradient, progress)), this::begin);
   }
 
   /**
@@ -220,9 +220,9 @@ public final class PeerStrategySession {
     return answer(begun);
   }
 
-  private Next completed(Runnable work) {
-    if (late != null) {
-      throw late;
+  private Next complete(Runnable work) {
+    if (deferredFailure != null) {
+      throw deferredFailure;
     }
     long skipped = strategy.timing().skipped();
     work.run();
@@ -232,17 +232,17 @@ public final class PeerStrategySession {
 
   /** Returns a copy of the rule's memory, which is not in the replica or its optimizers. */
   public float[] memory() {
-    return ask(() -> strategy.memory().clone(), () -> {});
+    return call(() -> strategy.memory().clone(), () -> {});
   }
 
   /**
    * Handles other workers' requests while there is no step to take, and waits at most about 50 ms.
    */
   public void idle() {
-    ask(
+    call(
         () -> {
           strategy.idle();
-          peers.pause();
+          peers.awaitChange();
           return null;
         },
         () -> {});
@@ -260,13 +260,13 @@ public final class PeerStrategySession {
 
   /** Fails the session because the verticle ends before its worker; any thread. */
   void fail(String why) {
-    gone =
+    verticleFailure =
         new ExchangeException(
             "%s: its strategy verticle \"%s\" at %s %s; undeploy the worker first"
                 .formatted(setup.name(), job.strategy().name(), address, why));
     closed = true;
     peers.wake();
-    pending.completeExceptionally(gone);
+    pending.completeExceptionally(verticleFailure);
   }
 
   /** Closes the connection to other workers. Completes when they can no longer reach it. */
@@ -282,19 +282,19 @@ public final class PeerStrategySession {
     return peers.close();
   }
 
-  /** Runs work on the strategy's thread, and after its answer runs {@code afterwards} there. */
-  private <T> T ask(Supplier<T> work, Runnable afterwards) {
-    return answer(tell(work, afterwards));
+  /** Runs work on the strategy's thread, and after its answer runs {@code followUp} there. */
+  private <T> T call(Supplier<T> work, Runnable followUp) {
+    return answer(submit(work, followUp));
   }
 
-  private <T> CompletableFuture<T> tell(Supplier<T> work, Runnable afterwards) {
+  private <T> CompletableFuture<T> submit(Supplier<T> work, Runnable followUp) {
     CompletableFuture<T> answer = new CompletableFuture<>();
     pending = answer;
-    if (gone != null) {
-      throw gone;
+    if (verticleFailure != null) {
+      throw verticleFailure;
     }
     try {
-      thread.execute(() -> answer(answer, work, afterwards));
+      thread.execute(() -> answer(answer, work, followUp));
       return answer;
     } catch (RejectedExecutionException ended) {
       throw new GroupChangedException("this incarnation has ended");
@@ -305,11 +305,11 @@ public final class PeerStrategySession {
     try {
       return answer.join();
     } catch (CompletionException failure) {
-      throw explained(failure.getCause());
+      throw withContext(failure.getCause());
     }
   }
 
-  private <T> void answer(CompletableFuture<T> answer, Supplier<T> work, Runnable afterwards) {
+  private <T> void answer(CompletableFuture<T> answer, Supplier<T> work, Runnable followUp) {
     try {
       answer.complete(work.get());
     } catch (Throwable failure) {
@@ -317,14 +317,14 @@ public final class PeerStrategySession {
       return;
     }
     try {
-      afterwards.run();
+      followUp.run();
     } catch (RuntimeException failure) {
-      late = failure;
+      deferredFailure = failure;
     }
   }
 
   /** Keeps the rule's own error messages and adds the worker and the strategy to all others. */
-  private RuntimeException explained(Throwable failure) {
+  private RuntimeException withContext(Throwable failure) {
     if (failure instanceof ExchangeException || failure instanceof GroupChangedException) {
       return (RuntimeException) failure;
     }
@@ -336,9 +336,9 @@ public final class PeerStrategySession {
 
   private void begin() {
     if (setup.replica().updates() < lastVersion && peers.current()) {
-      long begun = setup.track().now();
+      long begun = setup.timeline().now();
       strategy.begin();
-      setup.track().span("send", begun, setup.track().now(), step);
+      setup.timeline().span("send", begun, setup.timeline().now(), step);
     }
   }
 

@@ -23,8 +23,8 @@ public final class StrategyFinder {
   private final Context context;
   private final JobConfig job;
   private final Role role;
-  private volatile String own;
-  private volatile Optional<Boolean> remote = Optional.empty();
+  private volatile String deployedId;
+  private volatile Optional<Boolean> isRemote = Optional.empty();
 
   /**
    * Creates the finder of one member.
@@ -47,7 +47,7 @@ public final class StrategyFinder {
   public Future<StrategyHost> beside(int rank, int incarnation) {
     JsonObject beside = StrategyHost.beside(role, rank);
     StrategyHost ready = StrategyHost.at(vertx, job, beside);
-    if (ready != null && ready.take()) {
+    if (ready != null && ready.tryTake()) {
       return Future.succeededFuture(ready);
     }
     Promise<StrategyHost> found = Promise.promise();
@@ -69,22 +69,22 @@ public final class StrategyFinder {
   public Future<Optional<StrategyLink>> elsewhere(int rank) {
     String address = job.addresses().strategy(role.lower(), rank);
     StrategyLink link = new StrategyLink(vertx, job, job.nameOf(role.lower(), rank), address);
-    Future<Boolean> there =
-        remote
+    Future<Boolean> found =
+        isRemote
             .map(Future::succeededFuture)
             .orElseGet(
                 () ->
                     StrategyHost.at(vertx, job, StrategyHost.beside(role, rank)) == null
                         ? StrategyLink.isAt(vertx, address, 0)
                         : Future.succeededFuture(false));
-    return there
-        .onSuccess(found -> remote = Optional.of(found))
-        .map(found -> found ? Optional.of(link) : Optional.<StrategyLink>empty());
+    return found
+        .onSuccess(remote -> isRemote = Optional.of(remote))
+        .map(remote -> remote ? Optional.of(link) : Optional.<StrategyLink>empty());
   }
 
   private Future<StrategyHost> replace(JsonObject beside, int incarnation) {
-    String earlier = own;
-    own = null;
+    String earlier = deployedId;
+    deployedId = null;
     Future<?> before =
         earlier == null
             ? Future.succeededFuture()
@@ -102,7 +102,7 @@ public final class StrategyFinder {
         .deployVerticle(VERTICLE, new DeploymentOptions().setConfig(config))
         .map(
             deployed -> {
-              own = deployed;
+              deployedId = deployed;
               return StrategyHost.at(vertx, job, beside).owned();
             });
   }

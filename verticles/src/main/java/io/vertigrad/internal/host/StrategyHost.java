@@ -39,7 +39,7 @@ public final class StrategyHost implements Shareable {
   private static final String ROLE = "role";
   private static final long TICK_MILLIS = 100;
   private static final long REGISTER_NANOS = 2_000_000_000L;
-  private static final long REGISTER_LOOK_MILLIS = 20;
+  private static final long REGISTER_RETRY_MILLIS = 20;
   private static final long GRACE_MILLIS = 1_000;
 
   private final Vertx vertx;
@@ -49,7 +49,7 @@ public final class StrategyHost implements Shareable {
   private final StrategyFactory strategy;
   private final AtomicBoolean taken = new AtomicBoolean();
   private volatile Promise<Void> released = Promise.promise();
-  private volatile Runnable ending = () -> {};
+  private volatile Runnable onEnd = () -> {};
   private volatile boolean owned;
   private volatile PeerStrategySession session;
 
@@ -67,7 +67,7 @@ public final class StrategyHost implements Shareable {
     this.address = address(job, beside);
     this.strategy =
         StrategyProviders.configure(job.strategy(), StrategyHost.class.getClassLoader());
-    boolean peers = strategy instanceof PeerStrategyFactory;
+    boolean peers = strategy.servers(1) == 0;
     String expected = (peers ? Role.WORKER : Role.SERVER).lower();
     if (!expected.equals(beside.getString(ROLE))) {
       throw new IllegalArgumentException(
@@ -98,7 +98,7 @@ public final class StrategyHost implements Shareable {
   }
 
   /** Takes the host for the caller until {@link #release}. Returns false if it is taken. */
-  boolean take() {
+  boolean tryTake() {
     boolean free = taken.compareAndSet(false, true);
     if (free) {
       released = Promise.promise();
@@ -127,14 +127,14 @@ public final class StrategyHost implements Shareable {
     if (hosts(vertx).putIfAbsent(address, this) == null) {
       registered.complete();
     } else if (System.nanoTime() > deadline) {
-      registered.fail(taken());
+      registered.fail(takenMessage());
     } else {
-      vertx.setTimer(REGISTER_LOOK_MILLIS, id -> register(registered, deadline));
+      vertx.setTimer(REGISTER_RETRY_MILLIS, id -> register(registered, deadline));
     }
   }
 
   /** Returns the error message for a taken address. */
-  String taken() {
+  String takenMessage() {
     return "another strategy verticle is at %s: deploy one for each worker or shard"
         .formatted(address);
   }
@@ -147,10 +147,10 @@ public final class StrategyHost implements Shareable {
    */
   public Future<Void> unregister() {
     hosts(vertx).removeIfPresent(address, this);
-    if (take()) {
+    if (tryTake()) {
       return Future.succeededFuture();
     }
-    ending.run();
+    onEnd.run();
     long timer =
         vertx.setTimer(
             GRACE_MILLIS,
@@ -180,7 +180,7 @@ public final class StrategyHost implements Shareable {
    * @param stop ends the worker if the verticle that deployed this one is undeployed
    */
   public PeerStrategySession open(PeerStrategySession.Setup setup, Runnable stop) {
-    ending = owned ? stop : () -> {};
+    onEnd = owned ? stop : () -> {};
     session = new PeerStrategySession(vertx, job, (PeerStrategyFactory) strategy, setup, address);
     return session;
   }
@@ -191,7 +191,7 @@ public final class StrategyHost implements Shareable {
    * @param stop called on this verticle's event loop
    */
   public void endsWith(Runnable stop) {
-    ending = stop;
+    onEnd = stop;
   }
 
   /** An endpoint that is being served. */
@@ -289,7 +289,7 @@ public final class StrategyHost implements Shareable {
   /** Releases the host, which its member no longer uses. */
   public void release() {
     session = null;
-    ending = () -> {};
+    onEnd = () -> {};
     released.tryComplete();
     if (owned) {
       hosts(vertx).removeIfPresent(address, this);

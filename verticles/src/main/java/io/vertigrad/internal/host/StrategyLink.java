@@ -48,8 +48,8 @@ public final class StrategyLink {
   private static final Logger LOG = LoggerFactory.getLogger(StrategyLink.class);
   private static final long ANSWER_MILLIS = 2_000;
   private static final long PING_MILLIS = 250;
-  private static final long LOOK_MILLIS = 200;
-  private static final int CONVINCING = 2;
+  private static final long RETRY_MILLIS = 200;
+  private static final int ABSENT_PINGS = 2;
 
   private final Vertx vertx;
   private final JobConfig job;
@@ -60,18 +60,18 @@ public final class StrategyLink {
 
   private static final class Session {
     private final String id;
-    private final Supplier<JsonObject> news;
-    private final Consumer<String> lost;
+    private final Supplier<JsonObject> pingData;
+    private final Consumer<String> onLost;
     private long timer;
-    private long heardNanos = System.nanoTime();
+    private long lastAnswerNanos = System.nanoTime();
     private int absent;
-    private boolean asking;
-    private boolean over;
+    private boolean pingPending;
+    private boolean ended;
 
-    Session(String id, Supplier<JsonObject> news, Consumer<String> lost) {
+    Session(String id, Supplier<JsonObject> pingData, Consumer<String> onLost) {
       this.id = id;
-      this.news = news;
-      this.lost = lost;
+      this.pingData = pingData;
+      this.onLost = onLost;
     }
   }
 
@@ -139,25 +139,28 @@ public final class StrategyLink {
    * necessary.
    *
    * @param request data that the strategy verticle needs
-   * @param news returns the data for every ping
-   * @param lost called once, on any thread, with the reason when the other side has ended the
+   * @param pingData returns the data for every ping
+   * @param onLost called once, on any thread, with the reason when the other side has ended the
    *     session
    * @param stop ends the wait
    * @return fails with a message for the user if the verticle refuses or none is there within
    *     {@link #absenceMillis}
    */
   public Future<JsonObject> open(
-      JsonObject request, Supplier<JsonObject> news, Consumer<String> lost, BooleanSupplier stop) {
+      JsonObject request,
+      Supplier<JsonObject> pingData,
+      Consumer<String> onLost,
+      BooleanSupplier stop) {
     close();
     Promise<JsonObject> opened = Promise.promise();
     long limit = System.nanoTime() + absenceMillis(job) * 1_000_000;
-    open(request, new Opening(news, lost, stop, limit, opened));
+    open(request, new Opening(pingData, onLost, stop, limit, opened));
     return opened.future();
   }
 
   private record Opening(
-      Supplier<JsonObject> news,
-      Consumer<String> lost,
+      Supplier<JsonObject> pingData,
+      Consumer<String> onLost,
       BooleanSupplier stop,
       long limitNanos,
       Promise<JsonObject> opened) {}
@@ -184,13 +187,13 @@ public final class StrategyLink {
               } else if (System.nanoTime() > opening.limitNanos) {
                 opening.opened.fail(new ExchangeException(missing(), failure));
               } else {
-                vertx.setTimer(LOOK_MILLIS, again -> open(request, opening));
+                vertx.setTimer(RETRY_MILLIS, again -> open(request, opening));
               }
             });
   }
 
   private void begin(String id, Opening opening) {
-    Session begun = new Session(id, opening.news, opening.lost);
+    Session begun = new Session(id, opening.pingData, opening.onLost);
     session = begun;
     begun.timer = vertx.setPeriodic(PING_MILLIS, tick -> ping(begun));
     LOG.info("{}: its strategy is in another JVM, at {}", member, address);
@@ -201,58 +204,58 @@ public final class StrategyLink {
    */
   private void ping(Session of) {
     synchronized (of) {
-      if (of.over || of.asking) {
+      if (of.ended || of.pingPending) {
         return;
       }
-      of.asking = true;
+      of.pingPending = true;
     }
-    JsonObject ping = of.news.get().put(CALL, PING).put(SESSION, of.id);
+    JsonObject ping = of.pingData.get().put(CALL, PING).put(SESSION, of.id);
     ask(vertx, address, ping, ANSWER_MILLIS)
         .onComplete(
             (answer, failure) -> {
               String why = null;
               synchronized (of) {
-                of.asking = false;
-                long silentMillis = (System.nanoTime() - of.heardNanos) / 1_000_000;
+                of.pingPending = false;
+                long silentMillis = (System.nanoTime() - of.lastAnswerNanos) / 1_000_000;
                 if (failure == null) {
-                  of.heardNanos = System.nanoTime();
+                  of.lastAnswerNanos = System.nanoTime();
                   of.absent = 0;
                   why = answer.getString(ENDED);
                 } else if (isAbsent(failure)) {
                   of.absent++;
-                  why = of.absent < CONVINCING ? null : "it has gone";
+                  why = of.absent < ABSENT_PINGS ? null : "it has gone";
                 } else if (silentMillis > job.exchange().evictMillis()) {
                   why = "it has been silent for %d ms".formatted(silentMillis);
                 }
               }
               if (why != null) {
-                lose(of, why);
+                reportLost(of, why);
               }
             });
   }
 
-  private void lose(Session of, String why) {
+  private void reportLost(Session of, String why) {
     if (end(of)) {
       LOG.warn("{}: its strategy verticle at {} is lost: {}", member, address, why);
-      of.lost.accept(why);
+      of.onLost.accept(why);
     }
   }
 
   /** Ends the session. Returns true only the first time. */
   private boolean end(Session of) {
     synchronized (of) {
-      boolean first = !of.over;
-      of.over = true;
+      boolean first = !of.ended;
+      of.ended = true;
       vertx.cancelTimer(of.timer);
       return first;
     }
   }
 
-  /** Reports the session as lost through {@code lost}, unless it has ended. */
+  /** Reports the session as lost through {@code onLost}, unless it has ended. */
   public void lose(String why) {
     Session now = session;
     if (now != null) {
-      lose(now, why);
+      reportLost(now, why);
     }
   }
 
@@ -264,7 +267,7 @@ public final class StrategyLink {
    */
   public Future<JsonObject> call(String name, JsonObject request, long limitMillis) {
     Session now = session;
-    if (now == null || now.over) {
+    if (now == null || now.ended) {
       return Future.failedFuture("no session with " + address);
     }
     return ask(vertx, address, request.put(CALL, name).put(SESSION, now.id), limitMillis)
@@ -273,13 +276,13 @@ public final class StrategyLink {
                 answer.containsKey(ENDED)
                     ? Future.<JsonObject>failedFuture(answer.getString(ENDED))
                     : Future.succeededFuture(answer))
-        .onFailure(failure -> lose(now, String.valueOf(failure.getMessage())));
+        .onFailure(failure -> reportLost(now, String.valueOf(failure.getMessage())));
   }
 
   /** Sends a frame of this session; see {@link Transport#request}. */
   public void send(Frame frame, long limitMillis, Completable<Frame> answered) {
     Session now = session;
-    if (now == null || now.over) {
+    if (now == null || now.ended) {
       answered.fail("no session with " + address);
     } else {
       transport.request(frames(address, now.id), frame, limitMillis, answered);

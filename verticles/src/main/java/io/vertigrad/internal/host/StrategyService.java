@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
 public final class StrategyService {
 
   private static final Logger LOG = LoggerFactory.getLogger(StrategyService.class);
-  private static final int DEFECT = 500;
+  private static final int ERROR_CODE = 500;
 
   private final Vertx vertx;
   private final StrategyHost host;
@@ -28,7 +28,7 @@ public final class StrategyService {
   private MessageConsumer<JsonObject> requests;
   private Transport.Listening frames;
   private String session;
-  private boolean taken;
+  private boolean hostTaken;
   private boolean closed;
 
   /** The part of a member that runs in the strategy's JVM, if the member is in another one. */
@@ -68,10 +68,10 @@ public final class StrategyService {
         .compose(
             there -> {
               if (there) {
-                return Future.failedFuture(host.taken());
+                return Future.failedFuture(host.takenMessage());
               }
               StrategyService service = new StrategyService(vertx, host, member);
-              service.requests = vertx.eventBus().consumer(host.address(), service::hear);
+              service.requests = vertx.eventBus().consumer(host.address(), service::handle);
               return service.requests.completion().map(service);
             });
   }
@@ -82,17 +82,17 @@ public final class StrategyService {
     Future<?> frameless = frames == null ? Future.succeededFuture() : frames.close();
     Future<?> ended =
         Future.join(requests.unregister(), frameless, member.close("it is being undeployed"));
-    if (taken) {
+    if (hostTaken) {
       host.release();
     }
     return ended;
   }
 
-  private void hear(Message<JsonObject> message) {
+  private void handle(Message<JsonObject> message) {
     JsonObject request = message.body();
     answer(String.valueOf(request.getString(StrategyLink.CALL)), request)
         .onSuccess(message::reply)
-        .onFailure(defect -> message.fail(DEFECT, String.valueOf(defect.getMessage())));
+        .onFailure(defect -> message.fail(ERROR_CODE, String.valueOf(defect.getMessage())));
   }
 
   private Future<JsonObject> answer(String call, JsonObject request) {
@@ -114,7 +114,7 @@ public final class StrategyService {
   }
 
   private Future<JsonObject> open(JsonObject request) {
-    if (!host.take() && !taken) {
+    if (!host.tryTake() && !hostTaken) {
       return Future.succeededFuture(
           new JsonObject()
               .put(
@@ -122,8 +122,8 @@ public final class StrategyService {
                   "the strategy verticle at %s is used by a member of its own JVM"
                       .formatted(host.address())));
     }
-    taken = true;
-    String begun = UUID.randomUUID().toString();
+    hostTaken = true;
+    String sessionId = UUID.randomUUID().toString();
     session = null;
     Future<?> before = frames == null ? Future.succeededFuture() : frames.close();
     frames = null;
@@ -131,13 +131,14 @@ public final class StrategyService {
         .transform(gone -> member.open(request))
         .compose(
             opened ->
-                Transport.borrow(vertx, StrategyLink.frames(host.address(), begun), member::handle))
+                Transport.borrow(
+                    vertx, StrategyLink.frames(host.address(), sessionId), member::handle))
         .map(
             listening -> {
               frames = listening;
-              session = begun;
+              session = sessionId;
               LOG.info("the strategy at {} serves a member of another JVM", host.address());
-              return new JsonObject().put(StrategyLink.SESSION, begun);
+              return new JsonObject().put(StrategyLink.SESSION, sessionId);
             })
         .recover(
             refused -> {

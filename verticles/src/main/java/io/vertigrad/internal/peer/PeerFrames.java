@@ -3,6 +3,7 @@ package io.vertigrad.internal.peer;
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.PeerPartition;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.Tag;
 import java.util.Optional;
@@ -31,4 +32,42 @@ public interface PeerFrames {
 
   /** Returns a description of an expected message. */
   String describe(Tag tag);
+
+  /** The frames of a worker's strategy: pieces of vectors, sent as {@link PeerPartition}. */
+  static final class WorkerFrames implements PeerFrames {
+
+    private static final String ROLE = "peer";
+
+    @Override
+    public String address(Addresses addresses, int rank, int incarnation) {
+      return addresses.member(ROLE, rank, incarnation);
+    }
+
+    @Override
+    public Frame frame(ExchangeId id, long layout, Tag tag, TensorView tensor) {
+      return new PeerPartition(id, layout, tag.phase(), tensor);
+    }
+
+    @Override
+    public Optional<Opened> open(Frame frame) {
+      return frame instanceof PeerPartition piece
+          ? Optional.of(
+              new Opened(
+                  piece.id(),
+                  piece.layout(),
+                  new Tag(piece.id().step(), piece.phase(), piece.id().partition()),
+                  piece.tensor()))
+          : Optional.empty();
+    }
+
+    @Override
+    public String name(int rank) {
+      return "worker " + rank;
+    }
+
+    @Override
+    public String describe(Tag tag) {
+      return "round %d, phase %d, piece %d".formatted(tag.round(), tag.phase(), tag.piece());
+    }
+  }
 }

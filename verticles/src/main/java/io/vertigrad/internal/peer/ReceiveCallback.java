@@ -15,12 +15,12 @@ import java.util.function.BiConsumer;
 final class ReceiveCallback {
 
   private final BiConsumer<Tag, TensorView> taker;
-  private final Set<Tag> missing;
+  private final Set<Tag> pending;
   private RuntimeException failure;
-  private boolean over;
+  private boolean ended;
 
   ReceiveCallback(Collection<Tag> tags, BiConsumer<Tag, TensorView> taker) {
-    this.missing = new LinkedHashSet<>(tags);
+    this.pending = new LinkedHashSet<>(tags);
     this.taker = taker;
   }
 
@@ -30,37 +30,37 @@ final class ReceiveCallback {
    * @return true if no more messages are expected
    */
   synchronized boolean take(Tag tag, TensorView tensor) {
-    if (!over && missing.remove(tag)) {
+    if (!ended && pending.remove(tag)) {
       try {
         taker.accept(tag, tensor);
       } catch (RuntimeException e) {
         failure = e;
       }
-      over = failure != null || missing.isEmpty();
+      ended = failure != null || pending.isEmpty();
     }
-    return over;
+    return ended;
   }
 
   /** Returns true if no more messages are expected. Throws the failure of a message's handler. */
-  synchronized boolean isOver() {
+  synchronized boolean isEnded() {
     if (failure != null) {
       throw failure;
     }
-    return over;
+    return ended;
   }
 
   /** Returns the number of messages that have not arrived. */
-  synchronized int missing() {
-    return missing.size();
+  synchronized int pending() {
+    return pending.size();
   }
 
   /** Returns the first message that has not arrived. */
   synchronized Tag next() {
-    return missing.iterator().next();
+    return pending.iterator().next();
   }
 
   /** Ends the callback: it ignores all later messages. */
   synchronized void end() {
-    over = true;
+    ended = true;
   }
 }

@@ -53,7 +53,7 @@ public final class SnapshotServer implements FrameEndpoint {
         new PullQueue(
             deadlineMillis,
             clock,
-            new PullQueue.Source(this::isThere, this::answer, this::overdue));
+            new PullQueue.Source(this::isReached, this::answer, this::overdue));
   }
 
   /** Copies the parameters and serves them as the given version. */
@@ -102,14 +102,14 @@ public final class SnapshotServer implements FrameEndpoint {
         .formatted(newest.version(), request.minimumVersion());
   }
 
-  private boolean isThere(PullRequest request) {
+  private boolean isReached(PullRequest request) {
     return newest.version() >= request.minimumVersion();
   }
 
   private Frame answer(PullRequest request) {
-    Snapshot shown = newest;
+    Snapshot snapshot = newest;
     Partition partition = plan.partitions().get(request.id().partition());
-    Optional<Tensor> values = shown.partitions().get(partition.index());
+    Optional<Tensor> values = snapshot.partitions().get(partition.index());
     if (values.isEmpty()) {
       return new Refusal(request.id(), Reason.WRONG_LAYOUT, "this partition is another stage's");
     }
@@ -117,7 +117,7 @@ public final class SnapshotServer implements FrameEndpoint {
         request.id(),
         plan.layout(),
         incarnation,
-        shown.version(),
+        snapshot.version(),
         0,
         Outcome.PULLED,
         partition.first(),

@@ -2,13 +2,17 @@ package io.vertigrad.internal.peer;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.Malformed;
+import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.collective.PeerInbox;
 import io.vertigrad.internal.collective.PeerInbox.Acceptance;
+import io.vertigrad.internal.exchange.ExchangeException.UnansweredException;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.exchange.TrafficCounters;
 import io.vertigrad.internal.exchange.WakeSignal;
+import io.vertigrad.internal.peer.PeerOutboxes.OutboundFrame;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.JobConfig;
@@ -35,33 +39,32 @@ import java.util.function.LongSupplier;
  */
 public final class WorkerPeers implements Peers {
 
-  private static final long LOOK_NANOS = 50_000_000;
-  private static final long NOTED_NANOS = 50_000;
+  private static final long POLL_NANOS = 50_000_000;
+  private static final long MIN_SPAN_NANOS = 50_000;
 
   private final Vertx vertx;
   private final JobConfig job;
   private final long layout;
   private final SenderIdentity self;
-  private final LongSupplier patience;
-  private final SpanRecorder track;
+  private final LongSupplier waitClock;
+  private final SpanRecorder timeline;
   private final BooleanSupplier stop;
-  private final PeerFrames line;
-  private final PeerErrors trouble;
+  private final PeerFrames frames;
   private final PeerInbox inbox = new PeerInbox();
-  private final WakeSignal bell = new WakeSignal();
+  private final WakeSignal wakeSignal = new WakeSignal();
   private final PeerOutboxes outboxes;
   private final TrafficCounters traffic = new TrafficCounters();
   private volatile Membership newest = Membership.NONE;
   private Membership adopted = Membership.NONE;
-  private volatile ReceiveCallback delivery;
+  private volatile ReceiveCallback callback;
   private Future<Transport.Listening> listening;
 
   /**
    * Creates a connection that is not open.
    *
    * @param layout hash of the parameter layout
-   * @param patience monotonic clock in nanoseconds; limits how long it waits for a message
-   * @param track records the waits for other workers
+   * @param waitClock monotonic clock in nanoseconds; limits how long it waits for a message
+   * @param timeline records the waits for other workers
    * @param stop returns true when this incarnation has to end
    */
   public WorkerPeers(
@@ -69,32 +72,31 @@ public final class WorkerPeers implements Peers {
       JobConfig job,
       long layout,
       SenderIdentity self,
-      LongSupplier patience,
-      SpanRecorder track,
+      LongSupplier waitClock,
+      SpanRecorder timeline,
       BooleanSupplier stop,
-      PeerFrames line) {
-    this.line = line;
+      PeerFrames frames) {
+    this.frames = frames;
     this.vertx = vertx;
     this.job = job;
     this.layout = layout;
     this.self = self;
-    this.patience = patience;
-    this.track = track;
+    this.waitClock = waitClock;
+    this.timeline = timeline;
     this.stop = stop;
     this.outboxes = new PeerOutboxes(vertx, job.exchange());
-    this.trouble = new PeerErrors(line, self, layout);
   }
 
   /** Starts listening. Completes when others can send. */
   public Future<Void> open() {
-    String address = line.address(job.addresses(), self.rank(), self.incarnation());
-    listening = Transport.borrow(vertx, address, this::hear);
+    String address = frames.address(job.addresses(), self.rank(), self.incarnation());
+    listening = Transport.borrow(vertx, address, this::handle);
     return listening.mapEmpty();
   }
 
   /** Stops listening and drops frames that were not delivered. */
   public Future<Void> close() {
-    outboxes.moveTo(Integer.MAX_VALUE);
+    outboxes.startEpoch(Integer.MAX_VALUE);
     return listening == null
         ? Future.succeededFuture()
         : listening.compose(Transport.Listening::close);
@@ -110,11 +112,11 @@ public final class WorkerPeers implements Peers {
 
   /** Wakes a waiting thread, so that it checks whether it has to stop. */
   public void wake() {
-    bell.ring();
+    wakeSignal.wake();
   }
 
   /** Returns true if the newest group contains this worker and was not adopted yet. */
-  public boolean regrouped() {
+  public boolean hasNewGroup() {
     return !current() && newest.hasWorker(self.rank(), self.incarnation());
   }
 
@@ -124,8 +126,8 @@ public final class WorkerPeers implements Peers {
   }
 
   /** Waits at most about 50 ms for a change. */
-  public void pause() {
-    bell.await(() -> false, LOOK_NANOS);
+  public void awaitChange() {
+    wakeSignal.await(() -> false, POLL_NANOS);
   }
 
   /** Returns the bytes sent to and received from each worker so far. */
@@ -135,7 +137,7 @@ public final class WorkerPeers implements Peers {
 
   @Override
   public PeerGroup adopt() {
-    // Read once: between a caller's look at regrouped() and here, this worker may have been
+    // Read once: between a caller's look at hasNewGroup() and here, this worker may have been
     // evicted.
     Membership now = newest;
     if (!now.hasWorker(self.rank(), self.incarnation())) {
@@ -144,7 +146,7 @@ public final class WorkerPeers implements Peers {
     }
     adopted = now;
     inbox.adopt(adopted.epoch());
-    outboxes.moveTo(adopted.epoch());
+    outboxes.startEpoch(adopted.epoch());
     List<Integer> ranks = adopted.workers().stream().map(Membership.Member::rank).toList();
     return new PeerGroup(adopted.epoch(), ranks, self.rank());
   }
@@ -152,10 +154,10 @@ public final class WorkerPeers implements Peers {
   @Override
   public void send(int rank, Tag tag, TensorView tensor) {
     Frame frame =
-        line.frame(self.exchange(adopted.epoch(), tag.round(), tag.piece()), layout, tag, tensor);
+        frames.frame(self.exchange(adopted.epoch(), tag.round(), tag.piece()), layout, tag, tensor);
     traffic.sent(rank, tensor);
     outboxes.offer(
-        line.address(job.addresses(), rank, incarnation(rank)),
+        frames.address(job.addresses(), rank, incarnation(rank)),
         new OutboundFrame(frame, adopted.epoch(), tensor));
   }
 
@@ -181,44 +183,58 @@ public final class WorkerPeers implements Peers {
     if (tags.isEmpty()) {
       return;
     }
-    long asked = track.now();
-    delivery = new ReceiveCallback(tags, taker);
+    long begun = timeline.now();
+    callback = new ReceiveCallback(tags, taker);
     try {
       for (Tag here : inbox.expect(rank, tags)) {
-        delivery.take(here, inbox.take(rank, here).orElseThrow());
+        callback.take(here, inbox.take(rank, here).orElseThrow());
       }
-      await(rank, delivery);
+      await(rank, callback);
     } finally {
-      delivery.end();
+      callback.end();
       inbox.expectNothing();
     }
-    long ended = track.now();
-    if (ended - asked > NOTED_NANOS) {
-      track.span("wait for " + line.name(rank), asked, ended, tags.iterator().next().round());
+    long ended = timeline.now();
+    if (ended - begun > MIN_SPAN_NANOS) {
+      timeline.span("wait for " + frames.name(rank), begun, ended, tags.iterator().next().round());
     }
   }
 
   private void await(int rank, ReceiveCallback open) {
-    long heard = patience.getAsLong();
-    int missing = open.missing();
-    while (!isOver(open)) {
-      bell.await(open::isOver, LOOK_NANOS);
+    long lastMessageNanos = waitClock.getAsLong();
+    int pending = open.pending();
+    while (!isEnded(open)) {
+      wakeSignal.await(open::isEnded, POLL_NANOS);
       long limitMillis = job.exchange().deadlineMillis();
-      if (open.missing() < missing) {
-        missing = open.missing();
-        heard = patience.getAsLong();
-      } else if (patience.getAsLong() - heard > limitMillis * 1_000_000) {
-        throw trouble.unanswered(
-            rank, incarnation(rank), open.next(), adopted.epoch(), limitMillis);
+      if (open.pending() < pending) {
+        pending = open.pending();
+        lastMessageNanos = waitClock.getAsLong();
+      } else if (waitClock.getAsLong() - lastMessageNanos > limitMillis * 1_000_000) {
+        throw unanswered(rank, open.next(), limitMillis);
       }
     }
   }
 
-  private boolean isOver(ReceiveCallback open) {
+  private boolean isEnded(ReceiveCallback open) {
     if (stop.getAsBoolean() || newest.epoch() > adopted.epoch()) {
       throw new GroupChangedException("membership epoch " + newest.epoch());
     }
-    return open.isOver();
+    return open.isEnded();
+  }
+
+  /** Returns the error for a peer that sent nothing within the limit. */
+  private UnansweredException unanswered(int rank, Tag tag, long limitMillis) {
+    return new UnansweredException(
+        ("%s (incarnation %d): nothing from %s (incarnation %d) for %d ms: %s of membership epoch"
+                + " %d. See that worker's log, or raise exchange.deadlineMillis")
+            .formatted(
+                frames.name(self.rank()),
+                self.incarnation(),
+                frames.name(rank),
+                incarnation(rank),
+                limitMillis,
+                frames.describe(tag),
+                adopted.epoch()));
   }
 
   @Override
@@ -232,13 +248,13 @@ public final class WorkerPeers implements Peers {
   }
 
   /** Handles a frame. The future's result is null if the frame is acknowledged. */
-  private Future<Frame> hear(Frame message) {
-    PeerFrames.Opened frame = line.open(message).orElse(null);
+  private Future<Frame> handle(Frame message) {
+    PeerFrames.Opened frame = frames.open(message).orElse(null);
     if (frame == null) {
-      return Future.succeededFuture(trouble.ofAnotherKind(message));
+      return Future.succeededFuture(malformed(message));
     }
     if (frame.id().job() != self.job() || frame.layout() != layout) {
-      return Future.succeededFuture(trouble.foreign(frame));
+      return Future.succeededFuture(wrongLayout(frame));
     }
     int from = frame.id().worker();
     Acceptance acceptance =
@@ -247,10 +263,29 @@ public final class WorkerPeers implements Peers {
       traffic.received(from, frame.tensor());
     }
     if (acceptance == Acceptance.STORED
-        || acceptance == Acceptance.EXPECTED && delivery.take(frame.tag(), frame.tensor())) {
+        || acceptance == Acceptance.EXPECTED && callback.take(frame.tag(), frame.tensor())) {
       wake();
     }
     return Future.succeededFuture();
+  }
+
+  /** Returns the reply to a frame that was damaged in transit or is not a peer's frame. */
+  private static Malformed malformed(Frame found) {
+    return found instanceof Malformed malformed
+        ? malformed
+        : new Malformed("kind", 0, String.valueOf(found), "a peer's frame");
+  }
+
+  private Refusal wrongLayout(PeerFrames.Opened frame) {
+    return new Refusal(
+        frame.id(),
+        Refusal.Reason.WRONG_LAYOUT,
+        "%s: found a piece of layout %016x from %s, expected %016x; use the same job file"
+            .formatted(
+                frames.name(self.rank()),
+                frame.layout(),
+                frames.name(frame.id().worker()),
+                layout));
   }
 
   private int incarnation(int rank) {

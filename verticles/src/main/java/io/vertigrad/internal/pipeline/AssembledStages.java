@@ -6,9 +6,8 @@ import io.vertigrad.compute.Score;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.ParameterReader;
-import io.vertigrad.internal.exchange.ParameterSnapshot;
-import io.vertigrad.internal.exchange.SnapshotSource;
-import io.vertigrad.internal.exchange.WindowedExchange;
+import io.vertigrad.internal.exchange.ParameterReader.ParameterSnapshot;
+import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.peer.ModelReader;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
@@ -22,7 +21,7 @@ import java.util.function.Supplier;
  * Reads the whole model from the stages of replica 0: all parts of one version, never a mixture.
  * Used on the model's thread.
  */
-public final class AssembledStages implements SnapshotSource {
+public final class AssembledStages implements ParameterReader {
 
   private static final int TRIES = 100;
 
@@ -41,7 +40,7 @@ public final class AssembledStages implements SnapshotSource {
    * @param local scores the model for each worker's own parameters; {@link Score#NONE} to skip that
    */
   public static ModelReader reader(
-      WindowedExchange exchange,
+      PartitionClient exchange,
       JobConfig job,
       StrategyFactory strategy,
       ModelConfig config,

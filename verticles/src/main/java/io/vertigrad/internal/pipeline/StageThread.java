@@ -10,7 +10,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.exchange.InitialParameters;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.pipeline.StageGradients.StepBatches;
-import io.vertigrad.internal.worker.BatchOpener;
+import io.vertigrad.internal.worker.BatchGradients.BatchOpener;
 import io.vertigrad.internal.worker.GradientSource;
 import io.vertigrad.internal.worker.Incarnation;
 import io.vertigrad.internal.worker.ParameterExchange;
@@ -76,23 +76,23 @@ public final class StageThread extends WorkerThread {
             strategy.lastVersion(job.steps(), job.workers().count()),
             System::nanoTime,
             member.clock(),
-            member.track());
+            member.timeline());
     TrainingPlan training = TrainingPlan.of(job, strategy, plan.partitions(), data.size());
     StageParts parts =
         new StageParts(
             context,
-            surroundings(training, "update"),
+            environment(training, "update"),
             split,
             () -> StagePlan.split(job, model),
             (replica, first) -> batches(data, replica, pipeline.replicas(), first));
-    return work(plan.layout(), new TrainingLoop(training, member, parts, System::nanoTime));
+    return runLoop(plan.layout(), new TrainingLoop(training, member, parts, System::nanoTime));
   }
 
   /** The parts of a stage member: the stage of its rank, and the batches of its replica. */
   private static final class StageParts implements TrainingLoop.Parts {
 
     private final StageContext context;
-    private final StrategyExchange.Surroundings surroundings;
+    private final StrategyExchange.Environment environment;
     private final BatchOpener data;
     private final Supplier<SplitModel> splitting;
     private final PipelineConfig pipeline;
@@ -110,12 +110,12 @@ public final class StageThread extends WorkerThread {
      */
     StageParts(
         StageContext context,
-        StrategyExchange.Surroundings surroundings,
+        StrategyExchange.Environment environment,
         SplitModel split,
         Supplier<SplitModel> splitting,
         BatchOpener data) {
       this.context = context;
-      this.surroundings = surroundings;
+      this.environment = environment;
       this.split = split;
       this.splitting = splitting;
       this.data = data;
@@ -152,7 +152,7 @@ public final class StageThread extends WorkerThread {
     @Override
     public ParameterExchange exchange(Incarnation self) {
       return new StrategyExchange(
-          surroundings, self, replica, new StageDuties(context, replica, self.identity(), group));
+          environment, self, replica, new StageDuties(context, replica, self.identity(), group));
     }
 
     @Override

@@ -2,19 +2,20 @@ package io.vertigrad.internal.worker;
 
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Model;
+import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
 
 /** Computes the gradients of a whole model; each step uses the batch that belongs to it. */
-final class BatchGradients implements GradientSource {
+public final class BatchGradients implements GradientSource {
 
   private final Model model;
   private final LongFunction<Batch> batches;
-  private final BatchNumber number;
+  private final BatchNumber batchNumber;
   private final LongSupplier nanoClock;
-  private final SpanRecorder track;
+  private final SpanRecorder timeline;
 
   /** The number that selects a rank's batch. */
   enum BatchNumber {
@@ -32,14 +33,14 @@ final class BatchGradients implements GradientSource {
   BatchGradients(
       Model model,
       LongFunction<Batch> batches,
-      BatchNumber number,
+      BatchNumber batchNumber,
       LongSupplier nanoClock,
-      SpanRecorder track) {
+      SpanRecorder timeline) {
     this.model = model;
     this.batches = batches;
-    this.number = number;
+    this.batchNumber = batchNumber;
     this.nanoClock = nanoClock;
-    this.track = track;
+    this.timeline = timeline;
   }
 
   @Override
@@ -60,12 +61,12 @@ final class BatchGradients implements GradientSource {
 
   private Computed compute(long version, long step, ToDoubleFunction<Batch> gradient) {
     long start = nanoClock.getAsLong();
-    Batch batch = batches.apply(number == BatchNumber.VERSION ? version : step);
+    Batch batch = batches.apply(batchNumber == BatchNumber.VERSION ? version : step);
     long ready = nanoClock.getAsLong();
     double loss = gradient.applyAsDouble(batch);
     long computed = nanoClock.getAsLong();
-    track.span("data", start, ready, step);
-    track.span("compute", ready, computed, step);
+    timeline.span("data", start, ready, step);
+    timeline.span("compute", ready, computed, step);
     return new Computed(
         batch.epoch(),
         batch.count(),
@@ -75,5 +76,67 @@ final class BatchGradients implements GradientSource {
         ready - start,
         computed - ready,
         0);
+  }
+
+  /** Opens the batches of a logical rank at any step. */
+  @FunctionalInterface
+  public interface BatchOpener {
+
+    /**
+     * Opens the batches of a rank. The batch of (rank, step) depends only on the job's seed, not on
+     * the process that opens it or the time.
+     *
+     * @param rank the logical rank whose share of the data to read, from 0
+     * @param firstBatch step of the first batch that the source returns, from 0
+     * @return a source, which the caller must close
+     */
+    BatchSource open(int rank, long firstBatch);
+  }
+
+  /**
+   * Returns the batch of any (rank, step), in any order. Consecutive steps of a rank are read from
+   * one open source. Another rank, a repeated step or a skipped step opens a new source.
+   */
+  static final class BatchesOfRank implements AutoCloseable {
+
+    private final BatchOpener data;
+    private BatchSource source;
+    private int openRank;
+    private long next;
+
+    /**
+     * Creates an instance that has no open source.
+     *
+     * @param data opens the batches of a rank
+     */
+    BatchesOfRank(BatchOpener data) {
+      this.data = data;
+    }
+
+    /**
+     * Returns the batch of a step. Blocks until the batch is ready.
+     *
+     * @param rank from 0
+     * @param step number of the batch in the run of this rank, from 0
+     * @return the batch, which belongs to the caller
+     */
+    Batch batch(int rank, long step) {
+      if (source == null || openRank != rank || next != step) {
+        close();
+        source = data.open(rank, step);
+        openRank = rank;
+      }
+      Batch batch = source.next();
+      next = step + 1;
+      return batch;
+    }
+
+    @Override
+    public void close() {
+      if (source != null) {
+        source.close();
+        source = null;
+      }
+    }
   }
 }

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.worker;
 
 import io.vertigrad.internal.collective.LeaderGather;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.RunVersion;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.Peers;
 import io.vertigrad.strategy.Tag;
@@ -18,11 +19,11 @@ import java.util.Optional;
 public final class CheckpointAgreement {
 
   private static final int ROUND = 0;
-  private static final int ASK = 1_000;
-  private static final int TELL = 1_001;
-  private static final int EXTRA = 1;
-  private static final int EXACT = 2;
-  private static final int REMEMBERS = 4;
+  private static final int STATEMENT = 1_000;
+  private static final int DECISION = 1_001;
+  private static final int BEYOND_RANKS = 1;
+  private static final int REPEATABLE = 2;
+  private static final int HAS_MEMORY = 4;
   private static final int RESTORE = 0;
   private static final int KEEP = 1;
   private static final int NOTHING = 2;
@@ -32,23 +33,27 @@ public final class CheckpointAgreement {
   /**
    * What one member reports about itself.
    *
-   * @param memory the state that the member holds in memory; empty if it holds only the initial one
-   * @param kept states that it can restore
-   * @param extra true for a member beyond the job's configured ranks; it continues from the state
-   *     that the others choose
-   * @param exact false once the member has trained in a group with an extra member, because nobody
-   *     can repeat that result
+   * @param inMemory the state that the member holds in memory; empty if it holds only the initial
+   *     one
+   * @param restorable states that it can restore
+   * @param beyondRanks true for a member beyond the job's configured ranks; it continues from the
+   *     state that the others choose
+   * @param repeatable false once the member has trained in a group with an extra member, because
+   *     nobody can repeat that result
    */
   public record Statement(
-      Optional<RunVersion> memory, List<RunVersion> kept, boolean extra, boolean exact) {
+      Optional<RunVersion> inMemory,
+      List<RunVersion> restorable,
+      boolean beyondRanks,
+      boolean repeatable) {
 
     public Statement {
-      kept = List.copyOf(kept);
+      restorable = List.copyOf(restorable);
     }
 
     private List<RunVersion> states() {
-      List<RunVersion> states = new ArrayList<>(kept);
-      memory.ifPresent(states::add);
+      List<RunVersion> states = new ArrayList<>(restorable);
+      inMemory.ifPresent(states::add);
       return states;
     }
   }
@@ -72,62 +77,70 @@ public final class CheckpointAgreement {
   /**
    * Takes part in the agreement. Blocks until all members have reported.
    *
-   * @param mine the states that this member can continue from
+   * @param own the states that this member can continue from
    * @param rule the same in all members
-   * @param fresh a number that no other run has, used if a new run begins
+   * @param newRun a number that no other run has, used if a new run begins
    * @return empty when there is no state that all members have
    */
   public static Optional<Agreed> hold(
-      Peers peers, PeerGroup group, Statement mine, Rule rule, long fresh) {
-    ByteBuffer told =
+      Peers peers, PeerGroup group, Statement own, Rule rule, long newRun) {
+    ByteBuffer answer =
         LeaderGather.decide(
             peers,
             group,
-            new Tag(ROUND, ASK, 0),
-            new Tag(ROUND, TELL, 0),
-            write(mine),
-            said ->
+            new Tag(ROUND, STATEMENT, 0),
+            new Tag(ROUND, DECISION, 0),
+            write(own),
+            statements ->
                 write(
-                    decision(said.stream().map(CheckpointAgreement::read).toList(), rule, fresh)));
-    return readDecision(told);
+                    decision(
+                        statements.stream().map(CheckpointAgreement::read).toList(),
+                        rule,
+                        newRun)));
+    return readDecision(answer);
   }
 
-  private static Optional<Agreed> decision(List<Statement> said, Rule rule, long fresh) {
-    List<Statement> bound = said.stream().filter(one -> !one.extra()).toList();
-    boolean exact = bound.size() == said.size() && bound.stream().allMatch(Statement::exact);
-    boolean allRemember = bound.stream().allMatch(one -> one.memory().isPresent());
+  private static Optional<Agreed> decision(List<Statement> statements, Rule rule, long newRun) {
+    List<Statement> rankMembers = statements.stream().filter(one -> !one.beyondRanks()).toList();
+    boolean repeatable =
+        rankMembers.size() == statements.size()
+            && rankMembers.stream().allMatch(Statement::repeatable);
+    boolean allRemember = rankMembers.stream().allMatch(one -> one.inMemory().isPresent());
     Optional<RunVersion> furthest =
-        bound.stream()
-            .flatMap(one -> one.memory().stream())
+        rankMembers.stream()
+            .flatMap(one -> one.inMemory().stream())
             .max(Comparator.comparingLong(RunVersion::version));
     boolean keep =
-        rule == Rule.ANY_MEMORY ? furthest.isPresent() : bound.size() > 0 && !exact && allRemember;
+        rule == Rule.ANY_MEMORY
+            ? furthest.isPresent()
+            : rankMembers.size() > 0 && !repeatable && allRemember;
     if (keep) {
       return Optional.of(new Agreed(Optional.empty(), furthest.get().run()));
     }
-    return newestCommon(bound).map(from -> new Agreed(Optional.of(from), run(from, exact, fresh)));
+    return newestCommon(rankMembers)
+        .map(from -> new Agreed(Optional.of(from), run(from, repeatable, newRun)));
   }
 
   /** Repeating steps with a different set of members gives different states, so the run is new. */
-  private static long run(RunVersion from, boolean exact, long fresh) {
-    return exact && from.run() != RunVersion.BEGINNING.run() ? from.run() : fresh;
+  private static long run(RunVersion from, boolean repeatable, long newRun) {
+    return repeatable && from.run() != RunVersion.BEGINNING.run() ? from.run() : newRun;
   }
 
-  private static Optional<RunVersion> newestCommon(List<Statement> bound) {
-    if (bound.isEmpty()) {
+  private static Optional<RunVersion> newestCommon(List<Statement> rankMembers) {
+    if (rankMembers.isEmpty()) {
       return Optional.empty();
     }
-    List<RunVersion> common = new ArrayList<>(bound.get(0).states());
-    bound.forEach(one -> common.retainAll(one.states()));
+    List<RunVersion> common = new ArrayList<>(rankMembers.get(0).states());
+    rankMembers.forEach(one -> common.retainAll(one.states()));
     return common.stream().max(Comparator.comparingLong(RunVersion::version));
   }
 
-  private static ByteBuffer write(Statement said) {
-    List<RunVersion> states = said.states();
+  private static ByteBuffer write(Statement statement) {
+    List<RunVersion> states = statement.states();
     ByteBuffer bytes = longs(1 + 2 * states.size());
-    int flags = said.extra() ? EXTRA : 0;
-    flags |= said.exact() ? EXACT : 0;
-    flags |= said.memory().isPresent() ? REMEMBERS : 0;
+    int flags = statement.beyondRanks() ? BEYOND_RANKS : 0;
+    flags |= statement.repeatable() ? REPEATABLE : 0;
+    flags |= statement.inMemory().isPresent() ? HAS_MEMORY : 0;
     bytes.putLong(flags);
     states.forEach(state -> bytes.putLong(state.version()).putLong(state.run()));
     return bytes.flip();
@@ -140,9 +153,11 @@ public final class CheckpointAgreement {
     while (bytes.remaining() >= 2 * Long.BYTES) {
       states.add(new RunVersion(bytes.getLong(), bytes.getLong()));
     }
-    Optional<RunVersion> memory =
-        (flags & REMEMBERS) == 0 ? Optional.empty() : Optional.of(states.remove(states.size() - 1));
-    return new Statement(memory, states, (flags & EXTRA) != 0, (flags & EXACT) != 0);
+    Optional<RunVersion> inMemory =
+        (flags & HAS_MEMORY) == 0
+            ? Optional.empty()
+            : Optional.of(states.remove(states.size() - 1));
+    return new Statement(inMemory, states, (flags & BEYOND_RANKS) != 0, (flags & REPEATABLE) != 0);
   }
 
   private static ByteBuffer write(Optional<Agreed> decided) {

@@ -9,7 +9,7 @@ import java.util.Iterator;
  * training continues after it.
  *
  * <p>An instance lives as long as the worker's process, across the incarnations of the worker. It
- * belongs to the training loop's thread. thread.
+ * belongs to the training loop's thread.
  */
 final class EpochStatistics {
 
@@ -45,7 +45,7 @@ final class EpochStatistics {
   record Sum(long samples, double loss, double accuracy, long nanos) {}
 
   /** Sets the rank that the worker has now. Clears the statistics of any other rank. */
-  void belongsTo(int someRank) {
+  void setRank(int someRank) {
     if (rank != someRank) {
       rank = someRank;
       ended = 0;
@@ -58,7 +58,7 @@ final class EpochStatistics {
    *
    * @param epochs number of epochs that have ended at this step
    */
-  void goOn(long step, long epochs) {
+  void continueAt(long step, long epochs) {
     while (!steps.isEmpty() && steps.getLast().number >= step) {
       steps.removeLast();
     }
@@ -74,8 +74,8 @@ final class EpochStatistics {
    * @param correct number of its samples that were classified correctly; negative where the model
    *     does not report it
    */
-  void computed(long step, int samples, double loss, double correct) {
-    goOn(step, ended);
+  void recordGradient(long step, int samples, double loss, double correct) {
+    continueAt(step, ended);
     Step next = new Step(step);
     next.samples = samples;
     next.lossSum = samples * loss;
@@ -87,12 +87,12 @@ final class EpochStatistics {
   }
 
   /** Records that the last computed gradient was not applied anywhere. */
-  void leftOut() {
+  void recordLeftOut() {
     steps.getLast().samples = 0;
   }
 
   /** Records how long the last step took. */
-  void took(long nanos) {
+  void recordDuration(long nanos) {
     steps.getLast().nanos = nanos;
   }
 

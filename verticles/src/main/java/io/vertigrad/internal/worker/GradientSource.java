@@ -11,23 +11,24 @@ public interface GradientSource {
    *
    * @param epoch epoch of its batch
    * @param samples number of samples behind it
-   * @param counted number of those samples that this worker counts; another stage counts the others
+   * @param countedSamples number of those samples that this worker counts; another stage counts the
+   *     others
    * @param loss mean loss of the counted samples; undefined if there are none
    * @param correct number of those samples that were classified correctly; a sample with several
    *     answers adds the share of right answers; -1 where it is unknown
-   * @param waitedNanos time spent waiting for data
+   * @param dataWaitNanos time spent waiting for data
    * @param computedNanos time spent in the model
-   * @param movedNanos time spent moving tensors to and from other stages
+   * @param transferNanos time spent moving tensors to and from other stages
    */
   record Computed(
       int epoch,
       int samples,
-      int counted,
+      int countedSamples,
       double loss,
       double correct,
-      long waitedNanos,
+      long dataWaitNanos,
       long computedNanos,
-      long movedNanos) {}
+      long transferNanos) {}
 
   /**
    * Computes the gradient of one batch at the parameters that the model holds. Blocks.

@@ -32,10 +32,10 @@ import java.util.Set;
 final class OutgoingGradient {
 
   /** Elements per check; they fit into the first-level cache. */
-  private static final int LOOK_ELEMENTS = 8_192;
+  private static final int CHECK_ELEMENTS = 8_192;
 
   /** Limit of copies made ahead: the default window of unanswered requests. */
-  private static final long MOST_MADE_BYTES = 4 << 20;
+  private static final long MAX_PREPARED_BYTES = 4 << 20;
 
   private final Model model;
   private final ModelPartitions partitions;
@@ -45,15 +45,15 @@ final class OutgoingGradient {
   private final float maxMagnitude;
   private final float[] trainable;
   private final float[] scratch;
-  private final ByteBuffer words;
+  private final ByteBuffer checkBuffer;
   private final TensorMemory memory = new TensorMemory();
   private final Optional<ErrorFeedback> feedback;
   private final Map<Partition, Tensor> compressed = new HashMap<>();
-  private final Map<Partition, TensorView> made = new HashMap<>();
-  private final Set<Partition> looked = new HashSet<>();
-  private final Set<Partition> leftOut = new HashSet<>();
-  private long madeBytes;
-  private boolean broken;
+  private final Map<Partition, TensorView> prepared = new HashMap<>();
+  private final Set<Partition> checked = new HashSet<>();
+  private final Set<Partition> zeroed = new HashSet<>();
+  private long preparedBytes;
+  private boolean notFinite;
   private boolean clipped;
 
   /**
@@ -74,16 +74,16 @@ final class OutgoingGradient {
             : Optional.empty();
     this.trainable = new float[clipNorm > 0 ? model.layout().trainable() : 0];
     this.scratch = new float[this.plan.stream().mapToInt(Partition::length).max().orElse(0)];
-    this.words = ByteBuffer.allocate(LOOK_ELEMENTS * Float.BYTES);
+    this.checkBuffer = ByteBuffer.allocate(CHECK_ELEMENTS * Float.BYTES);
   }
 
   /** Begins a new gradient, whose partitions are checked as they become final. */
   void begin() {
-    looked.clear();
-    leftOut.clear();
+    checked.clear();
+    zeroed.clear();
     compressed.clear();
-    takeBackMade();
-    broken = false;
+    reclaimPrepared();
+    notFinite = false;
   }
 
   /**
@@ -93,7 +93,7 @@ final class OutgoingGradient {
    * @return false if some element would be sent as NaN, as infinity or beyond the job's limit
    */
   boolean isSendable(Partition partition) {
-    return !looked.add(partition) || travelsFinite(partition);
+    return !checked.add(partition) || isSendableAsType(partition);
   }
 
   /**
@@ -102,21 +102,21 @@ final class OutgoingGradient {
    *
    * @return the first partition that is not sendable
    */
-  Optional<Partition> rest() {
+  Optional<Partition> checkRest() {
     Optional<Partition> first =
         plan.stream()
-            .filter(partition -> !looked.contains(partition) && !travelsFinite(partition))
+            .filter(partition -> !checked.contains(partition) && !isSendableAsType(partition))
             .findFirst();
-    broken = first.isPresent();
-    if (broken) {
-      takeBackMade();
+    notFinite = first.isPresent();
+    if (notFinite) {
+      reclaimPrepared();
     }
     return first;
   }
 
-  /** Sends these partitions as zeros, because others of a broken gradient were already sent. */
-  void leaveOut(List<Partition> partitions) {
-    leftOut.addAll(partitions);
+  /** Sends these partitions as zeros, because others of the same gradient were already sent. */
+  void zeroOut(List<Partition> partitions) {
+    zeroed.addAll(partitions);
   }
 
   /**
@@ -125,31 +125,31 @@ final class OutgoingGradient {
    * @return the first partition with an element that would be sent as NaN, as infinity or beyond
    *     the job's limit
    */
-  Optional<Partition> computed() {
+  Optional<Partition> check() {
     if (clipNorm > 0) {
       clip();
     }
     begin();
-    return rest();
+    return checkRest();
   }
 
   /**
    * Returns a copy of one partition. Repeated calls return the same elements. The copy may be
-   * {@linkplain #takeBack taken back} for reuse.
+   * {@linkplain #reclaim reclaimed} for reuse.
    */
   TensorView partition(Partition partition) {
-    return isCompressed(partition) && !broken
+    return isCompressed(partition) && !notFinite
         ? compressed.computeIfAbsent(partition, this::compress)
         : dense(partition);
   }
 
   /** Takes back the memory of a copy that nobody reads any more. */
-  void takeBack(TensorView copy) {
+  void reclaim(TensorView copy) {
     memory.giveBack(copy);
   }
 
   /** Restores the residual of an earlier incarnation, if gradients are compressed. */
-  void owes(float[] residual) {
+  void restoreResidual(float[] residual) {
     feedback.ifPresent(memory -> memory.restore(residual));
   }
 
@@ -159,7 +159,7 @@ final class OutgoingGradient {
    * @return the residual once the whole gradient has been delivered; read-only, and it changes with
    *     the next gradient
    */
-  FloatBuffer owedAfter() {
+  FloatBuffer pendingResidual() {
     plan.stream().filter(this::isCompressed).forEach(this::partition);
     return feedback.orElseThrow().pending();
   }
@@ -176,12 +176,12 @@ final class OutgoingGradient {
   }
 
   private TensorView dense(Partition partition) {
-    if (leftOut.contains(partition)) {
+    if (zeroed.contains(partition)) {
       return memory.copyOf(type, FloatBuffer.allocate(partition.length()));
     }
-    TensorView ready = made.remove(partition);
+    TensorView ready = prepared.remove(partition);
     if (ready != null) {
-      madeBytes -= ready.payloadBytes();
+      preparedBytes -= ready.payloadBytes();
       return ready;
     }
     return isClipped(partition)
@@ -203,41 +203,42 @@ final class OutgoingGradient {
   }
 
   /** Rounding to the exchange type keeps the order, so checking the largest magnitude is enough. */
-  private boolean travelsFinite(Partition partition) {
+  private boolean isSendableAsType(Partition partition) {
     DataType travelsAs = isCompressed(partition) ? DataType.FLOAT32 : type;
     if (travelsAs == DataType.FLOAT32 && !isClipped(partition)) {
-      return isCompressed(partition) || !fitsMade(partition)
+      return isCompressed(partition) || !fitsPrepared(partition)
           ? isFinite(partition)
-          : make(partition).isWithin(maxMagnitude);
+          : prepare(partition).isWithin(maxMagnitude);
     }
     FloatBuffer values = values(partition);
     float largest = Magnitudes.largest(values.array(), values.position(), values.remaining());
     return Tensor.copyOf(travelsAs, FloatBuffer.wrap(new float[] {largest})).isWithin(maxMagnitude);
   }
 
-  private boolean fitsMade(Partition partition) {
-    return madeBytes + (long) partition.length() * Float.BYTES <= MOST_MADE_BYTES;
+  private boolean fitsPrepared(Partition partition) {
+    return preparedBytes + (long) partition.length() * Float.BYTES <= MAX_PREPARED_BYTES;
   }
 
   /** Makes the copy that will be sent. Checking this copy records in it that it is finite. */
-  private TensorView make(Partition partition) {
+  private TensorView prepare(Partition partition) {
     TensorView copy = partitions.gradient(partition, memory);
-    madeBytes += copy.payloadBytes();
-    made.put(partition, copy);
+    preparedBytes += copy.payloadBytes();
+    prepared.put(partition, copy);
     return copy;
   }
 
-  private void takeBackMade() {
-    made.values().forEach(memory::giveBack);
-    made.clear();
-    madeBytes = 0;
+  private void reclaimPrepared() {
+    prepared.values().forEach(memory::giveBack);
+    prepared.clear();
+    preparedBytes = 0;
   }
 
   /** Checks the bits as they would be sent, which is several times as fast as checking floats. */
   private boolean isFinite(Partition partition) {
     int end = partition.first() + partition.length();
-    for (int first = partition.first(); first < end; first += LOOK_ELEMENTS) {
-      ByteBuffer bits = words.clear().limit(Math.min(LOOK_ELEMENTS, end - first) * Float.BYTES);
+    for (int first = partition.first(); first < end; first += CHECK_ELEMENTS) {
+      int length = Math.min(CHECK_ELEMENTS, end - first);
+      ByteBuffer bits = checkBuffer.clear().limit(length * Float.BYTES);
       model.readGradient(first, bits.order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer());
       if (!Tensor.wrap(DataType.FLOAT32, bits).isWithin(maxMagnitude)) {
         return false;

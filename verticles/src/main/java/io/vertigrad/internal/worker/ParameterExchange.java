@@ -14,12 +14,22 @@ import java.util.OptionalInt;
 /**
  * Exchanges the gradients of one incarnation for the next parameters. {@link ServerExchange} works
  * with the shards of parameter servers, {@link StrategyExchange} with the strategy verticle in the
- * worker's own JVM.
+ * worker's own JVM, {@link RemoteExchange} with one in another JVM.
  *
  * <p>{@link #membershipChanged}, {@link #wake} and {@link #checkpoint} may be called by any thread,
  * the rest only by the training loop's thread.
  */
 public interface ParameterExchange {
+
+  /** What the training loop can do next. */
+  enum Status {
+    /** Parameters must be fetched before the next step: at the start or in a new group. */
+    NEEDS_FETCH,
+    /** A step may begin with the parameters in the model. */
+    READY,
+    /** No step may begin yet. */
+    WAITING
+  }
 
   /** How an exchange ended if it did not fail. */
   enum Ending {
@@ -32,18 +42,48 @@ public interface ParameterExchange {
   }
 
   /**
+   * The result of a fetch.
+   *
+   * @param highestVersion highest version of any partition
+   * @param nextStep number of the rank's next step
+   */
+  record Fetch(Ending ending, long highestVersion, long nextStep) {}
+
+  /**
    * The result of a step.
    *
    * @param ending if it is not {@code COMPLETE}, the other components have no meaning
    * @param applied true if the gradient was applied anywhere
-   * @param leftOut why a gradient that is not finite was not applied; empty otherwise
+   * @param leftOutReason why a gradient that is not finite was not applied; empty otherwise
    * @param staleness staleness at which servers applied it, the largest of its partitions
+   * @param highestVersion highest version of any partition
+   * @param traffic bytes sent to and received from each partner by this incarnation so far
    */
-  record Step(Ending ending, boolean applied, Optional<String> leftOut, OptionalInt staleness) {
+  record Step(
+      Ending ending,
+      boolean applied,
+      Optional<String> leftOutReason,
+      OptionalInt staleness,
+      long highestVersion,
+      TrafficCounters traffic) {
 
+    /** Returns the result of a step that is not complete. */
     static Step without(Ending ending) {
-      return new Step(ending, false, Optional.empty(), OptionalInt.empty());
+      return new Step(
+          ending, false, Optional.empty(), OptionalInt.empty(), 0, new TrafficCounters());
     }
+  }
+
+  /**
+   * What a progress report adds to the counters of the training loop.
+   *
+   * @param samplesOfAll samples applied by all workers if no server counts them; otherwise 0
+   * @param events further events to publish
+   */
+  record Report(long samplesOfAll, List<TrainingEvent> events) {
+
+    /** A report that adds nothing. */
+    static final Report NONE = new Report(0, List.of());
   }
 
   /** Takes final parts of a gradient while the rest is being computed, on the loop's thread. */
@@ -52,6 +92,28 @@ public interface ParameterExchange {
     /** Begins a gradient of this many samples. */
     void begin(int samples);
   }
+
+  /** Makes this worker reachable for others. Blocks until it is. */
+  void open();
+
+  /** Sets the new membership of the job. */
+  void membershipChanged(Membership now);
+
+  /** Wakes a thread that waits in this exchange, so that it checks whether it has to stop. */
+  void wake();
+
+  /** Returns what can be done next. */
+  Status status();
+
+  /** Returns the version of the parameters in the model, the lowest if partitions differ. */
+  long version();
+
+  /**
+   * Loads the parameters to start from into the model. Blocks.
+   *
+   * @param step number of steps that this worker has counted
+   */
+  Fetch fetch(long step);
 
   /**
    * Returns how to send parts of the next step's gradient before {@link #exchange}. Empty if the
@@ -63,41 +125,6 @@ public interface ParameterExchange {
     return Optional.empty();
   }
 
-  /** Makes this worker reachable for others. Blocks until it is. */
-  default void open() {}
-
-  /** Sets the new membership of the job. */
-  void membershipChanged(Membership now);
-
-  /** Wakes a thread that waits in this exchange, so that it checks whether it has to stop. */
-  void wake();
-
-  /** Returns true if the next step needs a fetch first: at the start or in a new group. */
-  boolean changed();
-
-  /** Loads the parameters to start from into the model. Blocks. */
-  Ending fetch();
-
-  /** Returns true if a step may begin with the parameters in the model. */
-  boolean ready();
-
-  /** Returns the version of the parameters in the model, the lowest if partitions differ. */
-  long version();
-
-  /** Returns the highest version of any partition. */
-  default long newest() {
-    return version();
-  }
-
-  /**
-   * Returns the number of the rank's next step after parameters were fetched.
-   *
-   * @param counted number of steps that this worker has counted
-   */
-  default long step(long counted) {
-    return counted;
-  }
-
   /**
    * Sends the gradient and loads the next parameters into the model. Blocks.
    *
@@ -105,35 +132,22 @@ public interface ParameterExchange {
    */
   Step exchange(Computed gradient, long step);
 
+  /** Waits at most about 50 ms for a change, while no step may begin. */
+  void awaitChange(long version);
+
   /** Returns true if the worker must stay after its last step because others need it. */
   boolean staysForOthers();
 
   /** Offers the parameters of this version to readers while the job is paused at it. */
-  default void hold(long version) {}
+  default void offerWhilePaused(long version) {}
 
   /**
-   * Ends the job at this version, earlier than configured.
+   * Offers the parameters of this version to readers: the job ends at it, earlier than configured.
    *
    * @return true once readers can get this version
    */
-  default boolean end(long version) {
+  default boolean offerFinal(long version) {
     return false;
-  }
-
-  /** Waits at most about 50 ms for a change, while no step may begin. */
-  void idle(long version);
-
-  /** Returns the bytes sent to and received from each partner so far. */
-  TrafficCounters traffic();
-
-  /** Returns the samples applied by all workers if no server counts them; otherwise 0. */
-  default long samplesOfAll() {
-    return 0;
-  }
-
-  /** Returns further events, which are published with every progress report. */
-  default List<TrainingEvent> news() {
-    return List.of();
   }
 
   /** Writes a checkpoint as soon as no step is running. Fails where workers keep none. */
@@ -141,6 +155,11 @@ public interface ParameterExchange {
     return Future.failedFuture("its strategy keeps no checkpoints");
   }
 
+  /** Returns what the next progress report adds. */
+  default Report report() {
+    return Report.NONE;
+  }
+
   /** Releases everything that {@link #open} took. Blocks for at most a few seconds. */
-  default void close() {}
+  void close();
 }

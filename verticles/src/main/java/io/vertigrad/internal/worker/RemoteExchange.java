@@ -6,11 +6,9 @@ import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Tensor;
-import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.exchange.PartitionPlan;
-import io.vertigrad.internal.exchange.TrafficCounters;
 import io.vertigrad.internal.exchange.WakeSignal;
 import io.vertigrad.internal.host.StrategyLink;
 import io.vertigrad.internal.timeline.SpanRecorder;
@@ -43,7 +41,7 @@ final class RemoteExchange implements ParameterExchange {
 
   private static final long CLOSE_NANOS = 2_000_000_000;
   private static final long CLOSE_MILLIS = 1_500;
-  private static final long LOOK_NANOS = 50_000_000;
+  private static final long POLL_NANOS = 50_000_000;
 
   private final StrategyLink link;
   private final Setting setting;
@@ -61,12 +59,16 @@ final class RemoteExchange implements ParameterExchange {
    * What the exchanges of all incarnations have in common.
    *
    * @param run name of the run that checkpoints belong to
-   * @param saved receives how many milliseconds the last checkpoint took
-   * @param patience monotonic clock in nanoseconds; limits how long the strategy waits for others
-   * @param track records what the worker does
+   * @param onSaved receives how many milliseconds the last checkpoint took
+   * @param waitClock monotonic clock in nanoseconds; limits how long the strategy waits for others
+   * @param timeline records what the worker does
    */
   record Setting(
-      JobConfig job, String run, LongConsumer saved, LongSupplier patience, SpanRecorder track) {}
+      JobConfig job,
+      String run,
+      LongConsumer onSaved,
+      LongSupplier waitClock,
+      SpanRecorder timeline) {}
 
   RemoteExchange(
       StrategyLink link, Setting setting, Incarnation self, VectorModel model, PartitionPlan plan) {
@@ -88,39 +90,45 @@ final class RemoteExchange implements ParameterExchange {
             .put("run", setting.run())
             .put("layout", model.layout());
     Future<JsonObject> opening =
-        link.open(news(request), () -> news(new JsonObject()), why -> lose(), self.stop());
+        link.open(
+            withState(request), () -> withState(new JsonObject()), why -> onLost(), self.stop());
     FutureAwait.await(opening, self.stop()).orElseThrow(RemoteExchange::ended);
     opened = true;
   }
 
-  private JsonObject news(JsonObject into) {
-    return into.put("now", setting.patience().getAsLong())
+  private JsonObject withState(JsonObject request) {
+    return request
+        .put("now", setting.waitClock().getAsLong())
         .put("pause", RemoteState.write(self.gate().pause()))
         .put("membership", newest.toJson());
   }
 
-  private void lose() {
+  private void onLost() {
     lost = true;
-    wakeSignal.ring();
+    wakeSignal.wake();
   }
 
   @Override
   public void membershipChanged(Membership now) {
     newest = now;
     if (opened && !lost) {
-      link.call("membership", news(new JsonObject()), limitMillis());
+      link.call("membership", withState(new JsonObject()), limitMillis());
     }
-    wakeSignal.ring();
+    wakeSignal.wake();
   }
 
   @Override
   public void wake() {
-    wakeSignal.ring();
+    wakeSignal.wake();
   }
 
   @Override
-  public boolean changed() {
-    return lost || state.changed() || isRegrouped();
+  public Status status() {
+    if (lost || state.status() == Status.NEEDS_FETCH || isRegrouped()) {
+      return Status.NEEDS_FETCH;
+    }
+    boolean ready = state.status() == Status.READY && newest.epoch() <= state.epoch();
+    return ready ? Status.READY : Status.WAITING;
   }
 
   private boolean isRegrouped() {
@@ -130,14 +138,12 @@ final class RemoteExchange implements ParameterExchange {
   }
 
   @Override
-  public Ending fetch() {
+  public Fetch fetch(long step) {
     Ending ending = call("fetch", new JsonObject());
-    return ending == Ending.COMPLETE && state.ready() ? load() : ending;
-  }
-
-  @Override
-  public boolean ready() {
-    return !lost && state.ready() && newest.epoch() <= state.epoch();
+    if (ending == Ending.COMPLETE && state.status() == Status.READY) {
+      ending = load();
+    }
+    return new Fetch(ending, state.version(), step);
   }
 
   @Override
@@ -147,11 +153,11 @@ final class RemoteExchange implements ParameterExchange {
 
   @Override
   public Step exchange(Computed gradient, long step) {
-    long begun = setting.track().now();
+    long begun = setting.timeline().now();
     float[] values = model.gradient();
     long version = state.version();
     Ending sent =
-        all(
+        sendAll(
             part ->
                 new GradientPartition(
                     self.identity().exchange(state.epoch(), step, part.index()),
@@ -177,15 +183,21 @@ final class RemoteExchange implements ParameterExchange {
     if (ending != Ending.COMPLETE) {
       return Step.without(ending);
     }
-    setting.track().span("exchange", begun, setting.track().now(), step);
-    return new Step(ending, state.applied(), state.leftOut(), OptionalInt.empty());
+    setting.timeline().span("exchange", begun, setting.timeline().now(), step);
+    return new Step(
+        ending,
+        state.applied(),
+        state.leftOut(),
+        OptionalInt.empty(),
+        state.version(),
+        state.traffic());
   }
 
   /** Loads the parameters from the strategy into the model. */
   private Ending load() {
     long version = state.version();
-    Ending came =
-        all(
+    Ending answered =
+        sendAll(
             part ->
                 new PullRequest(
                     self.identity().exchange(state.epoch(), version, part.index()),
@@ -195,10 +207,10 @@ final class RemoteExchange implements ParameterExchange {
               ParameterPartition part = (ParameterPartition) answer;
               part.parameters().copyTo(parameters, (int) part.firstElement());
             });
-    if (came == Ending.COMPLETE) {
+    if (answered == Ending.COMPLETE) {
       model.load(parameters);
     }
-    return came;
+    return answered;
   }
 
   @Override
@@ -207,43 +219,33 @@ final class RemoteExchange implements ParameterExchange {
   }
 
   @Override
-  public void hold(long version) {
+  public void offerWhilePaused(long version) {
     call("hold", new JsonObject().put("version", version));
   }
 
   @Override
-  public boolean end(long version) {
+  public boolean offerFinal(long version) {
     return call("end", new JsonObject().put("version", version)) == Ending.COMPLETE
-        && state.ended();
+        && state.finalOffered();
   }
 
   @Override
-  public void idle(long version) {
+  public void awaitChange(long version) {
     if (!lost) {
       call("idle", new JsonObject().put("version", version));
     } else {
-      wakeSignal.await(() -> false, LOOK_NANOS);
+      wakeSignal.await(() -> false, POLL_NANOS);
     }
   }
 
   @Override
-  public TrafficCounters traffic() {
-    return state.traffic();
-  }
-
-  @Override
-  public long samplesOfAll() {
-    return state.samples();
-  }
-
-  @Override
-  public List<TrainingEvent> news() {
-    return state.news();
+  public Report report() {
+    return new Report(state.samples(), state.events());
   }
 
   @Override
   public Future<Path> checkpoint() {
-    return link.call("checkpoint", news(new JsonObject()), limitMillis())
+    return link.call("checkpoint", withState(new JsonObject()), limitMillis())
         .compose(
             answer ->
                 answer.containsKey("file")
@@ -264,16 +266,16 @@ final class RemoteExchange implements ParameterExchange {
 
   /** Runs a request on the strategy's thread and stores the state that the answer reports. */
   private Ending call(String name, JsonObject request) {
-    Future<JsonObject> answer = link.call(name, news(request), limitMillis());
-    Optional<JsonObject> came = await(answer);
-    if (came.isEmpty()) {
+    Future<JsonObject> answer = link.call(name, withState(request), limitMillis());
+    Optional<JsonObject> answered = await(answer);
+    if (answered.isEmpty()) {
       return lost ? Ending.REJOIN : Ending.ABANDONED;
     }
-    state = RemoteState.read(came.get());
+    state = RemoteState.read(answered.get());
     if (state.failure().isPresent()) {
       throw new ExchangeException(state.failure().get());
     }
-    setting.saved().accept(state.saveMillis());
+    setting.onSaved().accept(state.saveMillis());
     return state.ending();
   }
 
@@ -289,7 +291,7 @@ final class RemoteExchange implements ParameterExchange {
   }
 
   /** Sends a frame for each partition, as many at once as the window allows. */
-  private Ending all(Function<Partition, Frame> frames, Consumer<Frame> taker) {
+  private Ending sendAll(Function<Partition, Frame> frames, Consumer<Frame> taker) {
     Promise<Boolean> done = Promise.promise();
     List<Partition> parts = plan.partitions();
     AtomicInteger next = new AtomicInteger();

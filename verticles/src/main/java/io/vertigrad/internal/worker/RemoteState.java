@@ -4,6 +4,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.exchange.TrafficCounters;
 import io.vertigrad.internal.membership.Pause;
 import io.vertigrad.internal.worker.ParameterExchange.Ending;
+import io.vertigrad.internal.worker.ParameterExchange.Status;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -19,14 +20,13 @@ import java.util.stream.Collectors;
  * @param ending how the last request ended
  * @param applied whether the last gradient was applied
  * @param leftOut why it was not applied
- * @param ended whether readers can get the last version of a job that ends early
- * @param ready whether a step may begin
- * @param changed whether parameters must be fetched before the next step
+ * @param finalOffered whether readers can get the last version of a job that ends early
+ * @param status what the worker can do next
  * @param epoch epoch of the newest membership that the strategy has received
  * @param version version of the replica
  * @param samples samples applied by all workers
  * @param traffic bytes to and from other workers
- * @param news events to publish
+ * @param events events to publish
  * @param saveMillis how long the last checkpoint took
  * @param failure why the worker cannot continue
  */
@@ -34,14 +34,13 @@ record RemoteState(
     Ending ending,
     boolean applied,
     Optional<String> leftOut,
-    boolean ended,
-    boolean ready,
-    boolean changed,
+    boolean finalOffered,
+    Status status,
     int epoch,
     long version,
     long samples,
     TrafficCounters traffic,
-    List<TrainingEvent> news,
+    List<TrainingEvent> events,
     long saveMillis,
     Optional<String> failure) {
 
@@ -52,8 +51,7 @@ record RemoteState(
           false,
           Optional.empty(),
           false,
-          false,
-          false,
+          Status.WAITING,
           0,
           0,
           0,
@@ -67,16 +65,16 @@ record RemoteState(
         new JsonObject()
             .put("ending", ending.name())
             .put("applied", applied)
-            .put("shown", ended)
-            .put("ready", ready)
-            .put("changed", changed)
+            .put("shown", finalOffered)
+            .put("ready", status == Status.READY)
+            .put("changed", status == Status.NEEDS_FETCH)
             .put("epoch", epoch)
             .put("version", version)
             .put("samples", samples)
             .put("sent", write(traffic.sentTo()))
             .put("received", write(traffic.receivedFrom()))
             .put("saved", traffic.bytesSaved())
-            .put("news", new JsonArray(news.stream().map(TrainingEvent::toJson).toList()))
+            .put("news", new JsonArray(events.stream().map(TrainingEvent::toJson).toList()))
             .put("saveMillis", saveMillis);
     leftOut.ifPresent(why -> json.put("leftOut", why));
     failure.ifPresent(why -> json.put("failure", why));
@@ -89,8 +87,7 @@ record RemoteState(
         json.getBoolean("applied"),
         Optional.ofNullable(json.getString("leftOut")),
         json.getBoolean("shown"),
-        json.getBoolean("ready"),
-        json.getBoolean("changed"),
+        status(json),
         json.getInteger("epoch"),
         json.getLong("version"),
         json.getLong("samples"),
@@ -103,6 +100,13 @@ record RemoteState(
             .collect(Collectors.toList()),
         json.getLong("saveMillis"),
         Optional.ofNullable(json.getString("failure")));
+  }
+
+  private static Status status(JsonObject json) {
+    if (json.getBoolean("changed")) {
+      return Status.NEEDS_FETCH;
+    }
+    return json.getBoolean("ready") ? Status.READY : Status.WAITING;
   }
 
   private static JsonObject write(Map<Integer, Long> counts) {

@@ -24,7 +24,10 @@ import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.internal.worker.GradientSource.Computed;
 import io.vertigrad.internal.worker.ParameterExchange.Ending;
+import io.vertigrad.internal.worker.ParameterExchange.Report;
+import io.vertigrad.internal.worker.ParameterExchange.Status;
 import io.vertigrad.internal.worker.ParameterExchange.Step;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.SaveOrders;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.GroupChangedException;
@@ -59,11 +62,11 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
   private final PeerStrategyFactory factory;
   private final ExecutorService thread;
   private volatile Session session;
-  private volatile long now;
+  private volatile long waitClockNanos;
   private volatile long saveMillis;
   private volatile String run = "";
   private Model model;
-  private FarModel replica;
+  private VectorOnlyModel replica;
   private PartitionPlan plan;
 
   /** One incarnation of the worker. */
@@ -74,11 +77,11 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
     private final ReplicaCheckpoints checkpoints;
     private final StrategyExchange exchange;
     private volatile Membership newest = Membership.NONE;
-    private volatile boolean over;
+    private volatile boolean stopped;
     private volatile float[] parameters;
 
     Session(SenderIdentity identity, long firstVersion) {
-      self = new Incarnation(identity, firstVersion, gate, () -> over);
+      self = new Incarnation(identity, firstVersion, gate, () -> stopped);
       checkpoints =
           new ReplicaCheckpoints(
               job,
@@ -90,17 +93,17 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
               new EventPublisher(vertx, job.addresses())::publish);
       exchange =
           new StrategyExchange(
-              new StrategyExchange.Surroundings(
+              new StrategyExchange.Environment(
                   (rank, incarnation) -> Future.succeededFuture(host),
                   () -> {},
                   job,
                   "exchange",
                   factory.lastVersion(job.steps(), job.workers().count()),
                   System::nanoTime,
-                  () -> now,
+                  () -> waitClockNanos,
                   SpanRecorder.OFF),
               self,
-              replica.begun(),
+              replica.beginIncarnation(),
               new WorkerDuties(
                   WorkerDuties.Setting.of(job, factory, checkpoints),
                   self,
@@ -110,22 +113,22 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
                       identity.incarnation(),
                       job.exchange().type(),
                       job.exchange().deadlineMillis(),
-                      () -> now)));
+                      () -> waitClockNanos)));
     }
 
-    void hear(JsonObject news) {
-      now = news.getLong("now");
-      gate.obey(RemoteState.pause(news.getJsonObject("pause")));
-      Membership told = Membership.fromJson(news.getJsonObject("membership"));
-      if (told.epoch() > newest.epoch()) {
-        newest = told;
-        exchange.membershipChanged(told);
+    void update(JsonObject request) {
+      waitClockNanos = request.getLong("now");
+      gate.apply(RemoteState.pause(request.getJsonObject("pause")));
+      Membership membership = Membership.fromJson(request.getJsonObject("membership"));
+      if (membership.epoch() > newest.epoch()) {
+        newest = membership;
+        exchange.membershipChanged(membership);
       }
     }
 
     /** Ends every wait. May be called by any thread. */
     void stop() {
-      over = true;
+      stopped = true;
       exchange.wake();
     }
 
@@ -136,29 +139,30 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
       checkpoints.close();
     }
 
-    RemoteState state(Ending ending, Optional<Step> step, boolean ended, Optional<String> failure) {
+    RemoteState state(
+        Ending ending, Optional<Step> step, boolean finalOffered, Optional<String> failure) {
       parameters = replica.vector().parameters();
+      Report report = exchange.report();
       return new RemoteState(
           ending,
           step.map(Step::applied).orElse(false),
-          step.flatMap(Step::leftOut),
-          ended,
-          failure.isEmpty() && exchange.ready(),
-          failure.isEmpty() && exchange.changed(),
+          step.flatMap(Step::leftOutReason),
+          finalOffered,
+          failure.isEmpty() ? exchange.status() : Status.WAITING,
           newest.epoch(),
           replica.vector().updates(),
-          exchange.samplesOfAll(),
+          report.samplesOfAll(),
           exchange.traffic(),
-          exchange.news(),
+          report.events(),
           saveMillis,
           failure);
     }
   }
 
   /** A model that only holds a vector: the gradients come from the worker's JVM. */
-  private static final class FarModel extends VectorModel {
+  private static final class VectorOnlyModel extends VectorModel {
 
-    FarModel(Model model, Engine engine, long trainingSamples, float maxMagnitude) {
+    VectorOnlyModel(Model model, Engine engine, long trainingSamples, float maxMagnitude) {
       super(model, engine, 0, trainingSamples, maxMagnitude);
     }
 
@@ -198,7 +202,7 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
   }
 
   @Override
-  public void took(long millis) {
+  public void recordSaveMillis(long millis) {
     saveMillis = millis;
   }
 
@@ -208,7 +212,7 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
     if (before != null) {
       before.stop();
     }
-    return inOrder(
+    return onThread(
         () -> {
           end();
           begin(request);
@@ -232,7 +236,7 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
     Session begun = new Session(identity, request.getLong("firstVersion"));
     session = begun;
     begun.exchange.open();
-    begun.hear(request);
+    begun.update(request);
   }
 
   private void build() {
@@ -243,7 +247,7 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
         DatasetProvider.open(job.data(), Split.TRAIN, RemoteWorker.class.getClassLoader());
     Engine engine = Engine.named(job.engine());
     model = InitialParameters.into(engine.model(job.modelOn(data)), job);
-    replica = new FarModel(model, engine, data.size(), job.exchange().maxMagnitude());
+    replica = new VectorOnlyModel(model, engine, data.size(), job.exchange().maxMagnitude());
     plan = PartitionPlan.of(job, model.layout());
   }
 
@@ -255,7 +259,7 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
     }
     if (name.equals("close")) {
       open.stop();
-      return inOrder(
+      return onThread(
           () -> {
             if (session == open) {
               end();
@@ -263,7 +267,7 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
             return new JsonObject();
           });
     }
-    open.hear(request);
+    open.update(request);
     return switch (name) {
       case "ping", "membership" -> Future.succeededFuture(new JsonObject());
       case "checkpoint" ->
@@ -271,7 +275,7 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
               .checkpoint()
               .map(file -> new JsonObject().put("file", file.toString()))
               .otherwise(why -> new JsonObject().put("failed", String.valueOf(why.getMessage())));
-      default -> inOrder(() -> answer(open, name, request).toJson());
+      default -> onThread(() -> answer(open, name, request).toJson());
     };
   }
 
@@ -295,23 +299,23 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
     StrategyExchange exchange = open.exchange;
     Optional<Step> step = Optional.empty();
     Ending ending = Ending.COMPLETE;
-    boolean ended = false;
+    boolean finalOffered = false;
     switch (name) {
       case "fetch" -> {
-        if (exchange.changed()) {
-          ending = exchange.fetch();
+        if (exchange.status() == Status.NEEDS_FETCH) {
+          ending = exchange.fetch(0).ending();
         }
       }
       case "exchange" -> {
         step = Optional.of(exchange.exchange(computed(request), request.getLong("step")));
         ending = step.get().ending();
       }
-      case "hold" -> exchange.hold(request.getLong("version"));
-      case "end" -> ended = exchange.end(request.getLong("version"));
-      case "idle" -> exchange.idle(request.getLong("version"));
+      case "hold" -> exchange.offerWhilePaused(request.getLong("version"));
+      case "end" -> finalOffered = exchange.offerFinal(request.getLong("version"));
+      case "idle" -> exchange.awaitChange(request.getLong("version"));
       default -> throw new ExchangeException("unknown request " + name);
     }
-    return open.state(ending, step, ended, Optional.empty());
+    return open.state(ending, step, finalOffered, Optional.empty());
   }
 
   private static Computed computed(JsonObject request) {
@@ -358,7 +362,7 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
       open.stop();
     }
     Future<Void> closed =
-        inOrder(
+        onThread(
             () -> {
               end();
               if (model != null) {
@@ -378,7 +382,7 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
     }
   }
 
-  private <T> Future<T> inOrder(Supplier<T> work) {
+  private <T> Future<T> onThread(Supplier<T> work) {
     Promise<T> done = Promise.promise();
     try {
       thread.execute(

@@ -19,9 +19,12 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,17 +43,17 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   private static final long IDLE_SECONDS = 5;
   private static final long CLOSE_SECONDS = 2;
 
-  /** Writing takes at most 1/COST of the time. */
-  private static final long COST = 50;
+  /** Writing takes at most one part in {@value} of the time. */
+  private static final long MAX_TIME_SHARE = 50;
 
   private final JobConfig job;
-  private final long plan;
-  private final long every;
+  private final long layoutHash;
+  private final long interval;
   private final int keep;
-  private final SaveOrders orders;
-  private final boolean together;
+  private final SaveOrders saveOrders;
+  private final boolean allRanks;
   private volatile long lastMillis;
-  private long dueNanos = System.nanoTime();
+  private long lastTimedNanos = System.nanoTime();
   private volatile CheckpointFolder folder;
   private final Consumer<TrainingEvent> events;
   private final ThreadPoolExecutor writer;
@@ -60,27 +63,27 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   /**
    * Creates a worker's checkpoints.
    *
-   * @param plan hash of the layout of the replica's vector
-   * @param every versions between two checkpoints; 0 if the coordinator names the version
+   * @param layoutHash hash of the layout of the replica's vector
+   * @param interval versions between two checkpoints; 0 if the coordinator names the version
    * @param keep number of checkpoints to keep per rank
-   * @param together true if all ranks write the same versions
-   * @param orders orders from the coordinator
+   * @param allRanks true if all ranks write the same versions
+   * @param saveOrders orders from the coordinator
    */
   public ReplicaCheckpoints(
       JobConfig job,
-      long plan,
-      long every,
+      long layoutHash,
+      long interval,
       int keep,
-      boolean together,
-      SaveOrders orders,
+      boolean allRanks,
+      SaveOrders saveOrders,
       Consumer<TrainingEvent> events) {
     this.job = job;
-    this.plan = plan;
-    this.every = every;
+    this.layoutHash = layoutHash;
+    this.interval = interval;
     this.events = events;
     this.keep = keep;
-    this.orders = orders;
-    this.together = together;
+    this.saveOrders = saveOrders;
+    this.allRanks = allRanks;
     writer =
         new ThreadPoolExecutor(
             1,
@@ -99,20 +102,20 @@ public final class ReplicaCheckpoints implements AutoCloseable {
 
   /** Returns true if a checkpoint of this version has to be written. */
   public boolean due(long version) {
-    if (every > 0) {
-      return version % every == 0;
+    if (interval > 0) {
+      return version % interval == 0;
     }
-    return together ? version > 0 && version == orders.saveAt() : isTime();
+    return allRanks ? version > 0 && version == saveOrders.saveAt() : isTime();
   }
 
   /** Ranks that train at different speeds use their own clocks. */
   private boolean isTime() {
     long now = System.nanoTime();
-    double least = Math.max(job.checkpoint().seconds(), COST * lastMillis / 1e3);
-    if (!job.checkpoint().isTimed() || now - dueNanos < least * TimeUnit.SECONDS.toNanos(1)) {
+    double least = Math.max(job.checkpoint().seconds(), MAX_TIME_SHARE * lastMillis / 1e3);
+    if (!job.checkpoint().isTimed() || now - lastTimedNanos < least * TimeUnit.SECONDS.toNanos(1)) {
       return false;
     }
-    dueNanos = now;
+    lastTimedNanos = now;
     return true;
   }
 
@@ -125,33 +128,34 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   public Future<Path> write(int rank, int incarnation, long run, PartitionCopy state) {
     Promise<Path> written = Promise.promise();
     ShardCopy copy =
-        new ShardCopy(job.addresses().jobHash(), rank, incarnation, plan ^ run, List.of(state));
+        new ShardCopy(
+            job.addresses().jobHash(), rank, incarnation, layoutHash ^ run, List.of(state));
     pace.hurry();
-    WritePace mine = new WritePace();
-    pace = mine;
-    writer.execute(() -> write(copy, mine, written));
+    WritePace filePace = new WritePace();
+    pace = filePace;
+    writer.execute(() -> write(copy, filePace, written));
     return written.future();
   }
 
   /** Writes at full speed, because somebody waits for the current file. */
-  void hurry() {
+  private void stopPausing() {
     pace.hurry();
   }
 
   /** Returns the memory for the copies. */
-  CopyMemory memory() {
+  private CopyMemory memory() {
     return memory;
   }
 
-  private void write(ShardCopy copy, WritePace mine, Promise<Path> written) {
+  private void write(ShardCopy copy, WritePace filePace, Promise<Path> written) {
     int rank = copy.shard();
     long version = copy.version();
     long begun = System.nanoTime();
     try {
-      Path file = folder().write(copy, mine);
-      long millis = (System.nanoTime() - begun) / 1_000_000 - mine.pausedMillis();
+      Path file = folder().write(copy, filePace);
+      long millis = (System.nanoTime() - begun) / 1_000_000 - filePace.pausedMillis();
       lastMillis = millis;
-      orders.took(millis);
+      saveOrders.recordSaveMillis(millis);
       events.accept(
           new CheckpointWritten(
               System.currentTimeMillis(), rank, version, file.toString(), millis));
@@ -167,14 +171,14 @@ public final class ReplicaCheckpoints implements AutoCloseable {
 
   /** Returns the states in this rank's complete files, after all pending writes have finished. */
   public List<RunVersion> points(int rank) {
-    settle();
+    awaitWrites();
     try {
       folder();
     } catch (IOException e) {
       throw new ExchangeException(name(rank) + ": " + e.getMessage());
     }
     return read(rank).stream()
-        .map(file -> new RunVersion(file.version(), file.layout() ^ plan))
+        .map(file -> new RunVersion(file.version(), file.layout() ^ layoutHash))
         .distinct()
         .toList();
   }
@@ -182,7 +186,9 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   /** Reads a state that {@link #points} returned. */
   public PartitionSnapshot restore(int rank, RunVersion point) {
     return read(rank).stream()
-        .filter(file -> file.version() == point.version() && (file.layout() ^ plan) == point.run())
+        .filter(
+            file ->
+                file.version() == point.version() && (file.layout() ^ layoutHash) == point.run())
         .findFirst()
         .orElseThrow(
             () ->
@@ -225,18 +231,18 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     if (folder == null) {
       CheckpointFolder found =
           new CheckpointFolder(
-              job.checkpoint().directoryOf(job.addresses().job(), orders.run()), keep);
+              job.checkpoint().directoryOf(job.addresses().job(), saveOrders.run()), keep);
       if (job.checkpoint().isOn()) {
-        found.claim(orders.run());
+        found.claim(saveOrders.run());
       } else {
-        found.belongsTo(orders.run());
+        found.belongsTo(saveOrders.run());
       }
       folder = found;
     }
     return folder;
   }
 
-  private void settle() {
+  private void awaitWrites() {
     pace.hurry();
     Promise<Void> settled = Promise.promise();
     writer.execute(settled::complete);
@@ -258,5 +264,101 @@ public final class ReplicaCheckpoints implements AutoCloseable {
 
   private String name(int rank) {
     return job.nameOf(Role.WORKER.lower(), rank);
+  }
+
+  /**
+   * Writes the checkpoints of one incarnation of a worker or stage: the scheduled ones, and
+   * requested ones while no step is running. {@link #ask} may be called by any thread, the rest
+   * belongs to the thread that trains.
+   */
+  public static final class ReplicaSaves {
+
+    private static final int MAX_REQUESTS = 4;
+
+    private final ReplicaCheckpoints checkpoints;
+    private final int rank;
+    private final int incarnation;
+    private final BlockingQueue<Promise<Path>> requests = new ArrayBlockingQueue<>(MAX_REQUESTS);
+    private PartitionCopy copy;
+
+    /** Creates the checkpoints of one incarnation. */
+    public ReplicaSaves(ReplicaCheckpoints checkpoints, int rank, int incarnation) {
+      this.checkpoints = checkpoints;
+      this.rank = rank;
+      this.incarnation = incarnation;
+    }
+
+    /** Requests a checkpoint. Completes with the file. */
+    public Future<Path> ask() {
+      Promise<Path> promise = Promise.promise();
+      return requests.offer(promise)
+          ? promise.future()
+          : Future.failedFuture(
+              "%d checkpoints are being waited for already".formatted(MAX_REQUESTS));
+    }
+
+    /** Writes a checkpoint if one was requested. Call it only while no step is running. */
+    public void idle(Supplier<Future<Path>> write) {
+      Promise<Path> promise = requests.poll();
+      if (promise != null) {
+        write.get().onComplete(promise);
+        checkpoints.stopPausing();
+      }
+    }
+
+    /**
+     * Writes a checkpoint while training continues.
+     *
+     * @param run the training run that the state belongs to
+     * @param state makes a copy of the current state; called on another thread, or on this thread
+     *     before the replica changes
+     */
+    public Future<Path> write(
+        long version, long run, Function<CopyMemory, PartitionCopy.Source> state) {
+      changing();
+      copy = new PartitionCopy(version, state.apply(checkpoints.memory()));
+      return checkpoints.write(rank, incarnation, run, copy);
+    }
+
+    /** Completes the pending copy. Call it before the replica changes. */
+    public void changing() {
+      if (copy != null) {
+        copy.make();
+        copy = null;
+      }
+    }
+
+    /** Fails pending requests with the reason. The next incarnation may change the replica. */
+    public void close(String why) {
+      changing();
+      for (Promise<Path> pending = requests.poll(); pending != null; pending = requests.poll()) {
+        pending.fail(why);
+      }
+    }
+  }
+
+  /**
+   * A state that a replica can continue from: a version, and the run that reached it.
+   *
+   * @param version number of steps taken
+   * @param run the training run that took them; 0 before the first agreement
+   */
+  public record RunVersion(long version, long run) {
+
+    /** The initial parameters, which follow from the seed. */
+    public static final RunVersion BEGINNING = new RunVersion(0, 0);
+  }
+
+  /** The coordinator's orders for a worker's checkpoints. May be called by any thread. */
+  public interface SaveOrders {
+
+    /** Returns the name of the run that checkpoints belong to, once the worker was admitted. */
+    String run();
+
+    /** Returns the version at which all members write a timed checkpoint; 0 for none. */
+    long saveAt();
+
+    /** Records how long a checkpoint took to write. */
+    void recordSaveMillis(long millis);
   }
 }

@@ -1,20 +1,29 @@
 package io.vertigrad.internal.worker;
 
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.TensorView;
+import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Model;
 import io.vertigrad.internal.checkpoint.ResidualFiles;
 import io.vertigrad.internal.exchange.ModelPartitions;
-import io.vertigrad.internal.exchange.PartitionExchange;
-import io.vertigrad.internal.exchange.PartitionVersions;
-import io.vertigrad.internal.exchange.PullRound;
+import io.vertigrad.internal.exchange.PartitionClient;
+import io.vertigrad.internal.exchange.PartitionClient.PullRound;
+import io.vertigrad.internal.exchange.PartitionPlan.PartitionVersions;
 import io.vertigrad.internal.exchange.TrafficCounters;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.internal.worker.GradientSource.Computed;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.Membership;
 import java.io.IOException;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -25,32 +34,32 @@ final class ServerExchange implements ParameterExchange {
   private static final Logger LOG = LoggerFactory.getLogger(ServerExchange.class);
 
   private final TrainingPlan plan;
-  private final PartitionExchange exchange;
+  private final PartitionClient client;
   private final Incarnation self;
-  private final SpanRecorder track;
+  private final SpanRecorder timeline;
+  private final int trainable;
   private final ModelPartitions parameters;
   private final PartitionVersions versions;
-  private final GradientRound.Replica replica;
+  private final OutgoingGradient gradient;
   private final Optional<ResidualFiles> residuals;
   private final TrafficCounters traffic = new TrafficCounters();
-  private final int elements;
-  private long next;
+  private long nextStep;
   private boolean pulled;
-  private boolean unkept;
+  private boolean keepFailed;
   private Optional<OverlappedRound> overlapped = Optional.empty();
 
   /**
    * Creates an exchange that has not pulled anything yet.
    *
-   * @param exchange sends partitions to the servers
+   * @param client sends partitions to the servers
    */
   ServerExchange(
       Model model,
       TrainingPlan plan,
-      PartitionExchange exchange,
+      PartitionClient client,
       Incarnation self,
-      SpanRecorder track) {
-    this(model, plan, exchange, self, track, Optional.empty());
+      SpanRecorder timeline) {
+    this(model, plan, client, self, timeline, Optional.empty());
   }
 
   /**
@@ -61,52 +70,41 @@ final class ServerExchange implements ParameterExchange {
   ServerExchange(
       Model model,
       TrainingPlan plan,
-      PartitionExchange exchange,
+      PartitionClient client,
       Incarnation self,
-      SpanRecorder track,
+      SpanRecorder timeline,
       Optional<ResidualFiles> residuals) {
-    this.residuals = residuals;
-    this.elements = model.layout().trainable();
     this.plan = plan;
-    this.exchange = exchange;
+    this.client = client;
     this.self = self;
-    this.track = track;
+    this.timeline = timeline;
+    this.trainable = model.layout().trainable();
     this.parameters = new ModelPartitions(model, plan.type());
     this.versions = new PartitionVersions(plan.partitions());
-    this.replica =
-        new GradientRound.Replica(
-            self.identity(),
-            plan.partitions().layout(),
-            new OutgoingGradient(model, parameters, plan),
-            parameters,
-            versions);
+    this.gradient = new OutgoingGradient(model, parameters, plan);
+    this.residuals = residuals;
   }
 
   @Override
   public void membershipChanged(Membership now) {
-    exchange.membershipChanged(now);
+    client.membershipChanged(now);
   }
 
   @Override
   public void wake() {
-    exchange.wake();
-  }
-
-  @Override
-  public boolean changed() {
-    return !pulled;
+    client.wake();
   }
 
   @Override
   public void open() {
     if (residuals.isEmpty()) {
-      forget();
+      warnLostResidual();
     } else if (self.firstVersion() > 0) {
-      replica.gradient().owes(owed(residuals.get(), self.firstVersion()));
+      gradient.restoreResidual(residual(residuals.get(), self.firstVersion()));
     }
   }
 
-  private void forget() {
+  private void warnLostResidual() {
     if (plan.compression().isOn() && self.firstVersion() > 0) {
       LOG.warn(
           "worker {}: what compression left out before version {} is lost, its next gradient goes"
@@ -117,10 +115,10 @@ final class ServerExchange implements ParameterExchange {
     }
   }
 
-  private float[] owed(ResidualFiles files, long version) {
+  private float[] residual(ResidualFiles files, long version) {
     String why = "it is not in the checkpoints' folder of this machine";
     try {
-      Optional<float[]> found = files.read(version, elements);
+      Optional<float[]> found = files.read(version, trainable);
       if (found.isPresent()) {
         return found.get();
       }
@@ -136,13 +134,96 @@ final class ServerExchange implements ParameterExchange {
     return new float[0];
   }
 
+  @Override
+  public Status status() {
+    return pulled ? Status.READY : Status.NEEDS_FETCH;
+  }
+
+  /** Returns the version that all partitions have reached; in lockstep it is the next round. */
+  @Override
+  public long version() {
+    return versions.lowest();
+  }
+
+  /** Pulls all partitions; in lockstep those of the first round that this worker takes part in. */
+  @Override
+  public Fetch fetch(long step) {
+    Ending ending =
+        ending(
+            client.run(
+                new PullRound(
+                    plan.partitions(),
+                    parameters,
+                    versions,
+                    self.identity(),
+                    client.epoch(),
+                    nextStep,
+                    self.firstVersion(),
+                    self.stop())));
+    pulled = ending == Ending.COMPLETE;
+    return new Fetch(ending, versions.highest(), step);
+  }
+
+  @Override
+  public Optional<Overlap> overlap(long step) {
+    abandonOverlap();
+    if (plan.overlap()) {
+      overlapped = Optional.of(new OverlappedRound(step));
+    }
+    return overlapped.map(Overlap.class::cast);
+  }
+
+  /** Ends a round that was begun for a gradient that was never completed. */
+  private void abandonOverlap() {
+    overlapped.ifPresent(OverlappedRound::close);
+    overlapped = Optional.empty();
+  }
+
+  /**
+   * Exchanges a gradient for the next parameters. A gradient that is not finite everywhere is not
+   * applied anywhere: only its first partition with such an element is sent, and the server refuses
+   * and counts it. In lockstep the round stays open for the next batch. Otherwise the other workers
+   * have moved on meanwhile, and this worker pulls to catch up.
+   *
+   * <p>With overlap, partitions that were sent while the gradient was computed are applied. The
+   * rest is sent as zeros, so that the round does not stay open for some partitions only.
+   */
+  @Override
+  public Step exchange(Computed computed, long step) {
+    if (overlapped.isPresent()) {
+      try (OverlappedRound begun = overlapped.get()) {
+        overlapped = Optional.empty();
+        Optional<Partition> notFinite = begun.complete();
+        if (notFinite.isEmpty() || begun.sentAny()) {
+          Optional<String> leftOut = notFinite.map(begun::sendRestAsZeros);
+          return awaitAnswers(begun.round, client::finish, leftOut, true, step);
+        }
+      }
+    }
+    return exchangeWhole(gradient.check(), computed, step);
+  }
+
+  private Step exchangeWhole(Optional<Partition> notFinite, Computed computed, long step) {
+    if (notFinite.isEmpty() && residuals.isPresent()) {
+      keepResidual(residuals.get(), versions.lowest());
+    }
+    List<Partition> order = notFinite.map(List::of).orElseGet(versions::oldestFirst);
+    GradientRound round = new GradientRound(order, step, computed.samples());
+    return awaitAnswers(
+        round,
+        () -> client.run(round),
+        Optional.empty(),
+        notFinite.isEmpty() || plan.lockstep(),
+        step);
+  }
+
   /** Keeps the residual before the gradient is sent, so that a replacement always finds it. */
-  private void keep(ResidualFiles files, long version) {
+  private void keepResidual(ResidualFiles files, long version) {
     try {
-      files.write(version + 1, replica.gradient().owedAfter());
+      files.write(version + 1, gradient.pendingResidual());
     } catch (IOException e) {
-      if (!unkept) {
-        unkept = true;
+      if (!keepFailed) {
+        keepFailed = true;
         LOG.warn(
             "worker {}: what compression leaves out cannot be kept for a replacement: {}",
             self.identity().rank(),
@@ -151,9 +232,57 @@ final class ServerExchange implements ParameterExchange {
     }
   }
 
+  /**
+   * Waits for the answers.
+   *
+   * @param leftOut why this worker left out a part of the gradient, if it did
+   * @param whole whether the answers are the parameters to continue with
+   */
+  private Step awaitAnswers(
+      GradientRound round,
+      Supplier<PartitionClient.Ending> answers,
+      Optional<String> leftOut,
+      boolean whole,
+      long step) {
+    long begun = timeline.now();
+    Ending ending = ending(answers.get());
+    round.recordSpans(begun, timeline.now());
+    nextStep = step + 1;
+    if (ending != Ending.COMPLETE) {
+      return Step.without(ending);
+    }
+    traffic.add(round.sentAndReceived);
+    pulled = whole;
+    return new Step(
+        ending,
+        round.staleness().isPresent(),
+        leftOut.or(() -> Optional.ofNullable(round.refusal).map(Refusal::message)),
+        round.staleness(),
+        versions.highest(),
+        traffic);
+  }
+
+  private static Ending ending(PartitionClient.Ending of) {
+    return switch (of) {
+      case COMPLETE -> Ending.COMPLETE;
+      case REJOIN -> Ending.REJOIN;
+      case ABANDONED -> Ending.ABANDONED;
+    };
+  }
+
+  @Override
+  public void awaitChange(long version) {
+    self.gate().await(version, self.stop());
+  }
+
+  @Override
+  public boolean staysForOthers() {
+    return false;
+  }
+
   @Override
   public void close() {
-    letGo();
+    abandonOverlap();
     try {
       if (residuals.isPresent()) {
         residuals.get().close();
@@ -163,152 +292,205 @@ final class ServerExchange implements ParameterExchange {
     }
   }
 
-  /** Pulls all partitions; in lockstep those of the first round that this worker takes part in. */
-  @Override
-  public Ending fetch() {
-    Ending ending =
-        ending(
-            exchange.run(
-                new PullRound(
-                    plan.partitions(),
-                    parameters,
-                    versions,
-                    self.identity(),
-                    exchange.epoch(),
-                    next,
-                    self.firstVersion(),
-                    self.stop())));
-    pulled = ending == Ending.COMPLETE;
-    return ending;
-  }
+  /** The exchange of one step's gradient for the next parameters, with its counters. */
+  private final class GradientRound implements PartitionClient.Round {
 
-  @Override
-  public boolean ready() {
-    return pulled;
-  }
+    private final List<Partition> order;
+    private final int epoch = client.epoch();
+    private final long step;
+    private final int samples;
+    private final Map<Partition, Long> offeredAt = new HashMap<>();
 
-  /** Returns the version that all partitions have reached; in lockstep it is the next round. */
-  @Override
-  public long version() {
-    return versions.lowest();
-  }
+    /** Bytes of gradients to each shard, without retries, and of parameters from it. */
+    private final TrafficCounters sentAndReceived = new TrafficCounters();
 
-  @Override
-  public long newest() {
-    return versions.highest();
-  }
+    private int readyFrom;
+    private boolean complete = true;
+    private int staleness = -1;
+    private long sentNanos;
 
-  @Override
-  public Optional<Overlap> overlap(long step) {
-    letGo();
-    if (plan.overlap()) {
-      overlapped =
-          Optional.of(
-              new OverlappedRound(
-                  replica.gradient(),
-                  exchange,
-                  samples -> round(versions.oldestFirst(), step, samples)));
+    /** Why a server refused a partition as not finite; null if none was refused. */
+    private Refusal refusal;
+
+    /**
+     * Creates a round that has not begun.
+     *
+     * @param order the partitions to send, in this order
+     * @param samples number of samples behind the gradient
+     */
+    GradientRound(List<Partition> order, long step, int samples) {
+      this.order = order;
+      this.step = step;
+      this.samples = samples;
     }
-    return overlapped.map(Overlap.class::cast);
-  }
 
-  /** Ends a round that was begun for a gradient that was never completed. */
-  private void letGo() {
-    overlapped.ifPresent(OverlappedRound::close);
-    overlapped = Optional.empty();
-  }
-
-  private GradientRound round(List<Partition> order, long step, int samples) {
-    return new GradientRound(replica, order, exchange.epoch(), step, samples, track, self.stop());
-  }
-
-  /**
-   * Exchanges a gradient for the next parameters. A gradient that is not finite everywhere is not
-   * applied anywhere: only its first broken partition is sent, and the server refuses and counts
-   * it. In lockstep the round stays open for the next batch. Otherwise the other workers have moved
-   * on meanwhile, and this worker pulls to catch up.
-   *
-   * <p>With overlap, partitions that were sent while the gradient was computed are applied. The
-   * rest is sent as zeros, so that the round does not stay open for some partitions only.
-   */
-  @Override
-  public Step exchange(Computed gradient, long step) {
-    if (overlapped.isEmpty()) {
-      return exchange(replica.gradient().computed(), gradient, step);
+    @Override
+    public List<Partition> order() {
+      return order;
     }
-    try (OverlappedRound early = overlapped.get()) {
-      overlapped = Optional.empty();
-      Optional<Partition> broken = early.computed();
-      if (broken.isEmpty() || early.sentAny()) {
-        Optional<String> leftOut = broken.map(first -> early.leaveOutRest());
-        return exchanged(early.round(), early::finish, leftOut, true, step);
+
+    /** Marks the gradient as still being computed: no partition is ready yet. */
+    void markComputing() {
+      readyFrom = Integer.MAX_VALUE;
+      complete = false;
+    }
+
+    /** Marks all trainable elements from {@code first} on as final. */
+    void readyFrom(int first) {
+      readyFrom = first;
+    }
+
+    /** Marks the whole gradient as final. */
+    void complete() {
+      complete = true;
+    }
+
+    @Override
+    public boolean isReady(Partition partition) {
+      return complete || partition.kind() == Block.Kind.TRAINABLE && partition.first() >= readyFrom;
+    }
+
+    /** Returns the partitions that have not been requested yet. */
+    List<Partition> unsent() {
+      return order.stream().filter(partition -> !offeredAt.containsKey(partition)).toList();
+    }
+
+    @Override
+    public Frame request(Partition partition) {
+      TensorView elements = gradient.partition(partition);
+      sentAndReceived.sent(partition.shard(), elements);
+      return new GradientPartition(
+          self.identity().exchange(epoch, step, partition.index()),
+          plan.partitions().layout(),
+          offeredAt.computeIfAbsent(partition, versions::of),
+          samples,
+          partition.first(),
+          elements);
+    }
+
+    @Override
+    public void allSent() {
+      if (sentNanos == 0) {
+        sentNanos = timeline.now();
       }
     }
-    return exchange(replica.gradient().computed(), gradient, step);
-  }
 
-  private Step exchange(Optional<Partition> broken, Computed gradient, long step) {
-    if (broken.isEmpty() && residuals.isPresent()) {
-      keep(residuals.get(), versions.lowest());
+    @Override
+    public void answered(Partition partition, ParameterPartition answer) {
+      sentAndReceived.received(partition.shard(), answer.parameters());
+      parameters.write(partition, answer.parameters());
+      versions.set(partition, answer.version());
+      if (answer.outcome() == Outcome.APPLIED || answer.outcome() == Outcome.DUPLICATE) {
+        gradient.delivered(partition);
+      }
+      if (answer.outcome() == Outcome.APPLIED) {
+        staleness = Math.max(staleness, answer.staleness());
+      }
     }
-    List<Partition> order = broken.map(List::of).orElseGet(versions::oldestFirst);
-    GradientRound round = round(order, step, gradient.samples());
-    return exchanged(
-        round,
-        () -> exchange.run(round),
-        Optional.empty(),
-        broken.isEmpty() || plan.lockstep(),
-        step);
+
+    @Override
+    public void reclaim(Frame request) {
+      gradient.reclaim(((GradientPartition) request).gradient());
+    }
+
+    @Override
+    public void onNotFinite(Partition partition, Refusal why) {
+      refusal = why;
+    }
+
+    @Override
+    public boolean isAbandoned() {
+      return self.stop().getAsBoolean();
+    }
+
+    /** Records the time spent sending partitions and the time spent only waiting for answers. */
+    void recordSpans(long begunNanos, long endedNanos) {
+      long sent = sentNanos == 0 ? endedNanos : Math.max(begunNanos, sentNanos);
+      timeline.span("send", begunNanos, sent, step);
+      timeline.span("wait", sent, endedNanos, step);
+    }
+
+    /** Returns the largest staleness at which a partition was applied; empty if none was. */
+    OptionalInt staleness() {
+      return staleness < 0 ? OptionalInt.empty() : OptionalInt.of(staleness);
+    }
   }
 
   /**
-   * Waits for the answers.
+   * A round with the servers that begins while the gradient is being computed. Partitions are
+   * checked and sent as they become final, those of the last layers first. If several are final at
+   * once, they are sent in the order of the round. Answers are held back until the gradient is
+   * complete, because the gradient is computed at the parameters that the answers replace.
    *
-   * @param leftOut why this worker left out a part of the gradient, if it did
-   * @param whole whether the answers are the parameters to continue with
+   * <p>A partition that is not finite stops the sending. Partitions that were sent before stay
+   * sent. This is rare, because a bad batch or bad parameters show up in the last layer's gradient.
    */
-  private Step exchanged(
-      GradientRound round,
-      Supplier<PartitionExchange.Ending> answers,
-      Optional<String> leftOut,
-      boolean whole,
-      long step) {
-    long begun = track.now();
-    Ending ending = ending(answers.get());
-    round.note(begun, track.now());
-    next = step + 1;
-    if (ending != Ending.COMPLETE) {
-      return Step.without(ending);
+  private final class OverlappedRound implements Overlap, AutoCloseable {
+
+    private final long step;
+    private GradientRound round;
+    private Optional<Partition> firstNotFinite = Optional.empty();
+
+    /** Creates a round that has not begun. */
+    OverlappedRound(long step) {
+      this.step = step;
     }
-    traffic.add(round.traffic());
-    pulled = whole;
-    return new Step(
-        ending,
-        round.staleness().isPresent(),
-        leftOut.or(() -> round.refusal().map(Refusal::message)),
-        round.staleness());
-  }
 
-  @Override
-  public boolean staysForOthers() {
-    return false;
-  }
+    @Override
+    public void begin(int samples) {
+      gradient.begin();
+      round = new GradientRound(versions.oldestFirst(), step, samples);
+      round.markComputing();
+      client.begin(round);
+    }
 
-  @Override
-  public void idle(long version) {
-    self.gate().await(version, self.stop());
-  }
+    @Override
+    public void ready(int first) {
+      if (firstNotFinite.isPresent()) {
+        return;
+      }
+      firstNotFinite =
+          round.order().stream()
+              .filter(each -> each.kind() == Block.Kind.TRAINABLE && each.first() >= first)
+              .filter(each -> !gradient.isSendable(each))
+              .findFirst();
+      if (firstNotFinite.isEmpty()) {
+        round.readyFrom(first);
+        client.sendReady();
+      }
+    }
 
-  @Override
-  public TrafficCounters traffic() {
-    return traffic;
-  }
+    /**
+     * Marks the whole gradient as final and checks the rest of it.
+     *
+     * @return the first partition that is not sendable
+     */
+    Optional<Partition> complete() {
+      round.complete();
+      if (firstNotFinite.isEmpty()) {
+        firstNotFinite = gradient.checkRest();
+      }
+      return firstNotFinite;
+    }
 
-  private static Ending ending(PartitionExchange.Ending of) {
-    return switch (of) {
-      case COMPLETE -> Ending.COMPLETE;
-      case REJOIN -> Ending.REJOIN;
-      case ABANDONED -> Ending.ABANDONED;
-    };
+    /** Returns true if some partitions have been sent. */
+    boolean sentAny() {
+      return round.unsent().size() < round.order().size();
+    }
+
+    /** Sends the unsent partitions of such a gradient as zeros and returns a message about it. */
+    String sendRestAsZeros(Partition notFinite) {
+      List<Partition> unsent = round.unsent();
+      gradient.zeroOut(unsent);
+      return ("partition %d held NaN, infinity or an element beyond exchange.maxMagnitude; %d"
+              + " partitions had been sent before (exchange.overlap) and are applied, %d are not")
+          .formatted(notFinite.index(), round.order().size() - unsent.size(), unsent.size());
+    }
+
+    /** Gives up the unanswered requests. */
+    @Override
+    public void close() {
+      client.end();
+    }
   }
 }

@@ -8,19 +8,19 @@ import java.util.function.BooleanSupplier;
 
 /**
  * Asked by a worker before each step: it is closed while the job is paused or while a version must
- * be tested first. {@link #enter} and {@link #await} belong to the worker's thread, the rest may be
- * called by any thread.
+ * be tested first. {@link #tryBegin} and {@link #await} belong to the worker's thread, the rest may
+ * be called by any thread.
  */
 final class StepGate {
 
-  private static final long LOOK_NANOS = 50_000_000;
+  private static final long POLL_NANOS = 50_000_000;
 
-  private final WakeSignal bell = new WakeSignal();
+  private final WakeSignal wakeSignal = new WakeSignal();
   private final long firstTest;
-  private volatile Pause word = Pause.NONE;
+  private volatile Pause pauseOrder = Pause.NONE;
   private volatile long testAt;
-  private volatile boolean resting;
-  private long begun;
+  private volatile boolean finished;
+  private long begunVersion;
   private boolean idle;
 
   /** Creates a gate that never waits for tests. */
@@ -41,47 +41,47 @@ final class StepGate {
 
   /** Returns the version at which all members write a timed checkpoint; 0 for none. */
   public long saveAt() {
-    return word.saveAt();
+    return pauseOrder.saveAt();
   }
 
   /** Returns the coordinator's newest pause order. */
   Pause pause() {
-    return word;
+    return pauseOrder;
   }
 
   /** Returns true if a step at this version may begin. */
   public boolean open(long version) {
-    return version < word.holdFrom() && version < testAt;
+    return version < pauseOrder.holdFrom() && version < testAt;
   }
 
   /** Returns true if the job is paused at this version or an earlier one. */
-  public boolean held(long version) {
-    return version >= word.holdFrom();
+  public boolean isPausedAt(long version) {
+    return version >= pauseOrder.holdFrom();
   }
 
   /** Returns true if the job ends early, at this version or an earlier one. */
   public boolean ended(long version) {
-    Pause newest = word;
+    Pause newest = pauseOrder;
     return newest.ends() && version >= newest.holdFrom();
   }
 
   /** Records that a worker that stays after an early end has offered its last version. */
-  public void rest() {
-    resting = true;
+  public void markFinished() {
+    finished = true;
   }
 
-  /** Returns true once {@link #rest} was called. */
-  public boolean resting() {
-    return resting;
+  /** Returns true once {@link #markFinished} was called. */
+  public boolean finished() {
+    return finished;
   }
 
   /**
    * Begins a step if it may begin. The coordinator's next pause request counts this step, because
-   * {@link #obey} returns the version that the step leads to.
+   * {@link #apply} returns the version that the step leads to.
    */
-  public synchronized boolean enter(long version) {
+  public synchronized boolean tryBegin(long version) {
     boolean open = open(version);
-    begun = open ? version + 1 : begun;
+    begunVersion = open ? version + 1 : begunVersion;
     idle = !open;
     return open;
   }
@@ -93,28 +93,28 @@ final class StepGate {
 
   /** Returns the last pause order received and whether the worker is in no step. */
   synchronized StepState state(long version) {
-    return new StepState(version, word.number(), idle);
+    return new StepState(version, pauseOrder.number(), idle);
   }
 
   /** Waits at most about 50 ms for the gate to open. */
   public void await(long version, BooleanSupplier needless) {
-    bell.await(() -> open(version) || needless.getAsBoolean(), LOOK_NANOS);
+    wakeSignal.await(() -> open(version) || needless.getAsBoolean(), POLL_NANOS);
   }
 
   /** Applies a pause order. Returns the version that the last begun step leads to. */
-  synchronized long obey(Pause pause) {
-    word = pause;
+  synchronized long apply(Pause pause) {
+    pauseOrder = pause;
     if (firstTest != EvaluationPlan.NONE && pause.number() > 0) {
       testAt = pause.testAt();
     }
-    bell.ring();
-    return begun;
+    wakeSignal.wake();
+    return begunVersion;
   }
 
   /** Resets the gate for a new incarnation, which has not begun a step. */
   synchronized void reset() {
-    begun = 0;
-    resting = false;
+    begunVersion = 0;
+    finished = false;
     idle = false;
     testAt = firstTest;
   }

@@ -1,19 +1,26 @@
 package io.vertigrad.internal.worker;
 
 import io.vertigrad.compute.Model;
-import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.internal.exchange.ExchangeException;
-import io.vertigrad.internal.exchange.PartitionExchange;
+import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.exchange.SenderIdentity;
+import io.vertigrad.internal.timeline.SpanRecorder;
+import io.vertigrad.internal.worker.BatchGradients.BatchOpener;
+import io.vertigrad.internal.worker.BatchGradients.BatchesOfRank;
 import io.vertigrad.internal.worker.GradientSource.Computed;
 import io.vertigrad.internal.worker.ParameterExchange.Ending;
+import io.vertigrad.internal.worker.ParameterExchange.Fetch;
+import io.vertigrad.internal.worker.ParameterExchange.Report;
+import io.vertigrad.internal.worker.ParameterExchange.Status;
 import io.vertigrad.internal.worker.ParameterExchange.Step;
+import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
 import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.Future;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,12 +33,12 @@ import org.slf4j.LoggerFactory;
  * <p>{@link #run()} belongs to the thread that owns the model, the rest may be called by any
  * thread.
  */
-public final class TrainingLoop implements WorkerTask {
+public final class TrainingLoop {
 
   private static final Logger LOG = LoggerFactory.getLogger(TrainingLoop.class);
-  private static final long SNAPSHOT_NANOS = 50_000_000;
-  private static final int FRUITLESS_JOINS = 5;
-  private static final int LEFT_OUT_UNTIL_DIVERGED = 20;
+  private static final long PUBLISH_NANOS = 50_000_000;
+  private static final int JOINS_WITHOUT_STEP_LIMIT = 5;
+  private static final int LEFT_OUT_LIMIT = 20;
 
   private final TrainingPlan plan;
   private final JoinRequester requester;
@@ -44,14 +51,13 @@ public final class TrainingLoop implements WorkerTask {
   private volatile Membership newest = Membership.NONE;
   private volatile ParameterExchange current;
   private volatile LoopProgress progress = LoopProgress.NONE;
-  private volatile long samplesOfAll;
-  private volatile List<TrainingEvent> news = List.of();
+  private volatile Report report = Report.NONE;
   private GradientSource source;
   private ParameterExchange exchange;
   private WorkerCounters counters;
-  private boolean over;
-  private long snapshotNanos;
-  private int leftOutInARow;
+  private boolean jobOver;
+  private long publishedNanos;
+  private int leftOutInSequence;
 
   /** Creates what a worker needs for each incarnation; all on the loop's thread. */
   public interface Parts extends AutoCloseable {
@@ -90,14 +96,14 @@ public final class TrainingLoop implements WorkerTask {
   /**
    * Creates the loop of a worker in a job with servers.
    *
-   * @param exchange sends partitions to the servers
+   * @param client sends partitions to the servers
    * @param data opens the batches of a rank; closed by the loop
    * @param nanoClock monotonic clock in nanoseconds
    */
   public static TrainingLoop withServers(
       Model model,
       TrainingPlan plan,
-      PartitionExchange exchange,
+      PartitionClient client,
       JoinRequester requester,
       BatchOpener data,
       LongSupplier nanoClock) {
@@ -106,7 +112,7 @@ public final class TrainingLoop implements WorkerTask {
             model,
             data,
             BatchGradients.BatchNumber.STEP,
-            self -> new ServerExchange(model, plan, exchange, self, requester.track()),
+            self -> new ServerExchange(model, plan, client, self, requester.timeline()),
             requester,
             nanoClock);
     return new TrainingLoop(plan, requester, parts, nanoClock);
@@ -119,24 +125,23 @@ public final class TrainingLoop implements WorkerTask {
    *     before
    * @throws ExchangeException if the exchange with others cannot work; the message says why
    */
-  @Override
   public boolean run() {
     try (parts) {
-      int fruitless = 0;
+      int joinsWithoutStep = 0;
       while (!stopping) {
         Optional<Membership.Member> member = requester.join();
         if (member.isEmpty()) {
-          return over;
+          return jobOver;
         }
-        Ending ending = become(member.get());
-        if (over && ending == Ending.COMPLETE) {
+        Ending ending = trainAs(member.get());
+        if (jobOver && ending == Ending.COMPLETE) {
           return true;
         }
         boolean refused = ending == Ending.REJOIN && counters.step() == member.get().firstStep();
-        fruitless = refused ? fruitless + 1 : 0;
-        refuseEndlessJoining(fruitless, member.get());
+        joinsWithoutStep = refused ? joinsWithoutStep + 1 : 0;
+        refuseEndlessJoining(joinsWithoutStep, member.get());
       }
-      return over;
+      return jobOver;
     }
   }
 
@@ -149,19 +154,23 @@ public final class TrainingLoop implements WorkerTask {
     }
   }
 
-  @Override
+  /** Ends {@link #run()} soon: at the latest after the gradient that is being computed. */
   public void stop() {
     stopping = true;
     wake();
   }
 
-  @Override
+  /** Makes {@link #run()} join again if this rank and incarnation are its own: it was evicted. */
   public void evicted(int rank, int incarnation) {
     evicted = new SenderIdentity(plan.job(), rank, incarnation);
     wake();
   }
 
-  @Override
+  /**
+   * Writes a checkpoint of the state that only this worker holds, as soon as it is in no step.
+   *
+   * @return the file; fails where workers keep no checkpoints
+   */
   public Future<Path> checkpoint() {
     ParameterExchange open = current;
     return open == null ? Future.failedFuture("it takes no part at the moment") : open.checkpoint();
@@ -170,27 +179,21 @@ public final class TrainingLoop implements WorkerTask {
   /**
    * Returns the counters: at most about 50 ms old while the loop runs, exact after it has ended.
    */
-  @Override
   public LoopProgress progress() {
     return progress;
   }
 
-  @Override
-  public long samplesOfAll() {
-    return samplesOfAll;
+  /** Returns what the newest progress report adds to the counters. */
+  public Report report() {
+    return report;
   }
 
-  @Override
+  /** Returns the number of samples tested so far, if the worker also tests; otherwise 0. */
   public long tested() {
     return parts.tested();
   }
 
-  @Override
-  public List<TrainingEvent> news() {
-    return news;
-  }
-
-  private Ending become(Membership.Member member) {
+  private Ending trainAs(Membership.Member member) {
     SenderIdentity identity = new SenderIdentity(plan.job(), member.rank(), member.incarnation());
     Incarnation self =
         new Incarnation(
@@ -203,7 +206,7 @@ public final class TrainingLoop implements WorkerTask {
     counters =
         new WorkerCounters(
             identity, member.firstStep(), plan.epochs(), statistics, requester::epochTrained);
-    leftOutInARow = 0;
+    leftOutInSequence = 0;
     try {
       exchange.open();
       current = exchange;
@@ -224,26 +227,28 @@ public final class TrainingLoop implements WorkerTask {
 
   /** Returns COMPLETE when the job no longer needs this worker. */
   private Ending train(Incarnation self) {
-    long held = -1;
-    boolean resting = false;
+    long offered = -1;
+    boolean published = false;
     while (!self.stop().getAsBoolean()) {
-      if (exchange.changed()) {
-        Ending ending = exchange.fetch();
-        if (exchange.ready()) {
-          counters.pulled(exchange.newest(), exchange.step(counters.step()));
+      Status status = exchange.status();
+      if (status == Status.NEEDS_FETCH) {
+        Fetch fetch = exchange.fetch(counters.step());
+        if (exchange.status() == Status.READY) {
+          counters.continueAt(fetch.highestVersion(), fetch.nextStep());
         }
-        if (ending == Ending.REJOIN) {
-          return ending;
+        if (fetch.ending() == Ending.REJOIN) {
+          return Ending.REJOIN;
         }
         continue;
       }
       long version = exchange.version();
-      over = version >= plan.lastVersion() || gate.ended(version);
-      if (over && !exchange.staysForOthers()) {
+      jobOver = version >= plan.lastVersion() || gate.ended(version);
+      if (jobOver && !exchange.staysForOthers()) {
         return Ending.COMPLETE;
       }
-      if (!over && exchange.ready() && gate.open(version) && gate.enter(version)) {
-        resting = false;
+      boolean ready = !jobOver && status == Status.READY;
+      if (ready && gate.open(version) && gate.tryBegin(version)) {
+        published = false;
         try {
           if (step(version) == Ending.REJOIN) {
             return Ending.REJOIN;
@@ -253,19 +258,19 @@ public final class TrainingLoop implements WorkerTask {
         }
         continue;
       }
-      if (!resting) {
-        resting = true;
+      if (!published) {
+        published = true;
         publish();
       }
-      if (gate.held(version) && held != version) {
-        held = version;
-        exchange.hold(version);
+      if (gate.isPausedAt(version) && offered != version) {
+        offered = version;
+        exchange.offerWhilePaused(version);
       }
       gate.idle();
-      if (gate.ended(version) && !gate.resting() && exchange.end(version)) {
-        gate.rest();
+      if (gate.ended(version) && !gate.finished() && exchange.offerFinal(version)) {
+        gate.markFinished();
       }
-      exchange.idle(version);
+      exchange.awaitChange(version);
     }
     return Ending.ABANDONED;
   }
@@ -279,48 +284,47 @@ public final class TrainingLoop implements WorkerTask {
             : source.compute(version, counters.step());
     counters.computed(gradient);
     long begun = nanoClock.getAsLong();
-    Step became = exchange.exchange(gradient, counters.step());
+    Step result = exchange.exchange(gradient, counters.step());
     long ended = nanoClock.getAsLong();
-    if (became.ending() == Ending.COMPLETE) {
-      counters.exchanged(gradient, became, exchange.newest(), ended - begun, exchange.traffic());
-      counters.took(ended - start);
-      watchDivergence(became, gradient.loss());
+    if (result.ending() == Ending.COMPLETE) {
+      counters.exchanged(gradient, result, ended - begun);
+      counters.recordStepNanos(ended - start);
+      watchDivergence(result, gradient.loss());
     }
-    if (ended - snapshotNanos >= SNAPSHOT_NANOS) {
-      snapshotNanos = ended;
+    if (ended - publishedNanos >= PUBLISH_NANOS) {
+      publishedNanos = ended;
       publish();
     }
-    return became.ending();
+    return result.ending();
   }
 
   /** Publishes the progress for other threads. */
   private void publish() {
-    samplesOfAll = exchange.samplesOfAll();
-    news = exchange.news();
+    report = exchange.report();
     progress = counters.snapshot();
   }
 
-  private void watchDivergence(Step became, double loss) {
-    leftOutInARow = became.leftOut().isPresent() ? leftOutInARow + 1 : 0;
-    if (leftOutInARow >= LEFT_OUT_UNTIL_DIVERGED) {
+  private void watchDivergence(Step result, double loss) {
+    leftOutInSequence = result.leftOutReason().isPresent() ? leftOutInSequence + 1 : 0;
+    if (leftOutInSequence >= LEFT_OUT_LIMIT) {
       throw new ExchangeException(
           ("worker %d: training diverged: %d gradients in a row were refused, the last at step %d"
                   + " (loss %s): %s. Lower optimizer.learningRate or set optimizer.clipNorm")
               .formatted(
                   counters.snapshot().rank(),
-                  leftOutInARow,
+                  leftOutInSequence,
                   counters.step(),
                   loss,
-                  became.leftOut().get()));
+                  result.leftOutReason().get()));
     }
   }
 
-  private void refuseEndlessJoining(int fruitless, Membership.Member member) {
-    if (fruitless > FRUITLESS_JOINS && !stopping) {
+  private void refuseEndlessJoining(int joinsWithoutStep, Membership.Member member) {
+    if (joinsWithoutStep > JOINS_WITHOUT_STEP_LIMIT && !stopping) {
       throw new ExchangeException(
           ("worker %d joined %d times in a row and was refused before a step was answered, last as"
                   + " incarnation %d; do servers and coordinator belong to the same job?")
-              .formatted(member.rank(), fruitless, member.incarnation()));
+              .formatted(member.rank(), joinsWithoutStep, member.incarnation()));
     }
   }
 
@@ -328,6 +332,82 @@ public final class TrainingLoop implements WorkerTask {
     ParameterExchange open = current;
     if (open != null) {
       open.wake();
+    }
+  }
+
+  /** Lets a training loop join its job and report to it. */
+  @FunctionalInterface
+  public interface JoinRequester {
+
+    /**
+     * Joins as a new incarnation and waits until the job runs. Blocks the loop's thread.
+     *
+     * @return the worker's new rank and incarnation; empty if the worker was told to stop
+     * @throws RuntimeException with a message for the user if the job refuses the worker
+     */
+    Optional<Membership.Member> join();
+
+    /** Returns the gate that the loop asks before each step. The default gate is always open. */
+    default StepGate gate() {
+      return new StepGate();
+    }
+
+    /** Receives the statistics of each epoch that the worker has trained. */
+    default void epochTrained(EpochTrained epoch) {}
+
+    /** Returns the recorder for the loop's timeline. */
+    default SpanRecorder timeline() {
+      return SpanRecorder.OFF;
+    }
+  }
+
+  /** Creates the source and the exchange of a worker with a whole model, for each incarnation. */
+  static final class ModelParts implements Parts {
+
+    private final Model model;
+    private final BatchesOfRank batches;
+    private final BatchGradients.BatchNumber batchNumber;
+    private final Function<Incarnation, ParameterExchange> exchanges;
+    private final JoinRequester requester;
+    private final LongSupplier nanoClock;
+
+    /**
+     * Creates the parts of a worker.
+     *
+     * @param data opens the batches of a rank
+     * @param batchNumber the number that selects a batch
+     * @param exchanges creates the parameter exchange of an incarnation
+     */
+    ModelParts(
+        Model model,
+        BatchOpener data,
+        BatchGradients.BatchNumber batchNumber,
+        Function<Incarnation, ParameterExchange> exchanges,
+        JoinRequester requester,
+        LongSupplier nanoClock) {
+      this.model = model;
+      this.batches = new BatchesOfRank(data);
+      this.batchNumber = batchNumber;
+      this.exchanges = exchanges;
+      this.requester = requester;
+      this.nanoClock = nanoClock;
+    }
+
+    @Override
+    public GradientSource source(Incarnation self) {
+      int rank = self.identity().rank();
+      return new BatchGradients(
+          model, step -> batches.batch(rank, step), batchNumber, nanoClock, requester.timeline());
+    }
+
+    @Override
+    public ParameterExchange exchange(Incarnation self) {
+      return exchanges.apply(self);
+    }
+
+    @Override
+    public void close() {
+      batches.close();
     }
   }
 }

@@ -8,6 +8,7 @@ import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.RunVersion;
 import io.vertigrad.strategy.PeerStrategy;
 import io.vertigrad.strategy.Replica;
 import java.nio.FloatBuffer;
@@ -25,11 +26,11 @@ class VectorModel implements ReplicaModel {
   private final float[] initial;
   private final List<Optimizer> optimizers = new ArrayList<>();
   private Optional<float[]> gradient = Optional.empty();
-  private int inUse;
+  private int optimizersInUse;
   private long run;
   private int rank;
-  private boolean exact = true;
-  private long whole;
+  private boolean repeatable = true;
+  private long completeVersion;
 
   /**
    * Creates the vector from the model's current parameters.
@@ -52,14 +53,14 @@ class VectorModel implements ReplicaModel {
   }
 
   /** Begins another incarnation, whose strategy takes over the optimizers with their state. */
-  VectorModel begun() {
-    inUse = 0;
+  VectorModel beginIncarnation() {
+    optimizersInUse = 0;
     gradient = Optional.empty();
     return this;
   }
 
   /** Returns the state that this worker holds in memory. */
-  RunVersion point() {
+  RunVersion state() {
     return new RunVersion(vector.updates(), run);
   }
 
@@ -68,10 +69,10 @@ class VectorModel implements ReplicaModel {
    *
    * @param isExact false once a worker beyond the job's ranks has contributed to it
    */
-  void belongsTo(long someRun, int someRank, boolean isExact) {
+  void setOrigin(long someRun, int someRank, boolean isRepeatable) {
     run = someRun;
     rank = someRank;
-    exact = isExact;
+    repeatable = isRepeatable;
   }
 
   /** Returns the rank of this replica. The worker itself may have another rank by now. */
@@ -80,28 +81,29 @@ class VectorModel implements ReplicaModel {
   }
 
   /** Returns false once a worker beyond the job's ranks has contributed to the state. */
-  boolean isExact() {
-    return exact;
+  boolean isRepeatable() {
+    return repeatable;
   }
 
   /** Records that a version was reached completely. */
   void reached(long version) {
-    whole = version;
+    completeVersion = version;
   }
 
   /** Returns false if a step that was given up has changed a part of the state. */
-  boolean isWhole() {
-    return whole == vector.updates();
+  boolean isComplete() {
+    return completeVersion == vector.updates();
   }
 
   /** Returns a source that copies everything needed to continue from the current state. */
   PartitionCopy.Source copy(float[] memory, CopyMemory into) {
-    return ReplicaState.of(vector, optimizers.subList(0, inUse), memory, into);
+    return ReplicaState.of(vector, optimizers.subList(0, optimizersInUse), memory, into);
   }
 
   /** Restores a state from a checkpoint, which may be older or newer than the current one. */
   void restore(PartitionSnapshot from, PeerStrategy rule) {
-    rule.restore(ReplicaState.restore("worker", from, vector, optimizers.subList(0, inUse)));
+    rule.restore(
+        ReplicaState.restore("worker", from, vector, optimizers.subList(0, optimizersInUse)));
   }
 
   /** Restores the initial parameters. */
@@ -128,10 +130,10 @@ class VectorModel implements ReplicaModel {
    */
   @Override
   public Optimizer optimizer(OptimizerConfig config) {
-    if (inUse == optimizers.size()) {
+    if (optimizersInUse == optimizers.size()) {
       optimizers.add(Optimizer.of(engine, config, vector.trainable()));
     }
-    return optimizers.get(inUse++);
+    return optimizers.get(optimizersInUse++);
   }
 
   @Override

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.worker;
 
 import io.vertigrad.events.TrainingEvent.EpochTrained;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.exchange.TrafficCounters;
 import io.vertigrad.internal.job.Epochs;
@@ -11,14 +12,14 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /** Counts what a training loop does. Belongs to the loop's thread. */
-final class WorkerCounters {
+public final class WorkerCounters {
 
   private static final double NANOS_PER_SECOND = 1e9;
 
   private final SenderIdentity identity;
   private final Epochs epochs;
   private final EpochStatistics statistics;
-  private final Consumer<EpochTrained> trained;
+  private final Consumer<EpochTrained> onEpoch;
   private final Map<Integer, Long> staleness = new HashMap<>();
   private TrafficCounters traffic = new TrafficCounters();
   private long step;
@@ -27,7 +28,7 @@ final class WorkerCounters {
   private long samples;
   private double lossSum;
   private double correct;
-  private boolean uncounted;
+  private boolean correctUnknown;
   private long computingNanos;
   private long exchangingNanos;
   private long waitingNanos;
@@ -39,29 +40,29 @@ final class WorkerCounters {
    * @param step number of the rank's first step
    * @param epochs when epochs end
    * @param statistics what earlier incarnations have trained of the current epoch
-   * @param trained receives each epoch that this worker has trained
+   * @param onEpoch receives each epoch that this worker has trained
    */
   WorkerCounters(
       SenderIdentity identity,
       long step,
       Epochs epochs,
       EpochStatistics statistics,
-      Consumer<EpochTrained> trained) {
+      Consumer<EpochTrained> onEpoch) {
     this.step = step;
     this.identity = identity;
     this.epochs = epochs;
     this.statistics = statistics;
-    this.trained = trained;
-    statistics.belongsTo(identity.rank());
+    this.onEpoch = onEpoch;
+    statistics.setRank(identity.rank());
   }
 
   /** Records a computed gradient. */
   void computed(Computed gradient) {
     epoch = gradient.epoch();
-    waitingNanos += gradient.waitedNanos();
+    waitingNanos += gradient.dataWaitNanos();
     computingNanos += gradient.computedNanos();
-    exchangingNanos += gradient.movedNanos();
-    statistics.computed(step, gradient.counted(), gradient.loss(), gradient.correct());
+    exchangingNanos += gradient.transferNanos();
+    statistics.recordGradient(step, gradient.countedSamples(), gradient.loss(), gradient.correct());
   }
 
   /**
@@ -69,27 +70,26 @@ final class WorkerCounters {
    * applied, do not count.
    *
    * @param nanos time from the gradient to the next parameters
-   * @param all traffic of the whole incarnation
    */
-  void exchanged(Computed gradient, Step became, long newest, long nanos, TrafficCounters all) {
+  void exchanged(Computed gradient, Step result, long nanos) {
     step++;
-    if (!became.applied()) {
-      statistics.leftOut();
-    } else if (gradient.counted() > 0) {
-      learned(gradient.counted(), gradient.loss(), gradient.correct());
+    if (!result.applied()) {
+      statistics.recordLeftOut();
+    } else if (gradient.countedSamples() > 0) {
+      countSamples(gradient.countedSamples(), gradient.loss(), gradient.correct());
     }
-    version = newest;
+    version = result.highestVersion();
     exchangingNanos += nanos;
-    traffic = all;
-    refused += became.leftOut().isPresent() ? 1 : 0;
-    became.staleness().ifPresent(value -> staleness.merge(value, 1L, Long::sum));
+    traffic = result.traffic();
+    refused += result.leftOutReason().isPresent() ? 1 : 0;
+    result.staleness().ifPresent(value -> staleness.merge(value, 1L, Long::sum));
   }
 
-  private void learned(int applied, double loss, double right) {
+  private void countSamples(int applied, double loss, double correctSamples) {
     samples += applied;
     lossSum += loss * applied;
-    correct += Math.max(0, right);
-    uncounted |= right < 0;
+    correct += Math.max(0, correctSamples);
+    correctUnknown |= correctSamples < 0;
   }
 
   /**
@@ -97,16 +97,16 @@ final class WorkerCounters {
    *
    * @param next number of the next step
    */
-  void pulled(long newest, long next) {
+  void continueAt(long newest, long next) {
     version = newest;
     step = next;
-    statistics.goOn(next, epochs.ended(newest));
+    statistics.continueAt(next, epochs.ended(newest));
     endEpoch();
   }
 
   /** Records how long the last step took, from asking for its batch to the next parameters. */
-  void took(long nanos) {
-    statistics.took(nanos);
+  void recordStepNanos(long nanos) {
+    statistics.recordDuration(nanos);
     endEpoch();
   }
 
@@ -115,7 +115,7 @@ final class WorkerCounters {
     long ended = epochs.ended(version);
     EpochStatistics.Sum epoch = statistics.end(ended);
     if (epoch.samples() > 0) {
-      trained.accept(
+      onEpoch.accept(
           new EpochTrained(
               System.currentTimeMillis(),
               identity.rank(),
@@ -144,7 +144,7 @@ final class WorkerCounters {
         epoch,
         samples,
         lossSum,
-        uncounted ? -1 : correct,
+        correctUnknown ? -1 : correct,
         computingNanos / NANOS_PER_SECOND,
         exchangingNanos / NANOS_PER_SECOND,
         waitingNanos / NANOS_PER_SECOND,
@@ -155,5 +155,106 @@ final class WorkerCounters {
         staleness,
         traffic.sentTo(),
         traffic.receivedFrom());
+  }
+
+  /**
+   * A training loop's counters since its worker was admitted.
+   *
+   * @param rank rank of the worker; -1 before it is admitted
+   * @param incarnation incarnation of that rank
+   * @param step number of steps that the rank has taken, including those of earlier incarnations
+   * @param version highest version seen
+   * @param epoch epoch of the last batch
+   * @param samples number of training samples behind the applied gradients, according to the
+   *     answers; a gradient that was applied but whose answer was lost is not counted
+   * @param lossSum sum of the batch mean loss over those samples
+   * @param correct number of those samples that were classified correctly; a sample with several
+   *     answers adds the share of right answers; -1 where the model does not report it
+   * @param secondsComputing time spent computing gradients
+   * @param secondsExchanging time from a gradient to the next parameters
+   * @param secondsWaitingForData time spent waiting for the next batch
+   * @param bytesSent payload of gradients
+   * @param bytesSaved how much larger that payload would have been as float32
+   * @param bytesReceived payload of parameters
+   * @param refused number of gradients that were left out because they were not finite
+   * @param staleness number of gradients applied at each staleness; a gradient's staleness is the
+   *     largest of its partitions
+   * @param sentTo {@code bytesSent} per partner, with the keys of {@link TrafficCounters}
+   * @param receivedFrom {@code bytesReceived} per partner, with the same keys
+   */
+  public record LoopProgress(
+      int rank,
+      int incarnation,
+      long step,
+      long version,
+      int epoch,
+      long samples,
+      double lossSum,
+      double correct,
+      double secondsComputing,
+      double secondsExchanging,
+      double secondsWaitingForData,
+      long bytesSent,
+      long bytesSaved,
+      long bytesReceived,
+      long refused,
+      Map<Integer, Long> staleness,
+      Map<Integer, Long> sentTo,
+      Map<Integer, Long> receivedFrom) {
+
+    public LoopProgress {
+      staleness = Map.copyOf(staleness);
+      sentTo = Map.copyOf(sentTo);
+      receivedFrom = Map.copyOf(receivedFrom);
+    }
+
+    /** The counters of a worker that has not been admitted. */
+    public static final LoopProgress NONE =
+        new LoopProgress(
+            -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(), Map.of());
+
+    /**
+     * Returns the mean training loss between an earlier snapshot of the same incarnation and this
+     * one. If no samples were applied in between, returns the mean over all samples.
+     */
+    public double lossSince(LoopProgress earlier) {
+      boolean same =
+          earlier.rank == rank && earlier.incarnation == incarnation && earlier.samples < samples;
+      long count = same ? samples - earlier.samples : samples;
+      double sum = same ? lossSum - earlier.lossSum : lossSum;
+      return count == 0 ? 0 : sum / count;
+    }
+
+    /** Returns the training accuracy in percent over the same span; NaN where it is unknown. */
+    public double accuracySince(LoopProgress earlier) {
+      boolean same =
+          earlier.rank == rank && earlier.incarnation == incarnation && earlier.samples < samples;
+      long count = same ? samples - earlier.samples : samples;
+      double correctSamples = same ? correct - earlier.correct : correct;
+      return correct < 0 || count == 0 ? Double.NaN : 100.0 * correctSamples / count;
+    }
+
+    /** Returns the counters as an event; its loss and accuracy are those since {@code earlier}. */
+    public WorkerProgress toEvent(long timeMillis, LoopProgress earlier) {
+      return new WorkerProgress(
+          timeMillis,
+          rank,
+          incarnation,
+          step,
+          version,
+          epoch,
+          samples,
+          lossSince(earlier),
+          accuracySince(earlier),
+          secondsComputing,
+          secondsExchanging,
+          secondsWaitingForData,
+          bytesSent,
+          bytesSaved,
+          bytesReceived,
+          staleness,
+          sentTo,
+          receivedFrom);
+    }
   }
 }

@@ -6,6 +6,8 @@ import io.vertigrad.internal.transport.FrameEndpoint;
 import io.vertigrad.internal.worker.CheckpointAgreement.Agreed;
 import io.vertigrad.internal.worker.CheckpointAgreement.Rule;
 import io.vertigrad.internal.worker.CheckpointAgreement.Statement;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.ReplicaSaves;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.RunVersion;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
@@ -43,9 +45,9 @@ final class WorkerDuties implements ReplicaDuties {
   private final ReplicaSaves saves;
   private Supplier<float[]> memory = () -> new float[0];
   private boolean fresh = true;
-  private boolean exact;
+  private boolean repeatable;
   private boolean settled;
-  private boolean waits;
+  private boolean waitingForRanks;
 
   /**
    * What the duties of every incarnation have in common.
@@ -73,7 +75,7 @@ final class WorkerDuties implements ReplicaDuties {
     /**
      * If replicas are equal after each step and have no residual, one can send its state to all.
      */
-    Rule rule() {
+    Rule agreementRule() {
       return strategy.agreesEvery() == 1 && !compresses ? Rule.ANY_MEMORY : Rule.COMMON_STATE;
     }
   }
@@ -83,7 +85,7 @@ final class WorkerDuties implements ReplicaDuties {
     this.self = self;
     this.model = model;
     this.snapshots = snapshots;
-    exact = model.isExact();
+    repeatable = model.isRepeatable();
     saves =
         new ReplicaSaves(
             setting.checkpoints(), self.identity().rank(), self.identity().incarnation());
@@ -126,20 +128,20 @@ final class WorkerDuties implements ReplicaDuties {
   /** Once the job is about to end early, nobody is admitted: the remaining workers finish it. */
   @Override
   public boolean reconsiders() {
-    return waits && ending();
+    return waitingForRanks && ending();
   }
 
   @Override
   public Optional<PeerGroup> settle(Peers peers, PeerGroup all, PeerStrategy rule) {
     if (!setting.strategy().needsEveryRank()) {
-      goOnAlone(rule);
+      continueAlone(rule);
       return Optional.of(all);
     }
     String missing = missing(all);
     if (missing.isEmpty()) {
-      goOn(peers, all, rule);
+      agree(peers, all, rule);
     } else if (!ending()) {
-      waits = true;
+      waitingForRanks = true;
       LOG.warn(
           "{}: version {} cannot go on without {}; the job waits for a replacement, at most {} s",
           name(),
@@ -148,7 +150,7 @@ final class WorkerDuties implements ReplicaDuties {
           setting.job().workers().waitSeconds());
       return Optional.empty();
     }
-    waits = false;
+    waitingForRanks = false;
     return Optional.of(all);
   }
 
@@ -164,7 +166,7 @@ final class WorkerDuties implements ReplicaDuties {
 
   @Override
   public void stepped(long version) {
-    if (!extra() && setting.checkpoints().due(version)) {
+    if (!isBeyondRanks() && setting.checkpoints().due(version)) {
       write();
     }
   }
@@ -205,43 +207,46 @@ final class WorkerDuties implements ReplicaDuties {
   }
 
   /** Continues from one version with all other ranks. */
-  private void goOn(Peers peers, PeerGroup all, PeerStrategy rule) {
-    exact &= all.size() == setting.job().workers().count();
-    Optional<RunVersion> held = held(rule);
-    Statement mine = new Statement(held, kept(held), extra(), exact);
-    long anyRun = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
+  private void agree(Peers peers, PeerGroup all, PeerStrategy rule) {
+    repeatable &= all.size() == setting.job().workers().count();
+    Optional<RunVersion> usable = usableState(rule);
+    Statement statement =
+        new Statement(usable, restorableStates(usable), isBeyondRanks(), repeatable);
+    long newRun = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
     Agreed agreed =
-        CheckpointAgreement.hold(peers, all, mine, setting.rule(), anyRun)
+        CheckpointAgreement.hold(peers, all, statement, setting.agreementRule(), newRun)
             .orElseThrow(
                 () -> new ExchangeException(name() + ": no version that every worker can restore"));
-    agreed.from().ifPresentOrElse(from -> become(from, held, rule), () -> keep(held));
-    model.belongsTo(agreed.run(), rank(), exact);
+    agreed
+        .from()
+        .ifPresentOrElse(from -> restoreOrKeep(from, usable, rule), () -> keepReplica(usable));
+    model.setOrigin(agreed.run(), rank(), repeatable);
     settled = true;
   }
 
   /** Every worker keeps its replica. One that has none gets it from the others. */
-  private void keep(Optional<RunVersion> held) {
-    if (!extra() && held.isPresent()) {
-      remembered(held.get());
+  private void keepReplica(Optional<RunVersion> usable) {
+    if (!isBeyondRanks() && usable.isPresent()) {
+      markContinued(usable.get());
     }
   }
 
   /** Continues from memory: a version that an earlier incarnation reached is not initial. */
-  private void remembered(RunVersion point) {
+  private void markContinued(RunVersion state) {
     if (fresh) {
       fresh = false;
-      LOG.info("{}: goes on at version {}, which it has in memory", name(), point.version());
+      LOG.info("{}: goes on at version {}, which it has in memory", name(), state.version());
     }
   }
 
   /** For ranks that train independently: continues from memory or from the newest checkpoint. */
-  private void goOnAlone(PeerStrategy rule) {
-    if (settled || extra()) {
+  private void continueAlone(PeerStrategy rule) {
+    if (settled || isBeyondRanks()) {
       return;
     }
     settled = true;
-    if (model.point().version() > 0) {
-      remembered(model.point());
+    if (model.state().version() > 0) {
+      markContinued(model.state());
       return;
     }
     setting.checkpoints().points(rank()).stream()
@@ -254,9 +259,9 @@ final class WorkerDuties implements ReplicaDuties {
             });
   }
 
-  private void become(RunVersion from, Optional<RunVersion> held, PeerStrategy rule) {
+  private void restoreOrKeep(RunVersion from, Optional<RunVersion> usable, PeerStrategy rule) {
     long before = model.vector().updates();
-    if (extra()) {
+    if (isBeyondRanks()) {
       model.vector().resume(from.version(), model.vector().samples());
     } else if (from.version() == 0) {
       model.restart(rule);
@@ -267,8 +272,8 @@ final class WorkerDuties implements ReplicaDuties {
             name(),
             before);
       }
-    } else if (held.equals(Optional.of(from))) {
-      remembered(from);
+    } else if (usable.equals(Optional.of(from))) {
+      markContinued(from);
     } else {
       model.restore(setting.checkpoints().restore(rank(), from), rule);
       fresh = false;
@@ -284,12 +289,12 @@ final class WorkerDuties implements ReplicaDuties {
    * Returns the state in memory if it is usable. A step that was given up may have changed a part
    * of it, and where replicas differ, the replica of another rank is not usable.
    */
-  private Optional<RunVersion> held(PeerStrategy rule) {
-    RunVersion point = model.point();
-    boolean own = model.isWhole() && model.rank() == rank();
-    boolean usable = setting.rule() == Rule.ANY_MEMORY || own;
-    boolean remembered = settled || rule.memory().length == 0;
-    return point.version() > 0 && usable && remembered ? Optional.of(point) : Optional.empty();
+  private Optional<RunVersion> usableState(PeerStrategy rule) {
+    RunVersion state = model.state();
+    boolean own = model.isComplete() && model.rank() == rank();
+    boolean suitable = setting.agreementRule() == Rule.ANY_MEMORY || own;
+    boolean hasMemory = settled || rule.memory().length == 0;
+    return state.version() > 0 && suitable && hasMemory ? Optional.of(state) : Optional.empty();
   }
 
   /**
@@ -297,18 +302,18 @@ final class WorkerDuties implements ReplicaDuties {
    * parameters, which follow from the seed. A worker that can send its state to all others does not
    * need files.
    */
-  private List<RunVersion> kept(Optional<RunVersion> held) {
-    List<RunVersion> kept = new ArrayList<>(List.of(RunVersion.BEGINNING));
-    if (!extra() && !(setting.rule() == Rule.ANY_MEMORY && held.isPresent())) {
-      kept.addAll(setting.checkpoints().points(rank()));
+  private List<RunVersion> restorableStates(Optional<RunVersion> usable) {
+    List<RunVersion> states = new ArrayList<>(List.of(RunVersion.BEGINNING));
+    if (!isBeyondRanks() && !(setting.agreementRule() == Rule.ANY_MEMORY && usable.isPresent())) {
+      states.addAll(setting.checkpoints().points(rank()));
     }
-    return kept;
+    return states;
   }
 
   private Future<Path> write() {
-    float[] remembered = memory.get();
+    float[] copied = memory.get();
     return saves.write(
-        model.point().version(), model.point().run(), into -> model.copy(remembered, into));
+        model.state().version(), model.state().run(), into -> model.copy(copied, into));
   }
 
   private String missing(PeerGroup all) {
@@ -322,7 +327,7 @@ final class WorkerDuties implements ReplicaDuties {
     return self.gate().ended(Long.MAX_VALUE);
   }
 
-  private boolean extra() {
+  private boolean isBeyondRanks() {
     return rank() >= setting.job().workers().count();
   }
 

@@ -14,6 +14,9 @@ import io.vertigrad.internal.membership.Pause;
 import io.vertigrad.internal.membership.StepState;
 import io.vertigrad.internal.timeline.MemberTimeline;
 import io.vertigrad.internal.timeline.SpanRecorder;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.SaveOrders;
+import io.vertigrad.internal.worker.TrainingLoop.JoinRequester;
+import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
@@ -46,16 +49,17 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   private final StepGate gate;
   private final MemberTimeline timeline;
   private final EventPublisher events;
-  private final Runnable adopter;
-  private final boolean adopted;
+  private final Runnable startAdopted;
+  private final boolean startedForFreeRank;
   private final boolean hasServers;
-  private volatile Duties duties;
+  private volatile Handlers handlers;
   private volatile Admission current;
-  private volatile Admission lost;
+  private volatile Admission evictedAdmission;
   private volatile boolean stopping;
   private volatile long saveMillis;
 
-  private record Duties(ParameterLayout layout, Consumer<Membership> membership, WorkerTask work) {}
+  private record Handlers(
+      ParameterLayout layout, Consumer<Membership> membership, TrainingLoop loop) {}
 
   /** Creates a worker that starts no other worker beside it. Call it on the verticle's context. */
   public WorkerMember(Vertx vertx, JobConfig job) {
@@ -65,14 +69,15 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   /**
    * Creates a worker's membership. Call it on the verticle's context.
    *
-   * @param adopted true if the worker was started in another worker's JVM for a rank without a
-   *     worker
-   * @param adopter starts such a worker beside this one
+   * @param startedForFreeRank true if the worker was started in another worker's JVM for a rank
+   *     without a worker
+   * @param startAdopted starts such a worker beside this one
    */
-  public WorkerMember(Vertx vertx, JobConfig job, boolean adopted, Runnable adopter) {
+  public WorkerMember(
+      Vertx vertx, JobConfig job, boolean startedForFreeRank, Runnable startAdopted) {
     this.job = job;
-    this.adopted = adopted;
-    this.adopter = adopter;
+    this.startedForFreeRank = startedForFreeRank;
+    this.startAdopted = startAdopted;
     events = new EventPublisher(vertx, job.addresses());
     StrategyFactory strategy =
         StrategyProviders.configure(job.strategy(), WorkerMember.class.getClassLoader());
@@ -80,7 +85,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
     gate = new StepGate(firstTest(job, strategy));
     coordinator = new CoordinatorClient(vertx, job, Role.WORKER, this);
     timeline = MemberTimeline.of(vertx, job);
-    if (adopted) {
+    if (startedForFreeRank) {
       coordinator.joinAsSubstitute();
     }
   }
@@ -92,10 +97,10 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   /** Sets the receivers of membership changes and stop requests. Call it before the loop runs. */
-  public void serve(ParameterLayout layout, Consumer<Membership> membership, WorkerTask work) {
-    duties = new Duties(layout, membership, work);
+  public void serve(ParameterLayout layout, Consumer<Membership> membership, TrainingLoop loop) {
+    handlers = new Handlers(layout, membership, loop);
     if (stopping) {
-      work.stop();
+      loop.stop();
     }
   }
 
@@ -105,7 +110,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   /** Records that the loop failed. Returns true if the worker had not been admitted yet. */
-  public boolean failed(Throwable why) {
+  public boolean failAdmission(Throwable why) {
     return admitted.tryFail(why);
   }
 
@@ -125,7 +130,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   @Override
-  public void took(long millis) {
+  public void recordSaveMillis(long millis) {
     saveMillis = millis;
   }
 
@@ -135,7 +140,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   @Override
-  public SpanRecorder track() {
+  public SpanRecorder timeline() {
     return timeline.track();
   }
 
@@ -146,16 +151,16 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
 
   @Override
   public Optional<Membership.Member> join() {
-    Duties mine = duties;
+    Handlers registered = handlers;
     gate.reset();
     // An interrupted thread would ask again and again without waiting.
     while (!stopping && !Thread.currentThread().isInterrupted()) {
       boolean again = current != null;
       Optional<Admission> admission;
       try {
-        admission = FutureAwait.await(admission(mine.layout()), () -> stopping);
+        admission = FutureAwait.await(admission(registered.layout()), () -> stopping);
       } catch (JoinException full) {
-        if (adopted && again) {
+        if (startedForFreeRank && again) {
           LOG.info("{} is needed no longer: {}", name(), full.getMessage());
           return Optional.empty();
         }
@@ -179,7 +184,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
         .transform(
             left -> {
               coordinator.report(MemberStatus.NONE);
-              return coordinator.join(layout, seen());
+              return coordinator.join(layout, lastSeenVersion());
             })
         .onSuccess(
             admission -> {
@@ -191,22 +196,23 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   /** Returns the last version of the servers that this worker has seen. */
-  private OptionalLong seen() {
-    long version = current == null || !hasServers ? 0 : duties.work().progress().version();
+  private OptionalLong lastSeenVersion() {
+    long version = current == null || !hasServers ? 0 : handlers.loop().progress().version();
     return version > 0 ? OptionalLong.of(version) : OptionalLong.empty();
   }
 
   /** Returns empty if the admission was withdrawn before the job ran, or the worker has to stop. */
   private Optional<Membership> awaitStart(Admission admission) {
-    return FutureAwait.await(coordinator.started(), () -> stopping || admission.equals(lost));
+    return FutureAwait.await(
+        coordinator.started(), () -> stopping || admission.equals(evictedAdmission));
   }
 
   /** Ends the loop, whatever it waits for. */
   public void stop() {
     stopping = true;
-    Duties mine = duties;
-    if (mine != null) {
-      mine.work().stop();
+    Handlers registered = handlers;
+    if (registered != null) {
+      registered.loop().stop();
     }
   }
 
@@ -227,7 +233,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
                     progress.step(),
                     event,
                     tested,
-                    gate.resting())
+                    gate.finished())
                 .withSaveMillis(saveMillis)
             : MemberStatus.NONE);
   }
@@ -239,40 +245,42 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
 
   @Override
   public void membershipChanged(Membership now) {
-    duties.membership().accept(now);
+    handlers.membership().accept(now);
   }
 
   @Override
   public long onPause(Pause pause) {
-    return gate.obey(pause);
+    return gate.apply(pause);
   }
 
   @Override
   public Future<StepState> stepState() {
-    Duties mine = duties;
-    return mine == null
+    Handlers registered = handlers;
+    return registered == null
         ? MemberHandler.super.stepState()
-        : Future.succeededFuture(gate.state(mine.work().progress().version()));
+        : Future.succeededFuture(gate.state(registered.loop().progress().version()));
   }
 
   @Override
   public Future<Void> startSubstitute() {
-    adopter.run();
+    startAdopted.run();
     return Future.succeededFuture();
   }
 
   @Override
   public Future<Optional<Path>> save() {
-    Duties mine = duties;
-    return mine == null ? MemberHandler.super.save() : mine.work().checkpoint().map(Optional::of);
+    Handlers registered = handlers;
+    return registered == null
+        ? MemberHandler.super.save()
+        : registered.loop().checkpoint().map(Optional::of);
   }
 
   @Override
   public void onEvicted(String why) {
     Admission gone = current;
     LOG.warn("{} evicted, joins again: {}", name(gone), why);
-    lost = gone;
-    duties.work().evicted(gone.rank(), gone.incarnation());
+    evictedAdmission = gone;
+    handlers.loop().evicted(gone.rank(), gone.incarnation());
   }
 
   @Override

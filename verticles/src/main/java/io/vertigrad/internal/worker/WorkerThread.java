@@ -15,16 +15,18 @@ import io.vertigrad.compute.data.PrefetchingBatchSource;
 import io.vertigrad.compute.data.Sampler;
 import io.vertigrad.compute.data.ShuffledSampler;
 import io.vertigrad.events.EventPublisher;
-import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.checkpoint.ResidualFiles;
 import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.exchange.InitialParameters;
+import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.exchange.PartitionPlan;
-import io.vertigrad.internal.exchange.WindowedExchange;
 import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.host.StrategyLink;
 import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.internal.worker.BatchGradients.BatchNumber;
+import io.vertigrad.internal.worker.ParameterExchange.Report;
+import io.vertigrad.internal.worker.TrainingLoop.ModelParts;
+import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
 import io.vertigrad.job.CheckpointConfig;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobConfig;
@@ -36,7 +38,6 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 
@@ -56,7 +57,7 @@ public class WorkerThread {
   private final StrategyFinder finder;
   private final ClassLoader loader = WorkerThread.class.getClassLoader();
   private final Promise<Boolean> ended = Promise.promise();
-  private volatile WorkerTask work;
+  private volatile TrainingLoop loop;
 
   /** Creates the thread's task. Call it on the verticle's context. */
   public WorkerThread(Vertx vertx, JobConfig job, WorkerMember member) {
@@ -80,26 +81,20 @@ public class WorkerThread {
 
   /** Returns the counters; any thread. */
   public final LoopProgress progress() {
-    WorkerTask running = work;
+    TrainingLoop running = loop;
     return running == null ? LoopProgress.NONE : running.progress();
   }
 
-  /** Returns the samples applied by all workers, if this worker knows; any thread. */
-  public final long samplesOfAll() {
-    WorkerTask running = work;
-    return running == null ? 0 : running.samplesOfAll();
+  /** Returns what the next progress report adds to the counters; any thread. */
+  public final Report report() {
+    TrainingLoop running = loop;
+    return running == null ? Report.NONE : running.report();
   }
 
   /** Returns the number of samples tested so far, if this worker tests; any thread. */
   public final long tested() {
-    WorkerTask running = work;
+    TrainingLoop running = loop;
     return running == null ? 0 : running.tested();
-  }
-
-  /** Returns further events to publish; any thread. */
-  public final List<TrainingEvent> news() {
-    WorkerTask running = work;
-    return running == null ? List.of() : running.news();
   }
 
   private void run() {
@@ -121,7 +116,7 @@ public class WorkerThread {
           WorkerDuties.Setting duties = WorkerDuties.Setting.of(job, peers, checkpoints);
           TrainingPlan plan = plan(strategy, model, data);
           return train(
-              plan, model, data, BatchNumber.VERSION, besideWorker(duties, plan, model, data));
+              plan, model, data, BatchNumber.VERSION, withPeers(duties, plan, model, data));
         }
       }
       TrainingPlan plan = plan(strategy, model, data);
@@ -137,17 +132,17 @@ public class WorkerThread {
       TrainingPlan plan,
       Model model,
       Dataset data,
-      BatchNumber number,
+      BatchNumber batchNumber,
       Function<Incarnation, ParameterExchange> exchanges) {
     ModelParts parts =
         new ModelParts(
             model,
             (rank, first) -> batches(data, rank, first),
-            number,
+            batchNumber,
             exchanges,
             member,
             System::nanoTime);
-    return work(model.layout(), new TrainingLoop(plan, member, parts, System::nanoTime));
+    return runLoop(model.layout(), new TrainingLoop(plan, member, parts, System::nanoTime));
   }
 
   private ReplicaCheckpoints checkpoints(PeerStrategyFactory strategy, Model model) {
@@ -161,34 +156,36 @@ public class WorkerThread {
         new EventPublisher(vertx, job.addresses())::publish);
   }
 
-  private Function<Incarnation, ParameterExchange> besideWorker(
+  private Function<Incarnation, ParameterExchange> withPeers(
       WorkerDuties.Setting duties, TrainingPlan plan, Model model, Dataset data) {
     VectorModel vector =
         new VectorModel(
             model, Engine.named(job.engine()), plan.clipNorm(), data.size(), plan.maxMagnitude());
     return self ->
-        elsewhere(self)
-            .<ParameterExchange>map(link -> remote(link, self, vector.begun(), plan))
-            .orElseGet(() -> beside(duties, self, vector.begun(), plan));
+        remoteLink(self)
+            .<ParameterExchange>map(
+                link -> remoteExchange(link, self, vector.beginIncarnation(), plan))
+            .orElseGet(() -> localExchange(duties, self, vector.beginIncarnation(), plan));
   }
 
   /** Returns the link to this rank's strategy verticle, if that is in another JVM. */
-  private Optional<StrategyLink> elsewhere(Incarnation self) {
+  private Optional<StrategyLink> remoteLink(Incarnation self) {
     return FutureAwait.await(finder.elsewhere(self.identity().rank()), self.stop())
         .flatMap(link -> link);
   }
 
-  private ParameterExchange remote(
+  private ParameterExchange remoteExchange(
       StrategyLink link, Incarnation self, VectorModel vector, TrainingPlan plan) {
     RemoteExchange.Setting setting =
-        new RemoteExchange.Setting(job, member.run(), member::took, member.clock(), member.track());
+        new RemoteExchange.Setting(
+            job, member.run(), member::recordSaveMillis, member.clock(), member.timeline());
     return new RemoteExchange(link, setting, self, vector, plan.partitions());
   }
 
-  private ParameterExchange beside(
+  private ParameterExchange localExchange(
       WorkerDuties.Setting duties, Incarnation self, VectorModel vector, TrainingPlan plan) {
     return new StrategyExchange(
-        surroundings(plan, "exchange"),
+        environment(plan, "exchange"),
         self,
         vector,
         new WorkerDuties(
@@ -204,18 +201,18 @@ public class WorkerThread {
   }
 
   private Function<Incarnation, ParameterExchange> withServers(TrainingPlan plan, Model model) {
-    WindowedExchange exchange =
-        WindowedExchange.of(vertx, job.addresses(), limits(plan), member.clock())
-            .lookingForBackups(job.servers().replicas() > 0);
+    PartitionClient client =
+        PartitionClient.of(vertx, job.addresses(), limits(plan), member.clock())
+            .withBackups(job.servers().replicas() > 0);
     return self ->
-        new ServerExchange(model, plan, exchange, self, member.track(), residuals(plan, self));
+        new ServerExchange(model, plan, client, self, member.timeline(), residuals(plan, self));
   }
 
   /** Kept if a replacement must produce the same bits and servers write checkpoints. */
   private Optional<ResidualFiles> residuals(TrainingPlan plan, Incarnation self) {
     int rank = self.identity().rank();
     CheckpointConfig checkpoint = job.checkpoint();
-    boolean kept =
+    boolean isKept =
         plan.compression().isOn()
             && checkpoint.isOn()
             && plan.lockstep()
@@ -223,7 +220,7 @@ public class WorkerThread {
             && StrategyProviders.configure(job.strategy(), loader).needsEveryRank();
     Path folder = checkpoint.directoryOf(job.addresses().job(), member.run());
     long every = checkpoint.every();
-    return kept
+    return isKept
         ? Optional.of(
             new ResidualFiles(
                 folder,
@@ -236,8 +233,8 @@ public class WorkerThread {
   }
 
   /** Returns what a strategy exchange needs; {@code span} names its wait in timelines. */
-  protected final StrategyExchange.Surroundings surroundings(TrainingPlan plan, String span) {
-    return new StrategyExchange.Surroundings(
+  protected final StrategyExchange.Environment environment(TrainingPlan plan, String span) {
+    return new StrategyExchange.Environment(
         finder::beside,
         member::stop,
         job,
@@ -245,7 +242,7 @@ public class WorkerThread {
         plan.lastVersion(),
         System::nanoTime,
         member.clock(),
-        member.track());
+        member.timeline());
   }
 
   /**
@@ -258,10 +255,10 @@ public class WorkerThread {
   }
 
   /** Connects the loop to the coordinator and the progress reports, and runs it. */
-  protected final boolean work(ParameterLayout layout, TrainingLoop begun) {
-    work = begun;
-    member.serve(layout, begun::membershipChanged, begun);
-    return begun.run();
+  protected final boolean runLoop(ParameterLayout layout, TrainingLoop created) {
+    loop = created;
+    member.serve(layout, created::membershipChanged, created);
+    return created.run();
   }
 
   private BatchSource batches(Dataset data, int rank, long first) {

@@ -9,13 +9,13 @@ import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.fixture.FakeShard;
-import io.vertigrad.fixture.MemoryExchange;
+import io.vertigrad.internal.exchange.ExchangeException.UnansweredException;
 import io.vertigrad.internal.exchange.ModelPartitions;
-import io.vertigrad.internal.exchange.ParameterHash;
 import io.vertigrad.internal.exchange.ParameterReader;
+import io.vertigrad.internal.exchange.ParameterReader.ParameterHash;
+import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.exchange.SenderIdentity;
-import io.vertigrad.internal.exchange.UnansweredException;
 import io.vertigrad.internal.membership.EvaluationResult;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.testkit.QuadraticModel;
@@ -170,10 +170,10 @@ class EvaluationLoopTest {
   private java.util.function.Consumer<Evaluated> onEvent = event -> {};
 
   private EvaluationLoop loop(EvaluationPlan plan) {
-    MemoryExchange exchange = new MemoryExchange(shard);
+    PartitionClient client = shard.client();
     ParameterReader reader =
-        new ParameterReader(
-            exchange,
+        new ParameterReader.ServerReader(
+            client,
             partitions,
             SenderIdentity.reader(1),
             model,
@@ -187,7 +187,7 @@ class EvaluationLoopTest {
           events.add(event);
           onEvent.accept(event);
         },
-        exchange::wake);
+        client::wake);
   }
 
   /** A data set in which every fourth sample has label 1, which the quadratic model predicts. */

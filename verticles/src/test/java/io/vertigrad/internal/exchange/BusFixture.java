@@ -53,10 +53,10 @@ final class BusFixture {
     assertTrue(consumer.isRegistered());
   }
 
-  WindowedExchange exchange(ExchangeConfig config, int server) {
-    WindowedExchange exchange = new WindowedExchange(vertx.eventBus(), ADDRESSES, config);
-    exchange.membershipChanged(membership(1, server));
-    return exchange;
+  PartitionClient client(ExchangeConfig config, int server) {
+    PartitionClient client = new PartitionClient(vertx.eventBus(), ADDRESSES, config);
+    client.membershipChanged(membership(1, server));
+    return client;
   }
 
   static Membership membership(int epoch, int server) {

@@ -11,7 +11,8 @@ import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.ParameterPartition;
-import io.vertigrad.internal.exchange.PartitionExchange.Ending;
+import io.vertigrad.internal.exchange.PartitionClient.Ending;
+import io.vertigrad.internal.exchange.PartitionClient.Round;
 import io.vertigrad.internal.server.Shard;
 import io.vertigrad.internal.transport.BitFlippingProxy;
 import io.vertigrad.internal.transport.Streams;
@@ -66,7 +67,7 @@ class CorruptedFrameTest {
   void shouldRepeatAGradientWhenABitOfItIsFlippedOnTheWay() {
     proxy.flipRequests(2);
 
-    Ending ending = exchange().run(new OneGradient());
+    Ending ending = client().run(new OneGradient());
 
     assertEquals(Ending.COMPLETE, ending);
     assertEquals(0, proxy.requestsToFlip(), "two gradients should have been damaged");
@@ -78,7 +79,7 @@ class CorruptedFrameTest {
   void shouldAskAgainAndApplyOnceWhenABitOfTheAnswerIsFlipped() {
     proxy.flipAnswers(2);
 
-    Ending ending = exchange().run(new OneGradient());
+    Ending ending = client().run(new OneGradient());
 
     assertEquals(Ending.COMPLETE, ending);
     assertEquals(0, proxy.answersToFlip(), "two answers should have been damaged");
@@ -91,20 +92,20 @@ class CorruptedFrameTest {
     proxy.flipRequests(Integer.MAX_VALUE);
 
     ExchangeException failure =
-        assertThrows(ExchangeException.class, () -> exchange().run(new OneGradient()));
+        assertThrows(ExchangeException.class, () -> client().run(new OneGradient()));
 
     assertTrue(failure.getMessage().contains("3 frames to or from shard 0"), failure::getMessage);
     assertTrue(failure.getMessage().contains("checksum"), failure::getMessage);
     assertEquals(0, shard.version());
   }
 
-  private WindowedExchange exchange() {
+  private PartitionClient client() {
     ExchangeConfig limits =
         new ExchangeConfig(DataType.FLOAT32, 4, 1 << 20, 10_000, 20_000, 3_000, 10_000);
-    WindowedExchange exchange = WindowedExchange.of(vertx, ADDRESSES, limits, System::nanoTime);
-    exchange.membershipChanged(
+    PartitionClient client = PartitionClient.of(vertx, ADDRESSES, limits, System::nanoTime);
+    client.membershipChanged(
         new Membership(1, List.of(new Member(0, 0, 0)), List.of(new Member(0, 0, 0))));
-    return exchange;
+    return client;
   }
 
   /** Returns {@code p - rate g}, with a gradient of 1 everywhere. */
@@ -122,7 +123,7 @@ class CorruptedFrameTest {
   }
 
   /** Step 0 of worker 0: both partitions, with a gradient of 1 everywhere. */
-  private final class OneGradient implements PartitionRound {
+  private final class OneGradient implements Round {
 
     @Override
     public List<Partition> order() {

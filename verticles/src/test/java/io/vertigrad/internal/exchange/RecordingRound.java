@@ -7,12 +7,13 @@ import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.internal.exchange.PartitionClient.Round;
 import io.vertigrad.job.Partition;
 import java.util.ArrayList;
 import java.util.List;
 
 /** Sends the gradient {@code 0, 1, 2, ...} and records the answers. */
-final class RecordingRound implements PartitionRound {
+final class RecordingRound implements Round {
 
   final List<ParameterPartition> answers = new ArrayList<>();
   final List<Integer> dropped = new ArrayList<>();
@@ -49,17 +50,17 @@ final class RecordingRound implements PartitionRound {
   }
 
   @Override
-  public void takeBack(Frame request) {
+  public void reclaim(Frame request) {
     takenBack.add(request);
   }
 
   @Override
-  public void dropped(Partition partition, Refusal why) {
+  public void onNotFinite(Partition partition, Refusal why) {
     dropped.add(partition.index());
   }
 
   @Override
-  public boolean abandoned() {
+  public boolean isAbandoned() {
     return abandoned;
   }
 }

@@ -19,7 +19,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * The exchanges of two workers and one real shard of two partitions under {@code sync}. The shard
+ * The clients of two workers and one real shard of two partitions under {@code sync}. The shard
  * crashes at a chosen moment and restarts without any of the updates.
  *
  * <p>The first incarnation answers only chosen requests. Moments are written {@code
@@ -28,7 +28,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 final class ServerRestartFixture {
 
   final TestJob job = new TestJob("{\"name\": \"sync\"}", 8, 0, 9, 2);
-  final List<WindowedExchange> exchanges;
+  final List<PartitionClient> clients;
   final Queue<Frame> offeredBefore = new ConcurrentLinkedQueue<>();
   final Queue<Frame> offeredAfter = new ConcurrentLinkedQueue<>();
   private final Vertx vertx;
@@ -40,7 +40,7 @@ final class ServerRestartFixture {
    * Creates a shard in its first incarnation.
    *
    * @param answered moments whose first answers arrive before the crash
-   * @param crashAfter the shard crashes after all of these have been {@linkplain #noted noted}
+   * @param crashAfter the shard crashes after all of these have been {@linkplain #record recorded}
    */
   ServerRestartFixture(Vertx vertx, int windowBytes, Set<String> answered, Set<String> crashAfter) {
     this.vertx = vertx;
@@ -49,15 +49,15 @@ final class ServerRestartFixture {
     FrameCodecs.register(vertx.eventBus());
     ExchangeConfig config =
         new ExchangeConfig(DataType.FLOAT32, 4, windowBytes, 10_000, 2_000, 3_000, 10_000);
-    exchanges =
+    clients =
         List.of(
-            new WindowedExchange(vertx.eventBus(), addresses, config),
-            new WindowedExchange(vertx.eventBus(), addresses, config));
+            new PartitionClient(vertx.eventBus(), addresses, config),
+            new PartitionClient(vertx.eventBus(), addresses, config));
     serve(job.shard(), 0);
   }
 
   /** Records a request to or an answer of the first incarnation, or a finished round. */
-  synchronized void noted(String what) {
+  synchronized void record(String what) {
     if (crashAfter.remove(what) && crashAfter.isEmpty()) {
       TestShard restarted = job.shard(0, 1);
       restarted.restoreFrom(job.shard());
@@ -78,22 +78,22 @@ final class ServerRestartFixture {
         .eventBus()
         .<Frame>consumer(
             addresses.shard(0, incarnation), message -> take(shard, incarnation, message));
-    exchanges.forEach(exchange -> exchange.membershipChanged(now));
+    clients.forEach(client -> client.membershipChanged(now));
   }
 
   private void take(TestShard shard, int incarnation, Message<Frame> message) {
     GradientPartition frame = (GradientPartition) message.body();
     (incarnation == 0 ? offeredBefore : offeredAfter).add(frame);
     String moment = moment(frame.id().worker(), frame.id().partition());
-    boolean heard = incarnation > 0 || frame.id().step() == 0 && answered.contains(moment);
-    shard.handle(frame).onSuccess(answer -> reply(message, answer, heard));
+    boolean answersThis = incarnation > 0 || frame.id().step() == 0 && answered.contains(moment);
+    shard.handle(frame).onSuccess(answer -> reply(message, answer, answersThis));
     if (incarnation == 0) {
-      noted("offered " + moment);
+      record("offered " + moment);
     }
   }
 
-  private static void reply(Message<Frame> message, Frame answer, boolean heard) {
-    if (heard) {
+  private static void reply(Message<Frame> message, Frame answer, boolean answersThis) {
+    if (answersThis) {
       message.reply(answer);
     }
   }

@@ -9,7 +9,8 @@ import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
-import io.vertigrad.internal.exchange.PartitionExchange.Ending;
+import io.vertigrad.internal.exchange.PartitionClient.Ending;
+import io.vertigrad.internal.exchange.PartitionClient.Round;
 import io.vertigrad.job.Partition;
 import io.vertigrad.testkit.TestJob;
 import io.vertx.core.Vertx;
@@ -42,56 +43,56 @@ class ServerRestartTest {
 
   @Test
   void shouldRepeatTheRoundWhenEachWorkerHasTheAnswerTheOtherLacks(Vertx vertx) throws Exception {
-    ServerRestartFixture stage =
+    ServerRestartFixture fixture =
         new ServerRestartFixture(
             vertx, 1 << 20, Set.of("0/0", "1/1"), Set.of("answered 0/0", "answered 1/1"));
 
-    List<Replica> replicas = train(stage, 1);
+    List<Replica> replicas = train(fixture, 1);
 
     for (Replica replica : replicas) {
       assertEquals(Ending.COMPLETE, replica.ending);
       assertEquals(List.of(1L, 1L), replica.versions());
-      assertArrayEquals(afterOneRound(stage.job), replica.parameters, 1e-6f);
+      assertArrayEquals(afterOneRound(fixture.job), replica.parameters, 1e-6f);
       assertTrue(replica.last.stream().allMatch(a -> a.server() == 1), replica.last::toString);
     }
-    assertEquals(Set.copyOf(stage.offeredBefore), Set.copyOf(stage.offeredAfter));
+    assertEquals(Set.copyOf(fixture.offeredBefore), Set.copyOf(fixture.offeredAfter));
   }
 
   @Test
   void shouldOfferAgainBeyondTheWindowWhenItIsFull(Vertx vertx) throws Exception {
-    ServerRestartFixture stage =
+    ServerRestartFixture fixture =
         new ServerRestartFixture(
             vertx, ONE_FRAME, Set.of("0/0"), Set.of("answered 0/0", "offered 0/1"));
 
-    List<Replica> replicas = train(stage, 1);
+    List<Replica> replicas = train(fixture, 1);
 
     for (Replica replica : replicas) {
       assertEquals(Ending.COMPLETE, replica.ending);
-      assertArrayEquals(afterOneRound(stage.job), replica.parameters, 1e-6f);
+      assertArrayEquals(afterOneRound(fixture.job), replica.parameters, 1e-6f);
     }
   }
 
   @Test
   void shouldPassOverTheRoundWhenOneWorkerHasAllOfItAndTheOtherNot(Vertx vertx) throws Exception {
-    ServerRestartFixture stage =
+    ServerRestartFixture fixture =
         new ServerRestartFixture(
             vertx, ONE_FRAME, Set.of("0/0", "0/1", "1/0"), Set.of("finished 0"));
 
-    List<Replica> replicas = train(stage, 2);
+    List<Replica> replicas = train(fixture, 2);
 
     for (Replica replica : replicas) {
       assertEquals(Ending.COMPLETE, replica.ending);
       assertEquals(List.of(2L, 2L), replica.versions());
-      assertArrayEquals(afterOneRound(stage.job), replica.parameters, 1e-6f);
+      assertArrayEquals(afterOneRound(fixture.job), replica.parameters, 1e-6f);
     }
     assertTrue(replicas.get(1).outcomes.contains(Outcome.LATE));
   }
 
-  private List<Replica> train(ServerRestartFixture stage, int rounds) throws Exception {
+  private List<Replica> train(ServerRestartFixture fixture, int rounds) throws Exception {
     List<Replica> replicas = new ArrayList<>();
     List<Future<?>> ends = new ArrayList<>();
     for (int worker = 0; worker < 2; worker++) {
-      Replica replica = new Replica(stage, worker);
+      Replica replica = new Replica(fixture, worker);
       replicas.add(replica);
       ends.add(threads.submit(() -> replica.train(rounds)));
     }
@@ -111,9 +112,9 @@ class ServerRestartTest {
   }
 
   /** One worker's exchange, step and parameters; its gradient never changes. */
-  private static final class Replica implements PartitionRound {
+  private static final class Replica implements Round {
 
-    private final ServerRestartFixture stage;
+    private final ServerRestartFixture fixture;
     private final int worker;
     private final float[] parameters;
     private final List<Outcome> outcomes = new ArrayList<>();
@@ -122,19 +123,19 @@ class ServerRestartTest {
     private long step = -1;
     private Ending ending;
 
-    Replica(ServerRestartFixture stage, int worker) {
-      this.stage = stage;
+    Replica(ServerRestartFixture fixture, int worker) {
+      this.fixture = fixture;
       this.worker = worker;
-      this.parameters = stage.job.initial();
+      this.parameters = fixture.job.initial();
     }
 
     void train(int rounds) {
       for (int round = 0; round < rounds; round++) {
         step++;
-        ending = stage.exchanges.get(worker).run(this);
+        ending = fixture.clients.get(worker).run(this);
         last = List.of(newest);
         newest = new ParameterPartition[2];
-        stage.noted("finished " + worker);
+        fixture.record("finished " + worker);
       }
     }
 
@@ -144,14 +145,14 @@ class ServerRestartTest {
 
     @Override
     public List<Partition> order() {
-      return stage.job.plan.partitions();
+      return fixture.job.plan.partitions();
     }
 
     @Override
     public Frame request(Partition partition) {
       float[] gradient = {worker + 1, worker + 1, worker + 1, worker + 1};
       ExchangeId id = new ExchangeId(TestJob.JOB, worker, 0, 1, step, partition.index());
-      return stage.job.gradient(id, step, 10, gradient);
+      return fixture.job.gradient(id, step, 10, gradient);
     }
 
     @Override
@@ -161,7 +162,7 @@ class ServerRestartTest {
       System.arraycopy(
           TestJob.values(answer), 0, parameters, partition.first(), partition.length());
       if (answer.server() == 0) {
-        stage.noted("answered " + moment(worker, partition.index()));
+        fixture.record("answered " + moment(worker, partition.index()));
       }
     }
   }

@@ -63,13 +63,13 @@ class LostWorkerTest extends PointsJob {
         "checkpoint",
         new JsonObject().put("every", checkpointEvery).put("directory", folder.toString()));
 
-    Crew crew = new Crew();
+    JobMembers members = new JobMembers();
     Random chance = new Random(steps);
     for (int lost = 0; lost < 3; lost++) {
       long seen = version();
       long until = seen + 400 + chance.nextInt(400);
       Awaitility.await().atMost(30, TimeUnit.SECONDS).until(() -> version() >= until);
-      crew.replace(chance.nextInt(WORKERS));
+      members.replace(chance.nextInt(WORKERS));
       int joined = lost + 1;
       Awaitility.await()
           .until(
@@ -79,7 +79,7 @@ class LostWorkerTest extends PointsJob {
                           .count()
                       >= joined);
     }
-    JsonObject result = crew.finish();
+    JsonObject result = members.finish();
 
     assertEquals(undisturbed, hash(result), result::encode);
     assertEquals(checkpointEvery > 0, happened(CheckpointWritten.class::isInstance), "checkpoints");
@@ -93,11 +93,11 @@ class LostWorkerTest extends PointsJob {
     String undisturbed = undisturbed();
     job.put("checkpoint", new JsonObject().put("every", 200).put("directory", folder.toString()));
 
-    Crew crew = new Crew();
+    JobMembers members = new JobMembers();
     Awaitility.await().atMost(30, TimeUnit.SECONDS).until(() -> version() >= 500);
-    crew.replace(1);
+    members.replace(1);
 
-    assertEquals(undisturbed, hash(crew.finish()));
+    assertEquals(undisturbed, hash(members.finish()));
   }
 
   /** The initial parameters follow from the seed. */
@@ -106,11 +106,11 @@ class LostWorkerTest extends PointsJob {
     prepare("dpsgd", 5_000);
     String undisturbed = undisturbed();
 
-    Crew crew = new Crew();
+    JobMembers members = new JobMembers();
     Awaitility.await().atMost(30, TimeUnit.SECONDS).until(() -> version() >= 500);
-    crew.replace(2);
+    members.replace(2);
 
-    assertEquals(undisturbed, hash(crew.finish()));
+    assertEquals(undisturbed, hash(members.finish()));
   }
 
   /**
@@ -124,12 +124,12 @@ class LostWorkerTest extends PointsJob {
     String undisturbed = undisturbed();
     job.put("checkpoint", new JsonObject().put("every", every).put("directory", folder.toString()));
 
-    Crew crew = new Crew();
+    JobMembers members = new JobMembers();
     Awaitility.await().atMost(30, TimeUnit.SECONDS).until(() -> version() >= 700);
-    crew.lose();
-    crew.join();
+    members.lose();
+    members.join();
 
-    assertEquals(undisturbed, hash(crew.finish()));
+    assertEquals(undisturbed, hash(members.finish()));
   }
 
   /** While the job is paused, all workers are at the same version, so nobody may go back. */
@@ -142,13 +142,13 @@ class LostWorkerTest extends PointsJob {
     job.getJsonObject("optimizer").put("momentum", momentum);
     String undisturbed = undisturbed();
 
-    Crew crew = new Crew();
+    JobMembers members = new JobMembers();
     Awaitility.await().atMost(30, TimeUnit.SECONDS).until(() -> version() >= 1);
-    long paused = crew.pause();
-    crew.evict();
-    crew.ask("resume");
+    long paused = members.pause();
+    members.evict();
+    members.ask("resume");
 
-    assertEquals(undisturbed, hash(crew.finish()));
+    assertEquals(undisturbed, hash(members.finish()));
     assertTrue(versionsOf(1).allMatch(version -> version >= paused), "nobody began anew");
     assertEpochs(steps);
   }
@@ -163,15 +163,15 @@ class LostWorkerTest extends PointsJob {
     evictNobodyElse();
     String undisturbed = undisturbed();
 
-    Crew crew = new Crew();
+    JobMembers members = new JobMembers();
     Awaitility.await().atMost(30, TimeUnit.SECONDS).until(() -> version() >= 1);
-    crew.evict();
+    members.evict();
     Awaitility.await()
         .atMost(30, TimeUnit.SECONDS)
         .until(() -> versionsOf(1).anyMatch(version -> version > 100));
-    crew.evict();
+    members.evict();
 
-    assertEquals(undisturbed, hash(crew.finish()));
+    assertEquals(undisturbed, hash(members.finish()));
     assertEpochs(steps);
   }
 
@@ -180,13 +180,13 @@ class LostWorkerTest extends PointsJob {
   void shouldKeepEveryReplicaWhenGossipingWorkersAreEvicted() {
     prepare("gossip", 6_000);
     evictNobodyElse();
-    Crew crew = new Crew();
+    JobMembers members = new JobMembers();
     Awaitility.await().atMost(30, TimeUnit.SECONDS).until(() -> version() >= 1);
 
-    crew.pause();
-    crew.evict();
-    crew.ask("resume");
-    JsonObject result = crew.finish();
+    members.pause();
+    members.evict();
+    members.ask("resume");
+    JsonObject result = members.finish();
 
     assertEquals("finished", result.getString("state"), result::encode);
     UpdateLedger ledger = new UpdateLedger();
@@ -200,11 +200,11 @@ class LostWorkerTest extends PointsJob {
   void shouldFailNamingWhoWasLostWhenNobodyIsLeftToTakeARank() {
     prepare("allreduce", 1_000_000);
     job.getJsonObject("workers").put("waitSeconds", 3);
-    Crew crew = new Crew();
+    JobMembers members = new JobMembers();
     Awaitility.await().atMost(30, TimeUnit.SECONDS).until(() -> version() >= 100);
 
-    crew.lose();
-    JsonObject result = await(crew.coordinator.result());
+    members.lose();
+    JsonObject result = await(members.coordinator.result());
 
     assertEquals("failed", result.getString("state"), result::encode);
     assertTrue(result.getString("failure").contains("worker 1"), result::encode);
@@ -223,7 +223,7 @@ class LostWorkerTest extends PointsJob {
   private void assertEpochs(long steps) {
     Map<String, Long> samples = new TreeMap<>();
     of(EpochTrained.class)
-        .forEach(told -> samples.put(told.rank() + " " + told.epoch(), told.samples()));
+        .forEach(epoch -> samples.put(epoch.rank() + " " + epoch.epoch(), epoch.samples()));
     assertEquals(WORKERS * (steps / 6), samples.size());
     assertEquals(Set.of(24L), Set.copyOf(samples.values()));
   }
@@ -244,7 +244,7 @@ class LostWorkerTest extends PointsJob {
   }
 
   private String undisturbed() {
-    String hash = hash(new Crew().finish());
+    String hash = hash(new JobMembers().finish());
     events.clear();
     return hash;
   }
@@ -263,13 +263,13 @@ class LostWorkerTest extends PointsJob {
   }
 
   /** All members of one run. */
-  private final class Crew {
+  private final class JobMembers {
 
     private final CoordinatorVerticle coordinator = new CoordinatorVerticle();
     private final String coordinatorId = deploy(coordinator);
     private final List<String> ids = new ArrayList<>();
 
-    Crew() {
+    JobMembers() {
       deploy(new EvaluatorVerticle());
       join();
     }
@@ -299,11 +299,11 @@ class LostWorkerTest extends PointsJob {
           .until(
               () -> {
                 List<JsonObject> now = workers().stream().map(this::stepState).toList();
-                boolean rests =
+                boolean idle =
                     now.equals(before) && now.stream().allMatch(state -> state.getBoolean("idle"));
                 before.clear();
                 before.addAll(now);
-                return rests;
+                return idle;
               });
       return before.stream().mapToLong(state -> state.getLong("version")).min().orElseThrow();
     }

@@ -73,14 +73,14 @@ class ProgressiveAllReduceTest {
     List<Future<?>> sums = new ArrayList<>();
     for (int rank = 0; rank < workers; rank++) {
       int self = rank;
-      ToldProgress progress = new ToldProgress();
+      ManualProgress progress = new ManualProgress();
       sums.add(
           threads.submit(
               () -> {
                 rings.get(self).sum(0, whole.get(self));
                 rings.get(self).sum(1, parts.get(self), progress);
               }));
-      sums.add(threads.submit(() -> tellInRuns(progress, new Random(self))));
+      sums.add(threads.submit(() -> reportInRuns(progress, new Random(self))));
     }
 
     for (Future<?> sum : sums) {
@@ -97,7 +97,7 @@ class ProgressiveAllReduceTest {
   void shouldSumWhatIsFinalWhileTheRestIsMissing() throws Exception {
     open(2, DataType.FLOAT32);
     List<float[]> vectors = List.of(values(0), values(1));
-    List<ToldProgress> progress = List.of(new ToldProgress(), new ToldProgress());
+    List<ManualProgress> progress = List.of(new ManualProgress(), new ManualProgress());
     int half = LENGTH / 2;
     List<Future<?>> sums = new ArrayList<>();
     for (int rank = 0; rank < 2; rank++) {
@@ -105,8 +105,8 @@ class ProgressiveAllReduceTest {
       sums.add(threads.submit(() -> rings.get(self).sum(0, vectors.get(self), progress.get(self))));
     }
 
-    progress.get(0).tell(half, LENGTH - TAIL);
-    progress.get(1).tell(half, LENGTH - TAIL);
+    progress.get(0).report(half, LENGTH - TAIL);
+    progress.get(1).report(half, LENGTH - TAIL);
 
     // The back half except its last piece, which contains the tail: to worker 0 and back.
     long bytes = Float.BYTES * (long) (LENGTH - half - (LENGTH - half) % 7_152);
@@ -117,9 +117,9 @@ class ProgressiveAllReduceTest {
                 peers.get(0).traffic().bytesReceived() == bytes
                     && peers.get(1).traffic().bytesReceived() == bytes);
     assertFalse(sums.get(0).isDone());
-    for (ToldProgress one : progress) {
-      one.tell(0, half);
-      one.tell(LENGTH - TAIL, LENGTH);
+    for (ManualProgress one : progress) {
+      one.report(0, half);
+      one.report(LENGTH - TAIL, LENGTH);
       one.complete();
     }
     for (Future<?> sum : sums) {
@@ -132,9 +132,9 @@ class ProgressiveAllReduceTest {
   @Test
   void shouldLetGoWhenTheGroupChangesInTheMiddle() throws Exception {
     open(2, DataType.FLOAT32);
-    ToldProgress progress = new ToldProgress();
+    ManualProgress progress = new ManualProgress();
     Future<?> sum = threads.submit(() -> rings.get(0).sum(0, values(0), progress));
-    progress.tell(LENGTH / 2, LENGTH - TAIL);
+    progress.report(LENGTH / 2, LENGTH - TAIL);
 
     peers.get(0).membershipChanged(membership(2, 2));
 
@@ -142,19 +142,19 @@ class ProgressiveAllReduceTest {
         assertThrows(ExecutionException.class, () -> sum.get(10, TimeUnit.SECONDS));
     assertEquals(GroupChangedException.class, ended.getCause().getClass());
     long sent = peers.get(0).traffic().bytesSent();
-    progress.tell(0, LENGTH / 2);
+    progress.report(0, LENGTH / 2);
     assertEquals(
         sent, peers.get(0).traffic().bytesSent(), "nothing is sent for a round that is over");
   }
 
-  private void tellInRuns(ToldProgress progress, Random random) {
+  private void reportInRuns(ManualProgress progress, Random random) {
     int end = LENGTH - TAIL;
     while (end > 0) {
       int first = Math.max(0, end - 1 - random.nextInt(30_000));
-      progress.tell(first, end);
+      progress.report(first, end);
       end = first;
     }
-    progress.tell(LENGTH - TAIL, LENGTH);
+    progress.report(LENGTH - TAIL, LENGTH);
     progress.complete();
   }
 
@@ -170,7 +170,7 @@ class ProgressiveAllReduceTest {
               System::nanoTime,
               SpanRecorder.OFF,
               () -> false,
-              new WorkerFrames());
+              PeerFrames.ofStrategies());
       line.open().toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
       line.membershipChanged(membership(1, workers));
       PeerGroup group = line.adopt();
@@ -209,13 +209,13 @@ class ProgressiveAllReduceTest {
   }
 
   /** Progress that the test reports. */
-  private static final class ToldProgress implements GradientProgress {
+  private static final class ManualProgress implements GradientProgress {
 
     private final List<int[]> runs = new ArrayList<>();
     private Follower follower = (first, end) -> {};
     private boolean complete;
 
-    synchronized void tell(int first, int end) {
+    synchronized void report(int first, int end) {
       runs.add(new int[] {first, end});
       follower.ready(first, end);
     }

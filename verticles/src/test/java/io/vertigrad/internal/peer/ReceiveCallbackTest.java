@@ -27,11 +27,11 @@ class ReceiveCallbackTest {
     assertFalse(delivery.take(SECOND, ONE));
     assertFalse(delivery.take(SECOND, ONE));
     assertEquals(FIRST, delivery.next());
-    assertEquals(1, delivery.missing());
+    assertEquals(1, delivery.pending());
 
     assertTrue(delivery.take(FIRST, ONE));
 
-    assertTrue(delivery.isOver());
+    assertTrue(delivery.isEnded());
     assertEquals(List.of(SECOND, FIRST), taken);
   }
 
@@ -57,6 +57,6 @@ class ReceiveCallbackTest {
 
     assertEquals(
         "of another length",
-        assertThrows(IllegalStateException.class, broken::isOver).getMessage());
+        assertThrows(IllegalStateException.class, broken::isEnded).getMessage());
   }
 }

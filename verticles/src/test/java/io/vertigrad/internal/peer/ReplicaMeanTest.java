@@ -3,6 +3,7 @@ package io.vertigrad.internal.peer;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.vertigrad.internal.peer.ModelReader.ReplicaMean;
 import org.junit.jupiter.api.Test;
 
 class ReplicaMeanTest {

@@ -58,7 +58,7 @@ abstract class TwoPeers {
   protected final WorkerPeers peers(int rank, SpanRecorder track) {
     SenderIdentity self = new SenderIdentity(job.addresses().jobHash(), rank, 0);
     return new WorkerPeers(
-        vertx, job, LAYOUT, self, System::nanoTime, track, () -> false, new WorkerFrames());
+        vertx, job, LAYOUT, self, System::nanoTime, track, () -> false, PeerFrames.ofStrategies());
   }
 
   protected static void group(int epoch, WorkerPeers peers, int... ranks) {

@@ -12,7 +12,7 @@ import io.vertigrad.codecs.Malformed;
 import io.vertigrad.codecs.PeerPartition;
 import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Refusal;
-import io.vertigrad.internal.exchange.UnansweredException;
+import io.vertigrad.internal.exchange.ExchangeException.UnansweredException;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.Tag;
@@ -143,7 +143,7 @@ class WorkerPeersTest extends TwoPeers {
     left.membershipChanged(membership(2, 0, 2));
 
     waiting.get(5, TimeUnit.SECONDS);
-    assertTrue(left.regrouped());
+    assertTrue(left.hasNewGroup());
     assertEquals(List.of(0, 2), left.adopt().ranks());
   }
 
@@ -151,7 +151,7 @@ class WorkerPeersTest extends TwoPeers {
   void shouldNotAdoptAGroupItIsNotPartOf() {
     left.membershipChanged(membership(2, 1, 2));
 
-    assertEquals(false, left.regrouped());
+    assertEquals(false, left.hasNewGroup());
     assertEquals(false, left.current());
     assertThrows(GroupChangedException.class, left::adopt);
   }

@@ -12,8 +12,8 @@ import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.internal.evaluation.Evaluation;
-import io.vertigrad.internal.exchange.ParameterSnapshot;
-import io.vertigrad.internal.exchange.WindowedExchange;
+import io.vertigrad.internal.exchange.ParameterReader.ParameterSnapshot;
+import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.peer.ModelReader;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
@@ -136,7 +136,7 @@ final class PipelineJob implements AutoCloseable {
       StrategyFactory strategy = StrategyProviders.configure(read.strategy(), loader);
       ModelReader reader =
           AssembledStages.reader(
-              WindowedExchange.of(vertx.eventBus(), read),
+              PartitionClient.of(vertx.eventBus(), read),
               read,
               strategy,
               config,

@@ -15,7 +15,7 @@ import io.vertigrad.compute.pipeline.StageLoss;
 import io.vertigrad.compute.pipeline.StageModel;
 import io.vertigrad.compute.pipeline.StageSpec;
 import io.vertigrad.internal.pipeline.PipelineEvaluation.StageEvaluation;
-import io.vertigrad.internal.worker.Mailboxes;
+import io.vertigrad.internal.worker.InMemoryPeers;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.Peers;
@@ -41,7 +41,7 @@ class StageEvaluationTest {
   private static final JobConfig JOB =
       JobConfig.read("test", new JsonObject("{\"pipeline\": {\"stages\": 2}}"));
 
-  private final Mailboxes boxes = new Mailboxes();
+  private final InMemoryPeers boxes = new InMemoryPeers();
   private final List<Tag> sent = new ArrayList<>();
   private final AtomicLong went = new AtomicLong();
 
@@ -88,7 +88,7 @@ class StageEvaluationTest {
     assertEquals(StageFrames.tag(STEP, Direction.FORWARD, MICRO_BATCHES + 20, 0), sent.get(0));
   }
 
-  private StageEvaluation test(int stage, Mailboxes through) {
+  private StageEvaluation test(int stage, InMemoryPeers through) {
     Peers peers = through.of(new PeerGroup(1, List.of(0, 1), stage));
     return new StageEvaluation(
         new Doubling(stage), line(stage, peers), 3, MICRO_BATCHES, 0, went::addAndGet);

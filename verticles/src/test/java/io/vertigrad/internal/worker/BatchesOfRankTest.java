@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.data.BatchSource;
+import io.vertigrad.internal.worker.BatchGradients.BatchesOfRank;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -57,7 +58,7 @@ class BatchesOfRankTest {
 
   /** Returns the label of a batch, which is its number. */
   private int of(int rank, long step) {
-    return batches.of(rank, step).labels()[0];
+    return batches.batch(rank, step).labels()[0];
   }
 
   private final class Numbered implements BatchSource {

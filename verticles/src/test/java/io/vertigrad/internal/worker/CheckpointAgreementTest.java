@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.vertigrad.internal.worker.CheckpointAgreement.Agreed;
 import io.vertigrad.internal.worker.CheckpointAgreement.Rule;
 import io.vertigrad.internal.worker.CheckpointAgreement.Statement;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.RunVersion;
 import io.vertigrad.strategy.PeerGroup;
 import java.util.ArrayList;
 import java.util.List;
@@ -134,7 +135,7 @@ class CheckpointAgreementTest {
   }
 
   private static List<Optional<Agreed>> hold(Rule rule, List<Statement> said) {
-    Mailboxes mailboxes = new Mailboxes();
+    InMemoryPeers peers = new InMemoryPeers();
     List<Integer> ranks = IntStream.range(0, said.size()).boxed().toList();
     List<CompletableFuture<Optional<Agreed>>> calls =
         ranks.stream()
@@ -144,7 +145,7 @@ class CheckpointAgreementTest {
                   return CompletableFuture.supplyAsync(
                       () ->
                           CheckpointAgreement.hold(
-                              mailboxes.of(group), group, said.get(rank), rule, 1_000 + rank),
+                              peers.of(group), group, said.get(rank), rule, 1_000 + rank),
                       work -> new Thread(work).start());
                 })
             .toList();

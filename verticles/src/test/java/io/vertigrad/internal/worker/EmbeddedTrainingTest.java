@@ -241,7 +241,7 @@ class EmbeddedTrainingTest {
     start();
     awaitStep(20);
 
-    strikeOff(new Admission(Role.WORKER, 1, 0));
+    evict(new Admission(Role.WORKER, 1, 0));
     JsonObject result = get(coordinator.result());
 
     assertEquals("finished", result.getString("state"), result.encode());
@@ -271,10 +271,10 @@ class EmbeddedTrainingTest {
     awaitStep(20);
 
     if (server) {
-      strikeOff(new Admission(Role.SERVER, 0, 0));
+      evict(new Admission(Role.SERVER, 0, 0));
     }
-    strikeOff(new Admission(Role.WORKER, 0, 0));
-    strikeOff(new Admission(Role.WORKER, 1, 0));
+    evict(new Admission(Role.WORKER, 0, 0));
+    evict(new Admission(Role.WORKER, 1, 0));
     JsonObject result = get(coordinator.result());
 
     assertEquals("finished", result.getString("state"), result.encode());
@@ -403,7 +403,7 @@ class EmbeddedTrainingTest {
   }
 
   /** Makes the coordinator remove a member that is still alive. */
-  private void strikeOff(Admission member) {
+  private void evict(Admission member) {
     JsonObject leave =
         ControlCodec.write(member)
             .put("request", "leave")

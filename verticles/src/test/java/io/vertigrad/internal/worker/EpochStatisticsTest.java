@@ -11,15 +11,15 @@ class EpochStatisticsTest {
   private final EpochStatistics statistics = new EpochStatistics();
 
   @BeforeEach
-  void playRankZero() {
-    statistics.belongsTo(0);
+  void beRankZero() {
+    statistics.setRank(0);
   }
 
   @Test
   void shouldCountARepeatedStepOnceWhenAnotherIncarnationGoesOn() {
     train(0, 3);
-    statistics.belongsTo(0);
-    statistics.goOn(2, 0);
+    statistics.setRank(0);
+    statistics.continueAt(2, 0);
     train(2, 4);
 
     assertEquals(new EpochStatistics.Sum(8, 1.5, 50, 40), statistics.end(1));
@@ -28,8 +28,8 @@ class EpochStatisticsTest {
   @Test
   void shouldCountAStepWhoseAnswerWasLostWhenTrainingGoesOnBehindIt() {
     train(0, 3);
-    statistics.computed(3, 2, 3, 1);
-    statistics.goOn(4, 1);
+    statistics.recordGradient(3, 2, 3, 1);
+    statistics.continueAt(4, 1);
 
     assertEquals(8, statistics.end(1).samples());
   }
@@ -39,7 +39,7 @@ class EpochStatisticsTest {
     train(0, 4);
     statistics.end(1);
     train(4, 6);
-    statistics.goOn(1, 0);
+    statistics.continueAt(1, 0);
     train(1, 4);
 
     assertEquals(8, statistics.end(1).samples());
@@ -49,8 +49,8 @@ class EpochStatisticsTest {
   @Test
   void shouldCountNothingOfAGradientThatWasLeftOut() {
     train(0, 3);
-    statistics.computed(3, 2, Double.NaN, 0);
-    statistics.leftOut();
+    statistics.recordGradient(3, 2, Double.NaN, 0);
+    statistics.recordLeftOut();
 
     assertEquals(new EpochStatistics.Sum(6, 1, 50, 30), statistics.end(1));
   }
@@ -58,15 +58,15 @@ class EpochStatisticsTest {
   @Test
   void shouldForgetWhatAnotherRankHasTrained() {
     train(0, 4);
-    statistics.belongsTo(1);
+    statistics.setRank(1);
 
     assertEquals(0, statistics.end(1).samples());
   }
 
   private void train(long first, long end) {
     for (long step = first; step < end; step++) {
-      statistics.computed(step, 2, step, 1);
-      statistics.took(10);
+      statistics.recordGradient(step, 2, step, 1);
+      statistics.recordDuration(10);
     }
   }
 }

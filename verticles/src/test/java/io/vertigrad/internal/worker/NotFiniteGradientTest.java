@@ -14,7 +14,7 @@ import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.internal.exchange.ExchangeException;
-import io.vertigrad.internal.exchange.WindowedExchange;
+import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
@@ -81,7 +81,7 @@ class NotFiniteGradientTest {
     assertEquals(1, shard.counters().refused());
     assertEquals(2 * STEPS * 3, shard.counters().applied());
     assertEquals(List.of(1), partitionsOffered(0, 2));
-    assertTrue(offered.stream().allMatch(this::isInLine));
+    assertTrue(offered.stream().allMatch(this::hasExpectedVersion));
     TestShard control = train(List.of(1f, 2f, 3f, 4f, 5f, 6f), other);
     for (int part = 0; part < 3; part++) {
       assertArrayEquals(job.parameters(control, part), job.parameters(shard, part));
@@ -135,16 +135,16 @@ class NotFiniteGradientTest {
   }
 
   private TrainingLoop loop(Member self, Membership members, List<Float> values) {
-    WindowedExchange exchange =
-        new WindowedExchange(
+    PartitionClient client =
+        new PartitionClient(
             vertx.eventBus(),
             addresses,
             new ExchangeConfig(DataType.FLOAT32, 4, 1 << 20, 1_000, 5_000, 3_000, 10_000));
-    exchange.membershipChanged(members);
+    client.membershipChanged(members);
     return TrainingLoop.withServers(
         new QuadraticModel(TRAINABLE, STATISTICS),
         new TrainingPlan(TestJob.JOB, job.plan, DataType.FLOAT32, Compression.NONE, 0, STEPS, true),
-        exchange,
+        client,
         () -> Optional.of(self),
         (rank, first) -> new ListedBatches(values.iterator()),
         System::nanoTime);
@@ -161,7 +161,7 @@ class NotFiniteGradientTest {
   /**
    * Checks the version: it equals the step, or is one lower after worker 0's batch 2 is left out.
    */
-  private boolean isInLine(Frame frame) {
+  private boolean hasExpectedVersion(Frame frame) {
     GradientPartition gradient = (GradientPartition) frame;
     long step = gradient.id().step();
     boolean heldBackBefore = gradient.id().worker() == 0 && step > 2;

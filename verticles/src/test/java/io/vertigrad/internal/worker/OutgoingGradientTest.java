@@ -45,7 +45,7 @@ class OutgoingGradientTest {
     "BFLOAT16, 3.4e38"
   })
   void shouldNameThePartitionWhenAnElementWouldNotTravelFinite(DataType type, float element) {
-    Optional<Partition> broken = gradient(type, 0, element).computed();
+    Optional<Partition> broken = gradient(type, 0, element).check();
 
     assertEquals(Optional.of(plan.partitions().get(1)), broken);
   }
@@ -61,20 +61,19 @@ class OutgoingGradientTest {
   void shouldFindNothingWhenAllElementsTravelFinite(DataType type, float element) {
     OutgoingGradient gradient = gradient(type, 0, element);
 
-    assertTrue(gradient.computed().isEmpty());
+    assertTrue(gradient.check().isEmpty());
     assertTrue(plan.partitions().stream().allMatch(p -> gradient.partition(p).isFinite()));
   }
 
   @Test
   void shouldLookAtWhatIsClippedWhenTheNormIsTooLong() {
-    assertTrue(gradient(DataType.FLOAT16, 10, 1e30f).computed().isEmpty());
+    assertTrue(gradient(DataType.FLOAT16, 10, 1e30f).check().isEmpty());
   }
 
   @Test
   void shouldNotHideANaNWhenGradientsAreClipped() {
     assertEquals(
-        Optional.of(plan.partitions().get(1)),
-        gradient(DataType.FLOAT32, 10, Float.NaN).computed());
+        Optional.of(plan.partitions().get(1)), gradient(DataType.FLOAT32, 10, Float.NaN).check());
   }
 
   @Test
@@ -83,13 +82,13 @@ class OutgoingGradientTest {
     Partition first = plan.partitions().get(0);
     OutgoingGradient gradient = gradient(DataType.FLOAT32, 0, 3);
 
-    gradient.computed();
+    gradient.check();
     TensorView sent = gradient.partition(first);
     TensorView again = gradient.partition(first);
-    gradient.computed();
+    gradient.check();
     TensorView instead = gradient.partition(first);
     gradient.delivered(first);
-    gradient.computed();
+    gradient.check();
     TensorView next = gradient.partition(first);
 
     // The gradient is 1 everywhere in this partition; one of four elements is sent at a time.
@@ -104,10 +103,10 @@ class OutgoingGradientTest {
     OutgoingGradient gradient = gradient(DataType.FLOAT32, 0, 3);
     Partition first = plan.partitions().get(0);
     Partition second = plan.partitions().get(1);
-    gradient.computed();
+    gradient.check();
     TensorView sent = gradient.partition(second);
     model.gradient(new Batch(new float[] {-1, -1, -1, -1, -5, -1}, new int[1], List.of(6), 0));
-    gradient.computed();
+    gradient.check();
 
     assertArrayEquals(new float[] {5, 1}, elements(gradient.partition(second)));
     assertArrayEquals(new float[] {5, 1}, elements(gradient.partition(second)), "asked again");
@@ -139,7 +138,7 @@ class OutgoingGradientTest {
             false);
     OutgoingGradient gradient =
         new OutgoingGradient(large, new ModelPartitions(large, DataType.FLOAT32), training);
-    assertTrue(gradient.computed().isEmpty());
+    assertTrue(gradient.check().isEmpty());
     float[] expected = new float[length];
     large.readGradient(0, FloatBuffer.wrap(expected));
 
@@ -148,7 +147,7 @@ class OutgoingGradientTest {
       int first = partition.first();
       assertArrayEquals(
           Arrays.copyOfRange(expected, first, first + partition.length()), elements(copy));
-      gradient.takeBack(copy);
+      gradient.reclaim(copy);
     }
   }
 
@@ -167,7 +166,7 @@ class OutgoingGradientTest {
         assertEquals(
             bound == 1e9f,
             new OutgoingGradient(large, new ModelPartitions(large, type), training)
-                .computed()
+                .check()
                 .isPresent());
       }
     }
@@ -185,7 +184,7 @@ class OutgoingGradientTest {
     assertEquals(
         Optional.of(one.partitions().get(0)),
         new OutgoingGradient(large, new ModelPartitions(large, DataType.FLOAT32), training)
-            .computed());
+            .check());
   }
 
   @Test
@@ -197,7 +196,7 @@ class OutgoingGradientTest {
 
     TensorView next = gradient.partition(first);
     assertArrayEquals(new float[] {1, 1, 1, 1}, elements(sent));
-    gradient.takeBack(sent);
+    gradient.reclaim(sent);
     gradient.partition(first);
 
     assertArrayEquals(new float[] {5, 5, 5, 5}, elements(next));
@@ -213,7 +212,7 @@ class OutgoingGradientTest {
     TrainingPlan training = new TrainingPlan(1, both, DataType.BFLOAT16, compression, 0, 1, false);
     OutgoingGradient gradient =
         new OutgoingGradient(normed, new ModelPartitions(normed, DataType.BFLOAT16), training);
-    gradient.computed();
+    gradient.check();
 
     TensorView trainable = gradient.partition(both.partitions().get(0));
     TensorView statistics = gradient.partition(both.partitions().get(1));
@@ -228,7 +227,7 @@ class OutgoingGradientTest {
     compression = new Compression(Kind.INT8, 0.25);
     OutgoingGradient gradient = gradient(DataType.FLOAT32, 0, Float.NaN);
 
-    Partition broken = gradient.computed().orElseThrow();
+    Partition broken = gradient.check().orElseThrow();
 
     assertFalse(gradient.partition(broken).isFinite());
     assertEquals(Encoding.DENSE, gradient.partition(broken).encoding());

@@ -19,8 +19,9 @@ import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.Score;
 import io.vertigrad.compute.data.BatchSource;
-import io.vertigrad.internal.exchange.WindowedExchange;
+import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.job.Epochs;
+import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
@@ -78,12 +79,12 @@ class OverlappedTrainingTest {
   private Membership members;
   private int runs;
 
-  /** The step at which the event of {@link #what} happens to worker 0. */
-  private int special = NEVER;
+  /** The step at which the {@link #event} happens to worker 0. */
+  private int eventStep = NEVER;
 
-  private Special what = Special.NOTHING;
+  private Event event = Event.NOTHING;
 
-  private enum Special {
+  private enum Event {
     NOTHING,
     FRONT_IS_NOT_FINITE,
     SECOND_IS_NOT_FINITE,
@@ -122,8 +123,8 @@ class OverlappedTrainingTest {
 
   @Test
   void shouldApplyNothingOfAGradientWhoseFirstFinalPartitionIsBroken() throws Exception {
-    special = 2;
-    what = Special.SECOND_IS_NOT_FINITE;
+    eventStep = 2;
+    event = Event.SECOND_IS_NOT_FINITE;
     begin();
 
     train(true);
@@ -136,8 +137,8 @@ class OverlappedTrainingTest {
 
   @Test
   void shouldSendZerosForWhatWasNotSentWhenALaterPartitionIsBroken() throws Exception {
-    special = 2;
-    what = Special.FRONT_IS_NOT_FINITE;
+    eventStep = 2;
+    event = Event.FRONT_IS_NOT_FINITE;
     begin();
 
     train(true);
@@ -149,7 +150,7 @@ class OverlappedTrainingTest {
     float[] expected = job.initial();
     for (int step = 0; step < STEPS; step++) {
       for (int i = 0; i < TRAINABLE; i++) {
-        float ofFirst = step == special && i < SECOND ? 0 : expected[i] - value(0, step, i);
+        float ofFirst = step == eventStep && i < SECOND ? 0 : expected[i] - value(0, step, i);
         float ofOther = expected[i] - value(1, step, i);
         expected[i] -= TestJob.LEARNING_RATE * (ofFirst + ofOther) / 2;
       }
@@ -167,15 +168,15 @@ class OverlappedTrainingTest {
     List<float[]> expected = parameters();
     offered.clear();
     answered.clear();
-    special = 3;
-    what = Special.WORKER_DIES;
+    eventStep = 3;
+    event = Event.WORKER_DIES;
     begin();
 
     Future<Boolean> other = threads.submit(() -> run(loop(members.workers().get(1), true)));
     Future<Boolean> dies = threads.submit(() -> run(loop(members.workers().get(0), true)));
     assertThrows(ExecutionException.class, () -> dies.get(10, TimeUnit.SECONDS));
     assertTrue(answered.stream().anyMatch(id -> id.step() == 3 && id.worker() == 0));
-    special = NEVER;
+    eventStep = NEVER;
     Member replacement = new Member(0, 1, 3);
     members = new Membership(2, List.of(replacement, members.workers().get(1)), members.servers());
     shard.membershipChanged(members);
@@ -239,12 +240,12 @@ class OverlappedTrainingTest {
   }
 
   private TrainingLoop loop(Member self, boolean overlap) {
-    WindowedExchange exchange =
-        new WindowedExchange(
+    PartitionClient client =
+        new PartitionClient(
             vertx.eventBus(),
             addresses,
             new ExchangeConfig(DataType.FLOAT32, 4, 1 << 20, 1_000, 5_000, 3_000, 10_000));
-    exchange.membershipChanged(members);
+    client.membershipChanged(members);
     TrainingPlan plan =
         new TrainingPlan(
             TestJob.JOB,
@@ -260,7 +261,7 @@ class OverlappedTrainingTest {
     return TrainingLoop.withServers(
         new GradualModel(self.rank(), overlap),
         plan,
-        exchange,
+        client,
         () -> Optional.of(self),
         (rank, first) -> new NumberedBatches(rank, first),
         System::nanoTime);
@@ -336,9 +337,9 @@ class OverlappedTrainingTest {
     @Override
     public double gradient(Batch batch, GradientListener listener) {
       int step = batch.labels()[0];
-      boolean now = rank == 0 && step == special;
+      boolean now = rank == 0 && step == eventStep;
       broken = NEVER;
-      if (now && what == Special.SECOND_IS_NOT_FINITE) {
+      if (now && event == Event.SECOND_IS_NOT_FINITE) {
         broken = SECOND + 1;
       }
       float[] before = model.parameters.clone();
@@ -349,10 +350,10 @@ class OverlappedTrainingTest {
         awaitAnswer(step);
       }
       assertArrayEquals(before, model.parameters, "answers should wait for the gradient");
-      if (now && what == Special.WORKER_DIES) {
+      if (now && event == Event.WORKER_DIES) {
         throw new IllegalStateException("killed");
       }
-      broken = now && what == Special.FRONT_IS_NOT_FINITE ? 1 : broken;
+      broken = now && event == Event.FRONT_IS_NOT_FINITE ? 1 : broken;
       half = false;
       return loss;
     }

@@ -10,8 +10,8 @@ import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.fixture.ConstantBatches;
 import io.vertigrad.fixture.FakeShard;
-import io.vertigrad.fixture.MemoryExchange;
 import io.vertigrad.internal.exchange.PartitionPlan;
+import io.vertigrad.internal.worker.TrainingLoop.JoinRequester;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertigrad.testkit.QuadraticModel;
 import java.util.ArrayList;
@@ -54,12 +54,7 @@ final class TrainingLoopFixture {
 
   TrainingLoop loop(TrainingPlan plan, JoinRequester requester, IntConsumer onBatch) {
     return TrainingLoop.withServers(
-        model,
-        plan,
-        new MemoryExchange(shard),
-        requester,
-        (rank, first) -> watched(onBatch),
-        clock::get);
+        model, plan, shard.client(), requester, (rank, first) -> watched(onBatch), clock::get);
   }
 
   private BatchSource watched(IntConsumer onBatch) {

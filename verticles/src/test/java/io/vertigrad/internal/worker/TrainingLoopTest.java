@@ -14,6 +14,7 @@ import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.PullRequest;
+import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
 import io.vertigrad.strategy.Membership.Member;
 import java.util.Arrays;
 import java.util.List;
@@ -27,82 +28,82 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(20)
 class TrainingLoopTest {
 
-  private final TrainingLoopFixture stage = new TrainingLoopFixture();
+  private final TrainingLoopFixture fixture = new TrainingLoopFixture();
 
   @Test
   void shouldEqualPlainDescentWhenItIsTheOnlyWorker() {
     int steps = 9;
 
-    boolean finished = stage.loop(stage.plan(steps, 0, false), stage::join).run();
+    boolean finished = fixture.loop(fixture.plan(steps, 0, false), fixture::join).run();
 
     assertTrue(finished);
-    assertEquals(steps, stage.batches.served);
+    assertEquals(steps, fixture.batches.served);
     float expected = (float) (TARGET * (1 - Math.pow(1 - RATE, steps)));
     for (int i = 0; i < TRAINABLE; i++) {
-      assertEquals(expected, stage.model.parameters[i], 1e-5f);
+      assertEquals(expected, fixture.model.parameters[i], 1e-5f);
     }
     for (int i = TRAINABLE; i < TRAINABLE + STATISTICS; i++) {
-      assertEquals(-RATE * steps, stage.model.parameters[i], 1e-5f);
+      assertEquals(-RATE * steps, fixture.model.parameters[i], 1e-5f);
     }
-    assertArrayEquals(stage.shard.parameters, stage.model.parameters);
+    assertArrayEquals(fixture.shard.parameters, fixture.model.parameters);
   }
 
   @Test
   void shouldStampStepVersionAndSamplesWhenItSendsAGradient() {
-    stage.loop(stage.plan(3, 0, false), stage::join).run();
+    fixture.loop(fixture.plan(3, 0, false), fixture::join).run();
 
     GradientPartition last =
-        (GradientPartition) stage.shard.received.get(stage.shard.received.size() - 1);
+        (GradientPartition) fixture.shard.received.get(fixture.shard.received.size() - 1);
     assertEquals(2, last.id().step());
     assertEquals(2, last.version());
     assertEquals(2, last.samples());
-    assertEquals(stage.partitions.partitions().size() - 1, last.id().partition());
+    assertEquals(fixture.partitions.partitions().size() - 1, last.id().partition());
     assertEquals(JOB, last.id().job());
   }
 
   @Test
   void shouldPullItsFirstRoundWhenWorkersMoveInRounds() {
-    stage.loop(stage.plan(30, 0, true), () -> Optional.of(new Member(1, 0, 20))).run();
+    fixture.loop(fixture.plan(30, 0, true), () -> Optional.of(new Member(1, 0, 20))).run();
 
-    assertEquals(20, ((PullRequest) stage.shard.received.get(0)).minimumVersion());
+    assertEquals(20, ((PullRequest) fixture.shard.received.get(0)).minimumVersion());
   }
 
   @Test
   void shouldTrainNothingWhenTheJobIsOver() {
-    Arrays.fill(stage.shard.versions, 5);
+    Arrays.fill(fixture.shard.versions, 5);
 
-    boolean finished = stage.loop(stage.plan(5, 0, false), stage::join).run();
+    boolean finished = fixture.loop(fixture.plan(5, 0, false), fixture::join).run();
 
     assertTrue(finished);
-    assertEquals(0, stage.batches.served);
+    assertEquals(0, fixture.batches.served);
   }
 
   @Test
   void shouldClipTrainableElementsOnlyWhenTheirNormIsTooLong() {
     double clipNorm = 0.5;
 
-    stage.loop(stage.plan(1, clipNorm, false), stage::join).run();
+    fixture.loop(fixture.plan(1, clipNorm, false), fixture::join).run();
 
     double sum = 0;
     for (int i = 0; i < TRAINABLE; i++) {
-      double sent = stage.shard.parameters[i] / -RATE;
+      double sent = fixture.shard.parameters[i] / -RATE;
       sum += sent * sent;
       assertEquals(-clipNorm / Math.sqrt(TRAINABLE), sent, 1e-6);
     }
     assertEquals(clipNorm, Math.sqrt(sum), 1e-6);
-    assertEquals(-RATE, stage.shard.parameters[TRAINABLE], 0);
+    assertEquals(-RATE, fixture.shard.parameters[TRAINABLE], 0);
   }
 
   @Test
   void shouldSendTheLaggingPartitionFirstWhenVersionsDiffer() {
-    stage.shard.versions[0] = 2;
-    stage.shard.versions[1] = 1;
-    stage.shard.versions[2] = 2;
+    fixture.shard.versions[0] = 2;
+    fixture.shard.versions[1] = 1;
+    fixture.shard.versions[2] = 2;
 
-    stage.loop(stage.plan(3, 0, false), stage::join).run();
+    fixture.loop(fixture.plan(3, 0, false), fixture::join).run();
 
     List<Integer> sent =
-        stage.shard.received.stream()
+        fixture.shard.received.stream()
             .filter(GradientPartition.class::isInstance)
             .map(frame -> ((GradientPartition) frame).id().partition())
             .limit(3)
@@ -113,8 +114,10 @@ class TrainingLoopTest {
   @Test
   void shouldReportWhatItDidWhenItHasEnded() {
     TrainingLoop loop =
-        stage.loop(
-            stage.plan(12, 0, false), stage::join, served -> stage.clock.addAndGet(1_000_000_000));
+        fixture.loop(
+            fixture.plan(12, 0, false),
+            fixture::join,
+            served -> fixture.clock.addAndGet(1_000_000_000));
 
     loop.run();
 
@@ -140,12 +143,12 @@ class TrainingLoopTest {
   @ParameterizedTest
   @EnumSource(names = {"LATE", "TOO_STALE", "FINISHED"})
   void shouldCountNoSamplesWhenAGradientWasNotApplied(Outcome outcome) {
-    stage.shard.script =
+    fixture.shard.script =
         frame ->
             frame instanceof GradientPartition gradient && gradient.id().step() == 1
-                ? Optional.of(stage.shard.parameters(gradient.id(), outcome))
+                ? Optional.of(fixture.shard.parameters(gradient.id(), outcome))
                 : Optional.empty();
-    TrainingLoop loop = stage.loop(stage.plan(4, 0, false), stage::join);
+    TrainingLoop loop = fixture.loop(fixture.plan(4, 0, false), fixture::join);
 
     loop.run();
 
@@ -155,8 +158,8 @@ class TrainingLoopTest {
 
   @Test
   void shouldCountNeitherSamplesNorLossWhenABatchIsNotFinite() {
-    stage.batches.broken = 0;
-    TrainingLoop loop = stage.loop(stage.plan(1, 0, true), stage::join);
+    fixture.batches.broken = 0;
+    TrainingLoop loop = fixture.loop(fixture.plan(1, 0, true), fixture::join);
 
     loop.run();
 
@@ -170,8 +173,8 @@ class TrainingLoopTest {
   @Test
   void shouldRoundGradientsWhenTheyTravelAsBfloat16() {
     TrainingPlan plan =
-        new TrainingPlan(JOB, stage.partitions, DataType.BFLOAT16, Compression.NONE, 0, 1, false);
-    stage.shard.script =
+        new TrainingPlan(JOB, fixture.partitions, DataType.BFLOAT16, Compression.NONE, 0, 1, false);
+    fixture.shard.script =
         frame -> {
           if (frame instanceof GradientPartition gradient) {
             assertEquals(DataType.BFLOAT16, gradient.gradient().type());
@@ -179,7 +182,7 @@ class TrainingLoopTest {
           return Optional.empty();
         };
 
-    assertTrue(stage.loop(plan, stage::join, served -> {}).run());
-    assertEquals(TARGET * RATE, stage.model.parameters[0], 0);
+    assertTrue(fixture.loop(plan, fixture::join, served -> {}).run());
+    assertEquals(TARGET * RATE, fixture.model.parameters[0], 0);
   }
 }

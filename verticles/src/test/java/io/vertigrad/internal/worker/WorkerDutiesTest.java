@@ -11,6 +11,7 @@ import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.membership.Pause;
 import io.vertigrad.internal.peer.SnapshotServer;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.SaveOrders;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.ExchangeTiming;
 import io.vertigrad.strategy.LocalGradient;
@@ -52,12 +53,12 @@ class WorkerDutiesTest {
         }
 
         @Override
-        public void took(long millis) {}
+        public void recordSaveMillis(long millis) {}
       };
 
   private final StepGate gate = new StepGate();
   private final VectorModel model = model();
-  private final Forgetful rule = new Forgetful();
+  private final RecordingStrategy rule = new RecordingStrategy();
   private ReplicaCheckpoints checkpoints;
 
   @TempDir Path folder;
@@ -88,7 +89,7 @@ class WorkerDutiesTest {
     WorkerDuties duties = duties("dpsgd", 0, 0);
     settle(duties, WITHOUT_ONE);
 
-    gate.obey(new Pause(1, 7, Long.MAX_VALUE, false, true, 0));
+    gate.apply(new Pause(1, 7, Long.MAX_VALUE, false, true, 0));
 
     assertTrue(duties.reconsiders());
     assertEquals(Optional.of(WITHOUT_ONE), settle(duties, WITHOUT_ONE));
@@ -196,7 +197,7 @@ class WorkerDutiesTest {
   /** Each model settles as the rank at its list index; new models then train up to a version. */
   private List<WorkerDuties> incarnation(
       String strategy, int number, List<VectorModel> models, long version) {
-    Mailboxes mailboxes = new Mailboxes();
+    InMemoryPeers peers = new InMemoryPeers();
     List<CompletableFuture<WorkerDuties>> ranks = new ArrayList<>();
     for (int rank = 0; rank < models.size(); rank++) {
       PeerGroup group = new PeerGroup(number + 1, List.of(0, 1), rank);
@@ -205,7 +206,7 @@ class WorkerDutiesTest {
       ranks.add(
           CompletableFuture.supplyAsync(
               () -> {
-                duties.settle(mailboxes.of(group), group, new Forgetful());
+                duties.settle(peers.of(group), group, new RecordingStrategy());
                 return duties;
               },
               work -> new Thread(work).start()));
@@ -225,7 +226,7 @@ class WorkerDutiesTest {
   }
 
   private Optional<PeerGroup> settle(WorkerDuties duties, PeerGroup group) {
-    return duties.settle(new Mailboxes().of(group), group, rule);
+    return duties.settle(new InMemoryPeers().of(group), group, rule);
   }
 
   private WorkerDuties duties(String strategy, long every, int incarnation) {
@@ -283,7 +284,7 @@ class WorkerDutiesTest {
   }
 
   /** A strategy that does nothing and records the memory that it is given. */
-  private static final class Forgetful implements PeerStrategy {
+  private static final class RecordingStrategy implements PeerStrategy {
 
     private float[] memory = new float[0];
 

@@ -15,6 +15,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.Message;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
@@ -34,7 +35,7 @@ final class WorkerMemberTest {
 
   private final Vertx vertx = Vertx.vertx();
   private final JobConfig job = JobConfig.read("test", new JsonObject().put("job", "member-test"));
-  private final List<Membership> told = new CopyOnWriteArrayList<>();
+  private final List<Membership> memberships = new CopyOnWriteArrayList<>();
 
   @AfterEach
   void close() throws Exception {
@@ -46,19 +47,25 @@ final class WorkerMemberTest {
   void shouldTellEachMembershipOnceWhenTwoComeInARow() throws Exception {
     vertx.eventBus().consumer(job.addresses().coordinator(), this::answer);
     WorkerMember member = member();
-    member.serve(LAYOUT, told::add, new NoWork());
+    member.serve(LAYOUT, memberships::add, loop());
 
     Member joined = member.join().orElseThrow();
-    Awaitility.await().until(() -> told.contains(WITH_SERVER));
+    Awaitility.await().until(() -> memberships.contains(WITH_SERVER));
 
     assertEquals(new Member(0, 0, 0), joined);
-    assertEquals(List.of(WITHOUT_SERVER, WITH_SERVER), told);
+    assertEquals(List.of(WITHOUT_SERVER, WITH_SERVER), memberships);
   }
 
   private WorkerMember member() throws Exception {
     Promise<WorkerMember> made = Promise.promise();
     vertx.runOnContext(go -> made.complete(new WorkerMember(vertx, job)));
     return made.future().await(10, TimeUnit.SECONDS);
+  }
+
+  /** Returns a loop that never runs. */
+  private static TrainingLoop loop() {
+    TrainingLoopFixture fixture = new TrainingLoopFixture();
+    return fixture.loop(fixture.plan(1, 0, true), Optional::empty);
   }
 
   private void answer(Message<JsonObject> request) {
@@ -81,25 +88,5 @@ final class WorkerMemberTest {
 
   private static Membership membership(int epoch, List<Member> servers) {
     return new Membership(epoch, List.of(new Member(0, 0, 0)), servers);
-  }
-
-  /** A task without work. */
-  private static final class NoWork implements WorkerTask {
-
-    @Override
-    public boolean run() {
-      return true;
-    }
-
-    @Override
-    public void stop() {}
-
-    @Override
-    public void evicted(int rank, int incarnation) {}
-
-    @Override
-    public LoopProgress progress() {
-      return LoopProgress.NONE;
-    }
   }
 }

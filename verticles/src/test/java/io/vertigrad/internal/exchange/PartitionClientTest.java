@@ -16,7 +16,9 @@ import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.fixture.FakeShard;
-import io.vertigrad.internal.exchange.PartitionExchange.Ending;
+import io.vertigrad.internal.exchange.ParameterReader.ParameterHash;
+import io.vertigrad.internal.exchange.ParameterReader.ParameterSnapshot;
+import io.vertigrad.internal.exchange.PartitionClient.Ending;
 import io.vertigrad.testkit.QuadraticModel;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.Message;
@@ -34,23 +36,23 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 @ExtendWith(VertxExtension.class)
 @Timeout(20)
-class WindowedExchangeTest {
+class PartitionClientTest {
 
-  private BusFixture stage;
+  private BusFixture fixture;
   private FakeShard shard;
 
   @BeforeEach
   void setUp(Vertx vertx) {
-    stage = new BusFixture(vertx);
-    shard = stage.shard();
+    fixture = new BusFixture(vertx);
+    shard = fixture.shard();
   }
 
   @Test
   void shouldHandOverEveryAnswerWhenServerAnswers() {
-    stage.serve(0);
+    fixture.serve(0);
     RecordingRound round = new RecordingRound();
 
-    Ending ending = stage.exchange(config(1 << 20, 1_000, 5_000), 0).run(round);
+    Ending ending = fixture.client(config(1 << 20, 1_000, 5_000), 0).run(round);
 
     assertEquals(Ending.COMPLETE, ending);
     assertEquals(PLAN.partitions().size(), round.answers.size());
@@ -63,16 +65,16 @@ class WindowedExchangeTest {
     Queue<Message<Frame>> held = new ArrayDeque<>();
     AtomicInteger most = new AtomicInteger();
     int framesInWindow = 3;
-    stage.consume(
+    fixture.consume(
         0,
         message -> {
           held.add(message);
           most.accumulateAndGet(held.size(), Math::max);
-          stage.vertx().setTimer(2, timer -> held.remove().reply(shard.answer(message.body())));
+          fixture.vertx().setTimer(2, timer -> held.remove().reply(shard.answer(message.body())));
         });
 
     int window = framesInWindow * ELEMENTS * Float.BYTES;
-    Ending ending = stage.exchange(config(window, 1_000, 5_000), 0).run(new RecordingRound());
+    Ending ending = fixture.client(config(window, 1_000, 5_000), 0).run(new RecordingRound());
 
     assertEquals(Ending.COMPLETE, ending);
     assertEquals(framesInWindow, most.get());
@@ -80,9 +82,9 @@ class WindowedExchangeTest {
 
   @Test
   void shouldSendOneFrameAtATimeWhenWindowIsSmallerThanAFrame() {
-    stage.serve(0);
+    fixture.serve(0);
 
-    Ending ending = stage.exchange(config(1, 1_000, 5_000), 0).run(new RecordingRound());
+    Ending ending = fixture.client(config(1, 1_000, 5_000), 0).run(new RecordingRound());
 
     assertEquals(Ending.COMPLETE, ending);
     assertEquals(PLAN.partitions().size(), shard.received.size());
@@ -91,7 +93,7 @@ class WindowedExchangeTest {
   @Test
   void shouldRetryWithSameIdentityWhenRepliesAreLost() {
     List<Frame> lost = new ArrayList<>();
-    stage.consume(
+    fixture.consume(
         0,
         message -> {
           Frame answer = shard.answer(message.body());
@@ -104,7 +106,7 @@ class WindowedExchangeTest {
 
     RecordingRound round = new RecordingRound();
 
-    Ending ending = stage.exchange(config(1 << 20, 30, 5_000), 0).run(round);
+    Ending ending = fixture.client(config(1 << 20, 30, 5_000), 0).run(round);
 
     assertEquals(Ending.COMPLETE, ending);
     for (Frame frame : lost) {
@@ -116,25 +118,25 @@ class WindowedExchangeTest {
 
   @Test
   void shouldCompleteWhenServerComesLate() {
-    stage.vertx().setTimer(100, timer -> stage.serve(0));
+    fixture.vertx().setTimer(100, timer -> fixture.serve(0));
 
-    Ending ending = stage.exchange(config(1 << 20, 1_000, 5_000), 0).run(new RecordingRound());
+    Ending ending = fixture.client(config(1 << 20, 1_000, 5_000), 0).run(new RecordingRound());
 
     assertEquals(Ending.COMPLETE, ending);
   }
 
   @Test
   void shouldFollowServerWhenItMovesToANewIncarnation() {
-    WindowedExchange exchange = stage.exchange(config(1 << 20, 10_000, 5_000), 0);
-    stage.consume(
+    PartitionClient client = fixture.client(config(1 << 20, 10_000, 5_000), 0);
+    fixture.consume(
         0,
         message -> {
           shard.incarnation = 1;
-          stage.serve(1);
-          exchange.membershipChanged(membership(2, 1));
+          fixture.serve(1);
+          client.membershipChanged(membership(2, 1));
         });
 
-    Ending ending = exchange.run(new RecordingRound());
+    Ending ending = client.run(new RecordingRound());
 
     assertEquals(Ending.COMPLETE, ending);
     assertArrayEquals(expectedAfterOneStep(), shard.parameters);
@@ -143,16 +145,16 @@ class WindowedExchangeTest {
   @Test
   void shouldStopWaitingWhenRoundIsAbandoned() {
     RecordingRound round = new RecordingRound();
-    WindowedExchange exchange = stage.exchange(config(1 << 20, 10_000, 15_000), 0);
-    stage.consume(
+    PartitionClient client = fixture.client(config(1 << 20, 10_000, 15_000), 0);
+    fixture.consume(
         0,
         message -> {
           round.abandoned = true;
-          exchange.wake();
+          client.wake();
         });
     long start = System.nanoTime();
 
-    Ending ending = exchange.run(round);
+    Ending ending = client.run(round);
 
     assertEquals(Ending.ABANDONED, ending);
     assertTrue(System.nanoTime() - start < TimeUnit.SECONDS.toNanos(5));
@@ -160,14 +162,14 @@ class WindowedExchangeTest {
 
   @Test
   void shouldWaitForPullWhenVersionIsNotReachedYet() {
-    stage.consume(
+    fixture.consume(
         0,
         message ->
-            stage.vertx().setTimer(50, timer -> message.reply(shard.answer(message.body()))));
+            fixture.vertx().setTimer(50, timer -> message.reply(shard.answer(message.body()))));
     QuadraticModel model = new QuadraticModel(LENGTH, 0);
     ParameterReader reader =
-        new ParameterReader(
-            stage.exchange(config(1 << 20, 1_000, 5_000), 0),
+        new ParameterReader.ServerReader(
+            fixture.client(config(1 << 20, 1_000, 5_000), 0),
             PLAN,
             SenderIdentity.reader(ADDRESSES.jobHash()),
             model,

@@ -10,7 +10,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
 /** The pieces that a worker sends of its own vector, and the memory that they are sent from. */
-class LentPiecesTest extends TwoPeers {
+class BorrowedPiecesTest extends TwoPeers {
 
   @Test
   void shouldLeaveTheValuesFreeWhenTheyWereSent() {

@@ -24,13 +24,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 @Timeout(20)
-class LoopTroubleTest {
+class TrainingLoopFailureTest {
 
-  private final TrainingLoopFixture stage = new TrainingLoopFixture();
+  private final TrainingLoopFixture fixture = new TrainingLoopFixture();
 
   @Test
   void shouldJoinAndPullAgainWhenItsIncarnationIsStale() {
-    stage.shard.script =
+    fixture.shard.script =
         frame ->
             frame instanceof GradientPartition gradient
                     && gradient.id().incarnation() == 0
@@ -38,21 +38,21 @@ class LoopTroubleTest {
                 ? Optional.of(refusal(frame, Reason.STALE_INCARNATION))
                 : Optional.empty();
 
-    boolean finished = stage.loop(stage.plan(6, 0, false), stage::join).run();
+    boolean finished = fixture.loop(fixture.plan(6, 0, false), fixture::join).run();
 
     assertTrue(finished);
-    assertEquals(List.of(new Member(1, 0, 0), new Member(1, 1, 0)), stage.joined);
+    assertEquals(List.of(new Member(1, 0, 0), new Member(1, 1, 0)), fixture.joined);
     GradientPartition last =
-        (GradientPartition) stage.shard.received.get(stage.shard.received.size() - 1);
+        (GradientPartition) fixture.shard.received.get(fixture.shard.received.size() - 1);
     assertEquals(1, last.id().incarnation());
     assertEquals(3, last.id().step());
     float expected = (float) (TARGET * (1 - Math.pow(1 - RATE, 6)));
-    assertEquals(expected, stage.model.parameters[0], 1e-5f);
+    assertEquals(expected, fixture.model.parameters[0], 1e-5f);
   }
 
   @Test
   void shouldGiveUpWhenEveryIncarnationIsStale() {
-    stage.shard.script =
+    fixture.shard.script =
         frame ->
             frame instanceof GradientPartition
                 ? Optional.of(refusal(frame, Reason.STALE_INCARNATION))
@@ -60,22 +60,23 @@ class LoopTroubleTest {
 
     ExchangeException failure =
         assertThrows(
-            ExchangeException.class, () -> stage.loop(stage.plan(6, 0, false), stage::join).run());
+            ExchangeException.class,
+            () -> fixture.loop(fixture.plan(6, 0, false), fixture::join).run());
 
     assertEquals(
         "worker 1 joined 6 times in a row and was refused before a step was answered, last as"
             + " incarnation 5; do servers and coordinator belong to the same job?",
         failure.getMessage());
-    assertTrue(stage.batches.closed);
+    assertTrue(fixture.batches.closed);
   }
 
   @Test
   void shouldJoinAgainWhenItWasEvicted() {
     TrainingLoop[] loop = new TrainingLoop[1];
     loop[0] =
-        stage.loop(
-            stage.plan(6, 0, false),
-            stage::join,
+        fixture.loop(
+            fixture.plan(6, 0, false),
+            fixture::join,
             served -> {
               if (served == 3) {
                 loop[0].evicted(1, 0);
@@ -83,25 +84,26 @@ class LoopTroubleTest {
             });
 
     assertTrue(loop[0].run());
-    assertEquals(2, stage.joined.size());
+    assertEquals(2, fixture.joined.size());
   }
 
   @Test
   void shouldNotJoinAgainWhenAFormerIncarnationWasEvicted() {
     TrainingLoop[] loop = new TrainingLoop[1];
-    loop[0] = stage.loop(stage.plan(6, 0, false), stage::join, served -> loop[0].evicted(1, 7));
+    loop[0] =
+        fixture.loop(fixture.plan(6, 0, false), fixture::join, served -> loop[0].evicted(1, 7));
 
     assertTrue(loop[0].run());
-    assertEquals(1, stage.joined.size());
+    assertEquals(1, fixture.joined.size());
   }
 
   @Test
   void shouldStopAfterTheStepWhenItIsTold() {
     TrainingLoop[] loop = new TrainingLoop[1];
     loop[0] =
-        stage.loop(
-            stage.plan(1_000_000, 0, false),
-            stage::join,
+        fixture.loop(
+            fixture.plan(1_000_000, 0, false),
+            fixture::join,
             served -> {
               if (served == 3) {
                 loop[0].stop();
@@ -111,46 +113,46 @@ class LoopTroubleTest {
     boolean finished = loop[0].run();
 
     assertFalse(finished);
-    assertEquals(3, stage.batches.served);
-    assertTrue(stage.batches.closed);
+    assertEquals(3, fixture.batches.served);
+    assertTrue(fixture.batches.closed);
     assertEquals(2, loop[0].progress().step());
   }
 
   @Test
   void shouldGoOnAndCountWhenAGradientIsRefusedAsNotFinite() {
-    stage.shard.script =
+    fixture.shard.script =
         frame ->
             frame instanceof GradientPartition gradient && gradient.id().step() == 1
                 ? Optional.of(refusal(frame, Reason.NOT_FINITE))
                 : Optional.empty();
-    TrainingLoop loop = stage.loop(stage.plan(4, 0, false), stage::join);
+    TrainingLoop loop = fixture.loop(fixture.plan(4, 0, false), fixture::join);
 
     assertTrue(loop.run());
 
-    assertEquals(5, stage.batches.served);
+    assertEquals(5, fixture.batches.served);
     assertEquals(1, loop.progress().refused());
     assertEquals(Map.of(0, 4L), loop.progress().staleness());
     float expected = (float) (TARGET * (1 - Math.pow(1 - RATE, 4)));
-    assertEquals(expected, stage.model.parameters[0], 1e-5f);
+    assertEquals(expected, fixture.model.parameters[0], 1e-5f);
   }
 
   @ParameterizedTest
   @CsvSource({"true, 3", "false, 6"})
   void shouldPullAgainOnlyWhenOthersDoNotWaitForItsNextBatch(boolean lockstep, int pulls) {
-    stage.batches.broken = 1;
+    fixture.batches.broken = 1;
 
-    assertTrue(stage.loop(stage.plan(4, 0, lockstep), stage::join).run());
+    assertTrue(fixture.loop(fixture.plan(4, 0, lockstep), fixture::join).run());
 
-    List<Frame> received = stage.shard.received;
+    List<Frame> received = fixture.shard.received;
     assertEquals(pulls, received.stream().filter(PullRequest.class::isInstance).count());
     assertEquals(pulls + 1 + 3 * 4, received.size());
     float expected = (float) (TARGET * (1 - Math.pow(1 - RATE, 4)));
-    assertEquals(expected, stage.model.parameters[0], 1e-5f);
+    assertEquals(expected, fixture.model.parameters[0], 1e-5f);
   }
 
   @Test
   void shouldFailWhenEveryGradientIsNotFinite() {
-    stage.shard.script =
+    fixture.shard.script =
         frame ->
             frame instanceof GradientPartition
                 ? Optional.of(refusal(frame, Reason.NOT_FINITE))
@@ -159,7 +161,7 @@ class LoopTroubleTest {
     ExchangeException failure =
         assertThrows(
             ExchangeException.class,
-            () -> stage.loop(stage.plan(400, 0, false), stage::join).run());
+            () -> fixture.loop(fixture.plan(400, 0, false), fixture::join).run());
 
     assertTrue(
         failure.getMessage().startsWith("worker 1: training diverged: 20 gradients in a row"),
@@ -169,12 +171,12 @@ class LoopTroubleTest {
 
   @Test
   void shouldReportTheLargestStalenessWhenPartitionsDiffer() {
-    stage.shard.script =
+    fixture.shard.script =
         frame -> {
           if (frame instanceof GradientPartition gradient) {
-            stage.shard.versions[gradient.id().partition()]++;
+            fixture.shard.versions[gradient.id().partition()]++;
             ParameterPartition answer =
-                stage.shard.parameters(gradient.id(), ParameterPartition.Outcome.APPLIED);
+                fixture.shard.parameters(gradient.id(), ParameterPartition.Outcome.APPLIED);
             return Optional.of(
                 new ParameterPartition(
                     answer.id(),
@@ -188,11 +190,11 @@ class LoopTroubleTest {
           }
           return Optional.empty();
         };
-    TrainingLoop loop = stage.loop(stage.plan(2, 0, false), stage::join);
+    TrainingLoop loop = fixture.loop(fixture.plan(2, 0, false), fixture::join);
 
     loop.run();
 
-    int largest = stage.partitions.partitions().size() - 1;
+    int largest = fixture.partitions.partitions().size() - 1;
     assertEquals(Map.of(largest, 2L), loop.progress().staleness());
   }
 }

@@ -12,7 +12,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /** Connects the members of one group in one JVM; each member has its own thread. */
-public final class Mailboxes {
+public final class InMemoryPeers {
 
   private final Map<Key, CompletableFuture<Tensor>> messages = new ConcurrentHashMap<>();
 

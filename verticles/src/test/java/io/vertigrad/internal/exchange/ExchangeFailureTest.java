@@ -11,7 +11,8 @@ import io.vertigrad.codecs.Malformed;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.fixture.FakeShard;
-import io.vertigrad.internal.exchange.PartitionExchange.Ending;
+import io.vertigrad.internal.exchange.ExchangeException.UnansweredException;
+import io.vertigrad.internal.exchange.PartitionClient.Ending;
 import io.vertx.core.Vertx;
 import io.vertx.junit5.VertxExtension;
 import java.util.List;
@@ -24,25 +25,25 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 @ExtendWith(VertxExtension.class)
 @Timeout(20)
-class ExchangeTroubleTest {
+class ExchangeFailureTest {
 
-  private BusFixture stage;
+  private BusFixture fixture;
   private FakeShard shard;
 
   @BeforeEach
   void setUp(Vertx vertx) {
-    stage = new BusFixture(vertx);
-    shard = stage.shard();
+    fixture = new BusFixture(vertx);
+    shard = fixture.shard();
   }
 
   @Test
   void shouldNameShardPartitionStepAndTimeWhenNobodyAnswers() {
-    stage.consume(0, message -> {});
+    fixture.consume(0, message -> {});
 
     UnansweredException failure =
         assertThrows(
             UnansweredException.class,
-            () -> stage.exchange(config(1 << 20, 50, 300), 0).run(new RecordingRound()));
+            () -> fixture.client(config(1 << 20, 50, 300), 0).run(new RecordingRound()));
 
     assertTrue(
         failure
@@ -60,7 +61,7 @@ class ExchangeTroubleTest {
     UnansweredException failure =
         assertThrows(
             UnansweredException.class,
-            () -> stage.exchange(config(1 << 20, 50, 200), 0).run(new RecordingRound()));
+            () -> fixture.client(config(1 << 20, 50, 200), 0).run(new RecordingRound()));
 
     assertTrue(failure.getMessage().contains("no server listens there"), failure.getMessage());
   }
@@ -73,9 +74,9 @@ class ExchangeTroubleTest {
             refusals.incrementAndGet() <= 3
                 ? Optional.of(refusal(frame, Reason.UNAVAILABLE, "starting"))
                 : Optional.empty();
-    stage.serve(0);
+    fixture.serve(0);
 
-    Ending ending = stage.exchange(config(1 << 20, 1_000, 5_000), 0).run(new RecordingRound());
+    Ending ending = fixture.client(config(1 << 20, 1_000, 5_000), 0).run(new RecordingRound());
 
     assertEquals(Ending.COMPLETE, ending);
   }
@@ -83,9 +84,9 @@ class ExchangeTroubleTest {
   @Test
   void shouldAskToRejoinWhenIncarnationIsStale() {
     shard.script = frame -> Optional.of(refusal(frame, Reason.STALE_INCARNATION, "readmitted"));
-    stage.serve(0);
+    fixture.serve(0);
 
-    Ending ending = stage.exchange(config(1 << 20, 1_000, 5_000), 0).run(new RecordingRound());
+    Ending ending = fixture.client(config(1 << 20, 1_000, 5_000), 0).run(new RecordingRound());
 
     assertEquals(Ending.REJOIN, ending);
   }
@@ -93,12 +94,12 @@ class ExchangeTroubleTest {
   @Test
   void shouldFailWithServersWordsWhenLayoutIsWrong() {
     shard.script = frame -> Optional.of(refusal(frame, Reason.WRONG_LAYOUT, "conv1.W differs"));
-    stage.serve(0);
+    fixture.serve(0);
 
     ExchangeException failure =
         assertThrows(
             ExchangeException.class,
-            () -> stage.exchange(config(1 << 20, 1_000, 5_000), 0).run(new RecordingRound()));
+            () -> fixture.client(config(1 << 20, 1_000, 5_000), 0).run(new RecordingRound()));
 
     assertEquals(
         "worker 1 (incarnation 4), step 7, gradient of partition 0 refused by shard 0 after 0.0 s:"
@@ -113,10 +114,10 @@ class ExchangeTroubleTest {
             frame instanceof GradientPartition gradient && gradient.id().partition() == 2
                 ? Optional.of(refusal(frame, Reason.NOT_FINITE, "element 3 is NaN"))
                 : Optional.empty();
-    stage.serve(0);
+    fixture.serve(0);
     RecordingRound round = new RecordingRound();
 
-    Ending ending = stage.exchange(config(1 << 20, 1_000, 5_000), 0).run(round);
+    Ending ending = fixture.client(config(1 << 20, 1_000, 5_000), 0).run(round);
 
     assertEquals(Ending.COMPLETE, ending);
     assertEquals(List.of(2), round.dropped);
@@ -127,12 +128,12 @@ class ExchangeTroubleTest {
   @Test
   void shouldFailWhenAnswersStayMalformed() {
     shard.script = frame -> Optional.of(new Malformed("magic", 0, "0", "VGRD"));
-    stage.serve(0);
+    fixture.serve(0);
 
     ExchangeException failure =
         assertThrows(
             ExchangeException.class,
-            () -> stage.exchange(config(1 << 20, 1_000, 5_000), 0).run(new RecordingRound()));
+            () -> fixture.client(config(1 << 20, 1_000, 5_000), 0).run(new RecordingRound()));
 
     assertTrue(
         failure.getMessage().contains("3 frames to or from shard 0")
@@ -143,12 +144,12 @@ class ExchangeTroubleTest {
   @Test
   void shouldFailWithServersWordsWhenTheVersionIsUnknown() {
     shard.script = frame -> Optional.of(refusal(frame, Reason.PROTOCOL, "version 9 never was"));
-    stage.serve(0);
+    fixture.serve(0);
 
     ExchangeException failure =
         assertThrows(
             ExchangeException.class,
-            () -> stage.exchange(config(1 << 20, 1_000, 5_000), 0).run(new RecordingRound()));
+            () -> fixture.client(config(1 << 20, 1_000, 5_000), 0).run(new RecordingRound()));
 
     assertTrue(
         failure.getMessage().endsWith("version 9 never was (PROTOCOL)"), failure.getMessage());
