@@ -1,5 +1,7 @@
 package io.vertigrad.internal.checkpoint;
 
+import io.vertigrad.internal.checkpoint.BlockChannel.Block;
+import io.vertigrad.internal.checkpoint.CheckpointFile.Manifest;
 import java.io.IOException;
 import java.nio.FloatBuffer;
 

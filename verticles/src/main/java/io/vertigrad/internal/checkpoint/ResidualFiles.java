@@ -1,5 +1,6 @@
 package io.vertigrad.internal.checkpoint;
 
+import io.vertigrad.internal.checkpoint.BlockChannel.Block;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;

@@ -5,15 +5,20 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.Malformed;
 import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.codecs.Tensor;
 import io.vertigrad.internal.checkpoint.CopyMemory;
+import io.vertigrad.internal.checkpoint.LedgerSnapshot;
+import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.checkpoint.ShardCopy;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.checkpoint.WritePace;
 import io.vertigrad.internal.exchange.DuplicateWindow;
+import io.vertigrad.internal.exchange.PullQueue;
 import io.vertigrad.internal.membership.ProposalAnswer;
 import io.vertigrad.internal.membership.RankUpdates;
 import io.vertigrad.strategy.Answers;
@@ -26,7 +31,9 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.io.InterruptedIOException;
 import java.util.Collection;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SortedMap;
@@ -413,6 +420,372 @@ public final class Shard {
       throw new IllegalArgumentException(
           "checkpoint: found %s %d, expected %d; resume with the job file it was written under"
               .formatted(what, found, expected));
+    }
+  }
+
+  /**
+   * The settings that a shard takes from its job.
+   *
+   * @param job hash of the job's name
+   * @param incarnation of this server; part of every answer
+   * @param ranks number of ranks of the job; see {@code ServerStrategyContext}
+   * @param lastVersion version at which the job ends; see {@code StrategyFactory.lastVersion}
+   * @param pullDeadlineMillis longest time that a pull waits for its minimum version
+   * @param bound for the elements of gradients
+   */
+  public record ShardConfig(
+      long job,
+      int incarnation,
+      int ranks,
+      long lastVersion,
+      long pullDeadlineMillis,
+      MagnitudeBound bound) {
+
+    /** Creates the settings of a shard that waits only for workers that are members. */
+    public ShardConfig(long job, int incarnation, long lastVersion, long pullDeadlineMillis) {
+      this(job, incarnation, 0, lastVersion, pullDeadlineMillis);
+    }
+
+    /** Creates the settings of a shard that applies every finite gradient. */
+    public ShardConfig(
+        long job, int incarnation, int ranks, long lastVersion, long pullDeadlineMillis) {
+      this(job, incarnation, ranks, lastVersion, pullDeadlineMillis, MagnitudeBound.NONE);
+    }
+
+    public ShardConfig {
+      if (incarnation < 0 || lastVersion < 1 || pullDeadlineMillis < 1) {
+        throw new IllegalArgumentException(
+            "incarnation %d, last version %d, pull deadline %d ms: expected at least 0, 1 and 1"
+                .formatted(incarnation, lastVersion, pullDeadlineMillis));
+      }
+    }
+  }
+
+  /**
+   * Counters of a shard since its server started.
+   *
+   * @param version version that every partition has reached; the last one without partitions
+   * @param samples training samples that every partition has seen, checkpoints included
+   * @param applied gradient frames applied
+   * @param late frames that came after their round
+   * @param duplicate frames answered again
+   * @param tooStale frames older than the strategy's bound
+   * @param refused frames refused for good
+   */
+  public record ShardCounters(
+      long version,
+      long samples,
+      long applied,
+      long late,
+      long duplicate,
+      long tooStale,
+      long refused) {}
+
+  /**
+   * Receives the outcome of every update from the filter for stale and repeated updates; called on
+   * the strategy's thread, must not block.
+   */
+  public interface StrategyObserver {
+
+    /**
+     * Called when an update was answered with parameters.
+     *
+     * @param id of the update
+     * @param outcome of the update
+     * @param staleness how many versions it was behind
+     */
+    void answered(ExchangeId id, Outcome outcome, int staleness);
+
+    /**
+     * Called when an update was refused for good; not called for "try again".
+     *
+     * @param id of the update
+     * @param why the refusal's message, for people
+     */
+    void refused(ExchangeId id, String why);
+
+    /**
+     * Called when an update was refused because another worker has its rank by now and repeats the
+     * step; this is not an error.
+     *
+     * @param id of the update
+     * @param why the refusal's message
+     */
+    void outdated(ExchangeId id, String why);
+
+    /** Ignores everything. */
+    StrategyObserver SILENT =
+        new StrategyObserver() {
+          @Override
+          public void answered(ExchangeId id, Outcome outcome, int staleness) {}
+
+          @Override
+          public void refused(ExchangeId id, String why) {}
+
+          @Override
+          public void outdated(ExchangeId id, String why) {}
+        };
+  }
+
+  /** Counts the outcomes of gradient frames and passes them on to another observer. */
+  private static final class OutcomeCount implements StrategyObserver {
+
+    private final StrategyObserver next;
+    private final Map<Outcome, Long> answered = new EnumMap<>(Outcome.class);
+    private long refused;
+
+    OutcomeCount(StrategyObserver next) {
+      this.next = next;
+    }
+
+    @Override
+    public void answered(ExchangeId id, Outcome outcome, int staleness) {
+      answered.merge(outcome, 1L, Long::sum);
+      next.answered(id, outcome, staleness);
+    }
+
+    @Override
+    public void refused(ExchangeId id, String why) {
+      refused++;
+      next.refused(id, why);
+    }
+
+    @Override
+    public void outdated(ExchangeId id, String why) {
+      refused++;
+      next.outdated(id, why);
+    }
+
+    ShardCounters counters(long version, long samples) {
+      return new ShardCounters(
+          version,
+          samples,
+          of(Outcome.APPLIED),
+          of(Outcome.LATE),
+          of(Outcome.DUPLICATE),
+          of(Outcome.TOO_STALE),
+          refused);
+    }
+
+    private long of(Outcome outcome) {
+      return answered.getOrDefault(outcome, 0L);
+    }
+  }
+
+  /** One partition with its strategy and the pulls that wait for it. */
+  private static final class ServedPartition {
+
+    private final StoredPartition store;
+    private final DuplicateWindow window;
+    private final UpdateFilter filter;
+    private final PendingPulls pulls;
+
+    ServedPartition(
+        StoredPartition store,
+        ServerStrategyContext context,
+        UpdateFilter filter,
+        DuplicateWindow window,
+        long pullDeadlineMillis,
+        boolean lockstep) {
+      this.store = store;
+      this.window = window;
+      this.filter = filter;
+      this.pulls = new PendingPulls(context, pullDeadlineMillis, lockstep, store::previous);
+    }
+
+    long version() {
+      return store.version();
+    }
+
+    /** Returns where a worker of this rank goes on at this partition. */
+    ProposalAnswer.Start start(int rank, boolean lockstep) {
+      boolean contributed = lockstep && window.waitingStep(rank).isPresent();
+      long round = lockstep ? store.version() + (contributed ? 1 : 0) : 0;
+      return new ProposalAnswer.Start(rank, round, window.nextStep(rank));
+    }
+
+    long samples() {
+      return store.samples();
+    }
+
+    Future<Frame> exchange(GradientPartition update) {
+      Future<Frame> answer = filter.exchange(update);
+      pulls.release();
+      return answer;
+    }
+
+    /** Answers pulls after a new version. */
+    void stepped() {
+      pulls.release();
+    }
+
+    /** Lets no update follow this version; updates held back at an earlier one go on. */
+    void testAt(long version) {
+      filter.testAt(version);
+      pulls.release();
+    }
+
+    Future<Frame> pull(PullRequest request) {
+      return pulls.pull(request);
+    }
+
+    void membershipProposed(Membership next) {
+      filter.membershipChanged(next);
+      pulls.membershipProposed(next);
+    }
+
+    void membershipChanged(Membership now) {
+      filter.membershipChanged(now);
+      pulls.membershipChanged(now);
+    }
+
+    void tick(long nowNanos) {
+      filter.tick(nowNanos);
+      pulls.tick();
+    }
+
+    Optional<StragglerReport> heldUp() {
+      return filter.heldUp();
+    }
+
+    void close(String why) {
+      filter.close(why);
+      pulls.close(why);
+    }
+
+    /** Returns the outcomes of all updates. */
+    LedgerSnapshot updates() {
+      return filter.ledger().snapshot();
+    }
+
+    /** Continues from the counts of another ledger. */
+    void countFrom(LedgerSnapshot updates) {
+      filter.ledger().restore(updates);
+    }
+
+    PartitionSnapshot snapshot() {
+      return store.snapshot(window.entries()).with(filter.ledger().snapshot());
+    }
+
+    PartitionCopy beginCopy(CopyMemory memory) {
+      return store.beginCopy(memory, window.entries(), filter.ledger().snapshot());
+    }
+
+    void restore(PartitionSnapshot snapshot) {
+      store.restore(snapshot);
+      window.restore(snapshot.window());
+      filter.ledger().restore(snapshot.ledger());
+    }
+  }
+
+  /** The pulls of one partition; those that wait for a later version are in a {@link PullQueue}. */
+  private static final class PendingPulls {
+
+    private final ServerStrategyContext context;
+    private final long deadlineMillis;
+    private final boolean exact;
+    private final Supplier<Optional<Tensor>> previous;
+    private final PullQueue queue;
+    private Membership members = Membership.NONE;
+    private Membership agreed = Membership.NONE;
+
+    /**
+     * Creates an empty set of pulls.
+     *
+     * @param deadlineMillis longest wait of a pull
+     * @param exact true if workers move in rounds, so that a worker starts at a version that all
+     *     partitions have in common
+     * @param previous the parameters before the last update, if they are still kept
+     */
+    PendingPulls(
+        ServerStrategyContext context,
+        long deadlineMillis,
+        boolean exact,
+        Supplier<Optional<Tensor>> previous) {
+      this.context = context;
+      this.exact = exact;
+      this.previous = previous;
+      this.deadlineMillis = deadlineMillis;
+      this.queue =
+          new PullQueue(
+              deadlineMillis,
+              context.nanoClock(),
+              new PullQueue.Source(this::isReached, this::answer, this::overdue));
+    }
+
+    /** Answers now or when the version is reached. */
+    Future<Frame> pull(PullRequest request) {
+      return queue.pull(request);
+    }
+
+    /** Takes a proposed membership; the first rounds of newcomers are not agreed yet. */
+    void membershipProposed(Membership next) {
+      members = next;
+    }
+
+    /** Takes an agreed membership, with the first round of every member. */
+    void membershipChanged(Membership now) {
+      members = now;
+      agreed = now;
+      release();
+    }
+
+    /** Answers the pulls that waited for the current version. */
+    void release() {
+      queue.release();
+    }
+
+    void tick() {
+      queue.tick();
+    }
+
+    void close(String why) {
+      queue.close(why);
+    }
+
+    private boolean isReached(PullRequest request) {
+      long wanted = Math.min(request.minimumVersion(), context.lastVersion());
+      return context.store().version() >= Math.min(wanted, begins(request.id()));
+    }
+
+    /**
+     * Returns the agreed first round of the sender, or {@link Long#MAX_VALUE} if this partition does
+     * not know it. A server that went back lets a worker start earlier than the version in its
+     * request. A worker may learn of an agreement before this server does; then the version in its
+     * request counts.
+     */
+    private long begins(ExchangeId id) {
+      return agreed
+          .worker(id.worker())
+          .filter(member -> member.incarnation() == id.incarnation())
+          .map(Membership.Member::activeFrom)
+          .orElse(Long.MAX_VALUE);
+    }
+
+    /**
+     * Answers with the current version, or with the one before. A worker that repeats a step of its
+     * predecessor needs exactly the version of that step, and this partition may be one update ahead.
+     */
+    private Frame answer(PullRequest request) {
+      long wanted = Math.min(request.minimumVersion(), begins(request.id()));
+      boolean isBehind = exact && wanted == context.store().version() - 1;
+      Optional<Tensor> there = isBehind && isWorker(request.id()) ? previous.get() : Optional.empty();
+      return there.isPresent()
+          ? context.answers().parameters(request.id(), wanted, there.get())
+          : context.answers().parameters(request.id(), Outcome.PULLED, 0);
+    }
+
+    private boolean isWorker(ExchangeId id) {
+      return members.hasWorker(id.worker(), id.incarnation());
+    }
+
+    private String overdue(PullRequest request) {
+      return "partition %d: found version %d after %d ms, expected %d; the workers make no progress"
+          .formatted(
+              context.partition().index(),
+              context.store().version(),
+              deadlineMillis,
+              request.minimumVersion());
     }
   }
 }

@@ -7,6 +7,8 @@ import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.MemberStatus;
+import io.vertigrad.internal.server.Shard.ShardConfig;
+import io.vertigrad.internal.server.ShardService.ShardEndpoint;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
