@@ -13,7 +13,6 @@ import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.exchange.PartitionPlan;
-import io.vertigrad.internal.server.MagnitudeBound;
 import io.vertigrad.internal.server.ParameterStore;
 import io.vertigrad.internal.server.ParameterStore.ParameterSource;
 import io.vertigrad.internal.server.ParameterStore.StoreConfig;
@@ -61,7 +60,7 @@ public final class TestJob {
   private final int workers;
   float learningRate = LEARNING_RATE;
   private float momentum;
-  private StrategyObserver observer = StrategyObserver.SILENT;
+  private StrategyObserver observer = StrategyObserver.NONE;
   Supplier<DuplicateWindow> windows = () -> new DuplicateWindow(this.ranks);
   int ranks;
 
@@ -170,7 +169,7 @@ public final class TestJob {
                 ranks,
                 lastVersion(),
                 PULL_DEADLINE_MILLIS,
-                new MagnitudeBound(1e9f)),
+                1e9f),
             store,
             strategy,
             clock,

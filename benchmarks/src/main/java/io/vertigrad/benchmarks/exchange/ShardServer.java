@@ -68,7 +68,7 @@ public final class ShardServer implements FrameEndpoint {
         new ParameterStore(store, zeros(exchange.parameters())),
         strategy,
         System::nanoTime,
-        StrategyObserver.SILENT);
+        StrategyObserver.NONE);
   }
 
   @Override

@@ -18,16 +18,16 @@ import java.util.function.IntConsumer;
  * also goes back to its counts, so that {@code applied} always matches the parameters.
  *
  * <p>Bounded: one account per rank that ever sent an update, each with at most {@value
- * #TURNED_AWAY} refused steps.
+ * #REFUSED_STEPS_LIMIT} refused steps.
  */
 final class PartitionLedger {
 
   /** A worker gives up after fewer refusals in a row. */
-  private static final int TURNED_AWAY = 64;
+  private static final int REFUSED_STEPS_LIMIT = 64;
 
   private final int ranks;
   private final Map<Integer, Account> accounts = new TreeMap<>();
-  private long from;
+  private long firstVersion;
   private IntConsumer listener = rank -> {};
 
   /**
@@ -40,7 +40,7 @@ final class PartitionLedger {
   }
 
   /** Counts the outcome of an update, unless its step was counted before. */
-  void dealtWith(ExchangeId id, Outcome outcome) {
+  void count(ExchangeId id, Outcome outcome) {
     Account account = account(id);
     if (id.step() >= account.next && outcome != Outcome.DUPLICATE) {
       account.pass(id.step());
@@ -53,23 +53,23 @@ final class PartitionLedger {
    * Records that an update was refused for good. It may still be applied when a replacement repeats
    * the step.
    */
-  void turnedAway(ExchangeId id) {
+  void recordRefusal(ExchangeId id) {
     Account account = account(id);
-    if (id.step() >= account.next && account.turnedAway.size() < TURNED_AWAY) {
-      account.turnedAway.add(id.step());
+    if (id.step() >= account.next && account.refusedSteps.size() < REFUSED_STEPS_LIMIT) {
+      account.refusedSteps.add(id.step());
       listener.accept(id.worker());
     }
   }
 
   /** Starts to count at this version of the partition. */
   void startFrom(long version) {
-    from = version;
+    firstVersion = version;
     accounts.clear();
   }
 
   /** Sets the listener, which receives every rank whose counts change from now on. */
-  void onChange(IntConsumer someListener) {
-    listener = someListener;
+  void onChange(IntConsumer listener) {
+    this.listener = listener;
   }
 
   /** Returns the counts of a rank that has some. */
@@ -78,12 +78,12 @@ final class PartitionLedger {
   }
 
   /** Returns the version of the partition before the first counted update. */
-  long from() {
-    return from;
+  long firstVersion() {
+    return firstVersion;
   }
 
   LedgerSnapshot snapshot() {
-    return new LedgerSnapshot(from, accounts.values().stream().map(Account::entry).toList());
+    return new LedgerSnapshot(firstVersion, accounts.values().stream().map(Account::entry).toList());
   }
 
   void restore(LedgerSnapshot snapshot) {
@@ -100,7 +100,7 @@ final class PartitionLedger {
     Account account =
         accounts.computeIfAbsent(id.worker(), rank -> new Account(rank, id.incarnation()));
     if (id.worker() >= ranks && id.incarnation() != account.incarnation) {
-      account.beginAnew(id.incarnation());
+      account.restart(id.incarnation());
     }
     return account;
   }
@@ -109,7 +109,7 @@ final class PartitionLedger {
   private static final class Account {
 
     private final int rank;
-    private final TreeSet<Long> turnedAway = new TreeSet<>();
+    private final TreeSet<Long> refusedSteps = new TreeSet<>();
     private int incarnation;
     private long next;
     private long applied;
@@ -131,13 +131,13 @@ final class PartitionLedger {
       tooStale = entry.tooStale();
       refused = entry.refused();
       skipped = entry.skipped();
-      turnedAway.addAll(entry.turnedAway());
+      refusedSteps.addAll(entry.turnedAway());
     }
 
     void pass(long step) {
-      turnedAway.remove(step);
-      int before = turnedAway.headSet(step).size();
-      turnedAway.headSet(step).clear();
+      refusedSteps.remove(step);
+      int before = refusedSteps.headSet(step).size();
+      refusedSteps.headSet(step).clear();
       refused += before;
       skipped += step - next - before;
       next = step + 1;
@@ -151,10 +151,10 @@ final class PartitionLedger {
       }
     }
 
-    void beginAnew(int someIncarnation) {
-      incarnation = someIncarnation;
-      refused += turnedAway.size();
-      turnedAway.clear();
+    void restart(int incarnation) {
+      this.incarnation = incarnation;
+      refused += refusedSteps.size();
+      refusedSteps.clear();
       next = 0;
     }
 
@@ -168,7 +168,7 @@ final class PartitionLedger {
           tooStale,
           refused,
           skipped,
-          List.copyOf(turnedAway));
+          List.copyOf(refusedSteps));
     }
   }
 }

@@ -42,14 +42,14 @@ public final class ServerMember implements MemberHandler {
   private final CoordinatorClient coordinator;
   private final ShardAssembly assembly;
   private final MemberTimeline timeline;
+  private final boolean waitsForTests;
   private Optional<ShardService> service = Optional.empty();
   private Optional<BackupService> backup = Optional.empty();
-  private Optional<ShardBackup> backedUp = Optional.empty();
+  private Optional<ShardBackup> heldCopy = Optional.empty();
   private Optional<Replication> replication = Optional.empty();
-  private final boolean waitsForTests;
-  private Pause word = Pause.NONE;
+  private Pause pause = Pause.NONE;
   private boolean leaving;
-  private Future<Void> left;
+  private Future<Void> leaveResult;
 
   /**
    * The backup that this server replicates to; {@code attached} completes when it has everything.
@@ -79,7 +79,7 @@ public final class ServerMember implements MemberHandler {
   }
 
   /** Builds the model, joins and serves; fails with a message for the user. */
-  public Future<Void> enrol() {
+  public Future<Void> join() {
     coordinator.report(MemberStatus.STARTING);
     return vertx
         .executeBlocking(() -> InitialModel.of(job, ServerMember.class.getClassLoader()))
@@ -87,7 +87,7 @@ public final class ServerMember implements MemberHandler {
             model ->
                 held()
                     .compose(version -> coordinator.join(model.layout(), version))
-                    .compose(admission -> takeOver(model, admission)));
+                    .compose(admission -> openShard(model, admission)));
   }
 
   /** Returns the version that this server has in memory from before it was evicted. */
@@ -97,21 +97,21 @@ public final class ServerMember implements MemberHandler {
         .orElseGet(
             () ->
                 Future.succeededFuture(
-                    backedUp
+                    heldCopy
                         .map(copy -> OptionalLong.of(copy.version()))
                         .orElseGet(OptionalLong::empty)));
   }
 
   /** Leaves in good order; completes when the last checkpoint is on the disk. */
   public Future<Void> leave() {
-    if (left == null) {
+    if (leaveResult == null) {
       leaving = true;
-      left =
+      leaveResult =
           close("this server is stopping")
               .transform(closed -> coordinator.leave(LeaveReason.STOPPED))
               .otherwiseEmpty();
     }
-    return left;
+    return leaveResult;
   }
 
   @Override
@@ -129,8 +129,8 @@ public final class ServerMember implements MemberHandler {
   /** Keeps the newest pause, which also applies to a shard that is opened later. */
   @Override
   public long paused(Pause pause) {
-    word = pause;
-    service.ifPresent(this::obey);
+    this.pause = pause;
+    service.ifPresent(this::apply);
     return 0;
   }
 
@@ -147,8 +147,8 @@ public final class ServerMember implements MemberHandler {
       long limit = job.exchange().suspectMillis();
       Future<Void> attached =
           serving.attach(
-              () -> new BackupLink(transport, Vertx.currentContext(), address, limit),
-              why -> lost(to, serving, why));
+              () -> ShardReplication.Link.over(transport, address, limit),
+              reason -> onBackupLost(to, serving, reason));
       replication = Optional.of(new Replication(to, attached));
     }
     return replication.get().attached();
@@ -157,10 +157,10 @@ public final class ServerMember implements MemberHandler {
   /**
    * Handles a failed backup; no answer leaves until the coordinator knows that it is incomplete.
    */
-  private void lost(Admission failed, ShardService serving, String why) {
-    LOG.warn("{} does not take what it is sent ({})", failed, why);
+  private void onBackupLost(Admission failed, ShardService serving, String reason) {
+    LOG.warn("{} does not take what it is sent ({})", failed, reason);
     coordinator
-        .dropBackup(failed, why)
+        .dropBackup(failed, reason)
         .onSuccess(
             dropped -> {
               if (dropped && service.filter(serving::equals).isPresent()) {
@@ -190,7 +190,7 @@ public final class ServerMember implements MemberHandler {
               return serving.open(promotion.reserved());
             })
         .compose(opened -> renamed.compose(mine -> serve(opened, to)))
-        .onFailure(why -> LOG.error("{} could not go on: {}", to, why.getMessage()));
+        .onFailure(failure -> LOG.error("{} could not go on: {}", to, failure.getMessage()));
   }
 
   @Override
@@ -218,19 +218,19 @@ public final class ServerMember implements MemberHandler {
   }
 
   @Override
-  public void evicted(String why) {
-    LOG.warn("this server was evicted ({}), joins again", why);
+  public void evicted(String reason) {
+    LOG.warn("this server was evicted ({}), joins again", reason);
     replication = Optional.empty();
-    backedUp = Optional.empty();
+    heldCopy = Optional.empty();
     Future<Void> closed =
-        backup.map(copy -> keep(copy, "evicted: " + why)).orElseGet(Future::succeededFuture);
+        backup.map(copy -> keep(copy, "evicted: " + reason)).orElseGet(Future::succeededFuture);
     backup = Optional.empty();
-    service.ifPresent(serving -> serving.abandon("evicted: " + why));
+    service.ifPresent(serving -> serving.abandon("evicted: " + reason));
     if (leaving) {
       return;
     }
     closed
-        .transform(kept -> enrol())
+        .transform(kept -> join())
         .onFailure(
             refused -> {
               LOG.error("this server could not join again: {}", refused.getMessage());
@@ -241,32 +241,32 @@ public final class ServerMember implements MemberHandler {
   /**
    * Keeps a backup's copy after an eviction: if its server is lost too, it may be the newest copy.
    */
-  private Future<Void> keep(BackupService copy, String why) {
-    return copy.close(why).onSuccess(whole -> backedUp = whole).mapEmpty();
+  private Future<Void> keep(BackupService copy, String reason) {
+    return copy.close(reason).onSuccess(whole -> heldCopy = whole).mapEmpty();
   }
 
   @Override
-  public void stopped(String why) {
-    LOG.info("server told to stop: {}", why);
-    close(why);
+  public void stopped(String reason) {
+    LOG.info("server told to stop: {}", reason);
+    close(reason);
   }
 
-  private Future<Void> takeOver(InitialModel model, Admission admission) {
+  private Future<Void> openShard(InitialModel model, Admission admission) {
     timeline.setMember("server " + admission.rank());
     if (admission.rank() >= job.servers().count()) {
       return backUp(model, admission);
     }
     OptionalLong from = coordinator.goesBackTo();
     boolean keeps = coordinator.keepsMemory() && from.isEmpty();
-    Optional<ShardBackup> copy = backedUp.filter(kept -> keeps);
-    Future<Optional<ShardSnapshot>> inherited =
+    Optional<ShardBackup> copy = heldCopy.filter(kept -> keeps);
+    Future<Optional<ShardSnapshot>> snapshot =
         service
             .filter(old -> keeps)
-            .map(old -> old.inheritance().map(Optional::of))
+            .map(old -> old.snapshot().map(Optional::of))
             .orElseGet(() -> vertx.executeBlocking(() -> copy.map(assembly::snapshot)));
     service = Optional.empty();
-    backedUp = Optional.empty();
-    return inherited
+    heldCopy = Optional.empty();
+    return snapshot
         .compose(kept -> assembly.assemble(model, admission, kept, coordinator.run(), from))
         .compose(ShardService::open)
         .compose(opened -> serve(opened, admission));
@@ -274,7 +274,7 @@ public final class ServerMember implements MemberHandler {
 
   private Future<Void> backUp(InitialModel model, Admission admission) {
     service = Optional.empty();
-    backedUp = Optional.empty();
+    heldCopy = Optional.empty();
     return assembly
         .assembleBackup(model, admission, coordinator::expect)
         .map(
@@ -295,7 +295,7 @@ public final class ServerMember implements MemberHandler {
       return opened.close("this server is stopping");
     }
     service = Optional.of(opened);
-    obey(opened);
+    apply(opened);
     return opened
         .status()
         .onSuccess(
@@ -307,16 +307,16 @@ public final class ServerMember implements MemberHandler {
   }
 
   /** Applies the newest pause. Before the first one, the shard itself stops at the first test. */
-  private void obey(ShardService serving) {
-    if (waitsForTests && word.number() > 0) {
-      serving.testAt(word.testAt());
+  private void apply(ShardService serving) {
+    if (waitsForTests && pause.number() > 0) {
+      serving.testAt(pause.testAt());
     }
-    serving.saveAt(word.saveAt());
+    serving.saveAt(pause.saveAt());
   }
 
-  private Future<Void> close(String why) {
+  private Future<Void> close(String reason) {
     timeline.close();
-    backup.ifPresent(copy -> copy.close(why));
-    return service.map(serving -> serving.close(why)).orElseGet(Future::succeededFuture);
+    backup.ifPresent(copy -> copy.close(reason));
+    return service.map(serving -> serving.close(reason)).orElseGet(Future::succeededFuture);
   }
 }

@@ -11,7 +11,6 @@ import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.internal.checkpoint.CopyMemory;
-import io.vertigrad.internal.checkpoint.LedgerSnapshot;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.checkpoint.ShardCopy;
@@ -38,13 +37,16 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
  * The partitions of one shard, each with its own strategy: frames in, frames out.
+ *
+ * <p>An update goes from here through its partition's {@link UpdateFilter} to the strategy, which
+ * steps the {@link StoredPartition}; the answer comes back the same way. A pull is answered here.
  *
  * <p>A plain object without I/O. Every call must come from one thread at a time.
  */
@@ -57,9 +59,114 @@ public final class Shard {
   private final SortedMap<Integer, ServedPartition> partitions = new TreeMap<>();
   private final ShardReplication replication;
   private Membership membership = Membership.NONE;
-  private String closed;
+  private Membership agreedMembership = Membership.NONE;
+  private String closeReason;
   private boolean restored;
-  private Runnable attaching;
+  private Runnable pendingAttach;
+
+  /**
+   * The settings that a shard takes from its job.
+   *
+   * @param job hash of the job's name
+   * @param incarnation of this server; part of every answer
+   * @param ranks number of ranks of the job; see {@code ServerStrategyContext}
+   * @param lastVersion version at which the job ends; see {@code StrategyFactory.lastVersion}
+   * @param pullDeadlineMillis longest time that a pull waits for its minimum version
+   * @param maxMagnitude largest magnitude of an element of a gradient that is applied; {@code
+   *     Float.MAX_VALUE} to apply every finite gradient
+   */
+  public record ShardConfig(
+      long job,
+      int incarnation,
+      int ranks,
+      long lastVersion,
+      long pullDeadlineMillis,
+      float maxMagnitude) {
+
+    /** Creates the settings of a shard that waits only for members and applies finite gradients. */
+    public ShardConfig(long job, int incarnation, long lastVersion, long pullDeadlineMillis) {
+      this(job, incarnation, 0, lastVersion, pullDeadlineMillis, Float.MAX_VALUE);
+    }
+
+    public ShardConfig {
+      if (incarnation < 0 || lastVersion < 1 || pullDeadlineMillis < 1) {
+        throw new IllegalArgumentException(
+            "incarnation %d, last version %d, pull deadline %d ms: expected at least 0, 1 and 1"
+                .formatted(incarnation, lastVersion, pullDeadlineMillis));
+      }
+      if (!(maxMagnitude > 0) || Float.isInfinite(maxMagnitude)) {
+        throw new IllegalArgumentException(
+            "the largest magnitude is %s, expected a finite number above 0"
+                .formatted(maxMagnitude));
+      }
+    }
+  }
+
+  /**
+   * Counters of a shard since its server started.
+   *
+   * @param version version that every partition has reached; the last one without partitions
+   * @param samples training samples that every partition has seen, checkpoints included
+   * @param applied gradient frames applied
+   * @param late frames that came after their round
+   * @param duplicate frames answered again
+   * @param tooStale frames older than the strategy's bound
+   * @param refused frames refused for good
+   */
+  public record ShardCounters(
+      long version,
+      long samples,
+      long applied,
+      long late,
+      long duplicate,
+      long tooStale,
+      long refused) {}
+
+  /**
+   * Receives the outcome of every update from the filter for stale and repeated updates; called on
+   * the strategy's thread, must not block.
+   */
+  public interface StrategyObserver {
+
+    /** Ignores everything. */
+    StrategyObserver NONE =
+        new StrategyObserver() {
+          @Override
+          public void answered(ExchangeId id, Outcome outcome, int staleness) {}
+
+          @Override
+          public void refused(ExchangeId id, String reason) {}
+
+          @Override
+          public void outdated(ExchangeId id, String reason) {}
+        };
+
+    /**
+     * Called when an update was answered with parameters.
+     *
+     * @param id of the update
+     * @param outcome of the update
+     * @param staleness how many versions it was behind
+     */
+    void answered(ExchangeId id, Outcome outcome, int staleness);
+
+    /**
+     * Called when an update was refused for good; not called for "try again".
+     *
+     * @param id of the update
+     * @param reason the refusal's message, for people
+     */
+    void refused(ExchangeId id, String reason);
+
+    /**
+     * Called when an update was refused because another worker has its rank by now and repeats the
+     * step; this is not an error.
+     *
+     * @param id of the update
+     * @param reason the refusal's message
+     */
+    void outdated(ExchangeId id, String reason);
+  }
 
   /**
    * Creates a shard that serves a store; it has no members until {@link #membershipChanged}.
@@ -93,16 +200,9 @@ public final class Shard {
     this.outcomes = new OutcomeCount(observer);
     this.replication = new ShardReplication(config, store);
     for (StoredPartition stored : store.partitions()) {
-      ServerStrategyContext context = context(stored, nanoClock);
-      DuplicateWindow window = windows.get();
-      UpdateFilter updateFilter =
-          new UpdateFilter(
-              strategy.create(context), context, config.job(), window, config.bound(), outcomes);
-      replication.follow(stored, window, updateFilter.ledger());
-      partitions.put(
-          stored.partition().index(),
-          new ServedPartition(
-              stored, context, updateFilter, window, config.pullDeadlineMillis(), lockstep));
+      ServedPartition partition = new ServedPartition(stored, strategy, nanoClock, windows.get());
+      partitions.put(stored.partition().index(), partition);
+      replication.follow(stored, partition.window, partition.filter.ledger());
     }
   }
 
@@ -115,17 +215,53 @@ public final class Shard {
    */
   public Future<Frame> handle(Frame frame) {
     if (frame instanceof GradientPartition update) {
-      ServedPartition partition = partitions.get(update.id().partition());
-      return served(update.id(), update.layout(), () -> partition.exchange(update));
+      return serve(update.id(), update.layout(), partition -> partition.exchange(update));
     }
     if (frame instanceof PullRequest pull) {
-      ServedPartition partition = partitions.get(pull.id().partition());
-      return served(pull.id(), pull.layout(), () -> partition.pull(pull));
+      return serve(pull.id(), pull.layout(), partition -> partition.pulls.pull(pull));
     }
     if (frame instanceof Malformed) {
       return Future.succeededFuture(frame);
     }
     return refused(idOf(frame), Reason.PROTOCOL, "expected a gradient or a pull, found " + frame);
+  }
+
+  private Future<Frame> serve(
+      ExchangeId id, long layout, Function<ServedPartition, Future<Frame>> request) {
+    if (closeReason != null) {
+      return refused(id, Reason.UNAVAILABLE, closeReason);
+    }
+    ServedPartition partition = partitions.get(id.partition());
+    if (layout != store.layout() || partition == null) {
+      return refused(id, Reason.WRONG_LAYOUT, wrongLayout(id, layout));
+    }
+    try {
+      return replication.holdBack(id.partition(), request.apply(partition));
+    } catch (RuntimeException e) {
+      return Future.failedFuture(e);
+    } finally {
+      flushChanges();
+    }
+  }
+
+  private Future<Frame> refused(ExchangeId id, Reason reason, String message) {
+    if (reason != Reason.UNAVAILABLE) {
+      outcomes.refused(id, message);
+    }
+    return Future.succeededFuture(new Refusal(id, reason, message));
+  }
+
+  private String wrongLayout(ExchangeId id, long layout) {
+    return ("shard %d: found partition %d of layout %016x, expected one of %s of layout %016x;"
+            + " use the same job file and model")
+        .formatted(store.shard(), id.partition(), layout, partitions.keySet(), store.layout());
+  }
+
+  private static ExchangeId idOf(Frame frame) {
+    if (frame instanceof ParameterPartition answer) {
+      return answer.id();
+    }
+    return frame instanceof Refusal refusal ? refusal.id() : new ExchangeId(0, -1, 0, 0, 0, 0);
   }
 
   /**
@@ -135,21 +271,38 @@ public final class Shard {
    */
   public ProposalAnswer propose(Membership next) {
     long highest = versions().stream().max(Long::compare).orElse(0L);
-    boolean choosy = lockstep && !membership.equals(Membership.NONE);
-    if (choosy
+    boolean mayRefuse = lockstep && !membership.equals(Membership.NONE);
+    if (mayRefuse
         && next.workers().stream()
             .filter(this::isNew)
             .anyMatch(m -> m.rank() >= config.ranks() && m.activeFrom() < highest)) {
       return ProposalAnswer.refused(highest);
     }
-    return takeProposed(next);
+    return acceptProposal(next);
+  }
+
+  /**
+   * Returns whether the first round of this member is new here. It may have moved up because an
+   * earlier proposal failed at another server.
+   */
+  private boolean isNew(Member member) {
+    return membership
+        .worker(member.rank())
+        .filter(known -> known.incarnation() == member.incarnation())
+        .map(known -> member.rank() >= config.ranks() && known.activeFrom() < member.activeFrom())
+        .orElse(true);
   }
 
   /**
    * Accepts a proposed membership whatever rounds have closed here; answers as {@link #propose}.
+   * The first rounds of newcomers are not agreed yet.
    */
-  ProposalAnswer takeProposed(Membership next) {
-    takeOver(next, ServedPartition::membershipProposed);
+  ProposalAnswer acceptProposal(Membership next) {
+    if (next.epoch() >= membership.epoch()) {
+      membership = next;
+      partitions.values().forEach(partition -> partition.filter.membershipChanged(next));
+      flushChanges();
+    }
     return new ProposalAnswer(OptionalLong.empty(), starts(next.workers()));
   }
 
@@ -161,47 +314,62 @@ public final class Shard {
         .flatMap(
             rank ->
                 partitions.values().stream()
-                    .map(partition -> partition.start(rank, lockstep))
+                    .map(partition -> partition.start(rank))
                     .reduce(ProposalAnswer.Start::earlier)
                     .stream())
         .toList();
   }
 
-  /** Passes the membership to every partition; ignores an older epoch. */
+  /** Takes an agreed membership, with the first round of every member; ignores an older epoch. */
   public void membershipChanged(Membership now) {
-    takeOver(now, ServedPartition::membershipChanged);
-  }
-
-  private void takeOver(Membership now, BiConsumer<ServedPartition, Membership> tell) {
     if (now.epoch() >= membership.epoch()) {
       membership = now;
-      partitions.values().forEach(partition -> tell.accept(partition, now));
-      changed();
+      agreedMembership = now;
+      for (ServedPartition partition : partitions.values()) {
+        partition.filter.membershipChanged(now);
+        partition.pulls.release();
+      }
+      flushChanges();
     }
   }
 
   /** Lets no update follow this version until it is tested and another version is set. */
   public void testAt(long version) {
-    partitions.values().forEach(partition -> partition.testAt(version));
-    changed();
+    for (ServedPartition partition : partitions.values()) {
+      partition.filter.testAt(version);
+      partition.pulls.release();
+    }
+    flushChanges();
   }
 
   /** Ends waits that took too long; call about ten times a second. */
   public void tick(long nowNanos) {
-    partitions.values().forEach(partition -> partition.tick(nowNanos));
-    changed();
+    for (ServedPartition partition : partitions.values()) {
+      partition.filter.tick(nowNanos);
+      partition.pulls.tick();
+    }
+    flushChanges();
   }
 
-  /** Records that a partition has taken a step that did not come with a worker's frame. */
-  void stepped(int partition) {
-    partitions.get(partition).stepped();
-    changed();
+  /** Answers pulls after a partition has taken a step that did not come with a worker's frame. */
+  void onStep(int partition) {
+    partitions.get(partition).pulls.release();
+    flushChanges();
   }
 
   /** Returns the counters so far. */
   public ShardCounters counters() {
-    long samples = partitions.values().stream().mapToLong(ServedPartition::samples).min().orElse(0);
+    long samples =
+        partitions.values().stream()
+            .mapToLong(partition -> partition.stored.samples())
+            .min()
+            .orElse(0);
     return outcomes.counters(version(), samples);
+  }
+
+  /** Returns whether this shard has partitions; a job may have more shards than partitions. */
+  boolean hasPartitions() {
+    return !partitions.isEmpty();
   }
 
   /**
@@ -228,9 +396,8 @@ public final class Shard {
     return versions().stream().min(Long::compare).orElse(config.lastVersion());
   }
 
-  /** Records that this shard starts again from the initial parameters and that nothing is lost. */
-  public void restoredToBeginning() {
-    restored = true;
+  private Collection<Long> versions() {
+    return partitions.values().stream().map(partition -> partition.stored.version()).toList();
   }
 
   /** Returns whether every partition is at the last version; always true without partitions. */
@@ -245,62 +412,19 @@ public final class Shard {
 
   /** Returns the stragglers of the first partition that waits for workers. */
   public Optional<StragglerReport> heldUp() {
-    return partitions.values().stream().flatMap(part -> part.heldUp().stream()).findFirst();
-  }
-
-  /** Ends every wait with {@code UNAVAILABLE}; later frames get the same answer. */
-  public void close(String why) {
-    closed = why;
-    attaching = null;
-    partitions.values().forEach(partition -> partition.close(why));
-    replication.close(why);
-  }
-
-  /**
-   * Starts to keep a backup now or, if workers move in rounds, after the open round. No answer then
-   * shows parameters that the backup does not have.
-   *
-   * @param to the backup
-   * @param lost called once with the reason when the backup has failed; answers then wait for
-   *     {@link #detach}
-   * @return completes when the backup has everything that this shard has
-   */
-  Future<Void> attach(ShardReplication.Link to, Consumer<String> lost) {
-    Promise<Void> attached = Promise.promise();
-    attaching = () -> replication.attach(to, lost).onComplete(attached);
-    changed();
-    return attached.future();
-  }
-
-  /** Continues without a backup. */
-  void detach() {
-    attaching = null;
-    replication.detach();
-  }
-
-  /**
-   * Continues exactly where the primary was; this shard was created from the backup's store and
-   * windows.
-   */
-  Shard promoted(ShardBackup backup) {
-    restored = true;
-    partitions.forEach((index, partition) -> partition.countFrom(backup.updates(index)));
-    return this;
-  }
-
-  private void changed() {
-    replication.flush();
-    if (attaching != null && (!lockstep || isAligned())) {
-      Runnable now = attaching;
-      attaching = null;
-      now.run();
-    }
+    return partitions.values().stream()
+        .flatMap(partition -> partition.filter.heldUp().stream())
+        .findFirst();
   }
 
   /** Returns the outcomes of all updates, by the rank that sent them. */
   List<RankUpdates> updates() {
     ShardUpdates updates = new ShardUpdates(config.ranks(), config.lastVersion(), lockstep);
-    partitions.values().forEach(part -> updates.add(part.version(), part.updates()));
+    partitions
+        .values()
+        .forEach(
+            partition ->
+                updates.add(partition.stored.version(), partition.filter.ledger().snapshot()));
     return updates.byRank();
   }
 
@@ -330,7 +454,7 @@ public final class Shard {
         store.shard(),
         config.incarnation(),
         store.layout(),
-        partitions.values().stream().map(part -> part.beginCopy(memory)).toList());
+        partitions.values().stream().map(partition -> partition.beginCopy(memory)).toList());
   }
 
   /**
@@ -351,70 +475,6 @@ public final class Shard {
     }
   }
 
-  private ServerStrategyContext context(StoredPartition stored, LongSupplier nanoClock) {
-    Answers answers = new Answers(store.layout(), config.incarnation(), stored.partition(), stored);
-    return new ServerStrategyContext(
-        stored.partition(),
-        stored,
-        answers,
-        membership,
-        config.ranks(),
-        config.lastVersion(),
-        nanoClock);
-  }
-
-  private Future<Frame> served(ExchangeId id, long layout, Supplier<Future<Frame>> action) {
-    if (closed != null) {
-      return refused(id, Reason.UNAVAILABLE, closed);
-    }
-    if (layout != store.layout() || !partitions.containsKey(id.partition())) {
-      return refused(id, Reason.WRONG_LAYOUT, wrongLayout(id, layout));
-    }
-    try {
-      return replication.hold(id.partition(), action.get());
-    } catch (RuntimeException e) {
-      return Future.failedFuture(e);
-    } finally {
-      changed();
-    }
-  }
-
-  private Future<Frame> refused(ExchangeId id, Reason reason, String why) {
-    if (reason != Reason.UNAVAILABLE) {
-      outcomes.refused(id, why);
-    }
-    return Future.succeededFuture(new Refusal(id, reason, why));
-  }
-
-  private String wrongLayout(ExchangeId id, long layout) {
-    return ("shard %d: found partition %d of layout %016x, expected one of %s of layout %016x;"
-            + " use the same job file and model")
-        .formatted(store.shard(), id.partition(), layout, partitions.keySet(), store.layout());
-  }
-
-  /**
-   * Returns whether the first round of this member is new here. It may have moved up because an
-   * earlier proposal failed at another server.
-   */
-  private boolean isNew(Member member) {
-    return membership
-        .worker(member.rank())
-        .filter(known -> known.incarnation() == member.incarnation())
-        .map(known -> member.rank() >= config.ranks() && known.activeFrom() < member.activeFrom())
-        .orElse(true);
-  }
-
-  private Collection<Long> versions() {
-    return partitions.values().stream().map(ServedPartition::version).toList();
-  }
-
-  private static ExchangeId idOf(Frame frame) {
-    if (frame instanceof ParameterPartition answer) {
-      return answer.id();
-    }
-    return frame instanceof Refusal refusal ? refusal.id() : new ExchangeId(0, -1, 0, 0, 0, 0);
-  }
-
   private static void require(String what, long found, long expected) {
     if (found != expected) {
       throw new IllegalArgumentException(
@@ -423,189 +483,99 @@ public final class Shard {
     }
   }
 
+  /** Records that this shard starts again from the initial parameters and that nothing is lost. */
+  void markRestoredFromStart() {
+    restored = true;
+  }
+
   /**
-   * The settings that a shard takes from its job.
+   * Starts to keep a backup now or, if workers move in rounds, after the open round. No answer then
+   * shows parameters that the backup does not have.
    *
-   * @param job hash of the job's name
-   * @param incarnation of this server; part of every answer
-   * @param ranks number of ranks of the job; see {@code ServerStrategyContext}
-   * @param lastVersion version at which the job ends; see {@code StrategyFactory.lastVersion}
-   * @param pullDeadlineMillis longest time that a pull waits for its minimum version
-   * @param bound for the elements of gradients
+   * @param to the backup
+   * @param onLost called once with the reason when the backup has failed; answers then wait for
+   *     {@link #detach}
+   * @return completes when the backup has everything that this shard has
    */
-  public record ShardConfig(
-      long job,
-      int incarnation,
-      int ranks,
-      long lastVersion,
-      long pullDeadlineMillis,
-      MagnitudeBound bound) {
+  Future<Void> attach(ShardReplication.Link to, Consumer<String> onLost) {
+    Promise<Void> attached = Promise.promise();
+    pendingAttach = () -> replication.attach(to, onLost).onComplete(attached);
+    flushChanges();
+    return attached.future();
+  }
 
-    /** Creates the settings of a shard that waits only for workers that are members. */
-    public ShardConfig(long job, int incarnation, long lastVersion, long pullDeadlineMillis) {
-      this(job, incarnation, 0, lastVersion, pullDeadlineMillis);
-    }
-
-    /** Creates the settings of a shard that applies every finite gradient. */
-    public ShardConfig(
-        long job, int incarnation, int ranks, long lastVersion, long pullDeadlineMillis) {
-      this(job, incarnation, ranks, lastVersion, pullDeadlineMillis, MagnitudeBound.NONE);
-    }
-
-    public ShardConfig {
-      if (incarnation < 0 || lastVersion < 1 || pullDeadlineMillis < 1) {
-        throw new IllegalArgumentException(
-            "incarnation %d, last version %d, pull deadline %d ms: expected at least 0, 1 and 1"
-                .formatted(incarnation, lastVersion, pullDeadlineMillis));
-      }
-    }
+  /** Continues without a backup. */
+  void detach() {
+    pendingAttach = null;
+    replication.detach();
   }
 
   /**
-   * Counters of a shard since its server started.
-   *
-   * @param version version that every partition has reached; the last one without partitions
-   * @param samples training samples that every partition has seen, checkpoints included
-   * @param applied gradient frames applied
-   * @param late frames that came after their round
-   * @param duplicate frames answered again
-   * @param tooStale frames older than the strategy's bound
-   * @param refused frames refused for good
+   * Continues exactly where the primary was; this shard was created from the backup's store and
+   * windows.
    */
-  public record ShardCounters(
-      long version,
-      long samples,
-      long applied,
-      long late,
-      long duplicate,
-      long tooStale,
-      long refused) {}
-
-  /**
-   * Receives the outcome of every update from the filter for stale and repeated updates; called on
-   * the strategy's thread, must not block.
-   */
-  public interface StrategyObserver {
-
-    /**
-     * Called when an update was answered with parameters.
-     *
-     * @param id of the update
-     * @param outcome of the update
-     * @param staleness how many versions it was behind
-     */
-    void answered(ExchangeId id, Outcome outcome, int staleness);
-
-    /**
-     * Called when an update was refused for good; not called for "try again".
-     *
-     * @param id of the update
-     * @param why the refusal's message, for people
-     */
-    void refused(ExchangeId id, String why);
-
-    /**
-     * Called when an update was refused because another worker has its rank by now and repeats the
-     * step; this is not an error.
-     *
-     * @param id of the update
-     * @param why the refusal's message
-     */
-    void outdated(ExchangeId id, String why);
-
-    /** Ignores everything. */
-    StrategyObserver SILENT =
-        new StrategyObserver() {
-          @Override
-          public void answered(ExchangeId id, Outcome outcome, int staleness) {}
-
-          @Override
-          public void refused(ExchangeId id, String why) {}
-
-          @Override
-          public void outdated(ExchangeId id, String why) {}
-        };
+  Shard promoted(ShardBackup backup) {
+    restored = true;
+    partitions.forEach(
+        (index, partition) -> partition.filter.ledger().restore(backup.updates(index)));
+    return this;
   }
 
-  /** Counts the outcomes of gradient frames and passes them on to another observer. */
-  private static final class OutcomeCount implements StrategyObserver {
-
-    private final StrategyObserver next;
-    private final Map<Outcome, Long> answered = new EnumMap<>(Outcome.class);
-    private long refused;
-
-    OutcomeCount(StrategyObserver next) {
-      this.next = next;
-    }
-
-    @Override
-    public void answered(ExchangeId id, Outcome outcome, int staleness) {
-      answered.merge(outcome, 1L, Long::sum);
-      next.answered(id, outcome, staleness);
-    }
-
-    @Override
-    public void refused(ExchangeId id, String why) {
-      refused++;
-      next.refused(id, why);
-    }
-
-    @Override
-    public void outdated(ExchangeId id, String why) {
-      refused++;
-      next.outdated(id, why);
-    }
-
-    ShardCounters counters(long version, long samples) {
-      return new ShardCounters(
-          version,
-          samples,
-          of(Outcome.APPLIED),
-          of(Outcome.LATE),
-          of(Outcome.DUPLICATE),
-          of(Outcome.TOO_STALE),
-          refused);
-    }
-
-    private long of(Outcome outcome) {
-      return answered.getOrDefault(outcome, 0L);
+  /** Sends the changes of the last call to the backup, and starts a backup that waits for this. */
+  private void flushChanges() {
+    replication.flush();
+    if (pendingAttach != null && (!lockstep || isAligned())) {
+      Runnable attach = pendingAttach;
+      pendingAttach = null;
+      attach.run();
     }
   }
 
-  /** One partition with its strategy and the pulls that wait for it. */
-  private static final class ServedPartition {
+  /** Ends every wait with {@code UNAVAILABLE}; later frames get the same answer. */
+  public void close(String reason) {
+    closeReason = reason;
+    pendingAttach = null;
+    for (ServedPartition partition : partitions.values()) {
+      partition.filter.close(reason);
+      partition.pulls.close(reason);
+    }
+    replication.close(reason);
+  }
 
-    private final StoredPartition store;
+  /** One partition with its strategy behind a filter, and the pulls that wait for a version. */
+  private final class ServedPartition {
+
+    private final StoredPartition stored;
+    private final Answers answers;
     private final DuplicateWindow window;
     private final UpdateFilter filter;
-    private final PendingPulls pulls;
+    private final PullQueue pulls;
 
     ServedPartition(
-        StoredPartition store,
-        ServerStrategyContext context,
-        UpdateFilter filter,
-        DuplicateWindow window,
-        long pullDeadlineMillis,
-        boolean lockstep) {
-      this.store = store;
+        StoredPartition stored,
+        ServerStrategyFactory strategy,
+        LongSupplier nanoClock,
+        DuplicateWindow window) {
+      this.stored = stored;
+      this.answers =
+          new Answers(store.layout(), config.incarnation(), stored.partition(), stored);
       this.window = window;
-      this.filter = filter;
-      this.pulls = new PendingPulls(context, pullDeadlineMillis, lockstep, store::previous);
-    }
-
-    long version() {
-      return store.version();
-    }
-
-    /** Returns where a worker of this rank goes on at this partition. */
-    ProposalAnswer.Start start(int rank, boolean lockstep) {
-      boolean contributed = lockstep && window.waitingStep(rank).isPresent();
-      long round = lockstep ? store.version() + (contributed ? 1 : 0) : 0;
-      return new ProposalAnswer.Start(rank, round, window.nextStep(rank));
-    }
-
-    long samples() {
-      return store.samples();
+      ServerStrategyContext context =
+          new ServerStrategyContext(
+              stored.partition(),
+              stored,
+              answers,
+              membership,
+              config.ranks(),
+              config.lastVersion(),
+              nanoClock);
+      this.filter =
+          new UpdateFilter(strategy.create(context), context, config, window, outcomes);
+      this.pulls =
+          new PullQueue(
+              config.pullDeadlineMillis(),
+              nanoClock,
+              new PullQueue.Source(this::isReached, this::answer, this::overdueMessage));
     }
 
     Future<Frame> exchange(GradientPartition update) {
@@ -614,178 +584,116 @@ public final class Shard {
       return answer;
     }
 
-    /** Answers pulls after a new version. */
-    void stepped() {
-      pulls.release();
-    }
-
-    /** Lets no update follow this version; updates held back at an earlier one go on. */
-    void testAt(long version) {
-      filter.testAt(version);
-      pulls.release();
-    }
-
-    Future<Frame> pull(PullRequest request) {
-      return pulls.pull(request);
-    }
-
-    void membershipProposed(Membership next) {
-      filter.membershipChanged(next);
-      pulls.membershipProposed(next);
-    }
-
-    void membershipChanged(Membership now) {
-      filter.membershipChanged(now);
-      pulls.membershipChanged(now);
-    }
-
-    void tick(long nowNanos) {
-      filter.tick(nowNanos);
-      pulls.tick();
-    }
-
-    Optional<StragglerReport> heldUp() {
-      return filter.heldUp();
-    }
-
-    void close(String why) {
-      filter.close(why);
-      pulls.close(why);
-    }
-
-    /** Returns the outcomes of all updates. */
-    LedgerSnapshot updates() {
-      return filter.ledger().snapshot();
-    }
-
-    /** Continues from the counts of another ledger. */
-    void countFrom(LedgerSnapshot updates) {
-      filter.ledger().restore(updates);
-    }
-
-    PartitionSnapshot snapshot() {
-      return store.snapshot(window.entries()).with(filter.ledger().snapshot());
-    }
-
-    PartitionCopy beginCopy(CopyMemory memory) {
-      return store.beginCopy(memory, window.entries(), filter.ledger().snapshot());
-    }
-
-    void restore(PartitionSnapshot snapshot) {
-      store.restore(snapshot);
-      window.restore(snapshot.window());
-      filter.ledger().restore(snapshot.ledger());
-    }
-  }
-
-  /** The pulls of one partition; those that wait for a later version are in a {@link PullQueue}. */
-  private static final class PendingPulls {
-
-    private final ServerStrategyContext context;
-    private final long deadlineMillis;
-    private final boolean exact;
-    private final Supplier<Optional<Tensor>> previous;
-    private final PullQueue queue;
-    private Membership members = Membership.NONE;
-    private Membership agreed = Membership.NONE;
-
-    /**
-     * Creates an empty set of pulls.
-     *
-     * @param deadlineMillis longest wait of a pull
-     * @param exact true if workers move in rounds, so that a worker starts at a version that all
-     *     partitions have in common
-     * @param previous the parameters before the last update, if they are still kept
-     */
-    PendingPulls(
-        ServerStrategyContext context,
-        long deadlineMillis,
-        boolean exact,
-        Supplier<Optional<Tensor>> previous) {
-      this.context = context;
-      this.exact = exact;
-      this.previous = previous;
-      this.deadlineMillis = deadlineMillis;
-      this.queue =
-          new PullQueue(
-              deadlineMillis,
-              context.nanoClock(),
-              new PullQueue.Source(this::isReached, this::answer, this::overdue));
-    }
-
-    /** Answers now or when the version is reached. */
-    Future<Frame> pull(PullRequest request) {
-      return queue.pull(request);
-    }
-
-    /** Takes a proposed membership; the first rounds of newcomers are not agreed yet. */
-    void membershipProposed(Membership next) {
-      members = next;
-    }
-
-    /** Takes an agreed membership, with the first round of every member. */
-    void membershipChanged(Membership now) {
-      members = now;
-      agreed = now;
-      release();
-    }
-
-    /** Answers the pulls that waited for the current version. */
-    void release() {
-      queue.release();
-    }
-
-    void tick() {
-      queue.tick();
-    }
-
-    void close(String why) {
-      queue.close(why);
-    }
-
-    private boolean isReached(PullRequest request) {
-      long wanted = Math.min(request.minimumVersion(), context.lastVersion());
-      return context.store().version() >= Math.min(wanted, begins(request.id()));
+    private boolean isReached(PullRequest pull) {
+      long wanted = Math.min(pull.minimumVersion(), config.lastVersion());
+      return stored.version() >= Math.min(wanted, firstRound(pull.id()));
     }
 
     /**
-     * Returns the agreed first round of the sender, or {@link Long#MAX_VALUE} if this partition does
-     * not know it. A server that went back lets a worker start earlier than the version in its
+     * Returns the agreed first round of the sender, or {@link Long#MAX_VALUE} if this partition
+     * does not know it. A server that went back lets a worker start earlier than the version in its
      * request. A worker may learn of an agreement before this server does; then the version in its
      * request counts.
      */
-    private long begins(ExchangeId id) {
-      return agreed
+    private long firstRound(ExchangeId id) {
+      return agreedMembership
           .worker(id.worker())
           .filter(member -> member.incarnation() == id.incarnation())
-          .map(Membership.Member::activeFrom)
+          .map(Member::activeFrom)
           .orElse(Long.MAX_VALUE);
     }
 
     /**
      * Answers with the current version, or with the one before. A worker that repeats a step of its
-     * predecessor needs exactly the version of that step, and this partition may be one update ahead.
+     * predecessor needs exactly the version of that step, and this partition may be one update
+     * ahead.
      */
-    private Frame answer(PullRequest request) {
-      long wanted = Math.min(request.minimumVersion(), begins(request.id()));
-      boolean isBehind = exact && wanted == context.store().version() - 1;
-      Optional<Tensor> there = isBehind && isWorker(request.id()) ? previous.get() : Optional.empty();
-      return there.isPresent()
-          ? context.answers().parameters(request.id(), wanted, there.get())
-          : context.answers().parameters(request.id(), Outcome.PULLED, 0);
+    private Frame answer(PullRequest pull) {
+      ExchangeId id = pull.id();
+      long wanted = Math.min(pull.minimumVersion(), firstRound(id));
+      boolean isBehind = lockstep && wanted == stored.version() - 1;
+      Optional<Tensor> previous =
+          isBehind && membership.hasWorker(id.worker(), id.incarnation())
+              ? stored.previous()
+              : Optional.empty();
+      return previous.isPresent()
+          ? answers.parameters(id, wanted, previous.get())
+          : answers.parameters(id, Outcome.PULLED, 0);
     }
 
-    private boolean isWorker(ExchangeId id) {
-      return members.hasWorker(id.worker(), id.incarnation());
-    }
-
-    private String overdue(PullRequest request) {
+    private String overdueMessage(PullRequest pull) {
       return "partition %d: found version %d after %d ms, expected %d; the workers make no progress"
           .formatted(
-              context.partition().index(),
-              context.store().version(),
-              deadlineMillis,
-              request.minimumVersion());
+              stored.partition().index(),
+              stored.version(),
+              config.pullDeadlineMillis(),
+              pull.minimumVersion());
+    }
+
+    /** Returns where a worker of this rank goes on at this partition. */
+    ProposalAnswer.Start start(int rank) {
+      boolean contributed = lockstep && window.waitingStep(rank).isPresent();
+      long round = lockstep ? stored.version() + (contributed ? 1 : 0) : 0;
+      return new ProposalAnswer.Start(rank, round, window.nextStep(rank));
+    }
+
+    PartitionSnapshot snapshot() {
+      return stored.snapshot(window.entries()).with(filter.ledger().snapshot());
+    }
+
+    PartitionCopy beginCopy(CopyMemory memory) {
+      return stored.beginCopy(memory, window.entries(), filter.ledger().snapshot());
+    }
+
+    void restore(PartitionSnapshot snapshot) {
+      stored.restore(snapshot);
+      window.restore(snapshot.window());
+      filter.ledger().restore(snapshot.ledger());
+    }
+  }
+
+  /** Counts the outcomes of gradient frames and passes them on to another observer. */
+  private static final class OutcomeCount implements StrategyObserver {
+
+    private final StrategyObserver next;
+    private final Map<Outcome, Long> answeredByOutcome = new EnumMap<>(Outcome.class);
+    private long refused;
+
+    OutcomeCount(StrategyObserver next) {
+      this.next = next;
+    }
+
+    @Override
+    public void answered(ExchangeId id, Outcome outcome, int staleness) {
+      answeredByOutcome.merge(outcome, 1L, Long::sum);
+      next.answered(id, outcome, staleness);
+    }
+
+    @Override
+    public void refused(ExchangeId id, String reason) {
+      refused++;
+      next.refused(id, reason);
+    }
+
+    @Override
+    public void outdated(ExchangeId id, String reason) {
+      refused++;
+      next.outdated(id, reason);
+    }
+
+    ShardCounters counters(long version, long samples) {
+      return new ShardCounters(
+          version,
+          samples,
+          countOf(Outcome.APPLIED),
+          countOf(Outcome.LATE),
+          countOf(Outcome.DUPLICATE),
+          countOf(Outcome.TOO_STALE),
+          refused);
+    }
+
+    private long countOf(Outcome outcome) {
+      return answeredByOutcome.getOrDefault(outcome, 0L);
     }
   }
 }

@@ -8,7 +8,6 @@ import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.MemberStatus;
 import io.vertigrad.internal.server.Shard.ShardConfig;
-import io.vertigrad.internal.server.ShardService.ShardEndpoint;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
@@ -40,35 +39,35 @@ final class ShardAssembly {
   private final JobConfig job;
   private final EventPublisher events;
   private final StrategyFactory strategy;
-  private final LongSupplier patience;
+  private final LongSupplier pausableClock;
   private final SpanRecorder track;
   private final Consumer<MemberStatus> report;
-  private final Runnable ended;
+  private final Runnable onStrategyUndeployed;
 
   /**
    * Creates the assembly of one job, on the server's context.
    *
-   * @param patience monotonic nanoseconds that limit how long workers and readers wait
+   * @param pausableClock monotonic nanoseconds that limit how long workers and readers wait
    * @param track records each update
    * @param report receives a shard's status twice a second, on any thread
-   * @param ended called when the strategy verticle beside a shard is undeployed
+   * @param onStrategyUndeployed called when the strategy verticle beside a shard is undeployed
    */
   ShardAssembly(
       Vertx vertx,
       Context context,
       JobConfig job,
-      LongSupplier patience,
+      LongSupplier pausableClock,
       SpanRecorder track,
       Consumer<MemberStatus> report,
-      Runnable ended) {
+      Runnable onStrategyUndeployed) {
     this.vertx = vertx;
     this.context = context;
     this.job = job;
     this.finder = new StrategyFinder(vertx, context, job, Role.SERVER);
-    this.patience = patience;
+    this.pausableClock = pausableClock;
     this.track = track;
     this.report = report;
-    this.ended = ended;
+    this.onStrategyUndeployed = onStrategyUndeployed;
     events = new EventPublisher(vertx, job.addresses());
     strategy = StrategyProviders.configure(job.strategy(), ShardAssembly.class.getClassLoader());
   }
@@ -96,7 +95,10 @@ final class ShardAssembly {
             snapshot ->
                 finder
                     .elsewhere(admission.rank())
-                    .map(link -> link.map(way -> new RemoteStrategy(vertx, job, way, patience)))
+                    .map(
+                        found ->
+                            found.map(
+                                link -> new RemoteStrategy(vertx, job, link, pausableClock)))
                     .compose(
                         remote ->
                             vertx
@@ -109,14 +111,13 @@ final class ShardAssembly {
                                             checkpoints.isKnown(),
                                             rule(remote)))
                                 .compose(
-                                    shard -> serve(model, admission, shard, checkpoints, remote))));
+                                    shard -> serve(admission, shard, checkpoints, remote))));
   }
 
   /**
    * Runs the shard on the event loop of a strategy verticle, even if the rules are in another JVM.
    */
   private Future<ShardService> serve(
-      InitialModel model,
       Admission admission,
       Shard shard,
       CheckpointSchedule checkpoints,
@@ -125,8 +126,8 @@ final class ShardAssembly {
         .beside(admission.rank(), admission.incarnation())
         .compose(
             host -> {
-              ShardService service = service(model, admission, shard, checkpoints, host);
-              return remote.isEmpty() || model.plan(job).ofShard(admission.rank()).isEmpty()
+              ShardService service = service(admission, shard, checkpoints, host);
+              return remote.isEmpty() || !shard.hasPartitions()
                   ? Future.succeededFuture(service)
                   : host.call(
                           () ->
@@ -134,7 +135,7 @@ final class ShardAssembly {
                                   .get()
                                   .open(
                                       partition -> {
-                                        shard.stepped(partition);
+                                        shard.onStep(partition);
                                         checkpoints.roundEnded(shard);
                                       }))
                       .map(service)
@@ -162,10 +163,10 @@ final class ShardAssembly {
   /**
    * Assembles a backup without a copy, which listens for its primary.
    *
-   * @param expects receives the admission that follows if the primary is lost
+   * @param onSuccessor receives the admission that follows if the primary is lost
    */
   Future<BackupService> assembleBackup(
-      InitialModel model, Admission admission, Consumer<Admission> expects) {
+      InitialModel model, Admission admission, Consumer<Admission> onSuccessor) {
     return vertx
         .executeBlocking(() -> backup(model, admission))
         .compose(
@@ -179,10 +180,9 @@ final class ShardAssembly {
                                 context,
                                 job.addresses(),
                                 admission,
-                                model,
                                 backup,
                                 host,
-                                expects)));
+                                onSuccessor)));
   }
 
   private ShardBackup backup(InitialModel model, Admission admission) {
@@ -206,8 +206,9 @@ final class ShardAssembly {
         new CheckpointSchedule(vertx, job, run, admission.rank(), strategy.lockstep());
     checkpoints
         .open()
-        .onFailure(why -> LOG.warn("{} writes no checkpoints: {}", admission, why.getMessage()));
-    return service(promotion.model(), admission, shard, checkpoints, promotion.host());
+        .onFailure(
+            failure -> LOG.warn("{} writes no checkpoints: {}", admission, failure.getMessage()));
+    return service(admission, shard, checkpoints, promotion.host());
   }
 
   private Shard shard(
@@ -221,7 +222,7 @@ final class ShardAssembly {
     Shard shard = shard(admission, store, rule, () -> new DuplicateWindow(ranks));
     snapshot.ifPresent(shard::restore);
     if (known) {
-      shard.restoredToBeginning();
+      shard.markRestoredFromStart();
     }
     snapshot.ifPresent(past -> LOG.info("{} goes on at version {}", admission, past.version()));
     return shard;
@@ -232,7 +233,7 @@ final class ShardAssembly {
       ParameterStore store,
       ServerStrategyFactory rule,
       Supplier<DuplicateWindow> windows) {
-    store.partitions().forEach(partition -> partition.noteOn(track));
+    store.partitions().forEach(partition -> partition.recordOn(track));
     Shard shard =
         new Shard(
             new ShardConfig(
@@ -241,10 +242,10 @@ final class ShardAssembly {
                 job.workers().count(),
                 strategy.lastVersion(job.steps(), job.workers().count()),
                 job.exchange().deadlineMillis(),
-                MagnitudeBound.of(job.exchange())),
+                job.exchange().maxMagnitude()),
             store,
             rule,
-            patience,
+            pausableClock,
             new RefusalEvents(admission.rank(), System::nanoTime, events::publish),
             windows);
     shard.testAt(firstTest());
@@ -252,7 +253,7 @@ final class ShardAssembly {
   }
 
   private ServerStrategyFactory rule(Optional<RemoteStrategy> remote) {
-    return remote.map(there -> there.rules(rule())).orElseGet(this::rule);
+    return remote.map(remoteRule -> remoteRule.rules(rule())).orElseGet(this::rule);
   }
 
   /**
@@ -276,27 +277,17 @@ final class ShardAssembly {
   }
 
   private ShardService service(
-      InitialModel model,
-      Admission admission,
-      Shard shard,
-      CheckpointSchedule checkpoints,
-      StrategyHost host) {
-    boolean owns = !model.plan(job).ofShard(admission.rank()).isEmpty();
-    ShardEndpoint endpoint =
-        new ShardEndpoint(
-            shard,
-            patience,
-            counters -> {
-              if (owns) {
-                report.accept(ShardEndpoint.status(shard).withSaveMillis(checkpoints.lastMillis()));
-                events.publish(
-                    ShardEndpoint.event(admission.rank(), admission.incarnation(), counters));
-              }
-            },
-            () -> checkpoints.tick(shard),
-            () -> checkpoints.roundEnded(shard),
-            () -> checkpoints.finish(shard));
-    host.endsWith(() -> context.runOnContext(go -> ended.run()));
-    return new ShardService(context, job, admission, shard, owns, endpoint, checkpoints, host);
+      Admission admission, Shard shard, CheckpointSchedule checkpoints, StrategyHost host) {
+    host.endsWith(() -> context.runOnContext(go -> onStrategyUndeployed.run()));
+    return new ShardService(
+        context,
+        job,
+        admission,
+        shard,
+        checkpoints,
+        host,
+        pausableClock,
+        report,
+        events::publish);
   }
 }

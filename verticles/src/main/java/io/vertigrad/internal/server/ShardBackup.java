@@ -33,16 +33,16 @@ import java.util.function.Supplier;
  */
 final class ShardBackup {
 
-  private static final int NOBODY = -1;
+  private static final int NO_PRIMARY = -1;
 
   private final long job;
   private final ParameterStore store;
   private final int ranks;
   private final boolean lockstep;
   private final SortedMap<Integer, Copy> partitions = new TreeMap<>();
-  private int primary = NOBODY;
-  private long expected;
-  private String closed;
+  private int primaryIncarnation = NO_PRIMARY;
+  private long nextRecord;
+  private String closeReason;
   private IntConsumer listener = incarnation -> {};
 
   /**
@@ -70,12 +70,12 @@ final class ShardBackup {
    */
   Frame handle(Frame frame) {
     if (frame instanceof ReplicaTensor piece) {
-      Refusal no = refusal(piece.id(), piece.layout());
-      return no != null ? no : partitions.get(piece.id().partition()).take(piece);
+      Refusal refusal = refusal(piece.id(), piece.layout());
+      return refusal != null ? refusal : partitions.get(piece.id().partition()).apply(piece);
     }
     if (frame instanceof ReplicaCommit commit) {
-      Refusal no = refusal(commit.id(), commit.layout());
-      return no != null ? no : partitions.get(commit.id().partition()).take(commit);
+      Refusal refusal = refusal(commit.id(), commit.layout());
+      return refusal != null ? refusal : partitions.get(commit.id().partition()).apply(commit);
     }
     return frame instanceof Malformed
         ? frame
@@ -86,13 +86,14 @@ final class ShardBackup {
   }
 
   /** Sets the listener, which receives the incarnation of every server whose copy begins. */
-  void onPrimary(IntConsumer someListener) {
-    listener = someListener;
+  void onPrimary(IntConsumer listener) {
+    this.listener = listener;
   }
 
   /** Returns whether every partition has a copy. */
   boolean isComplete() {
-    return primary != NOBODY && partitions.values().stream().allMatch(copy -> copy.complete);
+    return primaryIncarnation != NO_PRIMARY
+        && partitions.values().stream().allMatch(copy -> copy.complete);
   }
 
   /** Returns the version that every partition has reached; 0 without partitions. */
@@ -101,8 +102,8 @@ final class ShardBackup {
   }
 
   /** Stops taking records; its current state is the one to continue with. */
-  void close(String why) {
-    closed = why;
+  void close(String reason) {
+    closeReason = reason;
   }
 
   /** Returns the parameters; from {@link #close} on, only the caller uses them. */
@@ -123,8 +124,8 @@ final class ShardBackup {
   }
 
   private Refusal refusal(ExchangeId id, long layout) {
-    if (closed != null) {
-      return refused(id, Reason.STALE_INCARNATION, closed);
+    if (closeReason != null) {
+      return refused(id, Reason.STALE_INCARNATION, closeReason);
     }
     if (id.job() != job
         || id.worker() != store.shard()
@@ -142,31 +143,32 @@ final class ShardBackup {
                   store.shard(),
                   store.layout()));
     }
-    if (id.incarnation() < primary) {
+    if (id.incarnation() < primaryIncarnation) {
       return refused(
           id,
           Reason.STALE_INCARNATION,
-          "found a server of incarnation %d after one of %d".formatted(id.incarnation(), primary));
+          "found a server of incarnation %d after one of %d"
+              .formatted(id.incarnation(), primaryIncarnation));
     }
     if (id.step() == 0) {
-      primary = id.incarnation();
-      expected = 0;
+      primaryIncarnation = id.incarnation();
+      nextRecord = 0;
       partitions.values().forEach(Copy::reset);
-      listener.accept(primary);
+      listener.accept(primaryIncarnation);
     }
-    if (id.incarnation() != primary || id.step() != expected) {
+    if (id.incarnation() != primaryIncarnation || id.step() != nextRecord) {
       return refused(
           id,
           Reason.PROTOCOL,
           "found record %d of incarnation %d, expected record %d of incarnation %d"
-              .formatted(id.step(), id.incarnation(), expected, primary));
+              .formatted(id.step(), id.incarnation(), nextRecord, primaryIncarnation));
     }
-    expected++;
+    nextRecord++;
     return null;
   }
 
-  private Refusal refused(ExchangeId id, Reason reason, String why) {
-    return new Refusal(id, reason, "backup of shard %d: %s".formatted(store.shard(), why));
+  private Refusal refused(ExchangeId id, Reason reason, String message) {
+    return new Refusal(id, reason, "backup of shard %d: %s".formatted(store.shard(), message));
   }
 
   /** One partition, and the pieces that wait for their commit. */
@@ -194,7 +196,7 @@ final class ShardBackup {
       state = new float[stored.stateLength()];
     }
 
-    Frame take(ReplicaTensor piece) {
+    Frame apply(ReplicaTensor piece) {
       boolean step = piece.part() == ReplicaTensor.Part.GRADIENT;
       float[] into = into(piece.part());
       long end = piece.firstElement() + piece.tensor().length();
@@ -224,7 +226,7 @@ final class ShardBackup {
       };
     }
 
-    Frame take(ReplicaCommit commit) {
+    Frame apply(ReplicaCommit commit) {
       if (!complete) {
         stored.copy(snapshot(commit));
         ledger.startFrom(commit.countedFrom());

@@ -17,9 +17,12 @@ import io.vertigrad.internal.checkpoint.LedgerEntry;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.server.Shard.ShardConfig;
+import io.vertigrad.internal.transport.Transport;
 import io.vertx.core.Completable;
+import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
 import java.nio.FloatBuffer;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -58,11 +61,11 @@ final class ShardReplication {
   private final SortedMap<Integer, Replicated> partitions = new TreeMap<>();
   private final Deque<Outgoing> outbox = new ArrayDeque<>();
   private Link link;
-  private Consumer<String> lost;
-  private boolean broken;
-  private boolean opened;
+  private Consumer<String> onFailure;
+  private boolean failed;
+  private boolean connected;
   private long unansweredBytes;
-  private long next;
+  private long nextRecord;
 
   /** Sends records to one backup. */
   @FunctionalInterface
@@ -75,11 +78,33 @@ final class ShardReplication {
      *     with a refusal, or with a failure
      */
     void send(Frame record, Completable<Frame> answered);
+
+    /**
+     * Returns a link over the job's transport without any traffic yet; call it on the shard's event
+     * loop.
+     *
+     * @param limitMillis silence after which the backup counts as failed
+     */
+    static Link over(Transport transport, String address, long limitMillis) {
+      Context context = Vertx.currentContext();
+      return (record, answered) ->
+          transport.request(
+              address,
+              record,
+              limitMillis,
+              (answer, failure) -> {
+                if (Vertx.currentContext() == context) {
+                  answered.complete(answer, failure);
+                } else {
+                  context.runOnContext(go -> answered.complete(answer, failure));
+                }
+              });
+    }
   }
 
   private record Outgoing(long bytes, Supplier<Frame> record, Runnable acknowledged) {}
 
-  private record Held(long commit, Frame answer, Promise<Frame> promise) {}
+  private record HeldAnswer(long commit, Frame answer, Promise<Frame> promise) {}
 
   /** Creates the replication of a shard without a backup. */
   ShardReplication(ShardConfig config, ParameterStore store) {
@@ -100,20 +125,20 @@ final class ShardReplication {
   /**
    * Starts to replicate, with a copy of all partitions as they are now.
    *
-   * @param lost called once with the reason when the backup has failed; answers are held back from
+   * @param onFailure called once with the reason when the backup has failed; answers are held back from
    *     then until {@link #detach}
    * @return completes when the backup has the copy
    */
-  Future<Void> attach(Link to, Consumer<String> lost) {
+  Future<Void> attach(Link to, Consumer<String> onFailure) {
     if (link != null) {
       return Future.failedFuture("shard %d has a backup already".formatted(shard));
     }
     this.link = to;
-    this.lost = lost;
-    broken = false;
-    opened = false;
+    this.onFailure = onFailure;
+    failed = false;
+    connected = false;
     unansweredBytes = 0;
-    next = 0;
+    nextRecord = 0;
     Promise<Void> copied = Promise.promise();
     List<Replicated> all = List.copyOf(partitions.values());
     for (int i = 0; i < all.size(); i++) {
@@ -122,7 +147,7 @@ final class ShardReplication {
     if (all.isEmpty()) {
       copied.complete();
     }
-    pump();
+    sendQueued();
     return copied.future();
   }
 
@@ -134,7 +159,7 @@ final class ShardReplication {
   }
 
   /** Holds an answer back until the backup has the parameters in it. */
-  Future<Frame> hold(int partition, Future<Frame> answer) {
+  Future<Frame> holdBack(int partition, Future<Frame> answer) {
     if (link == null && answer.isComplete()) {
       return answer;
     }
@@ -142,7 +167,7 @@ final class ShardReplication {
     answer.onComplete(
         (frame, defect) -> {
           if (link != null && frame instanceof ParameterPartition) {
-            partitions.get(partition).hold(frame, promise);
+            partitions.get(partition).holdBack(frame, promise);
           } else {
             promise.complete(frame, defect);
           }
@@ -152,28 +177,28 @@ final class ShardReplication {
 
   /** Sends the changes since the last call; call it after every call of a strategy. */
   void flush() {
-    if (link != null && !broken) {
+    if (link != null && !failed) {
       partitions.values().forEach(Replicated::commit);
-      pump();
+      sendQueued();
     }
   }
 
   /** Ends every wait with a refusal. */
-  void close(String why) {
+  void close(String reason) {
     link = null;
     outbox.clear();
-    partitions.values().forEach(partition -> partition.refuseAll(why));
+    partitions.values().forEach(partition -> partition.refuseAll(reason));
   }
 
-  private void pump() {
-    while (!broken && link != null && !outbox.isEmpty() && fits(outbox.peek())) {
+  private void sendQueued() {
+    while (!failed && link != null && !outbox.isEmpty() && fits(outbox.peek())) {
       Outgoing sending = outbox.remove();
       unansweredBytes += sending.bytes();
       Link over = link;
       over.send(
           sending.record().get(),
           (refusal, failure) -> {
-            if (over == link && !broken) {
+            if (over == link && !failed) {
               answered(sending, refusal, failure);
             }
           });
@@ -185,23 +210,23 @@ final class ShardReplication {
    * may not be open until it is answered.
    */
   private boolean fits(Outgoing outgoing) {
-    return unansweredBytes == 0 || opened && unansweredBytes + outgoing.bytes() <= WINDOW_BYTES;
+    return unansweredBytes == 0 || connected && unansweredBytes + outgoing.bytes() <= WINDOW_BYTES;
   }
 
   private void answered(Outgoing sent, Frame refusal, Throwable failure) {
     if (failure != null || refusal != null) {
-      broken = true;
+      failed = true;
       outbox.clear();
-      lost.accept(
+      onFailure.accept(
           failure != null
               ? String.valueOf(failure.getMessage())
-              : refusal instanceof Refusal no ? no.message() : refusal.toString());
+              : refusal instanceof Refusal answer ? answer.message() : refusal.toString());
       return;
     }
-    opened = true;
+    connected = true;
     unansweredBytes -= sent.bytes();
     sent.acknowledged().run();
-    pump();
+    sendQueued();
   }
 
   private void enqueue(long bytes, Supplier<Frame> record, Runnable acknowledged) {
@@ -209,7 +234,7 @@ final class ShardReplication {
   }
 
   private ExchangeId id(int partition) {
-    return new ExchangeId(config.job(), shard, config.incarnation(), 0, next++, partition);
+    return new ExchangeId(config.job(), shard, config.incarnation(), 0, nextRecord++, partition);
   }
 
   /** One partition and the changes that its backup lacks. */
@@ -221,7 +246,7 @@ final class ShardReplication {
     private final PartitionLedger ledger;
     private final Map<Integer, Settled> settled = new TreeMap<>();
     private final Set<Integer> counted = new TreeSet<>();
-    private final Deque<Held> held = new ArrayDeque<>();
+    private final Deque<HeldAnswer> heldAnswers = new ArrayDeque<>();
     private boolean changed;
     private boolean stepped;
     private long committed;
@@ -236,7 +261,7 @@ final class ShardReplication {
 
     @Override
     public void stepping(float[] gradient, long version) {
-      if (link == null || broken) {
+      if (link == null || failed) {
         return;
       }
       if (stepped) {
@@ -258,14 +283,14 @@ final class ShardReplication {
     }
 
     void settled(DuplicateWindow.Entry entry) {
-      if (link != null && !broken) {
+      if (link != null && !failed) {
         settled.put(entry.worker(), settledOf(entry));
         changed = true;
       }
     }
 
     void counted(int rank) {
-      if (link != null && !broken) {
+      if (link != null && !failed) {
         counted.add(rank);
         changed = true;
       }
@@ -288,7 +313,7 @@ final class ShardReplication {
           entry.turnedAway());
     }
 
-    private void forget() {
+    private void clearChanges() {
       settled.clear();
       counted.clear();
       changed = false;
@@ -300,7 +325,7 @@ final class ShardReplication {
         List<Settled> updates = List.copyOf(settled.values());
         List<Account> accounts =
             counted.stream().map(rank -> accountOf(ledger.entry(rank))).toList();
-        forget();
+        clearChanges();
         commit(stored.version(), stored.samples(), updates, accounts, () -> {});
       }
     }
@@ -313,7 +338,7 @@ final class ShardReplication {
         List<Account> accounts,
         Runnable copied) {
       long number = ++committed;
-      long from = ledger.from();
+      long from = ledger.firstVersion();
       int most = ReplicaCommit.MOST_WORKERS;
       int frames = Math.max(1, (Math.max(updates.size(), accounts.size()) + most - 1) / most);
       for (int i = 0; i < frames; i++) {
@@ -340,7 +365,7 @@ final class ShardReplication {
     }
 
     void copy(Runnable copied) {
-      forget();
+      clearChanges();
       PartitionSnapshot now = stored.snapshot(window.entries());
       pieces(now, Part.PARAMETERS, now.parameters());
       pieces(now, Part.STATE, now.state());
@@ -372,34 +397,34 @@ final class ShardReplication {
       }
     }
 
-    void hold(Frame answer, Promise<Frame> promise) {
+    void holdBack(Frame answer, Promise<Frame> promise) {
       long commit = changed ? committed + 1 : committed;
-      if (!broken && commit <= acknowledged) {
+      if (!failed && commit <= acknowledged) {
         promise.complete(answer);
       } else {
-        held.add(new Held(commit, answer, promise));
+        heldAnswers.add(new HeldAnswer(commit, answer, promise));
       }
     }
 
     private void release(long commit) {
       acknowledged = commit;
-      while (!held.isEmpty() && held.peek().commit() <= commit) {
-        Held next = held.remove();
+      while (!heldAnswers.isEmpty() && heldAnswers.peek().commit() <= commit) {
+        HeldAnswer next = heldAnswers.remove();
         next.promise().complete(next.answer());
       }
     }
 
     void releaseAll() {
-      forget();
+      clearChanges();
       release(Long.MAX_VALUE);
       acknowledged = committed;
     }
 
-    void refuseAll(String why) {
-      while (!held.isEmpty()) {
-        Held next = held.remove();
+    void refuseAll(String reason) {
+      while (!heldAnswers.isEmpty()) {
+        HeldAnswer next = heldAnswers.remove();
         ExchangeId id = ((ParameterPartition) next.answer()).id();
-        next.promise().complete(new Refusal(id, Reason.UNAVAILABLE, why));
+        next.promise().complete(new Refusal(id, Reason.UNAVAILABLE, reason));
       }
     }
   }

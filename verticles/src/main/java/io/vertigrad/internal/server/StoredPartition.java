@@ -31,7 +31,7 @@ final class StoredPartition implements PartitionStore {
   private final long trainingSamples;
   private final DataType type;
   private final float[] parameters;
-  private final String noted;
+  private final String spanName;
   private long version;
   private long samples;
   private boolean restored;
@@ -78,7 +78,7 @@ final class StoredPartition implements PartitionStore {
     this.step = PartitionStep.of(partition, config);
     this.trainingSamples = config.trainingSamples();
     this.type = config.type();
-    this.noted = "apply partition " + partition.index();
+    this.spanName = "apply partition " + partition.index();
     this.parameters = new float[partition.length()];
     initial.read(partition.first(), FloatBuffer.wrap(parameters));
   }
@@ -88,13 +88,13 @@ final class StoredPartition implements PartitionStore {
   }
 
   /** Records each update on this track from now on. */
-  void noteOn(SpanRecorder some) {
-    track = some;
+  void recordOn(SpanRecorder recorder) {
+    track = recorder;
   }
 
   /** Sets the listener for every change from now on. */
-  void onChange(ChangeListener someListener) {
-    listener = someListener;
+  void onChange(ChangeListener listener) {
+    this.listener = listener;
   }
 
   /** Returns the number of training samples applied so far. */
@@ -125,7 +125,7 @@ final class StoredPartition implements PartitionStore {
   @Override
   public void apply(float[] gradient, float scale, long count) {
     long begun = track.now();
-    takeCopy();
+    finishCopy();
     keepPrevious();
     if (scale != 1f) {
       for (int i = 0; i < gradient.length; i++) {
@@ -136,15 +136,15 @@ final class StoredPartition implements PartitionStore {
     step.step(parameters, gradient, version, (double) samples / trainingSamples);
     version++;
     samples += count;
-    track.span(noted, begun, track.now(), version - 1);
+    track.span(spanName, begun, track.now(), version - 1);
   }
 
   @Override
-  public void skipTo(long later) {
-    if (later < version) {
-      throw new IllegalArgumentException("version %d after %d".formatted(later, version));
+  public void skipTo(long newVersion) {
+    if (newVersion < version) {
+      throw new IllegalArgumentException("version %d after %d".formatted(newVersion, version));
     }
-    version = later;
+    version = newVersion;
     drop(previous);
     previous = null;
     listener.skipped();
@@ -194,7 +194,7 @@ final class StoredPartition implements PartitionStore {
    */
   PartitionCopy beginCopy(
       CopyMemory memory, List<DuplicateWindow.Entry> window, LedgerSnapshot ledger) {
-    takeCopy();
+    finishCopy();
     PartitionHead head =
         new PartitionHead(partition.index(), partition.first(), version, samples, window, ledger);
     copy = new PartitionCopy(version, new CopySource(head, memory));
@@ -256,7 +256,7 @@ final class StoredPartition implements PartitionStore {
   }
 
   /** Makes a pending copy before the values change. */
-  private void takeCopy() {
+  private void finishCopy() {
     if (copy != null) {
       copy.make();
       copy = null;
@@ -299,7 +299,7 @@ final class StoredPartition implements PartitionStore {
     require("first element", snapshot.first(), partition.first());
     require("length", snapshot.parameters().length, parameters.length);
     require("optimizer state", snapshot.state().length, step.stateLength());
-    takeCopy();
+    finishCopy();
     System.arraycopy(snapshot.parameters(), 0, parameters, 0, parameters.length);
     step.restore(snapshot.state());
     version = snapshot.version();

@@ -7,7 +7,9 @@ import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.exchange.DuplicateWindow;
+import io.vertigrad.internal.server.Shard.ShardConfig;
 import io.vertigrad.internal.server.Shard.StrategyObserver;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.EvaluationPlan;
@@ -25,7 +27,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Filters the updates of one partition before they reach its strategy.
+ * Filters the updates of one partition before they reach its strategy, and counts their outcomes.
+ *
+ * <p>An update is refused if it is meant for another job, layout or partition, if its sender is no
+ * member, or if its gradient has elements that are NaN, infinite or too large: one such element
+ * would ruin all parameters for good.
  *
  * <p>An update is identified by (job, rank, step, partition); for a rank beyond the job's ranks
  * also by its worker's incarnation. An update that was already processed is answered with the
@@ -39,7 +45,7 @@ import java.util.Optional;
  * <p>An update that would follow a version to be tested first is held back with a copy of its
  * gradient, at most one per worker. A retry shares the answer that it waits for.
  */
-final class UpdateFilter implements ServerStrategy {
+final class UpdateFilter {
 
   /**
    * Greatest number of steps that a worker may skip because its gradients were refused; it gives up
@@ -49,46 +55,45 @@ final class UpdateFilter implements ServerStrategy {
 
   private final ServerStrategy strategy;
   private final ServerStrategyContext context;
-  private final AdmissionCheck check;
+  private final ShardConfig config;
   private final DuplicateWindow window;
-  private final MagnitudeBound bound;
   private final StrategyObserver observer;
   private final PartitionLedger ledger;
-  private final Deque<Held> held = new ArrayDeque<>();
+  private final Deque<HeldUpdate> heldUpdates = new ArrayDeque<>();
   private Membership membership;
   private long testAt = EvaluationPlan.NONE;
 
-  private record Held(GradientPartition update, Promise<Frame> promise) {}
+  private record HeldUpdate(GradientPartition update, Promise<Frame> promise) {}
 
   /**
    * Puts the filter before a strategy.
    *
-   * @param job hash of the job's name
    * @param window the updates that were seen before
-   * @param bound refuses gradients that are not finite or too large
    * @param observer receives the outcome of every update
    */
-  public UpdateFilter(
+  UpdateFilter(
       ServerStrategy strategy,
       ServerStrategyContext context,
-      long job,
+      ShardConfig config,
       DuplicateWindow window,
-      MagnitudeBound bound,
       StrategyObserver observer) {
     this.strategy = strategy;
     this.context = context;
-    this.check = new AdmissionCheck(job, context.answers().layout(), context.partition());
+    this.config = config;
     this.window = window;
-    this.bound = bound;
     this.observer = observer;
     this.ledger = new PartitionLedger(context.ranks());
     this.membership = context.membership();
   }
 
-  @Override
-  public Future<Frame> exchange(GradientPartition update) {
+  /**
+   * Passes an update to the strategy, or answers or refuses it.
+   *
+   * @return completes with the answer or a refusal
+   */
+  Future<Frame> exchange(GradientPartition update) {
     ExchangeId id = update.id();
-    Optional<Refusal> refusal = check.refusal(update, membership);
+    Optional<Refusal> refusal = misdirected(update).or(() -> unknownSender(id));
     if (refusal.isPresent()) {
       return refused(refusal.get());
     }
@@ -101,7 +106,7 @@ final class UpdateFilter implements ServerStrategy {
       strategy.repeated(id);
       return answered(id, Outcome.DUPLICATE);
     }
-    return unseen(update);
+    return processNew(update);
   }
 
   /** Returns the outcomes of all updates. */
@@ -109,103 +114,136 @@ final class UpdateFilter implements ServerStrategy {
     return ledger;
   }
 
-  @Override
-  public boolean borrows() {
-    return true;
-  }
-
-  @Override
-  public boolean appliesAtOnce() {
-    return strategy.appliesAtOnce();
-  }
-
   /** Holds back every update that would follow this version; releases earlier ones. */
-  public void testAt(long version) {
+  void testAt(long version) {
     testAt = version;
-    while (!held.isEmpty() && !holdsBack()) {
-      Held next = held.remove();
+    while (!heldUpdates.isEmpty() && !waitsForTest()) {
+      HeldUpdate next = heldUpdates.remove();
       window.release(next.update().id());
-      unseen(next.update()).onComplete(next.promise());
+      processNew(next.update()).onComplete(next.promise());
     }
   }
 
-  @Override
-  public void membershipChanged(Membership now) {
+  /** Takes a membership, proposed or agreed, and refuses held updates of workers that left. */
+  void membershipChanged(Membership now) {
     membership = now;
     strategy.membershipChanged(now);
-    List<Held> left = held.stream().filter(waits -> !isMember(waits.update().id(), now)).toList();
-    held.removeAll(left);
+    List<HeldUpdate> left =
+        heldUpdates.stream().filter(held -> !isMember(held.update().id())).toList();
+    heldUpdates.removeAll(left);
     window.retain(now);
-    left.forEach(
-        waits -> waits.promise().complete(check.refusal(waits.update(), now).orElseThrow()));
+    left.forEach(held -> held.promise().complete(unknownSender(held.update().id()).orElseThrow()));
   }
 
-  @Override
-  public void tick(long nowNanos) {
+  /** Ends waits of the strategy that took too long. */
+  void tick(long nowNanos) {
     strategy.tick(nowNanos);
   }
 
-  @Override
-  public Optional<StragglerReport> heldUp() {
+  /** Returns the workers that the strategy waits for, if one of its workers waits. */
+  Optional<StragglerReport> heldUp() {
     return strategy.heldUp();
   }
 
-  @Override
-  public void close(String why) {
-    strategy.close(why);
-    List<Held> all = List.copyOf(held);
-    held.clear();
+  /** Ends every wait with {@code UNAVAILABLE}. */
+  void close(String reason) {
+    strategy.close(reason);
+    List<HeldUpdate> all = List.copyOf(heldUpdates);
+    heldUpdates.clear();
     all.forEach(
-        waits -> {
-          ExchangeId id = waits.update().id();
+        held -> {
+          ExchangeId id = held.update().id();
           window.release(id);
-          waits.promise().complete(new Refusal(id, Reason.UNAVAILABLE, why));
+          held.promise().complete(new Refusal(id, Reason.UNAVAILABLE, reason));
         });
   }
 
-  private Future<Frame> unseen(GradientPartition update) {
+  private Optional<Refusal> misdirected(GradientPartition update) {
+    Partition partition = context.partition();
+    long layout = context.answers().layout();
+    if (update.id().job() != config.job()) {
+      return wrongLayout(update, "job", hex(update.id().job()), hex(config.job()));
+    }
+    if (update.layout() != layout) {
+      return wrongLayout(update, "layout", hex(update.layout()), hex(layout));
+    }
+    if (update.firstElement() != partition.first()) {
+      return wrongLayout(update, "first element", update.firstElement(), partition.first());
+    }
+    if (update.gradient().length() != partition.length()) {
+      return wrongLayout(update, "length", update.gradient().length(), partition.length());
+    }
+    return Optional.empty();
+  }
+
+  private Optional<Refusal> wrongLayout(
+      GradientPartition update, String what, Object found, Object expected) {
+    return Optional.of(
+        new Refusal(
+            update.id(),
+            Reason.WRONG_LAYOUT,
+            "partition %d: found %s %s from worker %d, expected %s; use the same job file and model"
+                .formatted(
+                    context.partition().index(), what, found, update.id().worker(), expected)));
+  }
+
+  private static String hex(long hash) {
+    return "%016x".formatted(hash);
+  }
+
+  private Optional<Refusal> unknownSender(ExchangeId id) {
+    int known = membership.worker(id.worker()).map(Member::incarnation).orElse(-1);
+    if (known == id.incarnation()) {
+      return Optional.empty();
+    }
+    boolean ahead = id.epoch() > membership.epoch() || known >= 0 && known < id.incarnation();
+    String message =
+        "partition %d: found worker %d of incarnation %d, expected %s as of membership epoch %d; %s"
+            .formatted(
+                context.partition().index(),
+                id.worker(),
+                id.incarnation(),
+                known < 0 ? "nobody of this rank" : "incarnation " + known,
+                membership.epoch(),
+                ahead ? "news of it is on its way, try again" : "join again");
+    Reason reason = ahead ? Reason.UNAVAILABLE : Reason.STALE_INCARNATION;
+    return Optional.of(new Refusal(id, reason, message));
+  }
+
+  private boolean isMember(ExchangeId id) {
+    return membership.hasWorker(id.worker(), id.incarnation());
+  }
+
+  private Future<Frame> processNew(GradientPartition update) {
     ExchangeId id = update.id();
     if (id.worker() < context.ranks() && id.step() - window.nextStep(id.worker()) > STEP_WINDOW) {
       return refused(tooFarAhead(id));
     }
     Optional<Long> before = window.waitingStep(id.worker());
     if (before.isPresent()) {
-      return before.get() > id.step() ? answered(id, Outcome.DUPLICATE) : hasty(id, before.get());
+      return before.get() > id.step()
+          ? answered(id, Outcome.DUPLICATE)
+          : refused(stepTooEarly(id, before.get()));
     }
-    if (update.version() > context.store().version() && !catchUp(update)) {
-      return refused(fromTheFuture(update));
+    if (update.version() > context.store().version() && !skipToSeenVersion(update)) {
+      return refused(versionTooNew(update));
     }
     if (context.store().version() >= context.lastVersion()) {
-      ledger.dealtWith(id, Outcome.FINISHED);
+      ledger.count(id, Outcome.FINISHED);
       return answered(id, Outcome.FINISHED);
     }
-    if (!bound.admits(update.gradient())) {
-      ledger.turnedAway(id);
-      return refused(bound.refusal(id, update.gradient()));
+    if (!update.gradient().isWithin(config.maxMagnitude())) {
+      ledger.recordRefusal(id);
+      return refused(tooLarge(id, update.gradient()));
     }
-    return holdsBack() ? hold(update) : handOn(update);
-  }
-
-  private boolean holdsBack() {
-    return context.store().version() >= testAt;
-  }
-
-  private Future<Frame> hold(GradientPartition update) {
-    Held waits = new Held(update.retain(), Promise.promise());
-    held.add(waits);
-    window.await(update.id(), waits.promise().future());
-    return waits.promise().future();
-  }
-
-  private static boolean isMember(ExchangeId id, Membership now) {
-    return now.hasWorker(id.worker(), id.incarnation());
+    return waitsForTest() ? hold(update) : exchangeWithStrategy(update);
   }
 
   /**
    * Skips to the version of a gradient, if this partition was restored: after a crash, workers have
    * seen versions that the checkpoint lacks, and those updates are lost.
    */
-  private boolean catchUp(GradientPartition update) {
+  private boolean skipToSeenVersion(GradientPartition update) {
     boolean seen = context.store().isRestored() && update.version() <= context.lastVersion();
     if (seen) {
       context.store().skipTo(update.version());
@@ -214,14 +252,25 @@ final class UpdateFilter implements ServerStrategy {
     return seen;
   }
 
-  private Future<Frame> handOn(GradientPartition update) {
+  private boolean waitsForTest() {
+    return context.store().version() >= testAt;
+  }
+
+  private Future<Frame> hold(GradientPartition update) {
+    HeldUpdate held = new HeldUpdate(update.retain(), Promise.promise());
+    heldUpdates.add(held);
+    window.await(update.id(), held.promise().future());
+    return held.promise().future();
+  }
+
+  private Future<Frame> exchangeWithStrategy(GradientPartition update) {
     ExchangeId id = update.id();
     Future<Frame> answer = strategy.exchange(strategy.borrows() ? update : update.retain());
     if (!answer.isComplete()) {
       window.await(id, answer);
       if (strategy.appliesAtOnce()) {
         window.settle(id);
-        ledger.dealtWith(id, Outcome.APPLIED);
+        ledger.count(id, Outcome.APPLIED);
       }
     }
     return answer.onComplete(result -> settle(id, result));
@@ -230,13 +279,13 @@ final class UpdateFilter implements ServerStrategy {
   private void settle(ExchangeId id, AsyncResult<Frame> result) {
     window.release(id);
     if (result.result() instanceof ParameterPartition answer) {
-      if (id.worker() < context.ranks() || membership.hasWorker(id.worker(), id.incarnation())) {
+      if (id.worker() < context.ranks() || isMember(id)) {
         window.settle(id);
       }
-      ledger.dealtWith(id, answer.outcome());
+      ledger.count(id, answer.outcome());
       observer.answered(id, answer.outcome(), answer.staleness());
     } else if (result.result() instanceof Refusal refusal) {
-      tell(refusal);
+      notifyRefused(refusal);
     } else {
       observer.refused(id, "defect in the strategy: " + result.cause());
     }
@@ -248,11 +297,11 @@ final class UpdateFilter implements ServerStrategy {
   }
 
   private Future<Frame> refused(Refusal refusal) {
-    tell(refusal);
+    notifyRefused(refusal);
     return Future.succeededFuture(refusal);
   }
 
-  private void tell(Refusal refusal) {
+  private void notifyRefused(Refusal refusal) {
     if (refusal.reason() == Reason.STALE_INCARNATION) {
       observer.outdated(refusal.id(), refusal.message());
     } else if (refusal.reason() != Reason.UNAVAILABLE) {
@@ -260,13 +309,12 @@ final class UpdateFilter implements ServerStrategy {
     }
   }
 
-  private Future<Frame> hasty(ExchangeId id, long before) {
-    return refused(
-        new Refusal(
-            id,
-            Reason.PROTOCOL,
-            "partition %d: found step %d of worker %d while its step %d still waits; repeat that"
-                .formatted(id.partition(), id.step(), id.worker(), before)));
+  private Refusal stepTooEarly(ExchangeId id, long before) {
+    return new Refusal(
+        id,
+        Reason.PROTOCOL,
+        "partition %d: found step %d of worker %d while its step %d still waits; repeat that"
+            .formatted(id.partition(), id.step(), id.worker(), before));
   }
 
   private Refusal tooFarAhead(ExchangeId id) {
@@ -278,7 +326,7 @@ final class UpdateFilter implements ServerStrategy {
             .formatted(id.partition(), id.step(), id.worker(), next, next + STEP_WINDOW));
   }
 
-  private Refusal fromTheFuture(GradientPartition update) {
+  private Refusal versionTooNew(GradientPartition update) {
     return new Refusal(
         update.id(),
         Reason.PROTOCOL,
@@ -291,68 +339,15 @@ final class UpdateFilter implements ServerStrategy {
                 context.store().version()));
   }
 
-  /**
-   * Checks whether a gradient is meant for this partition and was sent by a member of the job.
-   *
-   * @param job hash of the job's name
-   * @param layout hash of the parameter layout
-   * @param partition the partition
-   */
-  private record AdmissionCheck(long job, long layout, Partition partition) {
-
-    /** Returns the refusal for a gradient; empty if it is admitted. */
-    Optional<Refusal> refusal(GradientPartition update, Membership membership) {
-      return misdirected(update).or(() -> unknownSender(update.id(), membership));
-    }
-
-    private Optional<Refusal> misdirected(GradientPartition update) {
-      if (update.id().job() != job) {
-        return wrong(update, "job", hex(update.id().job()), hex(job));
-      }
-      if (update.layout() != layout) {
-        return wrong(update, "layout", hex(update.layout()), hex(layout));
-      }
-      if (update.firstElement() != partition.first()) {
-        return wrong(update, "first element", update.firstElement(), partition.first());
-      }
-      if (update.gradient().length() != partition.length()) {
-        return wrong(update, "length", update.gradient().length(), partition.length());
-      }
-      return Optional.empty();
-    }
-
-    private Optional<Refusal> unknownSender(ExchangeId id, Membership membership) {
-      Optional<Member> member = membership.worker(id.worker());
-      int known = member.map(Member::incarnation).orElse(-1);
-      if (known == id.incarnation()) {
-        return Optional.empty();
-      }
-      boolean ahead = id.epoch() > membership.epoch() || known >= 0 && known < id.incarnation();
-      String message =
-          "partition %d: found worker %d of incarnation %d, expected %s as of membership epoch %d; %s"
-              .formatted(
-                  partition.index(),
-                  id.worker(),
-                  id.incarnation(),
-                  known < 0 ? "nobody of this rank" : "incarnation " + known,
-                  membership.epoch(),
-                  ahead ? "news of it is on its way, try again" : "join again");
-      Reason reason = ahead ? Reason.UNAVAILABLE : Reason.STALE_INCARNATION;
-      return Optional.of(new Refusal(id, reason, message));
-    }
-
-    private Optional<Refusal> wrong(
-        GradientPartition update, String what, Object found, Object expected) {
-      return Optional.of(
-          new Refusal(
-              update.id(),
-              Reason.WRONG_LAYOUT,
-              "partition %d: found %s %s from worker %d, expected %s; use the same job file and model"
-                  .formatted(partition.index(), what, found, update.id().worker(), expected)));
-    }
-
-    private static String hex(long hash) {
-      return "%016x".formatted(hash);
-    }
+  private Refusal tooLarge(ExchangeId id, TensorView gradient) {
+    String found =
+        gradient.isFinite()
+            ? "an element beyond %s (exchange.maxMagnitude)".formatted(config.maxMagnitude())
+            : "NaN or infinity";
+    return new Refusal(
+        id,
+        Reason.NOT_FINITE,
+        "partition %d: the gradient of worker %d, step %d holds %s; not applied"
+            .formatted(id.partition(), id.worker(), id.step(), found));
   }
 }

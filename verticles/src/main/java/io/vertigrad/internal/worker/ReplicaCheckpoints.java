@@ -126,7 +126,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     Promise<Path> written = Promise.promise();
     ShardCopy copy =
         new ShardCopy(job.addresses().jobHash(), rank, incarnation, plan ^ run, List.of(state));
-    pace.hurry();
+    pace.finishWithoutPauses();
     WritePace mine = new WritePace();
     pace = mine;
     writer.execute(() -> write(copy, mine, written));
@@ -135,7 +135,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
 
   /** Writes at full speed, because somebody waits for the current file. */
   void hurry() {
-    pace.hurry();
+    pace.finishWithoutPauses();
   }
 
   /** Returns the memory for the copies. */
@@ -196,7 +196,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   /** Closes the checkpoints; waits a short time for pending writes. */
   @Override
   public void close() {
-    pace.hurry();
+    pace.finishWithoutPauses();
     writer.shutdown();
     try {
       writer.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS);
@@ -237,7 +237,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   }
 
   private void settle() {
-    pace.hurry();
+    pace.finishWithoutPauses();
     Promise<Void> settled = Promise.promise();
     writer.execute(settled::complete);
     settled.future().toCompletionStage().toCompletableFuture().join();

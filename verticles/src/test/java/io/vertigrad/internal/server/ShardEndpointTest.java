@@ -25,7 +25,7 @@ final class ShardEndpointTest {
   private final List<ShardSnapshot> saves = new ArrayList<>();
   private final ShardEndpoint endpoint =
       new ShardEndpoint(
-          shard.internal(), job.clock, counters -> {}, () -> {}, () -> {}, this::save);
+          shard.internal(), job.clock, () -> {}, () -> {}, () -> {}, this::save);
 
   @Test
   void shouldAnswerNoWorkerWithTheLastVersionBeforeItIsOnTheDisk() {

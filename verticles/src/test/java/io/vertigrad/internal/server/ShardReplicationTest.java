@@ -39,11 +39,11 @@ class ShardReplicationTest {
   private TestJob job = sync();
   private TestShard primary = started(job.shard());
   private ShardBackup backup = backup();
-  private Line line = new Line(backup);
-  private String lost;
+  private ManualLink link = new ManualLink(backup);
+  private String failure;
 
   /** A link that delivers records and answers when the test says so. */
-  private static final class Line implements ShardReplication.Link {
+  private static final class ManualLink implements ShardReplication.Link {
 
     private final ShardBackup to;
     private final Deque<Sent> sent = new ArrayDeque<>();
@@ -51,7 +51,7 @@ class ShardReplicationTest {
 
     private record Sent(Frame record, Completable<Frame> answered) {}
 
-    Line(ShardBackup to) {
+    ManualLink(ShardBackup to) {
       this.to = to;
     }
 
@@ -97,12 +97,12 @@ class ShardReplicationTest {
     Future<Frame> second = send(primary, 1, 0, 0);
     Future<Frame> reader = primary.handle(job.pull(-1, 0, 0, 1));
 
-    line.deliver();
-    line.deliver();
+    link.deliver();
+    link.deliver();
     assertFalse(first.isComplete() || second.isComplete() || reader.isComplete());
-    line.acknowledge();
+    link.acknowledge();
     assertFalse(first.isComplete(), "only the gradient has arrived, not its commit");
-    line.acknowledge();
+    link.acknowledge();
 
     assertEquals(Outcome.APPLIED, answer(first).outcome());
     assertEquals(Outcome.APPLIED, answer(second).outcome());
@@ -116,7 +116,7 @@ class ShardReplicationTest {
     send(primary, 0, 0, 0);
     send(primary, 1, 0, 0);
     long gradients =
-        line.sent.stream().filter(sent -> sent.record() instanceof ReplicaTensor).count();
+        link.sent.stream().filter(sent -> sent.record() instanceof ReplicaTensor).count();
 
     assertEquals(1, gradients);
   }
@@ -133,14 +133,14 @@ class ShardReplicationTest {
     send(primary, 0, 0, 0);
     send(primary, 1, 0, 0);
     Future<Void> attached = attaching();
-    assertTrue(line.sent.isEmpty(), "partition 0 is ahead");
+    assertTrue(link.sent.isEmpty(), "partition 0 is ahead");
 
     for (int part = 1; part < parts(); part++) {
       send(primary, 0, 0, part);
       send(primary, 1, 0, part);
     }
-    assertFalse(line.sent.isEmpty());
-    line.settle();
+    assertFalse(link.sent.isEmpty());
+    link.settle();
 
     assertTrue(attached.succeeded());
     assertTrue(backup.isComplete());
@@ -166,18 +166,18 @@ class ShardReplicationTest {
    */
   @ParameterizedTest
   @CsvSource({"sync, 0", "sync, 1", "async, 0", "async, 1", "ssp, 0"})
-  void shouldLoseNothingThatWasAcknowledgedWhereverThePrimaryDies(String strategy, int unheard) {
-    for (int death = 0; death < 60; death++) {
+  void shouldLoseNothingThatWasAcknowledgedWhereverThePrimaryDies(String strategy, int unacknowledged) {
+    for (int crashPoint = 0; crashPoint < 60; crashPoint++) {
       use(strategy);
       attach();
       Run run = new Run();
-      for (int records = 0; records < death; records++) {
+      for (int records = 0; records < crashPoint; records++) {
         run.offer(primary);
-        if (!line.sent.isEmpty()) {
-          line.deliver();
+        if (!link.sent.isEmpty()) {
+          link.deliver();
         }
-        while (line.answers.size() > unheard) {
-          line.acknowledge();
+        while (link.answers.size() > unacknowledged) {
+          link.acknowledge();
         }
         run.collect();
       }
@@ -188,7 +188,7 @@ class ShardReplicationTest {
         for (int part = 0; part < parts(); part++) {
           assertTrue(
               next(promoted, worker, part) >= answered[worker][part],
-              "death %d: an answered step of worker %d is missing".formatted(death, worker));
+              "crash point %d: an answered step of worker %d is missing".formatted(crashPoint, worker));
         }
       }
       run.repeat();
@@ -196,9 +196,9 @@ class ShardReplicationTest {
         run.offer(promoted);
         run.collect();
       }
-      assertEquals(job.lastVersion(), promoted.version(), "death " + death);
+      assertEquals(job.lastVersion(), promoted.version(), "crash point " + crashPoint);
       if (strategy.equals("sync")) {
-        assertSameBits(undisturbed(), promoted);
+        assertSameBits(trainedWithoutCrash(), promoted);
       }
     }
   }
@@ -210,10 +210,10 @@ class ShardReplicationTest {
 
     Future<Frame> first = send(primary, 0, 0, 0);
     Future<Frame> second = send(primary, 1, 0, 0);
-    line.settle();
+    link.settle();
 
     assertFalse(first.isComplete() || second.isComplete(), "an old primary acknowledged");
-    assertTrue(lost.contains("it goes on as server 0 (incarnation 1)"), lost);
+    assertTrue(failure.contains("it goes on as server 0 (incarnation 1)"), failure);
     primary.close("this server was evicted");
     assertEquals(Reason.UNAVAILABLE, ((Refusal) first.result()).reason());
   }
@@ -221,15 +221,15 @@ class ShardReplicationTest {
   @Test
   void shouldRefuseAServerOfALowerIncarnationThanItsPrimary() {
     TestShard newer = started(job.shard(0, 2));
-    Line other = new Line(backup);
-    newer.internal().attach(other, why -> {});
+    ManualLink other = new ManualLink(backup);
+    newer.internal().attach(other, reason -> {});
     other.settle();
 
     attaching();
-    line.deliver();
-    line.acknowledge();
+    link.deliver();
+    link.acknowledge();
 
-    assertTrue(lost.contains("found a server of incarnation 0 after one of 2"), lost);
+    assertTrue(failure.contains("found a server of incarnation 0 after one of 2"), failure);
     assertTrue(backup.isComplete(), "what the newer one has sent is there");
   }
 
@@ -238,12 +238,12 @@ class ShardReplicationTest {
     attach();
     send(primary, 0, 0, 0);
     send(primary, 1, 0, 0);
-    line.sent.remove();
+    link.sent.remove();
 
-    line.deliver();
-    line.acknowledge();
+    link.deliver();
+    link.acknowledge();
 
-    assertTrue(lost.contains("expected record"), lost);
+    assertTrue(failure.contains("expected record"), failure);
   }
 
   @Test
@@ -251,8 +251,8 @@ class ShardReplicationTest {
     attach();
     Future<Frame> first = send(primary, 0, 0, 0);
     send(primary, 1, 0, 0);
-    line.sent.remove().answered().fail("the connection was closed");
-    assertEquals("the connection was closed", lost);
+    link.sent.remove().answered().fail("the connection was closed");
+    assertEquals("the connection was closed", failure);
     assertFalse(first.isComplete());
     Future<Frame> reader = primary.handle(job.pull(-1, 0, 0, 0));
     assertFalse(reader.isComplete(), "shows what the backup lacks");
@@ -268,16 +268,16 @@ class ShardReplicationTest {
     attach();
     send(primary, 0, 0, 0);
     send(primary, 1, 0, 0);
-    line.sent.remove().answered().fail("the connection was closed");
+    link.sent.remove().answered().fail("the connection was closed");
     primary.internal().detach();
-    lost = null;
+    failure = null;
     for (int part = 1; part < parts(); part++) {
       send(primary, 0, 0, part);
       send(primary, 1, 0, part);
     }
 
     backup = backup();
-    line = new Line(backup);
+    link = new ManualLink(backup);
     attach();
 
     assertSameBits(primary, promote(1));
@@ -289,7 +289,7 @@ class ShardReplicationTest {
     float[] before = job.parameters(primary, 0);
     send(primary, 0, 0, 0);
     send(primary, 1, 0, 0);
-    line.settle();
+    link.settle();
 
     TestShard promoted = promote(1);
     Frame answer = promoted.handle(job.pull(0, 0, 0, 0)).result();
@@ -302,7 +302,7 @@ class ShardReplicationTest {
   private final class Run {
 
     private final long[][] step = new long[WORKERS][parts()];
-    private final List<List<Future<Frame>>> flying = new ArrayList<>();
+    private final List<List<Future<Frame>>> unanswered = new ArrayList<>();
 
     Run() {
       repeat();
@@ -310,13 +310,13 @@ class ShardReplicationTest {
 
     /** Forgets the updates that are unanswered. */
     void repeat() {
-      flying.clear();
+      unanswered.clear();
       for (int worker = 0; worker < WORKERS; worker++) {
         List<Future<Frame>> none = new ArrayList<>();
         for (int part = 0; part < parts(); part++) {
           none.add(null);
         }
-        flying.add(none);
+        unanswered.add(none);
       }
     }
 
@@ -331,9 +331,9 @@ class ShardReplicationTest {
           lowest = Math.min(lowest, each);
         }
         for (int part = 0; part < parts(); part++) {
-          boolean free = flying.get(worker).get(part) == null && step[worker][part] == lowest;
+          boolean free = unanswered.get(worker).get(part) == null && step[worker][part] == lowest;
           if (free && lowest < STEPS) {
-            flying.get(worker).set(part, send(to, worker, lowest, part));
+            unanswered.get(worker).set(part, send(to, worker, lowest, part));
           }
         }
       }
@@ -342,10 +342,10 @@ class ShardReplicationTest {
     void collect() {
       for (int worker = 0; worker < WORKERS; worker++) {
         for (int part = 0; part < parts(); part++) {
-          Future<Frame> answer = flying.get(worker).get(part);
+          Future<Frame> answer = unanswered.get(worker).get(part);
           if (answer != null && answer.isComplete()) {
             assertInstanceOf(ParameterPartition.class, answer.result());
-            flying.get(worker).set(part, null);
+            unanswered.get(worker).set(part, null);
             step[worker][part]++;
           }
         }
@@ -379,8 +379,8 @@ class ShardReplicationTest {
             .withMomentum(0.9f);
     primary = started(job.shard());
     backup = backup();
-    line = new Line(backup);
-    lost = null;
+    link = new ManualLink(backup);
+    failure = null;
   }
 
   private static TestJob sync() {
@@ -399,14 +399,14 @@ class ShardReplicationTest {
   }
 
   private Future<Void> attaching() {
-    return primary.internal().attach(line, why -> lost = why);
+    return primary.internal().attach(link, reason -> failure = reason);
   }
 
   private void attach() {
     Future<Void> attached = attaching();
-    line.settle();
+    link.settle();
     assertTrue(attached.succeeded());
-    assertNull(lost);
+    assertNull(failure);
   }
 
   private TestShard promote(int incarnation) {
@@ -439,11 +439,11 @@ class ShardReplicationTest {
         send(shard, first, step, part);
         send(shard, 1 - first, step, part);
       }
-      line.settle();
+      link.settle();
     }
   }
 
-  private TestShard undisturbed() {
+  private TestShard trainedWithoutCrash() {
     TestShard shard = started(job.shard(0, 0));
     for (long step = 0; step < STEPS; step++) {
       for (int part = 0; part < parts(); part++) {
