@@ -121,11 +121,11 @@ final class CoordinatorEvents {
                 now(),
                 server,
                 of.rank(),
-                of.dealtWith() + lost,
-                of.applied(),
-                of.late(),
-                of.tooStale(),
-                of.refused(),
+                of.counts().arrived() + lost,
+                of.counts().applied(),
+                of.counts().late(),
+                of.counts().tooStale(),
+                of.counts().refused(),
                 lost,
                 of.unexplained())));
   }

@@ -1,14 +1,16 @@
 package io.vertigrad.internal.server;
 
 import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.LedgerEntry;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
-import io.vertigrad.internal.checkpoint.LedgerEntry;
+import io.vertigrad.codecs.UpdateCounts;
 import io.vertigrad.internal.checkpoint.LedgerSnapshot;
+import io.vertigrad.internal.membership.RankUpdates;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.function.IntConsumer;
+import java.util.stream.Stream;
 
 /**
  * Counts the outcome of every update of one partition, each (rank, step) once however often it is
@@ -17,16 +19,13 @@ import java.util.function.IntConsumer;
  * <p>It is part of the shard's state and of its checkpoints. A shard that goes back to a checkpoint
  * also goes back to its counts, so that {@code applied} always matches the parameters.
  *
- * <p>Bounded: one account per rank that ever sent an update, each with at most {@value
- * #REFUSED_STEPS_LIMIT} refused steps.
+ * <p>Bounded: one entry per rank that ever sent an update, each with at most {@value
+ * LedgerEntry#MOST_REFUSED_STEPS} refused steps; a worker gives up after fewer refusals in a row.
  */
 final class PartitionLedger {
 
-  /** A worker gives up after fewer refusals in a row. */
-  private static final int REFUSED_STEPS_LIMIT = 64;
-
   private final int ranks;
-  private final Map<Integer, Account> accounts = new TreeMap<>();
+  private final Map<Integer, LedgerEntry> entries = new TreeMap<>();
   private long firstVersion;
   private IntConsumer listener = rank -> {};
 
@@ -41,12 +40,19 @@ final class PartitionLedger {
 
   /** Counts the outcome of an update, unless its step was counted before. */
   void count(ExchangeId id, Outcome outcome) {
-    Account account = account(id);
-    if (id.step() >= account.next && outcome != Outcome.DUPLICATE) {
-      account.pass(id.step());
-      account.count(outcome);
+    LedgerEntry entry = entryOf(id);
+    if (id.step() >= entry.next() && outcome != Outcome.DUPLICATE) {
+      entries.put(entry.rank(), passed(entry, id.step(), outcome));
       listener.accept(id.worker());
     }
+  }
+
+  private static LedgerEntry passed(LedgerEntry entry, long step, Outcome outcome) {
+    List<Long> later = entry.refusedSteps().stream().filter(refused -> refused > step).toList();
+    long refused = entry.refusedSteps().stream().filter(earlier -> earlier < step).count();
+    long skipped = step - entry.next() - refused;
+    UpdateCounts counts = entry.counts().plus(UpdateCounts.of(outcome)).plus(refused, skipped);
+    return new LedgerEntry(entry.rank(), entry.incarnation(), step + 1, counts, later);
   }
 
   /**
@@ -54,17 +60,36 @@ final class PartitionLedger {
    * the step.
    */
   void recordRefusal(ExchangeId id) {
-    Account account = account(id);
-    if (id.step() >= account.next && account.refusedSteps.size() < REFUSED_STEPS_LIMIT) {
-      account.refusedSteps.add(id.step());
+    LedgerEntry entry = entryOf(id);
+    List<Long> steps = entry.refusedSteps();
+    if (id.step() >= entry.next() && steps.size() < LedgerEntry.MOST_REFUSED_STEPS) {
+      List<Long> all =
+          Stream.concat(steps.stream(), Stream.of(id.step())).distinct().sorted().toList();
+      entries.put(
+          entry.rank(),
+          new LedgerEntry(entry.rank(), entry.incarnation(), entry.next(), entry.counts(), all));
       listener.accept(id.worker());
     }
+  }
+
+  /** Returns the entry of the sender; creates it first, or starts it again for an incarnation. */
+  private LedgerEntry entryOf(ExchangeId id) {
+    LedgerEntry entry = entries.get(id.worker());
+    if (entry == null) {
+      entry = new LedgerEntry(id.worker(), id.incarnation(), 0, UpdateCounts.NONE, List.of());
+      entries.put(id.worker(), entry);
+    } else if (id.worker() >= ranks && id.incarnation() != entry.incarnation()) {
+      UpdateCounts counts = entry.counts().plus(entry.refusedSteps().size(), 0);
+      entry = new LedgerEntry(id.worker(), id.incarnation(), 0, counts, List.of());
+      entries.put(id.worker(), entry);
+    }
+    return entry;
   }
 
   /** Starts to count at this version of the partition. */
   void startFrom(long version) {
     firstVersion = version;
-    accounts.clear();
+    entries.clear();
   }
 
   /** Sets the listener, which receives every rank whose counts change from now on. */
@@ -74,7 +99,7 @@ final class PartitionLedger {
 
   /** Returns the counts of a rank that has some. */
   LedgerEntry entry(int rank) {
-    return accounts.get(rank).entry();
+    return entries.get(rank);
   }
 
   /** Returns the version of the partition before the first counted update. */
@@ -82,93 +107,42 @@ final class PartitionLedger {
     return firstVersion;
   }
 
+  /** Returns how many updates of all ranks are in the parameters. */
+  long applied() {
+    return entries.values().stream().mapToLong(entry -> entry.counts().applied()).sum();
+  }
+
+  /**
+   * Adds the counts of this partition to those of its shard.
+   *
+   * @param sums counts by rank
+   * @param open true if the partition has not reached the last version
+   */
+  void addTo(Map<Integer, RankUpdates> sums, boolean open) {
+    entries.keySet().forEach(rank -> sums.computeIfAbsent(rank, RankUpdates::new));
+    sums.replaceAll(
+        (rank, sum) -> {
+          LedgerEntry entry = entries.get(rank);
+          UpdateCounts counts =
+              entry == null
+                  ? UpdateCounts.NONE
+                  : entry.counts().plus(entry.refusedSteps().size(), 0);
+          long steps = entry == null ? 0 : entry.next() + entry.refusedSteps().size();
+          return open ? sum.plusOpen(counts, steps) : sum.plus(counts);
+        });
+  }
+
   LedgerSnapshot snapshot() {
-    return new LedgerSnapshot(firstVersion, accounts.values().stream().map(Account::entry).toList());
+    return new LedgerSnapshot(firstVersion, List.copyOf(entries.values()));
   }
 
   void restore(LedgerSnapshot snapshot) {
     startFrom(snapshot.from());
-    snapshot.entries().forEach(entry -> accounts.put(entry.rank(), new Account(entry)));
+    snapshot.entries().forEach(this::restore);
   }
 
   /** Replaces the counts of one rank. */
   void restore(LedgerEntry entry) {
-    accounts.put(entry.rank(), new Account(entry));
-  }
-
-  private Account account(ExchangeId id) {
-    Account account =
-        accounts.computeIfAbsent(id.worker(), rank -> new Account(rank, id.incarnation()));
-    if (id.worker() >= ranks && id.incarnation() != account.incarnation) {
-      account.restart(id.incarnation());
-    }
-    return account;
-  }
-
-  /** The counts of one rank. */
-  private static final class Account {
-
-    private final int rank;
-    private final TreeSet<Long> refusedSteps = new TreeSet<>();
-    private int incarnation;
-    private long next;
-    private long applied;
-    private long late;
-    private long tooStale;
-    private long refused;
-    private long skipped;
-
-    Account(int rank, int incarnation) {
-      this.rank = rank;
-      this.incarnation = incarnation;
-    }
-
-    Account(LedgerEntry entry) {
-      this(entry.rank(), entry.incarnation());
-      next = entry.next();
-      applied = entry.applied();
-      late = entry.late();
-      tooStale = entry.tooStale();
-      refused = entry.refused();
-      skipped = entry.skipped();
-      refusedSteps.addAll(entry.turnedAway());
-    }
-
-    void pass(long step) {
-      refusedSteps.remove(step);
-      int before = refusedSteps.headSet(step).size();
-      refusedSteps.headSet(step).clear();
-      refused += before;
-      skipped += step - next - before;
-      next = step + 1;
-    }
-
-    void count(Outcome outcome) {
-      switch (outcome) {
-        case APPLIED -> applied++;
-        case TOO_STALE -> tooStale++;
-        default -> late++;
-      }
-    }
-
-    void restart(int incarnation) {
-      this.incarnation = incarnation;
-      refused += refusedSteps.size();
-      refusedSteps.clear();
-      next = 0;
-    }
-
-    LedgerEntry entry() {
-      return new LedgerEntry(
-          rank,
-          incarnation,
-          next,
-          applied,
-          late,
-          tooStale,
-          refused,
-          skipped,
-          List.copyOf(refusedSteps));
-    }
+    entries.put(entry.rank(), entry);
   }
 }

@@ -417,15 +417,28 @@ public final class Shard {
         .findFirst();
   }
 
-  /** Returns the outcomes of all updates, by the rank that sent them. */
+  /**
+   * Returns the outcomes of all updates by the rank that sent them, with each of the job's ranks,
+   * whether it sent anything or not.
+   */
   List<RankUpdates> updates() {
-    ShardUpdates updates = new ShardUpdates(config.ranks(), config.lastVersion(), lockstep);
-    partitions
-        .values()
-        .forEach(
-            partition ->
-                updates.add(partition.stored.version(), partition.filter.ledger().snapshot()));
-    return updates.byRank();
+    SortedMap<Integer, RankUpdates> sums = new TreeMap<>();
+    for (int rank = 0; rank < config.ranks(); rank++) {
+      sums.put(rank, new RankUpdates(rank));
+    }
+    long unexplained = 0;
+    for (ServedPartition partition : partitions.values()) {
+      PartitionLedger ledger = partition.filter.ledger();
+      long version = partition.stored.version();
+      ledger.addTo(sums, version < config.lastVersion());
+      if (!lockstep) {
+        unexplained += Math.max(0, version - ledger.firstVersion() - ledger.applied());
+      }
+    }
+    if (!sums.isEmpty()) {
+      sums.put(sums.firstKey(), sums.get(sums.firstKey()).withUnexplained(unexplained));
+    }
+    return List.copyOf(sums.values());
   }
 
   /** Copies parameters, optimizer state and duplicate windows, to be written on another thread. */

@@ -6,10 +6,8 @@ import io.vertigrad.codecs.Malformed;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.ReplicaCommit;
-import io.vertigrad.codecs.ReplicaCommit.Account;
 import io.vertigrad.codecs.ReplicaCommit.Settled;
 import io.vertigrad.codecs.ReplicaTensor;
-import io.vertigrad.internal.checkpoint.LedgerEntry;
 import io.vertigrad.internal.checkpoint.LedgerSnapshot;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
@@ -242,26 +240,13 @@ final class ShardBackup {
       for (Settled entry : commit.settled()) {
         window.settle(new ExchangeId(job, entry.worker(), entry.incarnation(), 0, entry.step(), 0));
       }
-      commit.accounts().forEach(account -> ledger.restore(entryOf(account)));
+      commit.accounts().forEach(ledger::restore);
       return commit.version() == stored.version()
           ? null
           : refused(
               commit.id(),
               Reason.PROTOCOL,
               "found version %d, expected %d".formatted(commit.version(), stored.version()));
-    }
-
-    private static LedgerEntry entryOf(Account account) {
-      return new LedgerEntry(
-          account.worker(),
-          account.incarnation(),
-          account.next(),
-          account.applied(),
-          account.late(),
-          account.tooStale(),
-          account.refused(),
-          account.skipped(),
-          account.turnedAway());
     }
 
     private void step(long samples) {

@@ -4,16 +4,15 @@ import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameLimits;
+import io.vertigrad.codecs.LedgerEntry;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.ReplicaCommit;
-import io.vertigrad.codecs.ReplicaCommit.Account;
 import io.vertigrad.codecs.ReplicaCommit.Settled;
 import io.vertigrad.codecs.ReplicaTensor;
 import io.vertigrad.codecs.ReplicaTensor.Part;
 import io.vertigrad.codecs.Tensor;
-import io.vertigrad.internal.checkpoint.LedgerEntry;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.server.Shard.ShardConfig;
@@ -300,19 +299,6 @@ final class ShardReplication {
       return new Settled(entry.worker(), entry.incarnation(), entry.step());
     }
 
-    private static Account accountOf(LedgerEntry entry) {
-      return new Account(
-          entry.rank(),
-          entry.incarnation(),
-          entry.next(),
-          entry.applied(),
-          entry.late(),
-          entry.tooStale(),
-          entry.refused(),
-          entry.skipped(),
-          entry.turnedAway());
-    }
-
     private void clearChanges() {
       settled.clear();
       counted.clear();
@@ -323,8 +309,7 @@ final class ShardReplication {
     void commit() {
       if (changed) {
         List<Settled> updates = List.copyOf(settled.values());
-        List<Account> accounts =
-            counted.stream().map(rank -> accountOf(ledger.entry(rank))).toList();
+        List<LedgerEntry> accounts = counted.stream().map(ledger::entry).toList();
         clearChanges();
         commit(stored.version(), stored.samples(), updates, accounts, () -> {});
       }
@@ -335,7 +320,7 @@ final class ShardReplication {
         long version,
         long samples,
         List<Settled> updates,
-        List<Account> accounts,
+        List<LedgerEntry> accounts,
         Runnable copied) {
       long number = ++committed;
       long from = ledger.firstVersion();
@@ -343,7 +328,7 @@ final class ShardReplication {
       int frames = Math.max(1, (Math.max(updates.size(), accounts.size()) + most - 1) / most);
       for (int i = 0; i < frames; i++) {
         List<Settled> some = slice(updates, i * most, most);
-        List<Account> others = slice(accounts, i * most, most);
+        List<LedgerEntry> others = slice(accounts, i * most, most);
         ExchangeId id = id(index);
         boolean last = i == frames - 1;
         enqueue(
@@ -373,7 +358,7 @@ final class ShardReplication {
           now.version(),
           now.samples(),
           now.window().stream().map(Replicated::settledOf).toList(),
-          ledger.snapshot().entries().stream().map(Replicated::accountOf).toList(),
+          ledger.snapshot().entries(),
           copied);
     }
 
