@@ -94,7 +94,7 @@ final class BlockChannel {
 
   /** Reads a few bytes into a new buffer. */
   ByteBuffer bytes(long offset, int count) throws IOException {
-    ByteBuffer bytes = CheckpointFile.littleEndian(count);
+    ByteBuffer bytes = littleEndian(count);
     readAll(bytes, offset);
     return bytes;
   }
@@ -120,6 +120,11 @@ final class BlockChannel {
       }
     }
     destination.flip();
+  }
+
+  /** Returns a new buffer of little-endian numbers. */
+  static ByteBuffer littleEndian(int bytes) {
+    return ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 
   /**

@@ -7,7 +7,6 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -38,7 +37,7 @@ final class CheckpointFile {
     try (FileChannel channel =
         FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
       BlockChannel blocks = new BlockChannel(file, channel, pace);
-      blocks.writeAll(littleEndian(8).putLong(MAGIC).flip());
+      blocks.writeAll(BlockChannel.littleEndian(8).putLong(MAGIC).flip());
       List<Manifest.Entry> entries = new ArrayList<>();
       for (PartitionCopy part : copy.partitions()) {
         entries.add(part.write(blocks));
@@ -62,7 +61,8 @@ final class CheckpointFile {
       Manifest manifest = manifest(file, blocks);
       List<PartitionSnapshot> parts = new ArrayList<>();
       for (Manifest.Entry entry : manifest.entries()) {
-        parts.add(entry.with(blocks.read(entry.parameters()), blocks.read(entry.state())));
+        float[] parameters = blocks.read(entry.parameters());
+        parts.add(entry.head().with(parameters, blocks.read(entry.state())));
       }
       return new ShardSnapshot(
           manifest.job(), manifest.shard(), manifest.incarnation(), manifest.layout(), parts);
@@ -98,7 +98,7 @@ final class CheckpointFile {
   }
 
   private static ByteBuffer trailer(byte[] manifest) {
-    return littleEndian(manifest.length + TRAILER_BYTES)
+    return BlockChannel.littleEndian(manifest.length + TRAILER_BYTES)
         .put(manifest)
         .putInt(manifest.length)
         .putInt(crc(ByteBuffer.wrap(manifest)))
@@ -114,14 +114,10 @@ final class CheckpointFile {
     }
   }
 
-  static int crc(ByteBuffer bytes) {
+  private static int crc(ByteBuffer bytes) {
     CRC32C crc = new CRC32C();
     crc.update(bytes);
     return (int) crc.getValue();
-  }
-
-  static ByteBuffer littleEndian(int bytes) {
-    return ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 
   /**
@@ -136,33 +132,7 @@ final class CheckpointFile {
   record Manifest(long job, int shard, int incarnation, long layout, List<Entry> entries) {
 
     /** One partition; its arrays are blocks of the file. */
-    record Entry(
-        int index,
-        int first,
-        long version,
-        long samples,
-        Block parameters,
-        Block state,
-        List<DuplicateWindow.Entry> window,
-        LedgerSnapshot ledger) {
-
-      static Entry of(PartitionHead part, Block parameters, Block state) {
-        return new Entry(
-            part.index(),
-            part.first(),
-            part.version(),
-            part.samples(),
-            parameters,
-            state,
-            part.window(),
-            part.ledger());
-      }
-
-      PartitionSnapshot with(float[] parameters, float[] state) {
-        return new PartitionSnapshot(
-            index, first, version, samples, parameters, state, window, ledger);
-      }
-    }
+    record Entry(PartitionHead head, Block parameters, Block state) {}
 
     JsonObject toJson() {
       JsonArray partitions = new JsonArray();
@@ -189,17 +159,18 @@ final class CheckpointFile {
     }
 
     private static JsonObject json(Entry entry) {
+      PartitionHead head = entry.head();
       JsonArray window = new JsonArray();
-      entry.window().forEach(w -> window.add(JsonArray.of(w.worker(), w.incarnation(), w.step())));
+      head.window().forEach(w -> window.add(JsonArray.of(w.worker(), w.incarnation(), w.step())));
       return new JsonObject()
-          .put("index", entry.index())
-          .put("first", entry.first())
-          .put("version", entry.version())
-          .put("samples", entry.samples())
+          .put("index", head.index())
+          .put("first", head.first())
+          .put("version", head.version())
+          .put("samples", head.samples())
           .put("parameters", entry.parameters().toJson())
           .put("state", entry.state().toJson())
           .put("window", window)
-          .put("ledger", entry.ledger().toJson());
+          .put("ledger", head.ledger().toJson());
     }
 
     private static Entry entry(JsonObject json) {
@@ -208,15 +179,18 @@ final class CheckpointFile {
               .map(JsonArray.class::cast)
               .map(w -> new DuplicateWindow.Entry(w.getInteger(0), w.getInteger(1), w.getLong(2)))
               .toList();
+      PartitionHead head =
+          new PartitionHead(
+              json.getInteger("index"),
+              json.getInteger("first"),
+              json.getLong("version"),
+              json.getLong("samples"),
+              window,
+              LedgerSnapshot.fromJson(json.getJsonObject("ledger")));
       return new Entry(
-          json.getInteger("index"),
-          json.getInteger("first"),
-          json.getLong("version"),
-          json.getLong("samples"),
+          head,
           Block.fromJson(json.getJsonObject("parameters")),
-          Block.fromJson(json.getJsonObject("state")),
-          window,
-          LedgerSnapshot.fromJson(json.getJsonObject("ledger")));
+          Block.fromJson(json.getJsonObject("state")));
     }
   }
 }

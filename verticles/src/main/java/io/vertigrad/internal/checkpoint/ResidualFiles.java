@@ -133,14 +133,14 @@ public final class ResidualFiles implements AutoCloseable {
 
   private void write(FileChannel channel, BlockChannel blocks, long version, FloatBuffer owed)
       throws IOException {
-    channel.write(CheckpointFile.littleEndian(HEAD_BYTES), 0);
+    channel.write(BlockChannel.littleEndian(HEAD_BYTES), 0);
     channel.position(HEAD_BYTES);
     Block block = blocks.write(owed);
     channel.write(head(version, block), 0);
   }
 
   private ByteBuffer head(long version, Block block) {
-    return CheckpointFile.littleEndian(HEAD_BYTES)
+    return BlockChannel.littleEndian(HEAD_BYTES)
         .putLong(MAGIC)
         .putLong(version)
         .putLong(job)
