@@ -14,7 +14,7 @@ import io.vertigrad.codecs.TensorView;
 import io.vertigrad.codecs.UpdateCounts;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
-import io.vertigrad.internal.server.Shard;
+import io.vertigrad.internal.shard.Shard;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;

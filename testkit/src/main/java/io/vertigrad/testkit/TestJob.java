@@ -13,12 +13,13 @@ import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.exchange.PartitionPlan;
-import io.vertigrad.internal.server.ParameterStore;
-import io.vertigrad.internal.server.ParameterStore.ParameterSource;
-import io.vertigrad.internal.server.ParameterStore.StoreConfig;
-import io.vertigrad.internal.server.Shard;
-import io.vertigrad.internal.server.Shard.ShardConfig;
-import io.vertigrad.internal.server.Shard.StrategyObserver;
+import io.vertigrad.internal.shard.ParameterStore;
+import io.vertigrad.internal.shard.ParameterStore.ParameterSource;
+import io.vertigrad.internal.shard.ParameterStore.StoreConfig;
+import io.vertigrad.internal.shard.Shard;
+import io.vertigrad.internal.shard.Shard.ShardConfig;
+import io.vertigrad.internal.shard.Shard.StrategyObserver;
+import io.vertigrad.internal.shard.ShardListener;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
@@ -161,6 +162,23 @@ public final class TestJob {
    * @return a shard without members
    */
   public TestShard shard(int incarnation, ParameterStore store, Supplier<DuplicateWindow> windows) {
+    return shard(incarnation, store, windows, ShardListener.NONE);
+  }
+
+  /**
+   * Creates a shard that another object follows, for Vertigrad's own tests.
+   *
+   * @param incarnation number of times that its server was started before
+   * @param store the parameters; the shard takes ownership
+   * @param windows creates the window of processed updates of each partition
+   * @param listener follows every change
+   * @return a shard without members
+   */
+  public TestShard shard(
+      int incarnation,
+      ParameterStore store,
+      Supplier<DuplicateWindow> windows,
+      ShardListener listener) {
     return new TestShard(
         new Shard(
             new ShardConfig(
@@ -174,7 +192,8 @@ public final class TestJob {
             strategy,
             clock,
             observer,
-            windows));
+            windows,
+            listener));
   }
 
   private OptimizerConfig optimizer() {

@@ -8,6 +8,7 @@ import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.ShardCopy;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.checkpoint.WritePace;
+import io.vertigrad.internal.shard.Shard;
 import io.vertigrad.job.CheckpointConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.Future;

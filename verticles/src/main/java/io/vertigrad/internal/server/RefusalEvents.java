@@ -4,7 +4,7 @@ import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
-import io.vertigrad.internal.server.Shard.StrategyObserver;
+import io.vertigrad.internal.shard.Shard.StrategyObserver;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;

@@ -1,5 +1,8 @@
 package io.vertigrad.internal.server;
 
+import io.vertigrad.internal.backup.BackupService;
+import io.vertigrad.internal.backup.ShardBackup;
+import io.vertigrad.internal.backup.ShardReplication;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.CoordinatorClient;

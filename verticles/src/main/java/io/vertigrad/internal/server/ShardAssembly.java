@@ -1,13 +1,18 @@
 package io.vertigrad.internal.server;
 
 import io.vertigrad.events.EventPublisher;
+import io.vertigrad.internal.backup.BackupService;
+import io.vertigrad.internal.backup.ShardBackup;
+import io.vertigrad.internal.backup.ShardReplication;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.MemberStatus;
-import io.vertigrad.internal.server.Shard.ShardConfig;
+import io.vertigrad.internal.shard.ParameterStore;
+import io.vertigrad.internal.shard.Shard;
+import io.vertigrad.internal.shard.Shard.ShardConfig;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
@@ -43,6 +48,15 @@ final class ShardAssembly {
   private final SpanRecorder track;
   private final Consumer<MemberStatus> report;
   private final Runnable onStrategyUndeployed;
+
+  /** A shard and what can keep a backup of it. */
+  private record FollowedShard(Shard shard, ShardReplication replication) {
+
+    FollowedShard continueWith(ShardBackup backup) {
+      shard.continueWith(backup::updates);
+      return this;
+    }
+  }
 
   /**
    * Creates the assembly of one job, on the server's context.
@@ -111,7 +125,8 @@ final class ShardAssembly {
                                             checkpoints.isKnown(),
                                             rule(remote)))
                                 .compose(
-                                    shard -> serve(admission, shard, checkpoints, remote))));
+                                    followed ->
+                                        serve(admission, followed, checkpoints, remote))));
   }
 
   /**
@@ -119,14 +134,15 @@ final class ShardAssembly {
    */
   private Future<ShardService> serve(
       Admission admission,
-      Shard shard,
+      FollowedShard followed,
       CheckpointSchedule checkpoints,
       Optional<RemoteStrategy> remote) {
+    Shard shard = followed.shard();
     return finder
         .beside(admission.rank(), admission.incarnation())
         .compose(
             host -> {
-              ShardService service = service(admission, shard, checkpoints, host);
+              ShardService service = service(admission, followed, checkpoints, host);
               return remote.isEmpty() || !shard.hasPartitions()
                   ? Future.succeededFuture(service)
                   : host.call(
@@ -157,7 +173,10 @@ final class ShardAssembly {
   /** Copies the state of a closed backup for a server that continues with it; any thread. */
   ShardSnapshot snapshot(ShardBackup backup) {
     Admission server = new Admission(Role.SERVER, backup.store().shard(), 0);
-    return shard(server, backup.store(), rule(), backup.windows()).promoted(backup).snapshot();
+    return shard(server, backup.store(), rule(), backup.windows())
+        .continueWith(backup)
+        .shard()
+        .snapshot();
   }
 
   /**
@@ -193,25 +212,26 @@ final class ShardAssembly {
             job.workers().count(),
             strategy.lockstep());
     // This shard is never served: it loads classes that a promotion must not wait for.
-    shard(admission, backup.store(), rule(), backup.windows()).promoted(backup);
+    shard(admission, backup.store(), rule(), backup.windows()).continueWith(backup);
     return backup;
   }
 
   /** Assembles a shard that continues with a backup's state and does not take frames yet. */
   ShardService promote(BackupService.Promotion promotion, Admission admission, String run) {
     ShardBackup backup = promotion.backup();
-    Shard shard = shard(admission, backup.store(), rule(), backup.windows()).promoted(backup);
-    LOG.info("{} goes on at version {}", admission, shard.version());
+    FollowedShard followed =
+        shard(admission, backup.store(), rule(), backup.windows()).continueWith(backup);
+    LOG.info("{} goes on at version {}", admission, followed.shard().version());
     CheckpointSchedule checkpoints =
         new CheckpointSchedule(vertx, job, run, admission.rank(), strategy.lockstep());
     checkpoints
         .open()
         .onFailure(
             failure -> LOG.warn("{} writes no checkpoints: {}", admission, failure.getMessage()));
-    return service(admission, shard, checkpoints, promotion.host());
+    return service(admission, followed, checkpoints, promotion.host());
   }
 
-  private Shard shard(
+  private FollowedShard shard(
       InitialModel model,
       Admission admission,
       Optional<ShardSnapshot> snapshot,
@@ -219,21 +239,25 @@ final class ShardAssembly {
       ServerStrategyFactory rule) {
     int ranks = job.workers().count();
     ParameterStore store = model.store(job, admission.rank());
-    Shard shard = shard(admission, store, rule, () -> new DuplicateWindow(ranks));
+    FollowedShard followed = shard(admission, store, rule, () -> new DuplicateWindow(ranks));
+    Shard shard = followed.shard();
     snapshot.ifPresent(shard::restore);
     if (known) {
       shard.markRestoredFromStart();
     }
     snapshot.ifPresent(past -> LOG.info("{} goes on at version {}", admission, past.version()));
-    return shard;
+    return followed;
   }
 
-  private Shard shard(
+  private FollowedShard shard(
       Admission admission,
       ParameterStore store,
       ServerStrategyFactory rule,
       Supplier<DuplicateWindow> windows) {
-    store.partitions().forEach(partition -> partition.recordOn(track));
+    store.recordOn(track);
+    ShardReplication replication =
+        new ShardReplication(
+            job.addresses().jobHash(), store.shard(), admission.incarnation(), store.layout());
     Shard shard =
         new Shard(
             new ShardConfig(
@@ -247,9 +271,10 @@ final class ShardAssembly {
             rule,
             pausableClock,
             new RefusalEvents(admission.rank(), System::nanoTime, events::publish),
-            windows);
+            windows,
+            replication);
     shard.testAt(firstTest());
-    return shard;
+    return new FollowedShard(shard, replication);
   }
 
   private ServerStrategyFactory rule(Optional<RemoteStrategy> remote) {
@@ -277,13 +302,17 @@ final class ShardAssembly {
   }
 
   private ShardService service(
-      Admission admission, Shard shard, CheckpointSchedule checkpoints, StrategyHost host) {
+      Admission admission,
+      FollowedShard followed,
+      CheckpointSchedule checkpoints,
+      StrategyHost host) {
     host.endsWith(() -> context.runOnContext(go -> onStrategyUndeployed.run()));
     return new ShardService(
         context,
         job,
         admission,
-        shard,
+        followed.shard(),
+        followed.replication(),
         checkpoints,
         host,
         pausableClock,

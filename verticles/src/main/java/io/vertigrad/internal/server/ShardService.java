@@ -5,6 +5,7 @@ import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.internal.backup.ShardReplication;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.host.StrategyHost;
@@ -13,7 +14,8 @@ import io.vertigrad.internal.membership.MemberStatus;
 import io.vertigrad.internal.membership.ProposalAnswer;
 import io.vertigrad.internal.membership.ProposalAnswer.Held;
 import io.vertigrad.internal.membership.RankUpdates;
-import io.vertigrad.internal.server.Shard.ShardCounters;
+import io.vertigrad.internal.shard.Shard;
+import io.vertigrad.internal.shard.Shard.ShardCounters;
 import io.vertigrad.internal.transport.FrameEndpoint;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
@@ -42,6 +44,7 @@ final class ShardService {
   private final Admission admission;
   private final Shard shard;
   private final CheckpointSchedule checkpoints;
+  private final ShardReplication replication;
   private final StrategyHost host;
   private final Consumer<MemberStatus> report;
   private final Consumer<TrainingEvent> events;
@@ -54,6 +57,7 @@ final class ShardService {
    * Creates the service of a shard.
    *
    * @param context the server's context
+   * @param replication follows the shard
    * @param host the strategy verticle beside it
    * @param pausableClock the shard's clock
    * @param report receives the shard's status twice a second, on its event loop
@@ -64,6 +68,7 @@ final class ShardService {
       JobConfig job,
       Admission admission,
       Shard shard,
+      ShardReplication replication,
       CheckpointSchedule checkpoints,
       StrategyHost host,
       LongSupplier pausableClock,
@@ -73,6 +78,7 @@ final class ShardService {
     this.job = job;
     this.admission = admission;
     this.shard = shard;
+    this.replication = replication;
     this.checkpoints = checkpoints;
     this.host = host;
     this.report = report;
@@ -138,13 +144,13 @@ final class ShardService {
   Future<Void> attach(Supplier<ShardReplication.Link> backup, Consumer<String> onLost) {
     return onShardLoop(
         () ->
-            shard.attach(
-                backup.get(), reason -> context.runOnContext(go -> onLost.accept(reason))));
+            replication.attach(
+                shard, backup.get(), reason -> context.runOnContext(go -> onLost.accept(reason))));
   }
 
   /** Continues without a backup. */
   void detach() {
-    runOnShardLoop(shard::detach);
+    runOnShardLoop(replication::detach);
   }
 
   /** Lets no update follow this version until another one is set. */

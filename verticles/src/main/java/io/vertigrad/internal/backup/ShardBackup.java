@@ -1,4 +1,4 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.internal.backup;
 
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
@@ -12,6 +12,9 @@ import io.vertigrad.internal.checkpoint.LedgerSnapshot;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.exchange.DuplicateWindow.Entry;
+import io.vertigrad.internal.shard.ParameterStore;
+import io.vertigrad.internal.shard.PartitionLedger;
+import io.vertigrad.internal.shard.StoredPartition;
 import java.util.Iterator;
 import java.util.List;
 import java.util.SortedMap;
@@ -29,7 +32,7 @@ import java.util.function.Supplier;
  * its promotion. A plain object of one thread. Memory: the store, and one gradient of each
  * partition.
  */
-final class ShardBackup {
+public final class ShardBackup {
 
   private static final int NO_PRIMARY = -1;
 
@@ -51,7 +54,7 @@ final class ShardBackup {
    * @param ranks number of ranks of the job
    * @param lockstep true if workers move in rounds
    */
-  ShardBackup(long job, ParameterStore store, int ranks, boolean lockstep) {
+  public ShardBackup(long job, ParameterStore store, int ranks, boolean lockstep) {
     this.job = job;
     this.store = store;
     this.ranks = ranks;
@@ -89,13 +92,13 @@ final class ShardBackup {
   }
 
   /** Returns whether every partition has a copy. */
-  boolean isComplete() {
+  public boolean isComplete() {
     return primaryIncarnation != NO_PRIMARY
         && partitions.values().stream().allMatch(copy -> copy.complete);
   }
 
   /** Returns the version that every partition has reached; 0 without partitions. */
-  long version() {
+  public long version() {
     return store.partitions().stream().mapToLong(StoredPartition::version).min().orElse(0);
   }
 
@@ -105,19 +108,19 @@ final class ShardBackup {
   }
 
   /** Returns the parameters; from {@link #close} on, only the caller uses them. */
-  ParameterStore store() {
+  public ParameterStore store() {
     return store;
   }
 
   /** Supplies the duplicate windows, one partition after the other, in the store's order. */
-  Supplier<DuplicateWindow> windows() {
+  public Supplier<DuplicateWindow> windows() {
     Iterator<DuplicateWindow> each =
         partitions.values().stream().map(copy -> copy.window).toList().iterator();
     return each::next;
   }
 
   /** Returns the outcomes of all updates of a partition. */
-  LedgerSnapshot updates(int partition) {
+  public LedgerSnapshot updates(int partition) {
     return partitions.get(partition).ledger.snapshot();
   }
 

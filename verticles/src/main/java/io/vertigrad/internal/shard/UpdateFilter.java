@@ -1,4 +1,4 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.internal.shard;
 
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
@@ -9,8 +9,8 @@ import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.exchange.DuplicateWindow;
-import io.vertigrad.internal.server.Shard.ShardConfig;
-import io.vertigrad.internal.server.Shard.StrategyObserver;
+import io.vertigrad.internal.shard.Shard.ShardConfig;
+import io.vertigrad.internal.shard.Shard.StrategyObserver;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.Membership;

@@ -1,4 +1,4 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.internal.backup;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -15,6 +15,7 @@ import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.ReplicaTensor;
+import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.testkit.TestJob;
 import io.vertigrad.testkit.TestShard;
 import io.vertx.core.Completable;
@@ -37,7 +38,8 @@ class ShardReplicationTest {
   private static final int STEPS = 12;
 
   private TestJob job = sync();
-  private TestShard primary = started(job.shard());
+  private ShardReplication replication;
+  private TestShard primary = primary(0);
   private ShardBackup backup = backup();
   private ManualLink link = new ManualLink(backup);
   private String failure;
@@ -220,9 +222,11 @@ class ShardReplicationTest {
 
   @Test
   void shouldRefuseAServerOfALowerIncarnationThanItsPrimary() {
-    TestShard newer = started(job.shard(0, 2));
+    TestShard newer = primary(2);
+    ShardReplication fromNewer = replication;
+    primary = primary(0);
     ManualLink other = new ManualLink(backup);
-    newer.internal().attach(other, reason -> {});
+    fromNewer.attach(newer.internal(), other, reason -> {});
     other.settle();
 
     attaching();
@@ -257,7 +261,7 @@ class ShardReplicationTest {
     Future<Frame> reader = primary.handle(job.pull(-1, 0, 0, 0));
     assertFalse(reader.isComplete(), "shows what the backup lacks");
 
-    primary.internal().detach();
+    replication.detach();
 
     assertEquals(Outcome.APPLIED, answer(first).outcome());
     assertEquals(1, answer(reader).version());
@@ -269,7 +273,7 @@ class ShardReplicationTest {
     send(primary, 0, 0, 0);
     send(primary, 1, 0, 0);
     link.sent.remove().answered().fail("the connection was closed");
-    primary.internal().detach();
+    replication.detach();
     failure = null;
     for (int part = 1; part < parts(); part++) {
       send(primary, 0, 0, part);
@@ -377,7 +381,7 @@ class ShardReplicationTest {
         new TestJob("{\"name\": \"%s\"}".formatted(strategy), 10, 2, STEPS, WORKERS)
             .withRanks(WORKERS)
             .withMomentum(0.9f);
-    primary = started(job.shard());
+    primary = primary(0);
     backup = backup();
     link = new ManualLink(backup);
     failure = null;
@@ -387,6 +391,16 @@ class ShardReplicationTest {
     return new TestJob("{\"name\": \"sync\"}", 10, 2, STEPS, WORKERS)
         .withRanks(WORKERS)
         .withMomentum(0.9f);
+  }
+
+  /** Starts a shard that {@code replication} follows. */
+  private TestShard primary(int incarnation) {
+    replication = new ShardReplication(TestJob.JOB, 0, incarnation, job.layout().hash());
+    return started(job.shard(incarnation, job.store(0), this::window, replication));
+  }
+
+  private DuplicateWindow window() {
+    return new DuplicateWindow(WORKERS);
   }
 
   private TestShard started(TestShard shard) {
@@ -399,7 +413,7 @@ class ShardReplicationTest {
   }
 
   private Future<Void> attaching() {
-    return primary.internal().attach(link, reason -> failure = reason);
+    return replication.attach(primary.internal(), link, reason -> failure = reason);
   }
 
   private void attach() {
@@ -412,7 +426,7 @@ class ShardReplicationTest {
   private TestShard promote(int incarnation) {
     backup.close("promoted");
     TestShard promoted = job.shard(incarnation, backup.store(), backup.windows());
-    promoted.internal().promoted(backup);
+    promoted.internal().continueWith(backup::updates);
     return started(promoted);
   }
 

@@ -1,4 +1,4 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.internal.backup;
 
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.internal.exchange.ContextBridge;
@@ -18,7 +18,7 @@ import java.util.function.Consumer;
  *
  * <p>Belongs to the server's context, on which its futures complete.
  */
-final class BackupService {
+public final class BackupService {
 
   private final Vertx vertx;
   private final Context context;
@@ -37,7 +37,7 @@ final class BackupService {
    *
    * @param reserved its address, if this backup already listens on it
    */
-  record Promotion(
+  public record Promotion(
       ShardBackup backup,
       StrategyHost host,
       Optional<StrategyHost.Reservation> reserved) {}
@@ -66,7 +66,7 @@ final class BackupService {
    * @param onSuccessor receives, on the server's context, the admission that follows if the primary is
    *     lost
    */
-  static Future<BackupService> open(
+  public static Future<BackupService> open(
       Vertx vertx,
       Context context,
       Addresses addresses,
@@ -112,7 +112,7 @@ final class BackupService {
    *
    * @return what the new server starts with; fails if the copy is not complete
    */
-  Future<Promotion> promote(Admission as) {
+  public Future<Promotion> promote(Admission as) {
     return ContextBridge.to(
         context,
         host.call(
@@ -136,7 +136,7 @@ final class BackupService {
    *
    * @return the backup, on the server's context; empty if its copy is not complete
    */
-  Future<Optional<ShardBackup>> close(String reason) {
+  public Future<Optional<ShardBackup>> close(String reason) {
     return ContextBridge.to(
             context,
             host.call(

@@ -1,4 +1,4 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.internal.shard;
 
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
@@ -11,6 +11,7 @@ import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.internal.checkpoint.CopyMemory;
+import io.vertigrad.internal.checkpoint.LedgerSnapshot;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.checkpoint.ShardCopy;
@@ -27,7 +28,6 @@ import io.vertigrad.strategy.ServerStrategyContext;
 import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertigrad.strategy.StragglerReport;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import java.io.InterruptedIOException;
 import java.util.Collection;
 import java.util.EnumMap;
@@ -37,8 +37,8 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -57,12 +57,11 @@ public final class Shard {
   private final boolean lockstep;
   private final OutcomeCount outcomes;
   private final SortedMap<Integer, ServedPartition> partitions = new TreeMap<>();
-  private final ShardReplication replication;
+  private final ShardListener listener;
   private Membership membership = Membership.NONE;
   private Membership agreedMembership = Membership.NONE;
   private String closeReason;
   private boolean restored;
-  private Runnable pendingAttach;
 
   /**
    * The settings that a shard takes from its job.
@@ -180,12 +179,23 @@ public final class Shard {
       ServerStrategyFactory strategy,
       LongSupplier nanoClock,
       StrategyObserver observer) {
-    this(config, store, strategy, nanoClock, observer, () -> new DuplicateWindow(config.ranks()));
+    this(
+        config,
+        store,
+        strategy,
+        nanoClock,
+        observer,
+        () -> new DuplicateWindow(config.ranks()),
+        ShardListener.NONE);
   }
 
   /**
-   * Creates a shard with the caller's duplicate windows. The testkit uses it to show that its
-   * simulator notices duplicates that are not recognised.
+   * Creates a shard with the caller's duplicate windows, from a backup or from a test.
+   *
+   * @param nanoClock monotonic time in nanoseconds, the same as for {@link #tick}
+   * @param observer receives the outcome of every update
+   * @param windows supplies the window of each partition, in the store's order
+   * @param listener follows every change
    */
   public Shard(
       ShardConfig config,
@@ -193,16 +203,17 @@ public final class Shard {
       ServerStrategyFactory strategy,
       LongSupplier nanoClock,
       StrategyObserver observer,
-      Supplier<DuplicateWindow> windows) {
+      Supplier<DuplicateWindow> windows,
+      ShardListener listener) {
     this.config = config;
     this.store = store;
     this.lockstep = strategy.lockstep();
     this.outcomes = new OutcomeCount(observer);
-    this.replication = new ShardReplication(config, store);
+    this.listener = listener;
     for (StoredPartition stored : store.partitions()) {
       ServedPartition partition = new ServedPartition(stored, strategy, nanoClock, windows.get());
       partitions.put(stored.partition().index(), partition);
-      replication.follow(stored, partition.window, partition.filter.ledger());
+      listener.follow(stored, partition.window, partition.filter.ledger());
     }
   }
 
@@ -236,11 +247,11 @@ public final class Shard {
       return refused(id, Reason.WRONG_LAYOUT, wrongLayout(id, layout));
     }
     try {
-      return replication.holdBack(id.partition(), request.apply(partition));
+      return listener.answering(id.partition(), request.apply(partition));
     } catch (RuntimeException e) {
       return Future.failedFuture(e);
     } finally {
-      flushChanges();
+      listener.committed(this);
     }
   }
 
@@ -297,11 +308,11 @@ public final class Shard {
    * Accepts a proposed membership whatever rounds have closed here; answers as {@link #propose}.
    * The first rounds of newcomers are not agreed yet.
    */
-  ProposalAnswer acceptProposal(Membership next) {
+  public ProposalAnswer acceptProposal(Membership next) {
     if (next.epoch() >= membership.epoch()) {
       membership = next;
       partitions.values().forEach(partition -> partition.filter.membershipChanged(next));
-      flushChanges();
+      listener.committed(this);
     }
     return new ProposalAnswer(OptionalLong.empty(), starts(next.workers()));
   }
@@ -329,7 +340,7 @@ public final class Shard {
         partition.filter.membershipChanged(now);
         partition.pulls.release();
       }
-      flushChanges();
+      listener.committed(this);
     }
   }
 
@@ -339,7 +350,7 @@ public final class Shard {
       partition.filter.testAt(version);
       partition.pulls.release();
     }
-    flushChanges();
+    listener.committed(this);
   }
 
   /** Ends waits that took too long; call about ten times a second. */
@@ -348,13 +359,13 @@ public final class Shard {
       partition.filter.tick(nowNanos);
       partition.pulls.tick();
     }
-    flushChanges();
+    listener.committed(this);
   }
 
   /** Answers pulls after a partition has taken a step that did not come with a worker's frame. */
-  void onStep(int partition) {
+  public void onStep(int partition) {
     partitions.get(partition).pulls.release();
-    flushChanges();
+    listener.committed(this);
   }
 
   /** Returns the counters so far. */
@@ -368,7 +379,7 @@ public final class Shard {
   }
 
   /** Returns whether this shard has partitions; a job may have more shards than partitions. */
-  boolean hasPartitions() {
+  public boolean hasPartitions() {
     return !partitions.isEmpty();
   }
 
@@ -401,7 +412,7 @@ public final class Shard {
   }
 
   /** Returns whether every partition is at the last version; always true without partitions. */
-  boolean isFinished() {
+  public boolean isFinished() {
     return version() >= config.lastVersion();
   }
 
@@ -421,7 +432,7 @@ public final class Shard {
    * Returns the outcomes of all updates by the rank that sent them, with each of the job's ranks,
    * whether it sent anything or not.
    */
-  List<RankUpdates> updates() {
+  public List<RankUpdates> updates() {
     SortedMap<Integer, RankUpdates> sums = new TreeMap<>();
     for (int rank = 0; rank < config.ranks(); rank++) {
       sums.put(rank, new RankUpdates(rank));
@@ -452,7 +463,7 @@ public final class Shard {
   }
 
   /** Allocates the memory for a copy, as {@link ParameterStore#reserveCopy}; any thread. */
-  void reserveCopy(CopyMemory memory, WritePace pace) throws InterruptedIOException {
+  public void reserveCopy(CopyMemory memory, WritePace pace) throws InterruptedIOException {
     store.reserveCopy(memory, pace);
   }
 
@@ -461,7 +472,7 @@ public final class Shard {
    *
    * @param memory pool for the copy
    */
-  ShardCopy beginCopy(CopyMemory memory) {
+  public ShardCopy beginCopy(CopyMemory memory) {
     return new ShardCopy(
         config.job(),
         store.shard(),
@@ -497,62 +508,31 @@ public final class Shard {
   }
 
   /** Records that this shard starts again from the initial parameters and that nothing is lost. */
-  void markRestoredFromStart() {
+  public void markRestoredFromStart() {
     restored = true;
   }
 
   /**
-   * Starts to keep a backup now or, if workers move in rounds, after the open round. No answer then
-   * shows parameters that the backup does not have.
-   *
-   * @param to the backup
-   * @param onLost called once with the reason when the backup has failed; answers then wait for
-   *     {@link #detach}
-   * @return completes when the backup has everything that this shard has
-   */
-  Future<Void> attach(ShardReplication.Link to, Consumer<String> onLost) {
-    Promise<Void> attached = Promise.promise();
-    pendingAttach = () -> replication.attach(to, onLost).onComplete(attached);
-    flushChanges();
-    return attached.future();
-  }
-
-  /** Continues without a backup. */
-  void detach() {
-    pendingAttach = null;
-    replication.detach();
-  }
-
-  /**
-   * Continues exactly where the primary was; this shard was created from the backup's store and
+   * Continues exactly where another server was; this shard was created with that server's store and
    * windows.
+   *
+   * @param updates the outcomes of all updates by partition
    */
-  Shard promoted(ShardBackup backup) {
+  public Shard continueWith(IntFunction<LedgerSnapshot> updates) {
     restored = true;
     partitions.forEach(
-        (index, partition) -> partition.filter.ledger().restore(backup.updates(index)));
+        (index, partition) -> partition.filter.ledger().restore(updates.apply(index)));
     return this;
-  }
-
-  /** Sends the changes of the last call to the backup, and starts a backup that waits for this. */
-  private void flushChanges() {
-    replication.flush();
-    if (pendingAttach != null && (!lockstep || isAligned())) {
-      Runnable attach = pendingAttach;
-      pendingAttach = null;
-      attach.run();
-    }
   }
 
   /** Ends every wait with {@code UNAVAILABLE}; later frames get the same answer. */
   public void close(String reason) {
     closeReason = reason;
-    pendingAttach = null;
     for (ServedPartition partition : partitions.values()) {
       partition.filter.close(reason);
       partition.pulls.close(reason);
     }
-    replication.close(reason);
+    listener.closed(reason);
   }
 
   /** One partition with its strategy behind a filter, and the pulls that wait for a version. */

@@ -1,4 +1,4 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.internal.backup;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.ExchangeId;
@@ -15,7 +15,10 @@ import io.vertigrad.codecs.ReplicaTensor.Part;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
-import io.vertigrad.internal.server.Shard.ShardConfig;
+import io.vertigrad.internal.shard.PartitionLedger;
+import io.vertigrad.internal.shard.Shard;
+import io.vertigrad.internal.shard.ShardListener;
+import io.vertigrad.internal.shard.StoredPartition;
 import io.vertigrad.internal.transport.Transport;
 import io.vertx.core.Completable;
 import io.vertx.core.Context;
@@ -46,7 +49,7 @@ import java.util.function.Supplier;
  * <p>A plain object of the shard's thread. Memory: what is on its way to the backup, at most one
  * update of each partition beyond the window, because workers wait for their answers.
  */
-final class ShardReplication {
+public final class ShardReplication implements ShardListener {
 
   /** Limit of bytes on their way to the backup without an answer. */
   private static final long WINDOW_BYTES = 16 << 20;
@@ -54,13 +57,15 @@ final class ShardReplication {
   /** Size assumed for a commit; its real size depends on how many workers it names. */
   private static final long COMMIT_BYTES = 1_024;
 
-  private final ShardConfig config;
+  private final long job;
   private final int shard;
+  private final int incarnation;
   private final long layout;
   private final SortedMap<Integer, Replicated> partitions = new TreeMap<>();
   private final Deque<Outgoing> outbox = new ArrayDeque<>();
   private Link link;
   private Consumer<String> onFailure;
+  private Runnable pendingAttach;
   private boolean failed;
   private boolean connected;
   private long unansweredBytes;
@@ -68,7 +73,7 @@ final class ShardReplication {
 
   /** Sends records to one backup. */
   @FunctionalInterface
-  interface Link {
+  public interface Link {
 
     /**
      * Sends a record.
@@ -105,15 +110,23 @@ final class ShardReplication {
 
   private record HeldAnswer(long commit, Frame answer, Promise<Frame> promise) {}
 
-  /** Creates the replication of a shard without a backup. */
-  ShardReplication(ShardConfig config, ParameterStore store) {
-    this.config = config;
-    this.shard = store.shard();
-    this.layout = store.layout();
+  /**
+   * Creates the replication of a shard that has no backup yet.
+   *
+   * @param job hash of the job's name
+   * @param shard the shard
+   * @param incarnation of its server
+   * @param layout hash of the parameter layout
+   */
+  public ShardReplication(long job, int shard, int incarnation, long layout) {
+    this.job = job;
+    this.shard = shard;
+    this.incarnation = incarnation;
+    this.layout = layout;
   }
 
-  /** Follows one of the shard's partitions; call it before the first update. */
-  void follow(StoredPartition stored, DuplicateWindow window, PartitionLedger ledger) {
+  @Override
+  public void follow(StoredPartition stored, DuplicateWindow window, PartitionLedger ledger) {
     Replicated partition = new Replicated(stored, window, ledger);
     partitions.put(stored.partition().index(), partition);
     stored.onChange(partition);
@@ -122,13 +135,23 @@ final class ShardReplication {
   }
 
   /**
-   * Starts to replicate, with a copy of all partitions as they are now.
+   * Starts to replicate with a copy of all partitions, now or, if workers move in rounds, after the
+   * open round. No answer then shows parameters that the backup does not have.
    *
-   * @param onFailure called once with the reason when the backup has failed; answers are held back from
-   *     then until {@link #detach}
+   * @param from the shard that this replication follows
+   * @param to the backup
+   * @param onFailure called once with the reason when the backup has failed; answers are held back
+   *     from then until {@link #detach}
    * @return completes when the backup has the copy
    */
-  Future<Void> attach(Link to, Consumer<String> onFailure) {
+  public Future<Void> attach(Shard from, Link to, Consumer<String> onFailure) {
+    Promise<Void> attached = Promise.promise();
+    pendingAttach = () -> start(to, onFailure).onComplete(attached);
+    committed(from);
+    return attached.future();
+  }
+
+  private Future<Void> start(Link to, Consumer<String> onFailure) {
     if (link != null) {
       return Future.failedFuture("shard %d has a backup already".formatted(shard));
     }
@@ -151,14 +174,16 @@ final class ShardReplication {
   }
 
   /** Continues without a backup and releases the answers that were held back. */
-  void detach() {
+  public void detach() {
+    pendingAttach = null;
     link = null;
     outbox.clear();
     partitions.values().forEach(Replicated::releaseAll);
   }
 
   /** Holds an answer back until the backup has the parameters in it. */
-  Future<Frame> holdBack(int partition, Future<Frame> answer) {
+  @Override
+  public Future<Frame> answering(int partition, Future<Frame> answer) {
     if (link == null && answer.isComplete()) {
       return answer;
     }
@@ -174,16 +199,24 @@ final class ShardReplication {
     return promise.future();
   }
 
-  /** Sends the changes since the last call; call it after every call of a strategy. */
-  void flush() {
+  /** Sends the changes since the last commit, and the copy for a backup that waits for it. */
+  @Override
+  public void committed(Shard from) {
     if (link != null && !failed) {
       partitions.values().forEach(Replicated::commit);
       sendQueued();
     }
+    if (pendingAttach != null && (!from.movesInRounds() || from.isAligned())) {
+      Runnable attach = pendingAttach;
+      pendingAttach = null;
+      attach.run();
+    }
   }
 
   /** Ends every wait with a refusal. */
-  void close(String reason) {
+  @Override
+  public void closed(String reason) {
+    pendingAttach = null;
     link = null;
     outbox.clear();
     partitions.values().forEach(partition -> partition.refuseAll(reason));
@@ -233,7 +266,7 @@ final class ShardReplication {
   }
 
   private ExchangeId id(int partition) {
-    return new ExchangeId(config.job(), shard, config.incarnation(), 0, nextRecord++, partition);
+    return new ExchangeId(job, shard, incarnation, 0, nextRecord++, partition);
   }
 
   /** One partition and the changes that its backup lacks. */

@@ -1,4 +1,4 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.internal.shard;
 
 import io.vertigrad.codecs.BorrowedTensor;
 import io.vertigrad.codecs.DataType;
@@ -14,8 +14,8 @@ import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionHead;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
-import io.vertigrad.internal.server.ParameterStore.ParameterSource;
-import io.vertigrad.internal.server.ParameterStore.StoreConfig;
+import io.vertigrad.internal.shard.ParameterStore.ParameterSource;
+import io.vertigrad.internal.shard.ParameterStore.StoreConfig;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.PartitionStore;
@@ -24,7 +24,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** One partition's parameters, optimizer state, version and samples. */
-final class StoredPartition implements PartitionStore {
+public final class StoredPartition implements PartitionStore {
 
   private final Partition partition;
   private final PartitionStep step;
@@ -43,7 +43,7 @@ final class StoredPartition implements PartitionStore {
   private ChangeListener listener = ChangeListener.NONE;
 
   /** Receives changes of a partition, on the owner's thread. */
-  interface ChangeListener {
+  public interface ChangeListener {
 
     /** Ignores all changes. */
     ChangeListener NONE =
@@ -83,7 +83,7 @@ final class StoredPartition implements PartitionStore {
     initial.read(partition.first(), FloatBuffer.wrap(parameters));
   }
 
-  Partition partition() {
+  public Partition partition() {
     return partition;
   }
 
@@ -93,12 +93,12 @@ final class StoredPartition implements PartitionStore {
   }
 
   /** Sets the listener for every change from now on. */
-  void onChange(ChangeListener listener) {
+  public void onChange(ChangeListener listener) {
     this.listener = listener;
   }
 
   /** Returns the number of training samples applied so far. */
-  long samples() {
+  public long samples() {
     return samples;
   }
 
@@ -170,7 +170,7 @@ final class StoredPartition implements PartitionStore {
   /**
    * Keeps this version, so that it is the {@linkplain #previous() previous} one after an update.
    */
-  void keepVersion() {
+  public void keepVersion() {
     if (current == null) {
       current = answers.share(type, FloatBuffer.wrap(parameters));
     }
@@ -264,12 +264,12 @@ final class StoredPartition implements PartitionStore {
   }
 
   /** Returns the number of elements of the optimizer's state. */
-  int stateLength() {
+  public int stateLength() {
     return step.stateLength();
   }
 
   /** Returns a copy for a checkpoint. */
-  PartitionSnapshot snapshot(List<DuplicateWindow.Entry> window) {
+  public PartitionSnapshot snapshot(List<DuplicateWindow.Entry> window) {
     return new PartitionSnapshot(
         partition.index(),
         partition.first(),
@@ -295,7 +295,7 @@ final class StoredPartition implements PartitionStore {
    *
    * @throws IllegalArgumentException if it is of another partition or another optimizer
    */
-  void copy(PartitionSnapshot snapshot) {
+  public void copy(PartitionSnapshot snapshot) {
     require("first element", snapshot.first(), partition.first());
     require("length", snapshot.parameters().length, parameters.length);
     require("optimizer state", snapshot.state().length, step.stateLength());

@@ -1,4 +1,4 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.internal.shard;
 
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.LedgerEntry;
@@ -22,7 +22,7 @@ import java.util.stream.Stream;
  * <p>Bounded: one entry per rank that ever sent an update, each with at most {@value
  * LedgerEntry#MOST_REFUSED_STEPS} refused steps; a worker gives up after fewer refusals in a row.
  */
-final class PartitionLedger {
+public final class PartitionLedger {
 
   private final int ranks;
   private final Map<Integer, LedgerEntry> entries = new TreeMap<>();
@@ -34,7 +34,7 @@ final class PartitionLedger {
    *
    * @param ranks number of ranks of the job; the steps of a higher rank count per incarnation
    */
-  PartitionLedger(int ranks) {
+  public PartitionLedger(int ranks) {
     this.ranks = ranks;
   }
 
@@ -87,23 +87,23 @@ final class PartitionLedger {
   }
 
   /** Starts to count at this version of the partition. */
-  void startFrom(long version) {
+  public void startFrom(long version) {
     firstVersion = version;
     entries.clear();
   }
 
   /** Sets the listener, which receives every rank whose counts change from now on. */
-  void onChange(IntConsumer listener) {
+  public void onChange(IntConsumer listener) {
     this.listener = listener;
   }
 
   /** Returns the counts of a rank that has some. */
-  LedgerEntry entry(int rank) {
+  public LedgerEntry entry(int rank) {
     return entries.get(rank);
   }
 
   /** Returns the version of the partition before the first counted update. */
-  long firstVersion() {
+  public long firstVersion() {
     return firstVersion;
   }
 
@@ -132,17 +132,19 @@ final class PartitionLedger {
         });
   }
 
-  LedgerSnapshot snapshot() {
+  /** Returns the counts of all ranks. */
+  public LedgerSnapshot snapshot() {
     return new LedgerSnapshot(firstVersion, List.copyOf(entries.values()));
   }
 
+  /** Continues from the counts of another ledger. */
   void restore(LedgerSnapshot snapshot) {
     startFrom(snapshot.from());
     snapshot.entries().forEach(this::restore);
   }
 
   /** Replaces the counts of one rank. */
-  void restore(LedgerEntry entry) {
+  public void restore(LedgerEntry entry) {
     entries.put(entry.rank(), entry);
   }
 }

@@ -1,4 +1,4 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.internal.shard;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.TensorMemory;
@@ -7,6 +7,7 @@ import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.WritePace;
 import io.vertigrad.internal.exchange.PartitionPlan;
+import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.Partition;
 import java.io.InterruptedIOException;
 import java.nio.FloatBuffer;
@@ -42,6 +43,11 @@ public final class ParameterStore {
     for (Partition partition : owned) {
       partitions.add(new StoredPartition(partition, config, initial, answers));
     }
+  }
+
+  /** Records each update on this track from now on. */
+  public void recordOn(SpanRecorder recorder) {
+    partitions.forEach(partition -> partition.recordOn(recorder));
   }
 
   /** Returns the shard that this store owns. */
@@ -85,7 +91,7 @@ public final class ParameterStore {
   }
 
   /** Returns the partitions by index; empty when there are more shards than partitions. */
-  List<StoredPartition> partitions() {
+  public List<StoredPartition> partitions() {
     return partitions;
   }
 
