@@ -104,29 +104,23 @@ final class ShardAssembly {
         new CheckpointSchedule(vertx, job, run, admission.rank(), strategy.lockstep());
     return checkpoints
         .open()
-        .compose(known -> newest(kept, checkpoints, from))
+        .compose(opened -> newest(kept, checkpoints, from))
         .compose(
             snapshot ->
-                finder
-                    .elsewhere(admission.rank())
-                    .map(
-                        found ->
-                            found.map(
-                                link -> new RemoteStrategy(vertx, job, link, pausableClock)))
+                remoteStrategy(admission.rank())
                     .compose(
                         remote ->
                             vertx
                                 .executeBlocking(
-                                    () ->
-                                        shard(
-                                            model,
-                                            admission,
-                                            snapshot,
-                                            checkpoints.isKnown(),
-                                            rule(remote)))
+                                    () -> shard(model, admission, snapshot, checkpoints, remote))
                                 .compose(
-                                    followed ->
-                                        serve(admission, followed, checkpoints, remote))));
+                                    followed -> serve(admission, followed, checkpoints, remote))));
+  }
+
+  private Future<Optional<RemoteStrategy>> remoteStrategy(int rank) {
+    return finder
+        .elsewhere(rank)
+        .map(found -> found.map(link -> new RemoteStrategy(vertx, job, link, pausableClock)));
   }
 
   /**
@@ -235,14 +229,16 @@ final class ShardAssembly {
       InitialModel model,
       Admission admission,
       Optional<ShardSnapshot> snapshot,
-      boolean known,
-      ServerStrategyFactory rule) {
+      CheckpointSchedule checkpoints,
+      Optional<RemoteStrategy> remote) {
+    ServerStrategyFactory rule =
+        remote.map(link -> link.rules(rule())).orElseGet(this::rule);
     int ranks = job.workers().count();
     ParameterStore store = model.store(job, admission.rank());
     FollowedShard followed = shard(admission, store, rule, () -> new DuplicateWindow(ranks));
     Shard shard = followed.shard();
     snapshot.ifPresent(shard::restore);
-    if (known) {
+    if (checkpoints.isKnown()) {
       shard.markRestoredFromStart();
     }
     snapshot.ifPresent(past -> LOG.info("{} goes on at version {}", admission, past.version()));
@@ -275,10 +271,6 @@ final class ShardAssembly {
             replication);
     shard.testAt(firstTest());
     return new FollowedShard(shard, replication);
-  }
-
-  private ServerStrategyFactory rule(Optional<RemoteStrategy> remote) {
-    return remote.map(remoteRule -> remoteRule.rules(rule())).orElseGet(this::rule);
   }
 
   /**
