@@ -181,13 +181,7 @@ public final class TestJob {
       ShardListener listener) {
     return new TestShard(
         new Shard(
-            new ShardConfig(
-                JOB,
-                incarnation,
-                ranks,
-                lastVersion(),
-                PULL_DEADLINE_MILLIS,
-                1e9f),
+            new ShardConfig(JOB, incarnation, ranks, lastVersion(), PULL_DEADLINE_MILLIS, 1e9f),
             store,
             strategy,
             clock,

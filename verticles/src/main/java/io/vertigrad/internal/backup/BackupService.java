@@ -38,9 +38,7 @@ public final class BackupService {
    * @param reserved its address, if this backup already listens on it
    */
   public record Promotion(
-      ShardBackup backup,
-      StrategyHost host,
-      Optional<StrategyHost.Reservation> reserved) {}
+      ShardBackup backup, StrategyHost host, Optional<StrategyHost.Reservation> reserved) {}
 
   private BackupService(
       Vertx vertx,
@@ -63,8 +61,8 @@ public final class BackupService {
    * @param context the server's context
    * @param admission under which its primary finds it
    * @param host the strategy verticle beside it
-   * @param onSuccessor receives, on the server's context, the admission that follows if the primary is
-   *     lost
+   * @param onSuccessor receives, on the server's context, the admission that follows if the primary
+   *     is lost
    */
   public static Future<BackupService> open(
       Vertx vertx,
@@ -74,8 +72,7 @@ public final class BackupService {
       ShardBackup backup,
       StrategyHost host,
       Consumer<Admission> onSuccessor) {
-    BackupService service =
-        new BackupService(vertx, context, addresses, backup, host, onSuccessor);
+    BackupService service = new BackupService(vertx, context, addresses, backup, host, onSuccessor);
     String address = addresses.shard(admission.rank(), admission.incarnation());
     return ContextBridge.to(context, host.call(() -> service.listen(address)));
   }

@@ -121,7 +121,8 @@ final class CheckpointFile {
   }
 
   /**
-   * The table of contents at the end of a checkpoint: everything but the arrays, and their positions.
+   * The table of contents at the end of a checkpoint: everything but the arrays, and their
+   * positions.
    *
    * @param job hash of the job's name
    * @param shard the shard

@@ -199,7 +199,8 @@ public final class CheckpointFolder {
    *
    * @param damaged receives a message, with the file's name, for each newer file that is damaged
    */
-  public Optional<ShardSnapshot> newestValid(int shard, Consumer<String> damaged) throws IOException {
+  public Optional<ShardSnapshot> newestValid(int shard, Consumer<String> damaged)
+      throws IOException {
     for (Found found : newestFirst(shard)) {
       try {
         return Optional.of(CheckpointFile.read(found.file()));

@@ -27,7 +27,6 @@ public record PartitionHead(
 
   /** Returns the partition with its arrays. */
   PartitionSnapshot with(float[] parameters, float[] state) {
-    return new PartitionSnapshot(
-        index, first, version, samples, parameters, state, window, ledger);
+    return new PartitionSnapshot(index, first, version, samples, parameters, state, window, ledger);
   }
 }

@@ -67,7 +67,8 @@ public final class ResidualFiles implements AutoCloseable {
    * Writes the residual of a version.
    *
    * @param version version of the parameters at which the next gradient is computed
-   * @param residual the residual of every trainable element, from the buffer's position to its limit
+   * @param residual the residual of every trainable element, from the buffer's position to its
+   *     limit
    */
   public void write(long version, FloatBuffer residual) throws IOException {
     int slot = (int) (version % LATEST);

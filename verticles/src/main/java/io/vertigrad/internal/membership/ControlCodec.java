@@ -352,7 +352,8 @@ public final class ControlCodec {
     JsonArray json = new JsonArray();
     for (RankUpdates of : ranks) {
       JsonArray open = new JsonArray();
-      new TreeMap<>(of.openPartitions()).forEach((steps, parts) -> open.add(JsonArray.of(steps, parts)));
+      new TreeMap<>(of.openPartitions())
+          .forEach((steps, parts) -> open.add(JsonArray.of(steps, parts)));
       json.add(
           JsonArray.of(
               of.rank(),

@@ -276,29 +276,29 @@ final class CheckpointSchedule {
     startedNanos = System.nanoTime();
     pending++;
     pace.finishWithoutPauses();
-    WritePace mine = new WritePace();
-    pace = mine;
+    WritePace filePace = new WritePace();
+    pace = filePace;
     Future<Path> file =
         writing
-            .compose(before -> vertx.executeBlocking(() -> writeFile(copy, mine), false))
+            .compose(before -> vertx.executeBlocking(() -> writeFile(copy, filePace), false))
             .onFailure(failure -> failed(copy, failure))
             .onComplete(ended -> pending--);
     writing = file.<Void>mapEmpty().otherwiseEmpty();
     return file;
   }
 
-  private Path writeFile(ShardCopy copy, WritePace mine) throws IOException {
+  private Path writeFile(ShardCopy copy, WritePace filePace) throws IOException {
     long start = System.nanoTime();
     Path file;
     try {
       folder.claim(run);
-      file = folder.write(copy, mine);
+      file = folder.write(copy, filePace);
     } finally {
       copy.release();
     }
     damaged.remove(copy.version());
     written = folder.versions(shard);
-    lastMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start) - mine.pausedMillis();
+    lastMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start) - filePace.pausedMillis();
     events.publish(
         new CheckpointWritten(
             System.currentTimeMillis(), shard, copy.version(), file.toString(), lastMillis));

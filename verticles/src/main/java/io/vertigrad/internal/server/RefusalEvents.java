@@ -54,9 +54,7 @@ final class RefusalEvents implements StrategyObserver {
     }
     publishedThisSecond++;
     String shown =
-        suppressed == 0
-            ? reason
-            : reason + " (" + suppressed + " refusals before it not shown)";
+        suppressed == 0 ? reason : reason + " (" + suppressed + " refusals before it not shown)";
     suppressed = 0;
     events.accept(
         new UpdateRefused(

@@ -390,7 +390,8 @@ final class RemoteStrategy {
       List<PendingUpdate> all = List.copyOf(waiting.values());
       waiting.clear();
       all.forEach(
-          pending -> pending.promise().complete(new Refusal(pending.update().id(), reason, message)));
+          pending ->
+              pending.promise().complete(new Refusal(pending.update().id(), reason, message)));
     }
 
     JsonObject toJson() {

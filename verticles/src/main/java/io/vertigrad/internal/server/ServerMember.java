@@ -192,7 +192,7 @@ public final class ServerMember implements MemberHandler {
               service = Optional.of(serving);
               return serving.open(promotion.reserved());
             })
-        .compose(opened -> renamed.compose(mine -> serve(opened, to)))
+        .compose(opened -> renamed.compose(unused -> serve(opened, to)))
         .onFailure(failure -> LOG.error("{} could not go on: {}", to, failure.getMessage()));
   }
 

@@ -231,8 +231,7 @@ final class ShardAssembly {
       Optional<ShardSnapshot> snapshot,
       CheckpointSchedule checkpoints,
       Optional<RemoteStrategy> remote) {
-    ServerStrategyFactory rule =
-        remote.map(link -> link.rules(rule())).orElseGet(this::rule);
+    ServerStrategyFactory rule = remote.map(link -> link.rules(rule())).orElseGet(this::rule);
     int ranks = job.workers().count();
     ParameterStore store = model.store(job, admission.rank());
     FollowedShard followed = shard(admission, store, rule, () -> new DuplicateWindow(ranks));

@@ -105,7 +105,7 @@ final class ShardService {
             () -> {
               checkpoints.start(shard);
               return reserved
-                  .map(here -> host.serve(here, endpoint))
+                  .map(reservation -> host.serve(reservation, endpoint))
                   .orElseGet(() -> host.serve(address, endpoint));
             })
         .map(
@@ -341,7 +341,9 @@ final class ShardService {
       return answer.compose(reply -> shard.isFinished() ? afterSave(reply) : completed(reply));
     }
 
-    /** Saves the last version between two frames, so that the checkpoint counts all updates in it. */
+    /**
+     * Saves the last version between two frames, so that the checkpoint counts all updates in it.
+     */
     private void saveLastVersion() {
       if (!saving && shard.isFinished()) {
         saving = true;

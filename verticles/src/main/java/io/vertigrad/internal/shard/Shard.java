@@ -550,8 +550,7 @@ public final class Shard {
         LongSupplier nanoClock,
         DuplicateWindow window) {
       this.stored = stored;
-      this.answers =
-          new Answers(store.layout(), config.incarnation(), stored.partition(), stored);
+      this.answers = new Answers(store.layout(), config.incarnation(), stored.partition(), stored);
       this.window = window;
       ServerStrategyContext context =
           new ServerStrategyContext(
@@ -562,8 +561,7 @@ public final class Shard {
               config.ranks(),
               config.lastVersion(),
               nanoClock);
-      this.filter =
-          new UpdateFilter(strategy.create(context), context, config, window, outcomes);
+      this.filter = new UpdateFilter(strategy.create(context), context, config, window, outcomes);
       this.pulls =
           new PullQueue(
               config.pullDeadlineMillis(),

@@ -45,6 +45,8 @@ public interface ShardListener {
   /** Called after every call that may have changed the shard; all changes since are one commit. */
   void committed(Shard shard);
 
-  /** Called when the shard ends. Answers that have not left are refused with {@code UNAVAILABLE}. */
+  /**
+   * Called when the shard ends. Answers that have not left are refused with {@code UNAVAILABLE}.
+   */
   void closed(String reason);
 }

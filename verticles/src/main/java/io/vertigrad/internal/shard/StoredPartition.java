@@ -124,7 +124,7 @@ public final class StoredPartition implements PartitionStore {
 
   @Override
   public void apply(float[] gradient, float scale, long count) {
-    long begun = track.now();
+    long startedNanos = track.now();
     finishCopy();
     keepPrevious();
     if (scale != 1f) {
@@ -136,7 +136,7 @@ public final class StoredPartition implements PartitionStore {
     step.step(parameters, gradient, version, (double) samples / trainingSamples);
     version++;
     samples += count;
-    track.span(spanName, begun, track.now(), version - 1);
+    track.span(spanName, startedNanos, track.now(), version - 1);
   }
 
   @Override

@@ -168,7 +168,8 @@ class ShardReplicationTest {
    */
   @ParameterizedTest
   @CsvSource({"sync, 0", "sync, 1", "async, 0", "async, 1", "ssp, 0"})
-  void shouldLoseNothingThatWasAcknowledgedWhereverThePrimaryDies(String strategy, int unacknowledged) {
+  void shouldLoseNothingThatWasAcknowledgedWhereverThePrimaryDies(
+      String strategy, int unacknowledged) {
     for (int crashPoint = 0; crashPoint < 60; crashPoint++) {
       use(strategy);
       attach();
@@ -190,7 +191,8 @@ class ShardReplicationTest {
         for (int part = 0; part < parts(); part++) {
           assertTrue(
               next(promoted, worker, part) >= answered[worker][part],
-              "crash point %d: an answered step of worker %d is missing".formatted(crashPoint, worker));
+              "crash point %d: an answered step of worker %d is missing"
+                  .formatted(crashPoint, worker));
         }
       }
       run.repeat();

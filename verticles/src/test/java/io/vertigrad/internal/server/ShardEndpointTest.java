@@ -24,8 +24,7 @@ final class ShardEndpointTest {
   private final Promise<Void> written = Promise.promise();
   private final List<ShardSnapshot> saves = new ArrayList<>();
   private final ShardEndpoint endpoint =
-      new ShardEndpoint(
-          shard.internal(), job.clock, () -> {}, () -> {}, () -> {}, this::save);
+      new ShardEndpoint(shard.internal(), job.clock, () -> {}, () -> {}, () -> {}, this::save);
 
   @Test
   void shouldAnswerNoWorkerWithTheLastVersionBeforeItIsOnTheDisk() {

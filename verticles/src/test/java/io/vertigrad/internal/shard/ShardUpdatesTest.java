@@ -46,7 +46,8 @@ final class ShardUpdatesTest {
     with(replacement);
     send(shard, 0, 1, 1);
 
-    assertEquals(1, replacement.internal().updates().get(0).counts().applied(), "its step 1 was undone");
+    assertEquals(
+        1, replacement.internal().updates().get(0).counts().applied(), "its step 1 was undone");
     assertEquals(1, replacement.internal().updates().get(0).lost(2), "and is missing until then");
     send(replacement, 0, 1, 1);
     assertEquals(2, replacement.internal().updates().get(0).counts().applied());
