@@ -28,7 +28,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code vertigrad train}: runs a whole job and waits for its end. */
+/** Implements {@code vertigrad train}, which runs a whole job and waits for its end. */
 @Command(
     name = "train",
     mixinStandardHelpOptions = true,
@@ -160,7 +160,7 @@ final class TrainCommand implements Callable<Integer> {
     }
   }
 
-  /** As they were typed, from {@code train} on. */
+  /** Returns the arguments as they were typed, from {@code train} on. */
   private List<String> arguments() {
     return spec.root().commandLine().getParseResult().originalArgs();
   }
@@ -178,7 +178,7 @@ final class TrainCommand implements Callable<Integer> {
     return all.withWorkers(workersHere);
   }
 
-  /** A number as a person would have typed it. */
+  /** Returns a whole number as a long, as a person would have typed it. */
   private static Number whole(Double number) {
     return number != null && number == Math.rint(number) ? (Number) number.longValue() : number;
   }
