@@ -1,6 +1,5 @@
 package io.vertigrad.codecs;
 
-import io.vertigrad.codecs.ReplicaCommit.Account;
 import io.vertigrad.codecs.ReplicaCommit.Settled;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -22,7 +21,7 @@ final class ReplicaCommitCodec extends FrameCodec<ReplicaCommit> {
         2 * (Long.BYTES + Integer.BYTES)
             + frame.settled().size() * Settled.BYTES
             + frame.accounts().stream()
-                .mapToInt(a -> Account.BYTES + a.turnedAway().size() * Long.BYTES)
+                .mapToInt(entry -> LedgerEntry.BYTES + entry.refusedSteps().size() * Long.BYTES)
                 .sum();
     ByteBuffer payload = ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
     payload.putLong(frame.samples()).putLong(frame.countedFrom()).putInt(frame.settled().size());
@@ -30,19 +29,20 @@ final class ReplicaCommitCodec extends FrameCodec<ReplicaCommit> {
       payload.putInt(entry.worker()).putInt(entry.incarnation()).putLong(entry.step());
     }
     payload.putInt(frame.accounts().size());
-    frame.accounts().forEach(account -> write(account, payload));
+    frame.accounts().forEach(entry -> write(entry, payload));
     to.id(frame.id())
         .put(HeaderField.LAYOUT, frame.layout())
         .put(HeaderField.VERSION, frame.version())
         .payload(payload.flip());
   }
 
-  private static void write(Account account, ByteBuffer payload) {
-    payload.putInt(account.worker()).putInt(account.incarnation()).putLong(account.next());
-    payload.putLong(account.applied()).putLong(account.late()).putLong(account.tooStale());
-    payload.putLong(account.refused()).putLong(account.skipped());
-    payload.putInt(account.turnedAway().size());
-    account.turnedAway().forEach(payload::putLong);
+  private static void write(LedgerEntry entry, ByteBuffer payload) {
+    UpdateCounts counts = entry.counts();
+    payload.putInt(entry.rank()).putInt(entry.incarnation()).putLong(entry.next());
+    payload.putLong(counts.applied()).putLong(counts.late()).putLong(counts.tooStale());
+    payload.putLong(counts.refused()).putLong(counts.skipped());
+    payload.putInt(entry.refusedSteps().size());
+    entry.refusedSteps().forEach(payload::putLong);
   }
 
   @Override
@@ -61,8 +61,8 @@ final class ReplicaCommitCodec extends FrameCodec<ReplicaCommit> {
               from.payloadInt("settled incarnation", 0),
               from.payloadLong("settled step", 0)));
     }
-    int accountCount = from.payloadCount("accounts", Account.BYTES, ReplicaCommit.MOST_WORKERS);
-    List<Account> accounts = new ArrayList<>(accountCount);
+    int accountCount = from.payloadCount("accounts", LedgerEntry.BYTES, ReplicaCommit.MOST_WORKERS);
+    List<LedgerEntry> accounts = new ArrayList<>(accountCount);
     for (int i = 0; i < accountCount; i++) {
       accounts.add(account(from));
     }
@@ -70,27 +70,22 @@ final class ReplicaCommitCodec extends FrameCodec<ReplicaCommit> {
         () -> new ReplicaCommit(id, layout, version, samples, countedFrom, settled, accounts));
   }
 
-  private static Account account(FrameReader from) {
-    int worker = from.payloadInt("worker of an account", 0);
+  private static LedgerEntry account(FrameReader from) {
+    int rank = from.payloadInt("worker of an account", 0);
     int incarnation = from.payloadInt("incarnation of an account", 0);
-    long[] counts = new long[6];
-    for (int i = 0; i < counts.length; i++) {
-      counts[i] = from.payloadLong(COUNT, 0);
-    }
-    int count = from.payloadCount("turned away", Long.BYTES, Account.MOST_TURNED_AWAY);
-    List<Long> turnedAway = new ArrayList<>(count);
+    long next = from.payloadLong(COUNT, 0);
+    UpdateCounts counts =
+        new UpdateCounts(
+            from.payloadLong(COUNT, 0),
+            from.payloadLong(COUNT, 0),
+            from.payloadLong(COUNT, 0),
+            from.payloadLong(COUNT, 0),
+            from.payloadLong(COUNT, 0));
+    int count = from.payloadCount("turned away", Long.BYTES, LedgerEntry.MOST_REFUSED_STEPS);
+    List<Long> refusedSteps = new ArrayList<>(count);
     for (int i = 0; i < count; i++) {
-      turnedAway.add(from.payloadLong("step turned away", 0));
+      refusedSteps.add(from.payloadLong("step turned away", 0));
     }
-    return new Account(
-        worker,
-        incarnation,
-        counts[0],
-        counts[1],
-        counts[2],
-        counts[3],
-        counts[4],
-        counts[5],
-        turnedAway);
+    return new LedgerEntry(rank, incarnation, next, counts, refusedSteps);
   }
 }

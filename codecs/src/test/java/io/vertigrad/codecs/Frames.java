@@ -68,8 +68,8 @@ final class Frames {
           7,
           List.of(new ReplicaCommit.Settled(0, 2, 41), new ReplicaCommit.Settled(3, 0, 40)),
           List.of(
-              new ReplicaCommit.Account(0, 2, 42, 30, 5, 4, 2, 1, List.of(43L, 45L)),
-              new ReplicaCommit.Account(3, 0, 41, 41, 0, 0, 0, 0, List.of())));
+              new LedgerEntry(0, 2, 42, new UpdateCounts(30, 5, 4, 2, 1), List.of(43L, 45L)),
+              new LedgerEntry(3, 0, 41, new UpdateCounts(41, 0, 0, 0, 0), List.of())));
 
   /** Returns one frame of each kind, in the order of their numbers. */
   static final List<Frame> ALL =

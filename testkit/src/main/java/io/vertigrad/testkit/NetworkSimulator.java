@@ -4,16 +4,17 @@ import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.LedgerEntry;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
-import io.vertigrad.internal.checkpoint.LedgerEntry;
+import io.vertigrad.codecs.UpdateCounts;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
-import io.vertigrad.internal.server.Shard;
+import io.vertigrad.internal.shard.Shard;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
@@ -352,8 +353,9 @@ public final class NetworkSimulator {
       ExchangeId id = new ExchangeId(TestJob.JOB, rank, 0, 0, step, part);
       applied += applied(parameters, part, slots.of(id));
     }
-    boolean all = entry.applied() + entry.late() + entry.tooStale() == entry.next();
-    if (!all || entry.applied() != applied || entry.next() < worker.completedSteps()) {
+    UpdateCounts counts = entry.counts();
+    boolean all = counts.applied() + counts.late() + counts.tooStale() == entry.next();
+    if (!all || counts.applied() != applied || entry.next() < worker.completedSteps()) {
       throw new AssertionError(
           ("seed %d: partition %d, rank %d: found %s applied updates and the ledger %s, expected an"
                   + " outcome of each of %d steps, and as many applied")
@@ -368,7 +370,7 @@ public final class NetworkSimulator {
         .flatMap(snapshot -> snapshot.ledger().entries().stream())
         .filter(entry -> entry.rank() == rank)
         .findFirst()
-        .orElseGet(() -> new LedgerEntry(rank, 0, 0, 0, 0, 0, 0, 0, List.of()));
+        .orElseGet(() -> new LedgerEntry(rank, 0, 0, UpdateCounts.NONE, List.of()));
   }
 
   private float applied(float[][] parameters, int part, int slot) {

@@ -13,13 +13,13 @@ import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.exchange.PartitionPlan;
-import io.vertigrad.internal.server.MagnitudeBound;
-import io.vertigrad.internal.server.ParameterSource;
-import io.vertigrad.internal.server.ParameterStore;
-import io.vertigrad.internal.server.Shard;
-import io.vertigrad.internal.server.ShardConfig;
-import io.vertigrad.internal.server.StoreConfig;
-import io.vertigrad.internal.server.StrategyObserver;
+import io.vertigrad.internal.shard.ParameterStore;
+import io.vertigrad.internal.shard.ParameterStore.ParameterSource;
+import io.vertigrad.internal.shard.ParameterStore.StoreConfig;
+import io.vertigrad.internal.shard.Shard;
+import io.vertigrad.internal.shard.Shard.ShardConfig;
+import io.vertigrad.internal.shard.Shard.StrategyObserver;
+import io.vertigrad.internal.shard.ShardListener;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
@@ -61,7 +61,7 @@ public final class TestJob {
   private final int workers;
   float learningRate = LEARNING_RATE;
   private float momentum;
-  private StrategyObserver observer = StrategyObserver.SILENT;
+  private StrategyObserver observer = StrategyObserver.NONE;
   Supplier<DuplicateWindow> windows = () -> new DuplicateWindow(this.ranks);
   int ranks;
 
@@ -162,20 +162,32 @@ public final class TestJob {
    * @return a shard without members
    */
   public TestShard shard(int incarnation, ParameterStore store, Supplier<DuplicateWindow> windows) {
+    return shard(incarnation, store, windows, ShardListener.NONE);
+  }
+
+  /**
+   * Creates a shard that another object follows, for Vertigrad's own tests.
+   *
+   * @param incarnation number of times that its server was started before
+   * @param store the parameters; the shard takes ownership
+   * @param windows creates the window of processed updates of each partition
+   * @param listener follows every change
+   * @return a shard without members
+   */
+  public TestShard shard(
+      int incarnation,
+      ParameterStore store,
+      Supplier<DuplicateWindow> windows,
+      ShardListener listener) {
     return new TestShard(
         new Shard(
-            new ShardConfig(
-                JOB,
-                incarnation,
-                ranks,
-                lastVersion(),
-                PULL_DEADLINE_MILLIS,
-                new MagnitudeBound(1e9f)),
+            new ShardConfig(JOB, incarnation, ranks, lastVersion(), PULL_DEADLINE_MILLIS, 1e9f),
             store,
             strategy,
             clock,
             observer,
-            windows));
+            windows,
+            listener));
   }
 
   private OptimizerConfig optimizer() {

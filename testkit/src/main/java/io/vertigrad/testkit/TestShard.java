@@ -1,8 +1,8 @@
 package io.vertigrad.testkit;
 
 import io.vertigrad.codecs.Frame;
-import io.vertigrad.internal.server.Shard;
-import io.vertigrad.internal.server.ShardCounters;
+import io.vertigrad.internal.shard.Shard;
+import io.vertigrad.internal.shard.Shard.ShardCounters;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.StragglerReport;
 import io.vertx.core.Future;

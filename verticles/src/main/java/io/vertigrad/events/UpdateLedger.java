@@ -137,21 +137,21 @@ public final class UpdateLedger {
     String whose =
         (atServer ? "server %d: ".formatted(row.shard()) : "")
             + "%s of worker %d: ".formatted(what, row.rank());
-    long dealtWith = row.applied() + row.late() + row.tooStale() + row.refused();
+    long arrived = row.applied() + row.late() + row.tooStale() + row.refused();
     if (row.lost() != 0) {
       problems.add(
           whose
               + "%,d of %,d are lost".formatted(row.lost(), row.sent())
               + (atServer ? "" : ", its replica is at version %,d".formatted(row.applied())));
     }
-    if (row.sent() != dealtWith + row.lost()) {
+    if (row.sent() != arrived + row.lost()) {
       problems.add(
           whose
               + ("found %,d sent, expected %,d: applied %,d, late %,d, too stale %,d,"
                       + " refused %,d, lost %,d")
                   .formatted(
                       row.sent(),
-                      dealtWith + row.lost(),
+                      arrived + row.lost(),
                       row.applied(),
                       row.late(),
                       row.tooStale(),

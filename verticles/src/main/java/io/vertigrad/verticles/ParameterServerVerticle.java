@@ -32,6 +32,6 @@ public final class ParameterServerVerticle extends VerticleBase {
   private Future<Void> enrol(JobConfig job) {
     FrameCodecs.register(vertx.eventBus());
     member = new ServerMember(vertx, context, job);
-    return member.enrol();
+    return member.join();
   }
 }

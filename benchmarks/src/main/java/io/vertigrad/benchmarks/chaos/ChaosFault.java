@@ -29,7 +29,7 @@ enum ChaosFault {
    * Servers acknowledge one update in 97 without applying it; found with strategies without rounds.
    */
   LOST_UPDATE(
-      "internal/server/UpdateFilter.java",
+      "internal/shard/UpdateFilter.java",
       "    ExchangeId id = update.id();\n    Future<Frame> answer = strategy",
       "    ExchangeId id = update.id();\n"
           + "    if (id.step() % 97 == 50) {\n"

@@ -2,12 +2,12 @@ package io.vertigrad.benchmarks.exchange;
 
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.compute.Engine;
-import io.vertigrad.internal.server.ParameterSource;
-import io.vertigrad.internal.server.ParameterStore;
-import io.vertigrad.internal.server.Shard;
-import io.vertigrad.internal.server.ShardConfig;
-import io.vertigrad.internal.server.StoreConfig;
-import io.vertigrad.internal.server.StrategyObserver;
+import io.vertigrad.internal.shard.ParameterStore;
+import io.vertigrad.internal.shard.ParameterStore.ParameterSource;
+import io.vertigrad.internal.shard.ParameterStore.StoreConfig;
+import io.vertigrad.internal.shard.Shard;
+import io.vertigrad.internal.shard.Shard.ShardConfig;
+import io.vertigrad.internal.shard.Shard.StrategyObserver;
 import io.vertigrad.internal.transport.FrameEndpoint;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.JobConfig;
@@ -68,7 +68,7 @@ public final class ShardServer implements FrameEndpoint {
         new ParameterStore(store, zeros(exchange.parameters())),
         strategy,
         System::nanoTime,
-        StrategyObserver.SILENT);
+        StrategyObserver.NONE);
   }
 
   @Override

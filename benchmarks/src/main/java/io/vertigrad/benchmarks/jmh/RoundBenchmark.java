@@ -10,7 +10,7 @@ import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorView;
-import io.vertigrad.internal.server.Shard;
+import io.vertigrad.internal.shard.Shard;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
 import java.util.List;

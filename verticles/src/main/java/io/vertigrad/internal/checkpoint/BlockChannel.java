@@ -1,5 +1,6 @@
 package io.vertigrad.internal.checkpoint;
 
+import io.vertx.core.json.JsonObject;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -93,7 +94,7 @@ final class BlockChannel {
 
   /** Reads a few bytes into a new buffer. */
   ByteBuffer bytes(long offset, int count) throws IOException {
-    ByteBuffer bytes = CheckpointFile.littleEndian(count);
+    ByteBuffer bytes = littleEndian(count);
     readAll(bytes, offset);
     return bytes;
   }
@@ -119,5 +120,33 @@ final class BlockChannel {
       }
     }
     destination.flip();
+  }
+
+  /** Returns a new buffer of little-endian numbers. */
+  static ByteBuffer littleEndian(int bytes) {
+    return ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
+  }
+
+  /**
+   * The position of an array in a checkpoint file, as little-endian float32.
+   *
+   * @param offset byte offset from the start of the file
+   * @param bytes length in bytes
+   * @param crc32c CRC-32C of these bytes
+   */
+  record Block(long offset, long bytes, int crc32c) {
+
+    JsonObject toJson() {
+      return new JsonObject().put("offset", offset).put("bytes", bytes).put("crc32c", crc32c);
+    }
+
+    static Block fromJson(JsonObject json) {
+      return new Block(json.getLong("offset"), json.getLong("bytes"), json.getInteger("crc32c"));
+    }
+
+    /** Returns the number of elements. */
+    int length() {
+      return Math.toIntExact(bytes / Float.BYTES);
+    }
   }
 }

@@ -1,10 +1,12 @@
 package io.vertigrad.internal.checkpoint;
 
+import io.vertigrad.internal.checkpoint.BlockChannel.Block;
+import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -35,7 +37,7 @@ final class CheckpointFile {
     try (FileChannel channel =
         FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
       BlockChannel blocks = new BlockChannel(file, channel, pace);
-      blocks.writeAll(littleEndian(8).putLong(MAGIC).flip());
+      blocks.writeAll(BlockChannel.littleEndian(8).putLong(MAGIC).flip());
       List<Manifest.Entry> entries = new ArrayList<>();
       for (PartitionCopy part : copy.partitions()) {
         entries.add(part.write(blocks));
@@ -59,7 +61,8 @@ final class CheckpointFile {
       Manifest manifest = manifest(file, blocks);
       List<PartitionSnapshot> parts = new ArrayList<>();
       for (Manifest.Entry entry : manifest.entries()) {
-        parts.add(entry.with(blocks.read(entry.parameters()), blocks.read(entry.state())));
+        float[] parameters = blocks.read(entry.parameters());
+        parts.add(entry.head().with(parameters, blocks.read(entry.state())));
       }
       return new ShardSnapshot(
           manifest.job(), manifest.shard(), manifest.incarnation(), manifest.layout(), parts);
@@ -95,7 +98,7 @@ final class CheckpointFile {
   }
 
   private static ByteBuffer trailer(byte[] manifest) {
-    return littleEndian(manifest.length + TRAILER_BYTES)
+    return BlockChannel.littleEndian(manifest.length + TRAILER_BYTES)
         .put(manifest)
         .putInt(manifest.length)
         .putInt(crc(ByteBuffer.wrap(manifest)))
@@ -111,13 +114,84 @@ final class CheckpointFile {
     }
   }
 
-  static int crc(ByteBuffer bytes) {
+  private static int crc(ByteBuffer bytes) {
     CRC32C crc = new CRC32C();
     crc.update(bytes);
     return (int) crc.getValue();
   }
 
-  static ByteBuffer littleEndian(int bytes) {
-    return ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
+  /**
+   * The table of contents at the end of a checkpoint: everything but the arrays, and their
+   * positions.
+   *
+   * @param job hash of the job's name
+   * @param shard the shard
+   * @param incarnation incarnation of the server that wrote the file
+   * @param layout hash of the parameter layout
+   * @param entries one per partition, by index
+   */
+  record Manifest(long job, int shard, int incarnation, long layout, List<Entry> entries) {
+
+    /** One partition; its arrays are blocks of the file. */
+    record Entry(PartitionHead head, Block parameters, Block state) {}
+
+    JsonObject toJson() {
+      JsonArray partitions = new JsonArray();
+      entries.forEach(entry -> partitions.add(json(entry)));
+      return new JsonObject()
+          .put("format", CheckpointFile.FORMAT)
+          .put("job", Long.toHexString(job))
+          .put("shard", shard)
+          .put("incarnation", incarnation)
+          .put("layout", Long.toHexString(layout))
+          .put("partitions", partitions);
+    }
+
+    static Manifest fromJson(JsonObject json) {
+      return new Manifest(
+          Long.parseUnsignedLong(json.getString("job"), 16),
+          json.getInteger("shard"),
+          json.getInteger("incarnation"),
+          Long.parseUnsignedLong(json.getString("layout"), 16),
+          json.getJsonArray("partitions").stream()
+              .map(JsonObject.class::cast)
+              .map(Manifest::entry)
+              .toList());
+    }
+
+    private static JsonObject json(Entry entry) {
+      PartitionHead head = entry.head();
+      JsonArray window = new JsonArray();
+      head.window().forEach(w -> window.add(JsonArray.of(w.worker(), w.incarnation(), w.step())));
+      return new JsonObject()
+          .put("index", head.index())
+          .put("first", head.first())
+          .put("version", head.version())
+          .put("samples", head.samples())
+          .put("parameters", entry.parameters().toJson())
+          .put("state", entry.state().toJson())
+          .put("window", window)
+          .put("ledger", head.ledger().toJson());
+    }
+
+    private static Entry entry(JsonObject json) {
+      List<DuplicateWindow.Entry> window =
+          json.getJsonArray("window").stream()
+              .map(JsonArray.class::cast)
+              .map(w -> new DuplicateWindow.Entry(w.getInteger(0), w.getInteger(1), w.getLong(2)))
+              .toList();
+      PartitionHead head =
+          new PartitionHead(
+              json.getInteger("index"),
+              json.getInteger("first"),
+              json.getLong("version"),
+              json.getLong("samples"),
+              window,
+              LedgerSnapshot.fromJson(json.getJsonObject("ledger")));
+      return new Entry(
+          head,
+          Block.fromJson(json.getJsonObject("parameters")),
+          Block.fromJson(json.getJsonObject("state")));
+    }
   }
 }

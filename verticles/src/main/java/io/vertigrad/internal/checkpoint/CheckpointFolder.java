@@ -35,8 +35,8 @@ public final class CheckpointFolder {
   private static final String UNFINISHED = ".unfinished";
   private static final String OWNER = "run.json";
   private static final String RUN = "run";
-  private static final int OWNER_LOOKS = 40;
-  private static final long OWNER_LOOK_MILLIS = 50;
+  private static final int OWNER_READS = 40;
+  private static final long OWNER_RETRY_MILLIS = 50;
 
   private final Path folder;
   private final int keep;
@@ -112,16 +112,16 @@ public final class CheckpointFolder {
 
   /** Reads the owner. Retries, because the member that claims the folder may still be writing. */
   private static String owner(Path file) throws IOException {
-    for (int look = 1; ; look++) {
+    for (int attempt = 1; ; attempt++) {
       try {
         return new JsonObject(Files.readString(file)).getString(RUN);
       } catch (DecodeException | ClassCastException unfinished) {
-        if (look == OWNER_LOOKS) {
+        if (attempt == OWNER_READS) {
           throw new CheckpointException(file, "its content", unfinished, "{\"run\": \"NAME\"}");
         }
       }
       try {
-        Thread.sleep(OWNER_LOOK_MILLIS);
+        Thread.sleep(OWNER_RETRY_MILLIS);
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
         throw new InterruptedIOException("interrupted while " + file + " was read");
@@ -143,16 +143,16 @@ public final class CheckpointFolder {
   /**
    * Reads a shard's checkpoint of one version.
    *
-   * @param torn receives a message for each damaged file of that version
+   * @param damaged receives a message for each damaged file of that version
    */
-  public Optional<ShardSnapshot> valid(int shard, long version, Consumer<String> torn)
+  public Optional<ShardSnapshot> valid(int shard, long version, Consumer<String> damaged)
       throws IOException {
     for (Found found : newestFirst(shard)) {
       if (found.version() == version) {
         try {
           return Optional.of(CheckpointFile.read(found.file()));
         } catch (IOException e) {
-          torn.accept(e.getMessage());
+          damaged.accept(e.getMessage());
         }
       }
     }
@@ -173,13 +173,13 @@ public final class CheckpointFolder {
     try {
       pace.begin();
       pace.copied(copy.make());
-      return written(copy, pace);
+      return writeNext(copy, pace);
     } finally {
       copy.release();
     }
   }
 
-  private Path written(ShardCopy snapshot, WritePace pace) throws IOException {
+  private Path writeNext(ShardCopy snapshot, WritePace pace) throws IOException {
     Files.createDirectories(folder);
     List<Found> before = newestFirst(snapshot.shard());
     int sequence = before.isEmpty() ? 0 : before.get(0).sequence() + 1;
@@ -197,27 +197,28 @@ public final class CheckpointFolder {
   /**
    * Reads a shard's newest intact checkpoint.
    *
-   * @param torn receives a message, with the file's name, for each newer file that is damaged
+   * @param damaged receives a message, with the file's name, for each newer file that is damaged
    */
-  public Optional<ShardSnapshot> newestValid(int shard, Consumer<String> torn) throws IOException {
+  public Optional<ShardSnapshot> newestValid(int shard, Consumer<String> damaged)
+      throws IOException {
     for (Found found : newestFirst(shard)) {
       try {
         return Optional.of(CheckpointFile.read(found.file()));
       } catch (IOException e) {
-        torn.accept(e.getMessage());
+        damaged.accept(e.getMessage());
       }
     }
     return Optional.empty();
   }
 
   /** Reads all intact checkpoints of a shard, the newest first. */
-  public List<ShardSnapshot> allValid(int shard, Consumer<String> torn) throws IOException {
+  public List<ShardSnapshot> allValid(int shard, Consumer<String> damaged) throws IOException {
     List<ShardSnapshot> valid = new ArrayList<>();
     for (Found found : newestFirst(shard)) {
       try {
         valid.add(CheckpointFile.read(found.file()));
       } catch (IOException e) {
-        torn.accept(e.getMessage());
+        damaged.accept(e.getMessage());
       }
     }
     return valid;

@@ -1,5 +1,7 @@
 package io.vertigrad.internal.checkpoint;
 
+import io.vertigrad.codecs.LedgerEntry;
+import io.vertigrad.codecs.UpdateCounts;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
@@ -22,8 +24,22 @@ public record LedgerSnapshot(long from, List<LedgerEntry> entries) {
 
   JsonObject toJson() {
     JsonArray ranks = new JsonArray();
-    entries.forEach(entry -> ranks.add(entry.toJson()));
+    entries.forEach(entry -> ranks.add(toJson(entry)));
     return new JsonObject().put("from", from).put("ranks", ranks);
+  }
+
+  private static JsonArray toJson(LedgerEntry entry) {
+    UpdateCounts counts = entry.counts();
+    return JsonArray.of(
+        entry.rank(),
+        entry.incarnation(),
+        entry.next(),
+        counts.applied(),
+        counts.late(),
+        counts.tooStale(),
+        counts.refused(),
+        counts.skipped(),
+        new JsonArray(entry.refusedSteps()));
   }
 
   /** Reads the result of {@link #toJson}. Returns an empty ledger for null (a file without one). */
@@ -34,7 +50,17 @@ public record LedgerSnapshot(long from, List<LedgerEntry> entries) {
             json.getLong("from"),
             json.getJsonArray("ranks").stream()
                 .map(JsonArray.class::cast)
-                .map(LedgerEntry::fromJson)
+                .map(LedgerSnapshot::entry)
                 .toList());
+  }
+
+  private static LedgerEntry entry(JsonArray json) {
+    return new LedgerEntry(
+        json.getInteger(0),
+        json.getInteger(1),
+        json.getLong(2),
+        new UpdateCounts(
+            json.getLong(3), json.getLong(4), json.getLong(5), json.getLong(6), json.getLong(7)),
+        json.getJsonArray(8).stream().map(step -> ((Number) step).longValue()).toList());
   }
 }

@@ -1,5 +1,7 @@
 package io.vertigrad.internal.checkpoint;
 
+import io.vertigrad.internal.checkpoint.BlockChannel.Block;
+import io.vertigrad.internal.checkpoint.CheckpointFile.Manifest;
 import java.io.IOException;
 import java.nio.FloatBuffer;
 
@@ -80,7 +82,7 @@ public final class PartitionCopy {
   Manifest.Entry write(BlockChannel blocks) throws IOException {
     Source copy = copied();
     Block parameters = blocks.write(copy.parameters());
-    return Manifest.Entry.of(copy.head(), parameters, blocks.write(copy.state()));
+    return new Manifest.Entry(copy.head(), parameters, blocks.write(copy.state()));
   }
 
   private synchronized Source copied() {

@@ -24,4 +24,9 @@ public record PartitionHead(
   public PartitionHead {
     window = List.copyOf(window);
   }
+
+  /** Returns the partition with its arrays. */
+  PartitionSnapshot with(float[] parameters, float[] state) {
+    return new PartitionSnapshot(index, first, version, samples, parameters, state, window, ledger);
+  }
 }

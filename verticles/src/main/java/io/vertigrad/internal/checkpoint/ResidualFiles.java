@@ -1,5 +1,6 @@
 package io.vertigrad.internal.checkpoint;
 
+import io.vertigrad.internal.checkpoint.BlockChannel.Block;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
@@ -66,9 +67,10 @@ public final class ResidualFiles implements AutoCloseable {
    * Writes the residual of a version.
    *
    * @param version version of the parameters at which the next gradient is computed
-   * @param owed the residual of every trainable element, from the buffer's position to its limit
+   * @param residual the residual of every trainable element, from the buffer's position to its
+   *     limit
    */
-  public void write(long version, FloatBuffer owed) throws IOException {
+  public void write(long version, FloatBuffer residual) throws IOException {
     int slot = (int) (version % LATEST);
     if (latest[slot] == null) {
       Files.createDirectories(folder);
@@ -77,11 +79,11 @@ public final class ResidualFiles implements AutoCloseable {
       latest[slot] = open(file);
       blocks[slot] = new BlockChannel(file, latest[slot]);
     }
-    write(latest[slot], blocks[slot], version, owed);
+    write(latest[slot], blocks[slot], version, residual);
     if (saved.test(version)) {
       Path file = at(version);
       try (FileChannel channel = open(file)) {
-        write(channel, blocks[slot].to(file, channel), version, owed);
+        write(channel, blocks[slot].to(file, channel), version, residual);
       }
       kept.remove(file);
       kept.add(file);
@@ -130,16 +132,16 @@ public final class ResidualFiles implements AutoCloseable {
     kept.addAll(found.headMap(version, true).values());
   }
 
-  private void write(FileChannel channel, BlockChannel blocks, long version, FloatBuffer owed)
+  private void write(FileChannel channel, BlockChannel blocks, long version, FloatBuffer residual)
       throws IOException {
-    channel.write(CheckpointFile.littleEndian(HEAD_BYTES), 0);
+    channel.write(BlockChannel.littleEndian(HEAD_BYTES), 0);
     channel.position(HEAD_BYTES);
-    Block block = blocks.write(owed);
+    Block block = blocks.write(residual);
     channel.write(head(version, block), 0);
   }
 
   private ByteBuffer head(long version, Block block) {
-    return CheckpointFile.littleEndian(HEAD_BYTES)
+    return BlockChannel.littleEndian(HEAD_BYTES)
         .putLong(MAGIC)
         .putLong(version)
         .putLong(job)

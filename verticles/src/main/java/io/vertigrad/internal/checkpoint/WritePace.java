@@ -10,7 +10,8 @@ import java.util.function.LongSupplier;
  * How fast a checkpoint is written during training. The writer pauses, so that it uses one part in
  * {@value #SHARE} of one processor, until somebody waits for the file.
  *
- * <p>{@link #hurry} may be called by any thread, the rest belongs to the thread that writes.
+ * <p>{@link #finishWithoutPauses} may be called by any thread, the rest belongs to the thread that
+ * writes.
  */
 public final class WritePace {
 
@@ -28,7 +29,7 @@ public final class WritePace {
   private long startedNanos;
   private int bytes;
   private long pausedNanos;
-  private boolean hurried;
+  private boolean withoutPauses;
 
   /** Creates a pace that is based on the processor time of the writing thread. */
   public WritePace() {
@@ -67,8 +68,8 @@ public final class WritePace {
   }
 
   /** Ends all pauses, because somebody waits for the file. */
-  public synchronized void hurry() {
-    hurried = true;
+  public synchronized void finishWithoutPauses() {
+    withoutPauses = true;
     notifyAll();
   }
 
@@ -78,17 +79,19 @@ public final class WritePace {
   }
 
   private synchronized void await(long nanos) throws InterruptedIOException {
-    long begun = System.nanoTime();
+    long pauseStartedNanos = System.nanoTime();
     long left = Math.min(nanos, MOST_PAUSED_NANOS - pausedNanos);
     try {
-      for (long until = begun + left; !hurried && left > 0; left = until - System.nanoTime()) {
+      for (long until = pauseStartedNanos + left;
+          !withoutPauses && left > 0;
+          left = until - System.nanoTime()) {
         TimeUnit.NANOSECONDS.timedWait(this, left);
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new InterruptedIOException("interrupted while a checkpoint was written");
     } finally {
-      pausedNanos += System.nanoTime() - begun;
+      pausedNanos += System.nanoTime() - pauseStartedNanos;
     }
   }
 }

@@ -1,5 +1,6 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.codecs.UpdateCounts;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.events.TrainingEvent;
@@ -332,14 +333,14 @@ public final class ControlCodec {
 
   private static JsonArray written(RankUpdates of) {
     JsonArray open = new JsonArray();
-    new TreeMap<>(of.open()).forEach((steps, parts) -> open.add(JsonArray.of(steps, parts)));
+    new TreeMap<>(of.openPartitions()).forEach((steps, parts) -> open.add(JsonArray.of(steps, parts)));
     return JsonArray.of(
         of.rank(),
-        of.applied(),
-        of.late(),
-        of.tooStale(),
-        of.refused(),
-        of.skipped(),
+        of.counts().applied(),
+        of.counts().late(),
+        of.counts().tooStale(),
+        of.counts().refused(),
+        of.counts().skipped(),
         of.unexplained(),
         open);
   }
@@ -351,11 +352,8 @@ public final class ControlCodec {
         .forEach(part -> open.put(part.getLong(0), part.getInteger(1)));
     return new RankUpdates(
         json.getInteger(0),
-        json.getLong(1),
-        json.getLong(2),
-        json.getLong(3),
-        json.getLong(4),
-        json.getLong(5),
+        new UpdateCounts(
+            json.getLong(1), json.getLong(2), json.getLong(3), json.getLong(4), json.getLong(5)),
         json.getLong(6),
         open);
   }

@@ -134,11 +134,11 @@ final class CoordinatorEvents {
                 now(),
                 server,
                 updates.rank(),
-                updates.dealtWith() + lost,
-                updates.applied(),
-                updates.late(),
-                updates.tooStale(),
-                updates.refused(),
+                updates.counts().arrived() + lost,
+                updates.counts().applied(),
+                updates.counts().late(),
+                updates.counts().tooStale(),
+                updates.counts().refused(),
                 lost,
                 updates.unexplained())));
   }

@@ -1,38 +1,50 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.codecs.UpdateCounts;
 import java.util.Map;
+import java.util.TreeMap;
 
 /**
  * The outcome of one rank's updates at one server, over all of the server's partitions.
  *
  * @param rank the worker's rank
- * @param applied updates that are in the parameters
- * @param late updates that came after their round, or after the last version
- * @param tooStale updates older than the strategy's bound
- * @param refused updates that were refused for good
- * @param skipped steps that were passed without an update
+ * @param counts the updates by outcome
  * @param unexplained optimizer steps beyond the applied updates of all ranks; reported with the
  *     first rank, if the strategy takes one step per update
- * @param open for partitions that have not reached the last version: number of partitions by the
- *     number of this rank's steps that they have passed
+ * @param openPartitions for partitions that have not reached the last version: number of partitions
+ *     by the number of this rank's steps that they have passed
  */
 public record RankUpdates(
-    int rank,
-    long applied,
-    long late,
-    long tooStale,
-    long refused,
-    long skipped,
-    long unexplained,
-    Map<Long, Integer> open) {
+    int rank, UpdateCounts counts, long unexplained, Map<Long, Integer> openPartitions) {
 
   public RankUpdates {
-    open = Map.copyOf(open);
+    openPartitions = Map.copyOf(openPartitions);
   }
 
-  /** Returns how many updates have arrived, whatever their outcome. */
-  public long dealtWith() {
-    return applied + late + tooStale + refused;
+  /** Creates the outcome for a rank that has sent nothing to any partition. */
+  public RankUpdates(int rank) {
+    this(rank, UpdateCounts.NONE, 0, Map.of());
+  }
+
+  /** Adds the updates of a partition that is at the last version. */
+  public RankUpdates plus(UpdateCounts more) {
+    return new RankUpdates(rank, counts.plus(more), unexplained, openPartitions);
+  }
+
+  /**
+   * Adds the updates of a partition that has not reached the last version.
+   *
+   * @param steps number of this rank's steps that the partition has passed
+   */
+  public RankUpdates plusOpen(UpdateCounts more, long steps) {
+    Map<Long, Integer> open = new TreeMap<>(openPartitions);
+    open.merge(steps, 1, Integer::sum);
+    return new RankUpdates(rank, counts.plus(more), unexplained, open);
+  }
+
+  /** Returns a copy with the given number of optimizer steps that no applied update explains. */
+  public RankUpdates withUnexplained(long steps) {
+    return new RankUpdates(rank, counts, steps, openPartitions);
   }
 
   /**
@@ -42,8 +54,8 @@ public record RankUpdates(
    * @param completed steps that the rank is known to have completed
    */
   public long lost(long completed) {
-    return skipped
-        + open.entrySet().stream()
+    return counts.skipped()
+        + openPartitions.entrySet().stream()
             .mapToLong(part -> Math.max(0, completed - part.getKey()) * part.getValue())
             .sum();
   }

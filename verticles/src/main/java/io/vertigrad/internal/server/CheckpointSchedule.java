@@ -8,6 +8,7 @@ import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.ShardCopy;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.checkpoint.WritePace;
+import io.vertigrad.internal.shard.Shard;
 import io.vertigrad.job.CheckpointConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.Future;
@@ -39,7 +40,7 @@ final class CheckpointSchedule {
   private static final Logger LOG = LoggerFactory.getLogger(CheckpointSchedule.class);
 
   /** Writing takes at most one part in this many of the time. */
-  private static final long COST = 50;
+  private static final long WRITE_SHARE_DIVISOR = 50;
 
   private final Vertx vertx;
   private final EventPublisher events;
@@ -49,15 +50,15 @@ final class CheckpointSchedule {
   private final int shard;
   private final boolean inRounds;
   private final CopyMemory memory = new CopyMemory();
-  private final Set<Long> torn = ConcurrentHashMap.newKeySet();
+  private final Set<Long> damaged = ConcurrentHashMap.newKeySet();
   private volatile List<Long> written = List.of();
-  private volatile boolean known;
+  private volatile boolean folderKnown;
   private volatile long lastMillis;
   private Future<Void> writing = Future.succeededFuture();
   private WritePace pace = new WritePace();
-  private int queued;
-  private long triedVersion;
-  private long triedNanos;
+  private int pending;
+  private long startedVersion;
+  private long startedNanos;
   private long saveAt;
   private boolean reserved;
 
@@ -85,15 +86,15 @@ final class CheckpointSchedule {
   Future<Void> open() {
     return vertx.executeBlocking(
         () -> {
-          known = config.isOn() ? folder.claim(run) : folder.belongsTo(run);
-          written = known ? folder.versions(shard) : List.of();
+          folderKnown = config.isOn() ? folder.claim(run) : folder.belongsTo(run);
+          written = folderKnown ? folder.versions(shard) : List.of();
           return null;
         });
   }
 
   /** Returns whether the folder was already this run's: then what it lacks was never written. */
   boolean isKnown() {
-    return known;
+    return folderKnown;
   }
 
   /**
@@ -103,7 +104,7 @@ final class CheckpointSchedule {
    * @return empty if there is none, which stands for the initial parameters
    */
   Future<Optional<ShardSnapshot>> read(OptionalLong from) {
-    return known
+    return folderKnown
         ? vertx.executeBlocking(() -> readNow(from))
         : Future.succeededFuture(Optional.empty());
   }
@@ -125,9 +126,9 @@ final class CheckpointSchedule {
 
   private Optional<ShardSnapshot> read(long version) throws IOException {
     Optional<ShardSnapshot> found =
-        folder.valid(shard, version, damaged -> LOG.warn("checkpoint skipped: {}", damaged));
+        folder.valid(shard, version, message -> LOG.warn("checkpoint skipped: {}", message));
     if (found.isEmpty()) {
-      torn.add(version);
+      damaged.add(version);
     }
     return found;
   }
@@ -138,7 +139,7 @@ final class CheckpointSchedule {
    */
   List<Long> kept() {
     List<Long> kept = new ArrayList<>(written);
-    kept.removeAll(torn);
+    kept.removeAll(damaged);
     if (!kept.contains(0L)) {
       kept.add(0L);
     }
@@ -160,8 +161,8 @@ final class CheckpointSchedule {
 
   /** Starts the interval now. */
   void start(Shard shard) {
-    triedVersion = shard.version();
-    triedNanos = System.nanoTime();
+    startedVersion = shard.version();
+    startedNanos = System.nanoTime();
     if (config.isOn() && !(inRounds && config.isTimed())) {
       reserve(shard);
     }
@@ -204,12 +205,12 @@ final class CheckpointSchedule {
 
   private boolean isDue(Shard shard) {
     if (config.every() > 0) {
-      return shard.version() - triedVersion >= config.every();
+      return shard.version() - startedVersion >= config.every();
     }
-    double least = Math.max(config.seconds(), COST * lastMillis / 1e3);
+    double least = Math.max(config.seconds(), WRITE_SHARE_DIVISOR * lastMillis / 1e3);
     return config.isTimed()
-        && shard.version() > triedVersion
-        && System.nanoTime() - triedNanos >= least * TimeUnit.SECONDS.toNanos(1);
+        && shard.version() > startedVersion
+        && System.nanoTime() - startedNanos >= least * TimeUnit.SECONDS.toNanos(1);
   }
 
   /**
@@ -217,12 +218,12 @@ final class CheckpointSchedule {
    * version. At most two are in progress, so that one shard never falls far behind the others.
    */
   void roundEnded(Shard shard) {
-    if (inRounds && config.isOn() && queued < 2 && shard.isAligned()) {
+    if (inRounds && config.isOn() && pending < 2 && shard.isAligned()) {
       long version = shard.version();
       boolean due =
           config.every() > 0
-              ? version % config.every() == 0 && version > triedVersion
-              : version == saveAt && version != triedVersion;
+              ? version % config.every() == 0 && version > startedVersion
+              : version == saveAt && version != startedVersion;
       if (due) {
         write(shard);
       }
@@ -230,12 +231,12 @@ final class CheckpointSchedule {
   }
 
   /** Writes the checkpoint in progress without pauses. */
-  void hurry() {
-    pace.hurry();
+  void finishWithoutPauses() {
+    pace.finishWithoutPauses();
   }
 
   /** Starts a checkpoint, whatever the interval, unless one is being written. */
-  void now(Shard shard) {
+  void writeNow(Shard shard) {
     if (writing.isComplete()) {
       write(shard);
     }
@@ -243,11 +244,11 @@ final class CheckpointSchedule {
 
   /** Writes a checkpoint after the one in progress, if any; completes with the file. */
   Future<Path> save(Shard shard) {
-    pace.hurry();
+    pace.finishWithoutPauses();
     return writing.compose(
         written -> {
           Future<Path> file = write(shard);
-          pace.hurry();
+          pace.finishWithoutPauses();
           return file;
         });
   }
@@ -257,47 +258,47 @@ final class CheckpointSchedule {
    * Completes when it is on the disk, or has failed.
    */
   Future<Void> finish(Shard shard) {
-    pace.hurry();
+    pace.finishWithoutPauses();
     return writing.compose(
         written -> {
           boolean due = config.every() > 0 || config.isTimed() && shard.isFinished();
-          if (due && shard.version() > triedVersion) {
+          if (due && shard.version() > startedVersion) {
             write(shard);
           }
-          pace.hurry();
+          pace.finishWithoutPauses();
           return writing;
         });
   }
 
   private Future<Path> write(Shard shard) {
     ShardCopy copy = shard.beginCopy(memory);
-    triedVersion = copy.version();
-    triedNanos = System.nanoTime();
-    queued++;
-    pace.hurry();
-    WritePace mine = new WritePace();
-    pace = mine;
+    startedVersion = copy.version();
+    startedNanos = System.nanoTime();
+    pending++;
+    pace.finishWithoutPauses();
+    WritePace filePace = new WritePace();
+    pace = filePace;
     Future<Path> file =
         writing
-            .compose(before -> vertx.executeBlocking(() -> writeNow(copy, mine), false))
+            .compose(before -> vertx.executeBlocking(() -> writeFile(copy, filePace), false))
             .onFailure(failure -> failed(copy, failure))
-            .onComplete(ended -> queued--);
+            .onComplete(ended -> pending--);
     writing = file.<Void>mapEmpty().otherwiseEmpty();
     return file;
   }
 
-  private Path writeNow(ShardCopy copy, WritePace mine) throws IOException {
+  private Path writeFile(ShardCopy copy, WritePace filePace) throws IOException {
     long start = System.nanoTime();
     Path file;
     try {
       folder.claim(run);
-      file = folder.write(copy, mine);
+      file = folder.write(copy, filePace);
     } finally {
       copy.release();
     }
-    torn.remove(copy.version());
+    damaged.remove(copy.version());
     written = folder.versions(shard);
-    lastMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start) - mine.pausedMillis();
+    lastMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start) - filePace.pausedMillis();
     events.publish(
         new CheckpointWritten(
             System.currentTimeMillis(), shard, copy.version(), file.toString(), lastMillis));

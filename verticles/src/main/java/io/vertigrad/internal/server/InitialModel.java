@@ -8,6 +8,9 @@ import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.internal.exchange.InitialParameters;
 import io.vertigrad.internal.exchange.PartitionPlan;
+import io.vertigrad.internal.shard.ParameterStore;
+import io.vertigrad.internal.shard.ParameterStore.ParameterSource;
+import io.vertigrad.internal.shard.ParameterStore.StoreConfig;
 import io.vertigrad.job.JobConfig;
 import java.nio.FloatBuffer;
 

@@ -42,15 +42,15 @@ import java.util.concurrent.RejectedExecutionException;
  */
 public final class RemoteShard implements RemoteMember {
 
-  private static final Tensor NOTHING = Tensor.copyOf(DataType.FLOAT32, FloatBuffer.allocate(0));
+  private static final Tensor EMPTY = Tensor.copyOf(DataType.FLOAT32, FloatBuffer.allocate(0));
 
   private final Vertx vertx;
   private final JobConfig job;
   private final ServerStrategyFactory strategy;
-  private final ExecutorService thread;
-  private final SortedMap<Integer, Part> parts = new TreeMap<>();
+  private final ExecutorService executor;
+  private final SortedMap<Integer, RemotePartition> partitions = new TreeMap<>();
   private Membership membership = Membership.NONE;
-  private String rounds;
+  private String shardAddress;
   private int incarnation;
   private long layout;
   private volatile long now;
@@ -60,7 +60,7 @@ public final class RemoteShard implements RemoteMember {
     this.vertx = vertx;
     this.job = job;
     this.strategy = strategy;
-    this.thread =
+    this.executor =
         Executors.newSingleThreadExecutor(
             work -> {
               Thread own = new Thread(work, "strategy of a shard of " + job.addresses().job());
@@ -91,14 +91,14 @@ public final class RemoteShard implements RemoteMember {
     return inOrder(
         () -> {
           requireRounds(job, strategy);
-          end("another session has begun");
-          begin(request);
+          closeSession("another session has begun");
+          openSession(request);
           return Future.succeededFuture();
         });
   }
 
-  private void begin(JsonObject request) {
-    rounds = request.getString("rounds");
+  private void openSession(JsonObject request) {
+    shardAddress = request.getString("rounds");
     layout = request.getLong("layout");
     incarnation = request.getInteger("incarnation");
     now = request.getLong("now");
@@ -107,8 +107,8 @@ public final class RemoteShard implements RemoteMember {
     long lastVersion = request.getLong("lastVersion");
     request.getJsonArray("partitions").stream()
         .map(JsonObject.class::cast)
-        .map(json -> new Part(json, ranks, lastVersion))
-        .forEach(part -> parts.put(part.partition.index(), part));
+        .map(json -> new RemotePartition(json, ranks, lastVersion))
+        .forEach(part -> partitions.put(part.partition.index(), part));
   }
 
   @Override
@@ -117,10 +117,10 @@ public final class RemoteShard implements RemoteMember {
         () -> {
           if (name.equals("membership")) {
             membership = Membership.fromJson(request.getJsonObject("membership"));
-            parts.values().forEach(part -> part.rule.membershipChanged(membership));
+            partitions.values().forEach(part -> part.rule.membershipChanged(membership));
           } else {
             now = request.getLong("now");
-            parts.values().forEach(part -> part.rule.tick(now));
+            partitions.values().forEach(part -> part.rule.tick(now));
           }
           return Future.succeededFuture(new JsonObject());
         });
@@ -136,7 +136,7 @@ public final class RemoteShard implements RemoteMember {
     GradientPartition update = lent.retain();
     return inOrder(
         () -> {
-          Part part = parts.get(update.id().partition());
+          RemotePartition part = partitions.get(update.id().partition());
           return part == null
               ? Future.failedFuture("no partition " + update.id().partition())
               : part.exchange(update);
@@ -144,27 +144,27 @@ public final class RemoteShard implements RemoteMember {
   }
 
   @Override
-  public Future<?> close(String why) {
+  public Future<?> close(String reason) {
     Future<Void> ended =
         inOrder(
             () -> {
-              end(why);
+              closeSession(reason);
               return Future.succeededFuture();
             });
     closed = true;
-    thread.shutdown();
+    executor.shutdown();
     return ended;
   }
 
-  private void end(String why) {
-    parts.values().forEach(part -> part.rule.close(why));
-    parts.clear();
+  private void closeSession(String reason) {
+    partitions.values().forEach(part -> part.rule.close(reason));
+    partitions.clear();
   }
 
   private <T> Future<T> inOrder(Callable<Future<T>> work) {
     Promise<T> done = Promise.promise();
     try {
-      thread.execute(
+      executor.execute(
           () -> {
             try {
               work.call().onComplete(done);
@@ -188,17 +188,17 @@ public final class RemoteShard implements RemoteMember {
   }
 
   /** One partition: its rule, and the version that the shard has or is about to have. */
-  private final class Part implements PartitionStore {
+  private final class RemotePartition implements PartitionStore {
 
     private final Partition partition;
     private final ServerStrategy rule;
     private final Transport transport = Transport.of(vertx, job.exchange());
     private final boolean restored;
-    private final String shard = rounds;
+    private final String address = shardAddress;
     private long version;
     private Future<Frame> stored = Future.succeededFuture();
 
-    Part(JsonObject json, int ranks, long lastVersion) {
+    RemotePartition(JsonObject json, int ranks, long lastVersion) {
       partition = partition(json);
       restored = json.getBoolean("restored");
       version = json.getLong("version");
@@ -233,11 +233,11 @@ public final class RemoteShard implements RemoteMember {
 
     /** Fails if a version is skipped: rounds of every rank never are. */
     @Override
-    public void skipTo(long later) {
-      if (later != version) {
+    public void skipTo(long newVersion) {
+      if (newVersion != version) {
         throw new IllegalStateException(
             "partition %d: strategy \"%s\" goes from version %d to %d without a step, which it can"
-                    .formatted(partition.index(), job.strategy().name(), version, later)
+                    .formatted(partition.index(), job.strategy().name(), version, newVersion)
                 + " only beside its server");
       }
     }
@@ -278,14 +278,14 @@ public final class RemoteShard implements RemoteMember {
 
     private Future<Frame> send(Frame frame) {
       return transport
-          .request(shard, frame, job.exchange().deadlineMillis())
+          .request(address, frame, job.exchange().deadlineMillis())
           .compose(
               answer -> {
                 if (answer instanceof Malformed) {
                   return send(frame);
                 }
-                return answer instanceof Refusal no
-                    ? Future.<Frame>failedFuture(no.message())
+                return answer instanceof Refusal refusal
+                    ? Future.<Frame>failedFuture(refusal.message())
                     : Future.succeededFuture(answer);
               });
     }
@@ -303,7 +303,7 @@ public final class RemoteShard implements RemoteMember {
     /** Returns an empty tensor: the shard puts its parameters into the answer. */
     @Override
     public TensorView lend() {
-      return NOTHING;
+      return EMPTY;
     }
   }
 }

@@ -48,18 +48,18 @@ import org.slf4j.LoggerFactory;
 final class RemoteStrategy {
 
   private static final Logger LOG = LoggerFactory.getLogger(RemoteStrategy.class);
-  private static final long AGAIN_MILLIS = 1_000;
+  private static final long RETRY_MILLIS = 1_000;
 
   private final Vertx vertx;
   private final JobConfig job;
   private final StrategyLink link;
-  private final LongSupplier patience;
+  private final LongSupplier pausableClock;
   private final SortedMap<Integer, Rule> rules = new TreeMap<>();
   private volatile Membership membership = Membership.NONE;
   private volatile boolean closed;
   private Context context;
-  private IntConsumer stepped;
-  private Transport.Listening rounds;
+  private IntConsumer onStep;
+  private Transport.Listening roundListener;
   private long session;
   private boolean ready;
   private boolean restarting;
@@ -67,13 +67,13 @@ final class RemoteStrategy {
   /**
    * Creates the rules of a shard that does not exist yet.
    *
-   * @param patience the shard's clock, which the strategy uses to limit waits
+   * @param pausableClock the shard's clock, which the strategy uses to limit waits
    */
-  RemoteStrategy(Vertx vertx, JobConfig job, StrategyLink link, LongSupplier patience) {
+  RemoteStrategy(Vertx vertx, JobConfig job, StrategyLink link, LongSupplier pausableClock) {
     this.vertx = vertx;
     this.job = job;
     this.link = link;
-    this.patience = patience;
+    this.pausableClock = pausableClock;
   }
 
   /**
@@ -102,43 +102,43 @@ final class RemoteStrategy {
   /**
    * Opens the session; call it on the shard's event loop.
    *
-   * @param someStepped receives a partition's index after it has taken a step
+   * @param onStep receives a partition's index after it has taken a step
    * @return completes when the strategy is ready
    */
-  Future<Void> open(IntConsumer someStepped) {
+  Future<Void> open(IntConsumer onStep) {
     context = vertx.getOrCreateContext();
-    stepped = someStepped;
+    this.onStep = onStep;
     return begin();
   }
 
   private Future<Void> begin() {
-    long mine = ++session;
+    long sessionNumber = ++session;
     ready = false;
     restarting = false;
-    if (rounds != null) {
-      rounds.close();
-      rounds = null;
+    if (roundListener != null) {
+      roundListener.close();
+      roundListener = null;
     }
     String at = link.address() + ".rounds." + UUID.randomUUID();
-    return Transport.borrow(vertx, at, frame -> round(mine, frame))
+    return Transport.borrow(vertx, at, frame -> round(sessionNumber, frame))
         .compose(
             listening -> {
-              rounds = listening;
+              roundListener = listening;
               return ContextBridge.to(
                   context,
                   link.open(
-                      described(at),
-                      () -> new JsonObject().put("now", patience.getAsLong()),
-                      why -> context.runOnContext(go -> lost(mine)),
+                      toJson(at),
+                      () -> new JsonObject().put("now", pausableClock.getAsLong()),
+                      reason -> context.runOnContext(go -> reopen(sessionNumber)),
                       () -> closed));
             })
-        .onSuccess(opened -> tell(mine))
+        .onSuccess(opened -> sendMembership(sessionNumber))
         .mapEmpty();
   }
 
-  private JsonObject described(String at) {
+  private JsonObject toJson(String at) {
     JsonArray partitions = new JsonArray();
-    rules.values().forEach(rule -> partitions.add(rule.described()));
+    rules.values().forEach(rule -> partitions.add(rule.toJson()));
     ServerStrategyContext any = rules.values().iterator().next().context;
     return new JsonObject()
         .put("rounds", at)
@@ -146,38 +146,38 @@ final class RemoteStrategy {
         .put("incarnation", any.answers().server())
         .put("ranks", any.ranks())
         .put("lastVersion", any.lastVersion())
-        .put("now", patience.getAsLong())
+        .put("now", pausableClock.getAsLong())
         .put("membership", membership.toJson())
         .put("partitions", partitions);
   }
 
   /** Sends the membership. Gradients wait until the strategy knows the members that sent them. */
-  private void tell(long mine) {
-    if (mine != session || closed) {
+  private void sendMembership(long sessionNumber) {
+    if (sessionNumber != session || closed) {
       return;
     }
     ready = false;
-    Membership told = membership;
+    Membership sent = membership;
     ContextBridge.to(
             context,
             link.call(
-                "membership", new JsonObject().put("membership", told.toJson()), limitMillis()))
+                "membership", new JsonObject().put("membership", sent.toJson()), limitMillis()))
         .onSuccess(
             known -> {
-              if (mine == session && told.equals(membership)) {
+              if (sessionNumber == session && sent.equals(membership)) {
                 ready = true;
                 rules.values().forEach(Rule::sendAll);
               }
             });
   }
 
-  private void lost(long mine) {
-    if (mine == session && !closed) {
+  private void reopen(long sessionNumber) {
+    if (sessionNumber == session && !closed) {
       begin()
           .onFailure(
-              why -> {
-                LOG.error("{}", why.getMessage());
-                vertx.setTimer(AGAIN_MILLIS, again -> lost(session));
+              failure -> {
+                LOG.error("{}", failure.getMessage());
+                vertx.setTimer(RETRY_MILLIS, unused -> reopen(session));
               });
     }
   }
@@ -188,8 +188,8 @@ final class RemoteStrategy {
     if (!restarting) {
       restarting = true;
       link.close();
-      long mine = session;
-      context.runOnContext(go -> lost(mine));
+      long sessionNumber = session;
+      context.runOnContext(go -> reopen(sessionNumber));
     }
   }
 
@@ -197,11 +197,11 @@ final class RemoteStrategy {
     return 2 * job.exchange().deadlineMillis();
   }
 
-  private Future<Frame> round(long mine, Frame frame) {
+  private Future<Frame> round(long sessionNumber, Frame frame) {
     if (frame instanceof Malformed) {
       return Future.succeededFuture(frame);
     }
-    if (mine == session && !closed) {
+    if (sessionNumber == session && !closed) {
       if (frame instanceof GradientPartition round && rules.containsKey(round.id().partition())) {
         return Future.succeededFuture(rules.get(round.id().partition()).step(round));
       }
@@ -217,19 +217,19 @@ final class RemoteStrategy {
     if (!closed) {
       closed = true;
       link.close();
-      if (rounds != null) {
-        rounds.close();
+      if (roundListener != null) {
+        roundListener.close();
       }
     }
   }
 
-  private record Waiting(GradientPartition update, long sinceNanos, Promise<Frame> promise) {}
+  private record PendingUpdate(GradientPartition update, long sinceNanos, Promise<Frame> promise) {}
 
   /** The rule of one partition, with the gradients that wait for their round. */
   private final class Rule implements ServerStrategy {
 
     private final ServerStrategyContext context;
-    private final Map<Integer, Waiting> waiting = new TreeMap<>();
+    private final Map<Integer, PendingUpdate> waiting = new TreeMap<>();
     private float[] gradient;
 
     Rule(ServerStrategyContext context) {
@@ -238,60 +238,61 @@ final class RemoteStrategy {
 
     @Override
     public Future<Frame> exchange(GradientPartition update) {
-      Waiting worker = new Waiting(update, context.nanoClock().getAsLong(), Promise.promise());
-      waiting.put(update.id().worker(), worker);
+      PendingUpdate pending =
+          new PendingUpdate(update, context.nanoClock().getAsLong(), Promise.promise());
+      waiting.put(update.id().worker(), pending);
       if (ready) {
-        send(worker);
+        send(pending);
       }
-      return worker.promise().future();
+      return pending.promise().future();
     }
 
     void sendAll() {
       List.copyOf(waiting.values()).forEach(this::send);
     }
 
-    private void send(Waiting worker) {
-      long mine = session;
+    private void send(PendingUpdate pending) {
+      long sessionNumber = session;
       link.send(
-          worker.update(),
+          pending.update(),
           limitMillis(),
           (answer, failure) -> {
             Frame kept = answer == null ? null : answer.retain();
             RemoteStrategy.this.context.runOnContext(
                 go -> {
-                  if (mine == session && waiting.get(rank(worker)) == worker) {
-                    answered(worker, kept, failure);
+                  if (sessionNumber == session && waiting.get(rank(pending)) == pending) {
+                    answered(pending, kept, failure);
                   }
                 });
           });
     }
 
-    private int rank(Waiting worker) {
-      return worker.update().id().worker();
+    private int rank(PendingUpdate pending) {
+      return pending.update().id().worker();
     }
 
     /**
      * Handles the answer to one gradient. A gradient that is part of a step was answered with the
      * step.
      */
-    private void answered(Waiting worker, Frame answer, Throwable failure) {
+    private void answered(PendingUpdate pending, Frame answer, Throwable failure) {
       if (answer instanceof Malformed) {
-        send(worker);
+        send(pending);
       } else if (answer instanceof ParameterPartition late) {
-        waiting.remove(rank(worker));
-        worker
+        waiting.remove(rank(pending));
+        pending
             .promise()
             .complete(
                 context
                     .answers()
-                    .parameters(worker.update().id(), late.outcome(), late.staleness()));
-      } else if (answer instanceof Refusal no && no.reason() != Reason.UNAVAILABLE) {
-        waiting.remove(rank(worker));
-        worker.promise().complete(no);
+                    .parameters(pending.update().id(), late.outcome(), late.staleness()));
+      } else if (answer instanceof Refusal refusal && refusal.reason() != Reason.UNAVAILABLE) {
+        waiting.remove(rank(pending));
+        pending.promise().complete(refusal);
       } else {
         link.lose(
-            answer instanceof Refusal no
-                ? no.message()
+            answer instanceof Refusal refusal
+                ? refusal.message()
                 : failure == null ? "it answered " + answer : String.valueOf(failure.getMessage()));
       }
     }
@@ -317,16 +318,16 @@ final class RemoteStrategy {
       gradient = gradient == null ? new float[context.partition().length()] : gradient;
       round.gradient().copyTo(gradient, 0);
       context.store().apply(gradient, 1f, round.samples());
-      List<Waiting> inRound =
+      List<PendingUpdate> inRound =
           waiting.values().stream().filter(w -> w.update().version() == version).toList();
       waiting.values().removeAll(inRound);
       inRound.forEach(
-          worker ->
-              worker
+          pending ->
+              pending
                   .promise()
                   .complete(
-                      context.answers().parameters(worker.update().id(), Outcome.APPLIED, 0)));
-      stepped.accept(context.partition().index());
+                      context.answers().parameters(pending.update().id(), Outcome.APPLIED, 0)));
+      onStep.accept(context.partition().index());
       return null;
     }
 
@@ -335,22 +336,22 @@ final class RemoteStrategy {
     public void membershipChanged(Membership now) {
       if (now.epoch() > membership.epoch()) {
         membership = now;
-        if (stepped != null && session > 0 && !restarting) {
-          tell(session);
+        if (onStep != null && session > 0 && !restarting) {
+          sendMembership(session);
         }
       }
     }
 
     @Override
     public void versionSkipped() {
-      List<Waiting> late = List.copyOf(waiting.values());
+      List<PendingUpdate> late = List.copyOf(waiting.values());
       waiting.clear();
       restart();
       late.forEach(
-          worker ->
-              worker
+          pending ->
+              pending
                   .promise()
-                  .complete(context.answers().parameters(worker.update().id(), Outcome.LATE, 0)));
+                  .complete(context.answers().parameters(pending.update().id(), Outcome.LATE, 0)));
     }
 
     /**
@@ -380,19 +381,20 @@ final class RemoteStrategy {
     }
 
     @Override
-    public void close(String why) {
+    public void close(String reason) {
       RemoteStrategy.this.close();
-      refuseAll(Reason.UNAVAILABLE, why);
+      refuseAll(Reason.UNAVAILABLE, reason);
     }
 
-    private void refuseAll(Reason reason, String why) {
-      List<Waiting> all = List.copyOf(waiting.values());
+    private void refuseAll(Reason reason, String message) {
+      List<PendingUpdate> all = List.copyOf(waiting.values());
       waiting.clear();
       all.forEach(
-          worker -> worker.promise().complete(new Refusal(worker.update().id(), reason, why)));
+          pending ->
+              pending.promise().complete(new Refusal(pending.update().id(), reason, message)));
     }
 
-    JsonObject described() {
+    JsonObject toJson() {
       Partition of = context.partition();
       return new JsonObject()
           .put("index", of.index())

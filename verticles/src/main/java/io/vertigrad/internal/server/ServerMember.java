@@ -1,5 +1,8 @@
 package io.vertigrad.internal.server;
 
+import io.vertigrad.internal.backup.BackupService;
+import io.vertigrad.internal.backup.ShardBackup;
+import io.vertigrad.internal.backup.ShardReplication;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.CoordinatorClient;
@@ -42,14 +45,14 @@ public final class ServerMember implements MemberHandler {
   private final CoordinatorClient coordinator;
   private final ShardAssembly assembly;
   private final MemberTimeline timeline;
+  private final boolean waitsForTests;
   private Optional<ShardService> service = Optional.empty();
   private Optional<BackupService> backup = Optional.empty();
-  private Optional<ShardBackup> backedUp = Optional.empty();
+  private Optional<ShardBackup> heldCopy = Optional.empty();
   private Optional<Replication> replication = Optional.empty();
-  private final boolean waitsForTests;
-  private Pause word = Pause.NONE;
+  private Pause pause = Pause.NONE;
   private boolean leaving;
-  private Future<Void> left;
+  private Future<Void> leaveResult;
 
   /**
    * The backup that this server replicates to; {@code attached} completes when it has everything.
@@ -79,7 +82,7 @@ public final class ServerMember implements MemberHandler {
   }
 
   /** Builds the model, joins and serves; fails with a message for the user. */
-  public Future<Void> enrol() {
+  public Future<Void> join() {
     coordinator.report(MemberStatus.STARTING);
     return vertx
         .executeBlocking(() -> InitialModel.of(job, ServerMember.class.getClassLoader()))
@@ -87,7 +90,7 @@ public final class ServerMember implements MemberHandler {
             model ->
                 held()
                     .compose(version -> coordinator.join(model.layout(), version))
-                    .compose(admission -> takeOver(model, admission)));
+                    .compose(admission -> openShard(model, admission)));
   }
 
   /** Returns the version that this server has in memory from before it was evicted. */
@@ -97,21 +100,21 @@ public final class ServerMember implements MemberHandler {
         .orElseGet(
             () ->
                 Future.succeededFuture(
-                    backedUp
+                    heldCopy
                         .map(copy -> OptionalLong.of(copy.version()))
                         .orElseGet(OptionalLong::empty)));
   }
 
   /** Leaves in good order; completes when the last checkpoint is on the disk. */
   public Future<Void> leave() {
-    if (left == null) {
+    if (leaveResult == null) {
       leaving = true;
-      left =
+      leaveResult =
           close("this server is stopping")
               .transform(closed -> coordinator.leave(LeaveReason.STOPPED))
               .otherwiseEmpty();
     }
-    return left;
+    return leaveResult;
   }
 
   @Override
@@ -129,8 +132,8 @@ public final class ServerMember implements MemberHandler {
   /** Keeps the newest pause, which also applies to a shard that is opened later. */
   @Override
   public long onPause(Pause pause) {
-    word = pause;
-    service.ifPresent(this::obey);
+    this.pause = pause;
+    service.ifPresent(this::apply);
     return 0;
   }
 
@@ -147,8 +150,8 @@ public final class ServerMember implements MemberHandler {
       long limit = job.exchange().suspectMillis();
       Future<Void> attached =
           serving.attach(
-              () -> new BackupLink(transport, Vertx.currentContext(), address, limit),
-              why -> lost(to, serving, why));
+              () -> ShardReplication.Link.over(transport, address, limit),
+              reason -> onBackupLost(to, serving, reason));
       replication = Optional.of(new Replication(to, attached));
     }
     return replication.get().attached();
@@ -157,10 +160,10 @@ public final class ServerMember implements MemberHandler {
   /**
    * Handles a failed backup; no answer leaves until the coordinator knows that it is incomplete.
    */
-  private void lost(Admission failed, ShardService serving, String why) {
-    LOG.warn("{} does not take what it is sent ({})", failed, why);
+  private void onBackupLost(Admission failed, ShardService serving, String reason) {
+    LOG.warn("{} does not take what it is sent ({})", failed, reason);
     coordinator
-        .dropBackup(failed, why)
+        .dropBackup(failed, reason)
         .onSuccess(
             dropped -> {
               if (dropped && service.filter(serving::equals).isPresent()) {
@@ -189,8 +192,8 @@ public final class ServerMember implements MemberHandler {
               service = Optional.of(serving);
               return serving.open(promotion.reserved());
             })
-        .compose(opened -> renamed.compose(mine -> serve(opened, to)))
-        .onFailure(why -> LOG.error("{} could not go on: {}", to, why.getMessage()));
+        .compose(opened -> renamed.compose(unused -> serve(opened, to)))
+        .onFailure(failure -> LOG.error("{} could not go on: {}", to, failure.getMessage()));
   }
 
   @Override
@@ -218,19 +221,19 @@ public final class ServerMember implements MemberHandler {
   }
 
   @Override
-  public void onEvicted(String why) {
-    LOG.warn("this server was evicted ({}), joins again", why);
+  public void onEvicted(String reason) {
+    LOG.warn("this server was evicted ({}), joins again", reason);
     replication = Optional.empty();
-    backedUp = Optional.empty();
+    heldCopy = Optional.empty();
     Future<Void> closed =
-        backup.map(copy -> keep(copy, "evicted: " + why)).orElseGet(Future::succeededFuture);
+        backup.map(copy -> keep(copy, "evicted: " + reason)).orElseGet(Future::succeededFuture);
     backup = Optional.empty();
-    service.ifPresent(serving -> serving.abandon("evicted: " + why));
+    service.ifPresent(serving -> serving.abandon("evicted: " + reason));
     if (leaving) {
       return;
     }
     closed
-        .transform(kept -> enrol())
+        .transform(kept -> join())
         .onFailure(
             refused -> {
               LOG.error("this server could not join again: {}", refused.getMessage());
@@ -241,32 +244,32 @@ public final class ServerMember implements MemberHandler {
   /**
    * Keeps a backup's copy after an eviction: if its server is lost too, it may be the newest copy.
    */
-  private Future<Void> keep(BackupService copy, String why) {
-    return copy.close(why).onSuccess(whole -> backedUp = whole).mapEmpty();
+  private Future<Void> keep(BackupService copy, String reason) {
+    return copy.close(reason).onSuccess(whole -> heldCopy = whole).mapEmpty();
   }
 
   @Override
-  public void onStopped(String why) {
-    LOG.info("server told to stop: {}", why);
-    close(why);
+  public void onStopped(String reason) {
+    LOG.info("server told to stop: {}", reason);
+    close(reason);
   }
 
-  private Future<Void> takeOver(InitialModel model, Admission admission) {
+  private Future<Void> openShard(InitialModel model, Admission admission) {
     timeline.setMember("server " + admission.rank());
     if (admission.rank() >= job.servers().count()) {
       return backUp(model, admission);
     }
     OptionalLong from = coordinator.rollbackVersion();
     boolean keeps = coordinator.keepsMemory() && from.isEmpty();
-    Optional<ShardBackup> copy = backedUp.filter(kept -> keeps);
-    Future<Optional<ShardSnapshot>> inherited =
+    Optional<ShardBackup> copy = heldCopy.filter(kept -> keeps);
+    Future<Optional<ShardSnapshot>> snapshot =
         service
             .filter(old -> keeps)
-            .map(old -> old.inheritance().map(Optional::of))
+            .map(old -> old.snapshot().map(Optional::of))
             .orElseGet(() -> vertx.executeBlocking(() -> copy.map(assembly::snapshot)));
     service = Optional.empty();
-    backedUp = Optional.empty();
-    return inherited
+    heldCopy = Optional.empty();
+    return snapshot
         .compose(kept -> assembly.assemble(model, admission, kept, coordinator.run(), from))
         .compose(ShardService::open)
         .compose(opened -> serve(opened, admission));
@@ -274,7 +277,7 @@ public final class ServerMember implements MemberHandler {
 
   private Future<Void> backUp(InitialModel model, Admission admission) {
     service = Optional.empty();
-    backedUp = Optional.empty();
+    heldCopy = Optional.empty();
     return assembly
         .assembleBackup(model, admission, coordinator::listenForPromotion)
         .map(
@@ -295,7 +298,7 @@ public final class ServerMember implements MemberHandler {
       return opened.close("this server is stopping");
     }
     service = Optional.of(opened);
-    obey(opened);
+    apply(opened);
     return opened
         .status()
         .onSuccess(
@@ -307,16 +310,16 @@ public final class ServerMember implements MemberHandler {
   }
 
   /** Applies the newest pause. Before the first one, the shard itself stops at the first test. */
-  private void obey(ShardService serving) {
-    if (waitsForTests && word.number() > 0) {
-      serving.testAt(word.testAt());
+  private void apply(ShardService serving) {
+    if (waitsForTests && pause.number() > 0) {
+      serving.testAt(pause.testAt());
     }
-    serving.saveAt(word.saveAt());
+    serving.saveAt(pause.saveAt());
   }
 
-  private Future<Void> close(String why) {
+  private Future<Void> close(String reason) {
     timeline.close();
-    backup.ifPresent(copy -> copy.close(why));
-    return service.map(serving -> serving.close(why)).orElseGet(Future::succeededFuture);
+    backup.ifPresent(copy -> copy.close(reason));
+    return service.map(serving -> serving.close(reason)).orElseGet(Future::succeededFuture);
   }
 }

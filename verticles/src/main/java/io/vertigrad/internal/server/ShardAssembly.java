@@ -1,12 +1,18 @@
 package io.vertigrad.internal.server;
 
 import io.vertigrad.events.EventPublisher;
+import io.vertigrad.internal.backup.BackupService;
+import io.vertigrad.internal.backup.ShardBackup;
+import io.vertigrad.internal.backup.ShardReplication;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.MemberStatus;
+import io.vertigrad.internal.shard.ParameterStore;
+import io.vertigrad.internal.shard.Shard;
+import io.vertigrad.internal.shard.Shard.ShardConfig;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
@@ -38,35 +44,44 @@ final class ShardAssembly {
   private final JobConfig job;
   private final EventPublisher events;
   private final StrategyFactory strategy;
-  private final LongSupplier patience;
+  private final LongSupplier pausableClock;
   private final SpanRecorder track;
   private final Consumer<MemberStatus> report;
-  private final Runnable ended;
+  private final Runnable onStrategyUndeployed;
+
+  /** A shard and what can keep a backup of it. */
+  private record FollowedShard(Shard shard, ShardReplication replication) {
+
+    FollowedShard continueWith(ShardBackup backup) {
+      shard.continueWith(backup::updates);
+      return this;
+    }
+  }
 
   /**
    * Creates the assembly of one job, on the server's context.
    *
-   * @param patience monotonic nanoseconds that limit how long workers and readers wait
+   * @param pausableClock monotonic nanoseconds that limit how long workers and readers wait
    * @param track records each update
    * @param report receives a shard's status twice a second, on any thread
-   * @param ended called when the strategy verticle beside a shard is undeployed
+   * @param onStrategyUndeployed called when the strategy verticle beside a shard is undeployed
    */
   ShardAssembly(
       Vertx vertx,
       Context context,
       JobConfig job,
-      LongSupplier patience,
+      LongSupplier pausableClock,
       SpanRecorder track,
       Consumer<MemberStatus> report,
-      Runnable ended) {
+      Runnable onStrategyUndeployed) {
     this.vertx = vertx;
     this.context = context;
     this.job = job;
     this.finder = new StrategyFinder(vertx, context, job, Role.SERVER);
-    this.patience = patience;
+    this.pausableClock = pausableClock;
     this.track = track;
     this.report = report;
-    this.ended = ended;
+    this.onStrategyUndeployed = onStrategyUndeployed;
     events = new EventPublisher(vertx, job.addresses());
     strategy = StrategyProviders.configure(job.strategy(), ShardAssembly.class.getClassLoader());
   }
@@ -89,42 +104,40 @@ final class ShardAssembly {
         new CheckpointSchedule(vertx, job, run, admission.rank(), strategy.lockstep());
     return checkpoints
         .open()
-        .compose(known -> newest(kept, checkpoints, from))
+        .compose(opened -> newest(kept, checkpoints, from))
         .compose(
             snapshot ->
-                finder
-                    .elsewhere(admission.rank())
-                    .map(link -> link.map(way -> new RemoteStrategy(vertx, job, way, patience)))
+                remoteStrategy(admission.rank())
                     .compose(
                         remote ->
                             vertx
                                 .executeBlocking(
-                                    () ->
-                                        shard(
-                                            model,
-                                            admission,
-                                            snapshot,
-                                            checkpoints.isKnown(),
-                                            rule(remote)))
+                                    () -> shard(model, admission, snapshot, checkpoints, remote))
                                 .compose(
-                                    shard -> serve(model, admission, shard, checkpoints, remote))));
+                                    followed -> serve(admission, followed, checkpoints, remote))));
+  }
+
+  private Future<Optional<RemoteStrategy>> remoteStrategy(int rank) {
+    return finder
+        .elsewhere(rank)
+        .map(found -> found.map(link -> new RemoteStrategy(vertx, job, link, pausableClock)));
   }
 
   /**
    * Runs the shard on the event loop of a strategy verticle, even if the rules are in another JVM.
    */
   private Future<ShardService> serve(
-      InitialModel model,
       Admission admission,
-      Shard shard,
+      FollowedShard followed,
       CheckpointSchedule checkpoints,
       Optional<RemoteStrategy> remote) {
+    Shard shard = followed.shard();
     return finder
         .beside(admission.rank(), admission.incarnation())
         .compose(
             host -> {
-              ShardService service = service(model, admission, shard, checkpoints, host);
-              return remote.isEmpty() || model.plan(job).ofShard(admission.rank()).isEmpty()
+              ShardService service = service(admission, followed, checkpoints, host);
+              return remote.isEmpty() || !shard.hasPartitions()
                   ? Future.succeededFuture(service)
                   : host.call(
                           () ->
@@ -132,7 +145,7 @@ final class ShardAssembly {
                                   .get()
                                   .open(
                                       partition -> {
-                                        shard.stepped(partition);
+                                        shard.onStep(partition);
                                         checkpoints.roundEnded(shard);
                                       }))
                       .map(service)
@@ -154,16 +167,19 @@ final class ShardAssembly {
   /** Copies the state of a closed backup for a server that continues with it; any thread. */
   ShardSnapshot snapshot(ShardBackup backup) {
     Admission server = new Admission(Role.SERVER, backup.store().shard(), 0);
-    return shard(server, backup.store(), rule(), backup.windows()).promoted(backup).snapshot();
+    return shard(server, backup.store(), rule(), backup.windows())
+        .continueWith(backup)
+        .shard()
+        .snapshot();
   }
 
   /**
    * Assembles a backup without a copy, which listens for its primary.
    *
-   * @param expects receives the admission that follows if the primary is lost
+   * @param onSuccessor receives the admission that follows if the primary is lost
    */
   Future<BackupService> assembleBackup(
-      InitialModel model, Admission admission, Consumer<Admission> expects) {
+      InitialModel model, Admission admission, Consumer<Admission> onSuccessor) {
     return vertx
         .executeBlocking(() -> backup(model, admission))
         .compose(
@@ -177,10 +193,9 @@ final class ShardAssembly {
                                 context,
                                 job.addresses(),
                                 admission,
-                                model,
                                 backup,
                                 host,
-                                expects)));
+                                onSuccessor)));
   }
 
   private ShardBackup backup(InitialModel model, Admission admission) {
@@ -191,46 +206,53 @@ final class ShardAssembly {
             job.workers().count(),
             strategy.lockstep());
     // This shard is never served: it loads classes that a promotion must not wait for.
-    shard(admission, backup.store(), rule(), backup.windows()).promoted(backup);
+    shard(admission, backup.store(), rule(), backup.windows()).continueWith(backup);
     return backup;
   }
 
   /** Assembles a shard that continues with a backup's state and does not take frames yet. */
   ShardService promote(BackupService.Promotion promotion, Admission admission, String run) {
     ShardBackup backup = promotion.backup();
-    Shard shard = shard(admission, backup.store(), rule(), backup.windows()).promoted(backup);
-    LOG.info("{} goes on at version {}", admission, shard.version());
+    FollowedShard followed =
+        shard(admission, backup.store(), rule(), backup.windows()).continueWith(backup);
+    LOG.info("{} goes on at version {}", admission, followed.shard().version());
     CheckpointSchedule checkpoints =
         new CheckpointSchedule(vertx, job, run, admission.rank(), strategy.lockstep());
     checkpoints
         .open()
-        .onFailure(why -> LOG.warn("{} writes no checkpoints: {}", admission, why.getMessage()));
-    return service(promotion.model(), admission, shard, checkpoints, promotion.host());
+        .onFailure(
+            failure -> LOG.warn("{} writes no checkpoints: {}", admission, failure.getMessage()));
+    return service(admission, followed, checkpoints, promotion.host());
   }
 
-  private Shard shard(
+  private FollowedShard shard(
       InitialModel model,
       Admission admission,
       Optional<ShardSnapshot> snapshot,
-      boolean known,
-      ServerStrategyFactory rule) {
+      CheckpointSchedule checkpoints,
+      Optional<RemoteStrategy> remote) {
+    ServerStrategyFactory rule = remote.map(link -> link.rules(rule())).orElseGet(this::rule);
     int ranks = job.workers().count();
     ParameterStore store = model.store(job, admission.rank());
-    Shard shard = shard(admission, store, rule, () -> new DuplicateWindow(ranks));
+    FollowedShard followed = shard(admission, store, rule, () -> new DuplicateWindow(ranks));
+    Shard shard = followed.shard();
     snapshot.ifPresent(shard::restore);
-    if (known) {
-      shard.restoredToBeginning();
+    if (checkpoints.isKnown()) {
+      shard.markRestoredFromStart();
     }
     snapshot.ifPresent(past -> LOG.info("{} goes on at version {}", admission, past.version()));
-    return shard;
+    return followed;
   }
 
-  private Shard shard(
+  private FollowedShard shard(
       Admission admission,
       ParameterStore store,
       ServerStrategyFactory rule,
       Supplier<DuplicateWindow> windows) {
-    store.partitions().forEach(partition -> partition.noteOn(track));
+    store.recordOn(track);
+    ShardReplication replication =
+        new ShardReplication(
+            job.addresses().jobHash(), store.shard(), admission.incarnation(), store.layout());
     Shard shard =
         new Shard(
             new ShardConfig(
@@ -239,18 +261,15 @@ final class ShardAssembly {
                 job.workers().count(),
                 strategy.lastVersion(job.steps(), job.workers().count()),
                 job.exchange().deadlineMillis(),
-                MagnitudeBound.of(job.exchange())),
+                job.exchange().maxMagnitude()),
             store,
             rule,
-            patience,
+            pausableClock,
             new RefusalEvents(admission.rank(), System::nanoTime, events::publish),
-            windows);
+            windows,
+            replication);
     shard.testAt(firstTest());
-    return shard;
-  }
-
-  private ServerStrategyFactory rule(Optional<RemoteStrategy> remote) {
-    return remote.map(there -> there.rules(rule())).orElseGet(this::rule);
+    return new FollowedShard(shard, replication);
   }
 
   /**
@@ -274,27 +293,21 @@ final class ShardAssembly {
   }
 
   private ShardService service(
-      InitialModel model,
       Admission admission,
-      Shard shard,
+      FollowedShard followed,
       CheckpointSchedule checkpoints,
       StrategyHost host) {
-    boolean owns = !model.plan(job).ofShard(admission.rank()).isEmpty();
-    ShardEndpoint endpoint =
-        new ShardEndpoint(
-            shard,
-            patience,
-            counters -> {
-              if (owns) {
-                report.accept(ShardEndpoint.status(shard).withSaveMillis(checkpoints.lastMillis()));
-                events.publish(
-                    ShardEndpoint.event(admission.rank(), admission.incarnation(), counters));
-              }
-            },
-            () -> checkpoints.tick(shard),
-            () -> checkpoints.roundEnded(shard),
-            () -> checkpoints.finish(shard));
-    host.endsWith(() -> context.runOnContext(go -> ended.run()));
-    return new ShardService(context, job, admission, shard, owns, endpoint, checkpoints, host);
+    host.endsWith(() -> context.runOnContext(go -> onStrategyUndeployed.run()));
+    return new ShardService(
+        context,
+        job,
+        admission,
+        followed.shard(),
+        followed.replication(),
+        checkpoints,
+        host,
+        pausableClock,
+        report,
+        events::publish);
   }
 }

@@ -1,6 +1,11 @@
 package io.vertigrad.internal.server;
 
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.internal.backup.ShardReplication;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.host.StrategyHost;
@@ -9,15 +14,21 @@ import io.vertigrad.internal.membership.MemberStatus;
 import io.vertigrad.internal.membership.ProposalAnswer;
 import io.vertigrad.internal.membership.ProposalAnswer.Held;
 import io.vertigrad.internal.membership.RankUpdates;
+import io.vertigrad.internal.shard.Shard;
+import io.vertigrad.internal.shard.Shard.ShardCounters;
+import io.vertigrad.internal.transport.FrameEndpoint;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -32,40 +43,54 @@ final class ShardService {
   private final JobConfig job;
   private final Admission admission;
   private final Shard shard;
-  private final boolean owns;
-  private final ShardEndpoint endpoint;
   private final CheckpointSchedule checkpoints;
+  private final ShardReplication replication;
   private final StrategyHost host;
+  private final Consumer<MemberStatus> report;
+  private final Consumer<TrainingEvent> events;
+  private final ShardEndpoint endpoint;
   private StrategyHost.Service frames;
-  private boolean informed;
+  private boolean hasMembership;
   private Future<Void> closed;
 
   /**
    * Creates the service of a shard.
    *
    * @param context the server's context
-   * @param owns false when the shard has no partition, because there are more shards than
-   *     partitions
-   * @param endpoint takes the frames
+   * @param replication follows the shard
    * @param host the strategy verticle beside it
+   * @param pausableClock the shard's clock
+   * @param report receives the shard's status twice a second, on its event loop
+   * @param events receives the shard's counters twice a second, on its event loop
    */
   ShardService(
       Context context,
       JobConfig job,
       Admission admission,
       Shard shard,
-      boolean owns,
-      ShardEndpoint endpoint,
+      ShardReplication replication,
       CheckpointSchedule checkpoints,
-      StrategyHost host) {
+      StrategyHost host,
+      LongSupplier pausableClock,
+      Consumer<MemberStatus> report,
+      Consumer<TrainingEvent> events) {
     this.context = context;
     this.job = job;
     this.admission = admission;
     this.shard = shard;
-    this.owns = owns;
-    this.endpoint = endpoint;
+    this.replication = replication;
     this.checkpoints = checkpoints;
     this.host = host;
+    this.report = report;
+    this.events = events;
+    this.endpoint =
+        new ShardEndpoint(
+            shard,
+            pausableClock,
+            this::reportProgress,
+            () -> checkpoints.tick(shard),
+            () -> checkpoints.roundEnded(shard),
+            () -> checkpoints.finish(shard));
   }
 
   /** Starts to take frames. */
@@ -76,11 +101,11 @@ final class ShardService {
   /** Starts to take frames, at a reserved address if there is one. */
   Future<ShardService> open(Optional<StrategyHost.Reservation> reserved) {
     String address = job.addresses().shard(admission.rank(), admission.incarnation());
-    return beside(
+    return onShardLoop(
             () -> {
               checkpoints.start(shard);
               return reserved
-                  .map(here -> host.serve(here, endpoint))
+                  .map(reservation -> host.serve(reservation, endpoint))
                   .orElseGet(() -> host.serve(address, endpoint));
             })
         .map(
@@ -92,19 +117,19 @@ final class ShardService {
 
   /** Accepts a proposed membership, or returns the version that forbids it. */
   Future<ProposalAnswer> propose(Membership next) {
-    return beside(
+    return onShardLoop(
         () -> {
-          if (informed) {
-            return Future.succeededFuture(holding(shard.propose(next)));
+          if (hasMembership) {
+            return Future.succeededFuture(withHeldVersions(shard.propose(next)));
           }
           // This incarnation has closed no round yet, whatever version its checkpoint has.
-          informed = true;
-          return Future.succeededFuture(holding(shard.takeProposed(next)));
+          hasMembership = true;
+          return Future.succeededFuture(withHeldVersions(shard.acceptProposal(next)));
         });
   }
 
-  private ProposalAnswer holding(ProposalAnswer answer) {
-    return owns && shard.movesInRounds()
+  private ProposalAnswer withHeldVersions(ProposalAnswer answer) {
+    return shard.hasPartitions() && shard.movesInRounds()
         ? answer.with(new Held(shard.version(), shard.highestVersion(), checkpoints.kept()))
         : answer;
   }
@@ -113,52 +138,37 @@ final class ShardService {
    * Starts to keep a backup.
    *
    * @param backup creates the link to it; called on the shard's event loop
-   * @param lost receives, on the server's context, why it failed; see {@link #detach}
+   * @param onLost receives, on the server's context, why it failed; see {@link #detach}
    * @return completes when the backup has everything that this shard has
    */
-  Future<Void> attach(Supplier<ShardReplication.Link> backup, Consumer<String> lost) {
-    return beside(
-        () -> shard.attach(backup.get(), why -> context.runOnContext(go -> lost.accept(why))));
+  Future<Void> attach(Supplier<ShardReplication.Link> backup, Consumer<String> onLost) {
+    return onShardLoop(
+        () ->
+            replication.attach(
+                shard, backup.get(), reason -> context.runOnContext(go -> onLost.accept(reason))));
   }
 
   /** Continues without a backup. */
   void detach() {
-    beside(
-        () -> {
-          shard.detach();
-          return Future.succeededFuture();
-        });
+    runOnShardLoop(replication::detach);
   }
 
   /** Lets no update follow this version until another one is set. */
   void testAt(long version) {
-    beside(
-        () -> {
-          shard.testAt(version);
-          return Future.succeededFuture();
-        });
+    runOnShardLoop(() -> shard.testAt(version));
   }
 
   /** Sets the version of the next timed checkpoint. */
   void saveAt(long version) {
-    beside(
-        () -> {
-          checkpoints.saveAt(shard, version);
-          return Future.succeededFuture();
-        });
+    runOnShardLoop(() -> checkpoints.saveAt(shard, version));
   }
 
   void membershipChanged(Membership now) {
-    beside(
+    runOnShardLoop(
         () -> {
-          inform(now);
-          return Future.succeededFuture();
+          hasMembership = true;
+          shard.membershipChanged(now);
         });
-  }
-
-  private void inform(Membership now) {
-    informed = true;
-    shard.membershipChanged(now);
   }
 
   /**
@@ -166,24 +176,47 @@ final class ShardService {
    * {@code waiting}; empty without partitions.
    */
   Future<MemberStatus> status() {
-    return beside(() -> Future.succeededFuture(statusNow()));
-  }
-
-  private MemberStatus statusNow() {
-    return owns
-        ? ShardEndpoint.status(shard).withSaveMillis(checkpoints.lastMillis())
-        : MemberStatus.NONE;
+    return onShardLoop(() -> Future.succeededFuture(statusNow()));
   }
 
   /** Returns the status with {@code counters}: an event with the counters up to now. */
   Future<MemberStatus> statusAndCounters() {
-    return beside(
-        () -> {
-          ServerProgress counters =
-              ShardEndpoint.event(admission.rank(), admission.incarnation(), shard.counters());
-          MemberStatus status = statusNow();
-          return Future.succeededFuture(owns ? status.withCounters(counters) : status);
-        });
+    return onShardLoop(
+        () ->
+            Future.succeededFuture(
+                shard.hasPartitions() ? statusNow().withCounters(progress()) : statusNow()));
+  }
+
+  private void reportProgress() {
+    if (shard.hasPartitions()) {
+      report.accept(statusNow());
+      events.accept(progress());
+    }
+  }
+
+  private MemberStatus statusNow() {
+    if (!shard.hasPartitions()) {
+      return MemberStatus.NONE;
+    }
+    ShardCounters counters = shard.counters();
+    return MemberStatus.ofServer(
+            counters.version(), counters.samples(), shard.restored(), shard.heldUp())
+        .withSaveMillis(checkpoints.lastMillis());
+  }
+
+  private ServerProgress progress() {
+    ShardCounters counters = shard.counters();
+    return new ServerProgress(
+        System.currentTimeMillis(),
+        admission.rank(),
+        admission.incarnation(),
+        counters.version(),
+        counters.samples(),
+        counters.applied(),
+        counters.late(),
+        counters.duplicate(),
+        counters.tooStale(),
+        counters.refused());
   }
 
   /**
@@ -191,14 +224,14 @@ final class ShardService {
    * they are on the disk first, so that nobody repeats an update any more.
    */
   Future<List<RankUpdates>> updates() {
-    return beside(() -> checkpoints.finish(shard).map(written -> shard.updates()));
+    return onShardLoop(() -> checkpoints.finish(shard).map(written -> shard.updates()));
   }
 
   /** Starts a checkpoint, unless one is being written; completes with the status. */
   Future<MemberStatus> checkpoint() {
-    return beside(
+    return onShardLoop(
         () -> {
-          checkpoints.now(shard);
+          checkpoints.writeNow(shard);
           return Future.succeededFuture(statusNow());
         });
   }
@@ -207,47 +240,146 @@ final class ShardService {
    * Writes a checkpoint; completes once it is on the disk, with empty if there is nothing to write.
    */
   Future<Optional<Path>> save() {
-    return beside(
+    return onShardLoop(
         () ->
-            owns
+            shard.hasPartitions()
                 ? checkpoints.save(shard).map(Optional::of)
                 : Future.succeededFuture(Optional.empty()));
   }
 
   /** Returns the state of an abandoned shard, for the same server under its next incarnation. */
-  Future<ShardSnapshot> inheritance() {
-    return beside(() -> Future.succeededFuture(shard.snapshot()));
+  Future<ShardSnapshot> snapshot() {
+    return onShardLoop(() -> Future.succeededFuture(shard.snapshot()));
   }
 
   /** Ends every wait and every exchange; completes when the last checkpoint is on the disk. */
-  Future<Void> close(String why) {
+  Future<Void> close(String reason) {
     if (closed == null) {
       closed =
-          end(why)
-              .transform(ended -> beside(() -> checkpoints.finish(shard)))
+          end(reason)
+              .transform(ended -> onShardLoop(() -> checkpoints.finish(shard)))
               .onComplete(finished -> host.release());
     }
     return closed;
   }
 
   /** Ends service without a checkpoint, because another server may own the shard by now. */
-  void abandon(String why) {
+  void abandon(String reason) {
     if (closed == null) {
-      closed = end(why).onComplete(ended -> host.release());
+      closed = end(reason).onComplete(ended -> host.release());
     }
   }
 
-  private Future<Void> end(String why) {
-    return beside(
+  private Future<Void> end(String reason) {
+    return onShardLoop(
         () -> {
-          shard.close(why);
-          checkpoints.hurry();
-          return frames == null ? Future.succeededFuture() : frames.close(why);
+          shard.close(reason);
+          checkpoints.finishWithoutPauses();
+          return frames == null ? Future.succeededFuture() : frames.close(reason);
+        });
+  }
+
+  private void runOnShardLoop(Runnable action) {
+    onShardLoop(
+        () -> {
+          action.run();
+          return Future.succeededFuture();
         });
   }
 
   /** Runs an action on the shard's event loop; the future completes on the server's context. */
-  private <T> Future<T> beside(Callable<Future<T>> action) {
+  private <T> Future<T> onShardLoop(Callable<Future<T>> action) {
     return ContextBridge.to(context, host.call(action));
+  }
+
+  /** The frame endpoint of a shard: ticks it and reports its progress twice a second. */
+  static final class ShardEndpoint implements FrameEndpoint {
+
+    private static final long PROGRESS_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+    private final Shard shard;
+    private final LongSupplier pausableClock;
+    private final Runnable reportProgress;
+    private final Runnable ticked;
+    private final Runnable updated;
+    private final Supplier<Future<Void>> save;
+    private final Promise<Void> lastSaved = Promise.promise();
+    private boolean saving;
+    private long reportedNanos;
+
+    /**
+     * Creates the endpoint of a shard.
+     *
+     * @param pausableClock the shard's clock
+     * @param reportProgress called twice a second
+     * @param ticked called after every tick
+     * @param updated called after every gradient
+     * @param save completes when the last version is on the disk, or need not be
+     */
+    ShardEndpoint(
+        Shard shard,
+        LongSupplier pausableClock,
+        Runnable reportProgress,
+        Runnable ticked,
+        Runnable updated,
+        Supplier<Future<Void>> save) {
+      this.shard = shard;
+      this.pausableClock = pausableClock;
+      this.reportProgress = reportProgress;
+      this.ticked = ticked;
+      this.updated = updated;
+      this.save = save;
+    }
+
+    @Override
+    public Future<Frame> handle(Frame frame) {
+      Future<Frame> answer = shard.handle(frame);
+      if (frame instanceof GradientPartition) {
+        updated.run();
+      }
+      saveLastVersion();
+      return answer.compose(reply -> shard.isFinished() ? afterSave(reply) : completed(reply));
+    }
+
+    /**
+     * Saves the last version between two frames, so that the checkpoint counts all updates in it.
+     */
+    private void saveLastVersion() {
+      if (!saving && shard.isFinished()) {
+        saving = true;
+        save.get().onComplete(lastSaved);
+      }
+    }
+
+    /**
+     * Holds answers to workers back until the last version is on the disk. A worker that has the
+     * last version leaves, and nobody can repeat its steps any more. Until the version is on the
+     * disk, a replacement of this server therefore finds all workers. Every worker needs an answer
+     * after the last partition has closed, so no exchange window is blocked.
+     */
+    private Future<Frame> afterSave(Frame reply) {
+      boolean toWorker = reply instanceof ParameterPartition answer && answer.id().worker() >= 0;
+      return toWorker ? lastSaved.future().map(reply) : completed(reply);
+    }
+
+    private static Future<Frame> completed(Frame reply) {
+      return Future.succeededFuture(reply);
+    }
+
+    @Override
+    public void tick(long nowNanos) {
+      shard.tick(pausableClock.getAsLong());
+      if (nowNanos - reportedNanos >= PROGRESS_NANOS) {
+        reportedNanos = nowNanos;
+        reportProgress.run();
+      }
+      ticked.run();
+      saveLastVersion();
+    }
+
+    @Override
+    public void close(String reason) {
+      shard.close(reason);
+    }
   }
 }

@@ -1,2 +1,2 @@
-/** One shard's parameters: their store, the object that serves them, and their counters. */
+/** A parameter server: its membership, the shard in service, and checkpoints. */
 package io.vertigrad.internal.server;

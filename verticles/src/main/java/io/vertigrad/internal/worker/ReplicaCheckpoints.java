@@ -130,7 +130,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     ShardCopy copy =
         new ShardCopy(
             job.addresses().jobHash(), rank, incarnation, layoutHash ^ run, List.of(state));
-    pace.hurry();
+    pace.finishWithoutPauses();
     WritePace filePace = new WritePace();
     pace = filePace;
     writer.execute(() -> write(copy, filePace, written));
@@ -139,7 +139,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
 
   /** Writes at full speed, because somebody waits for the current file. */
   private void stopPausing() {
-    pace.hurry();
+    pace.finishWithoutPauses();
   }
 
   /** Returns the memory for the copies. */
@@ -202,7 +202,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   /** Closes the checkpoints; waits a short time for pending writes. */
   @Override
   public void close() {
-    pace.hurry();
+    pace.finishWithoutPauses();
     writer.shutdown();
     try {
       writer.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS);
@@ -243,7 +243,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   }
 
   private void awaitWrites() {
-    pace.hurry();
+    pace.finishWithoutPauses();
     Promise<Void> settled = Promise.promise();
     writer.execute(settled::complete);
     settled.future().toCompletionStage().toCompletableFuture().join();

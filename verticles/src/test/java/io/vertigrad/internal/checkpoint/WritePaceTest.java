@@ -57,7 +57,7 @@ class WritePaceTest {
         () -> {
           pace.writing(MIB);
           worked(60_000);
-          Thread waiting = new Thread(pace::hurry);
+          Thread waiting = new Thread(pace::finishWithoutPauses);
           waiting.start();
           pace.writing(MIB);
           worked(60_000);

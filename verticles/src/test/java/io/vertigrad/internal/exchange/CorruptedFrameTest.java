@@ -13,7 +13,7 @@ import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.internal.exchange.PartitionClient.Ending;
 import io.vertigrad.internal.exchange.PartitionClient.Round;
-import io.vertigrad.internal.server.Shard;
+import io.vertigrad.internal.shard.Shard;
 import io.vertigrad.internal.transport.BitFlippingProxy;
 import io.vertigrad.internal.transport.Streams;
 import io.vertigrad.internal.transport.Transport;

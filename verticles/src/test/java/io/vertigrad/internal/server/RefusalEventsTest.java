@@ -16,24 +16,24 @@ final class RefusalEventsTest {
 
   @Test
   void shouldTellNobodyOfAWorkerWhoseRankIsAnothersByNow() {
-    RefusalEvents news = new RefusalEvents(3, () -> nanos, events::add);
+    RefusalEvents refusalEvents = new RefusalEvents(3, () -> nanos, events::add);
 
-    news.outdated(new ExchangeId(0, 1, 0, 0, 56, 2), "found incarnation 0, expected 1");
+    refusalEvents.outdated(new ExchangeId(0, 1, 0, 0, 56, 2), "found incarnation 0, expected 1");
 
     assertEquals(List.of(), events);
   }
 
   @Test
   void shouldTellTwentyASecondAndCountTheRest() {
-    RefusalEvents news = new RefusalEvents(3, () -> nanos, events::add);
+    RefusalEvents refusalEvents = new RefusalEvents(3, () -> nanos, events::add);
     ExchangeId id = new ExchangeId(0, 1, 0, 0, 56, 2);
     for (int i = 0; i < 25; i++) {
-      news.refused(id, "holds NaN");
+      refusalEvents.refused(id, "holds NaN");
     }
     assertEquals(RefusalEvents.PER_SECOND, events.size());
 
     nanos += 1_000_000_000L;
-    news.refused(id, "holds NaN");
+    refusalEvents.refused(id, "holds NaN");
 
     UpdateRefused last = (UpdateRefused) events.get(events.size() - 1);
     assertEquals("holds NaN (5 refusals before it not shown)", last.reason());

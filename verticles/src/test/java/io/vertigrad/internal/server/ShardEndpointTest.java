@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
+import io.vertigrad.internal.server.ShardService.ShardEndpoint;
 import io.vertigrad.testkit.TestJob;
 import io.vertigrad.testkit.TestShard;
 import io.vertx.core.Future;
@@ -23,8 +24,7 @@ final class ShardEndpointTest {
   private final Promise<Void> written = Promise.promise();
   private final List<ShardSnapshot> saves = new ArrayList<>();
   private final ShardEndpoint endpoint =
-      new ShardEndpoint(
-          shard.internal(), job.clock, counters -> {}, () -> {}, () -> {}, this::save);
+      new ShardEndpoint(shard.internal(), job.clock, () -> {}, () -> {}, () -> {}, this::save);
 
   @Test
   void shouldAnswerNoWorkerWithTheLastVersionBeforeItIsOnTheDisk() {

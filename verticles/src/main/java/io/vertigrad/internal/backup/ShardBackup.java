@@ -1,4 +1,4 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.internal.backup;
 
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
@@ -6,14 +6,15 @@ import io.vertigrad.codecs.Malformed;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.ReplicaCommit;
-import io.vertigrad.codecs.ReplicaCommit.Account;
 import io.vertigrad.codecs.ReplicaCommit.Settled;
 import io.vertigrad.codecs.ReplicaTensor;
-import io.vertigrad.internal.checkpoint.LedgerEntry;
 import io.vertigrad.internal.checkpoint.LedgerSnapshot;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.exchange.DuplicateWindow.Entry;
+import io.vertigrad.internal.shard.ParameterStore;
+import io.vertigrad.internal.shard.PartitionLedger;
+import io.vertigrad.internal.shard.StoredPartition;
 import java.util.Iterator;
 import java.util.List;
 import java.util.SortedMap;
@@ -31,18 +32,18 @@ import java.util.function.Supplier;
  * its promotion. A plain object of one thread. Memory: the store, and one gradient of each
  * partition.
  */
-final class ShardBackup {
+public final class ShardBackup {
 
-  private static final int NOBODY = -1;
+  private static final int NO_PRIMARY = -1;
 
   private final long job;
   private final ParameterStore store;
   private final int ranks;
   private final boolean lockstep;
   private final SortedMap<Integer, Copy> partitions = new TreeMap<>();
-  private int primary = NOBODY;
-  private long expected;
-  private String closed;
+  private int primaryIncarnation = NO_PRIMARY;
+  private long nextRecord;
+  private String closeReason;
   private IntConsumer listener = incarnation -> {};
 
   /**
@@ -53,7 +54,7 @@ final class ShardBackup {
    * @param ranks number of ranks of the job
    * @param lockstep true if workers move in rounds
    */
-  ShardBackup(long job, ParameterStore store, int ranks, boolean lockstep) {
+  public ShardBackup(long job, ParameterStore store, int ranks, boolean lockstep) {
     this.job = job;
     this.store = store;
     this.ranks = ranks;
@@ -70,12 +71,12 @@ final class ShardBackup {
    */
   Frame handle(Frame frame) {
     if (frame instanceof ReplicaTensor piece) {
-      Refusal no = refusal(piece.id(), piece.layout());
-      return no != null ? no : partitions.get(piece.id().partition()).take(piece);
+      Refusal refusal = refusal(piece.id(), piece.layout());
+      return refusal != null ? refusal : partitions.get(piece.id().partition()).apply(piece);
     }
     if (frame instanceof ReplicaCommit commit) {
-      Refusal no = refusal(commit.id(), commit.layout());
-      return no != null ? no : partitions.get(commit.id().partition()).take(commit);
+      Refusal refusal = refusal(commit.id(), commit.layout());
+      return refusal != null ? refusal : partitions.get(commit.id().partition()).apply(commit);
     }
     return frame instanceof Malformed
         ? frame
@@ -86,45 +87,46 @@ final class ShardBackup {
   }
 
   /** Sets the listener, which receives the incarnation of every server whose copy begins. */
-  void onPrimary(IntConsumer someListener) {
-    listener = someListener;
+  void onPrimary(IntConsumer listener) {
+    this.listener = listener;
   }
 
   /** Returns whether every partition has a copy. */
-  boolean isComplete() {
-    return primary != NOBODY && partitions.values().stream().allMatch(copy -> copy.complete);
+  public boolean isComplete() {
+    return primaryIncarnation != NO_PRIMARY
+        && partitions.values().stream().allMatch(copy -> copy.complete);
   }
 
   /** Returns the version that every partition has reached; 0 without partitions. */
-  long version() {
+  public long version() {
     return store.partitions().stream().mapToLong(StoredPartition::version).min().orElse(0);
   }
 
   /** Stops taking records; its current state is the one to continue with. */
-  void close(String why) {
-    closed = why;
+  void close(String reason) {
+    closeReason = reason;
   }
 
   /** Returns the parameters; from {@link #close} on, only the caller uses them. */
-  ParameterStore store() {
+  public ParameterStore store() {
     return store;
   }
 
   /** Supplies the duplicate windows, one partition after the other, in the store's order. */
-  Supplier<DuplicateWindow> windows() {
+  public Supplier<DuplicateWindow> windows() {
     Iterator<DuplicateWindow> each =
         partitions.values().stream().map(copy -> copy.window).toList().iterator();
     return each::next;
   }
 
   /** Returns the outcomes of all updates of a partition. */
-  LedgerSnapshot updates(int partition) {
+  public LedgerSnapshot updates(int partition) {
     return partitions.get(partition).ledger.snapshot();
   }
 
   private Refusal refusal(ExchangeId id, long layout) {
-    if (closed != null) {
-      return refused(id, Reason.STALE_INCARNATION, closed);
+    if (closeReason != null) {
+      return refused(id, Reason.STALE_INCARNATION, closeReason);
     }
     if (id.job() != job
         || id.worker() != store.shard()
@@ -142,31 +144,32 @@ final class ShardBackup {
                   store.shard(),
                   store.layout()));
     }
-    if (id.incarnation() < primary) {
+    if (id.incarnation() < primaryIncarnation) {
       return refused(
           id,
           Reason.STALE_INCARNATION,
-          "found a server of incarnation %d after one of %d".formatted(id.incarnation(), primary));
+          "found a server of incarnation %d after one of %d"
+              .formatted(id.incarnation(), primaryIncarnation));
     }
     if (id.step() == 0) {
-      primary = id.incarnation();
-      expected = 0;
+      primaryIncarnation = id.incarnation();
+      nextRecord = 0;
       partitions.values().forEach(Copy::reset);
-      listener.accept(primary);
+      listener.accept(primaryIncarnation);
     }
-    if (id.incarnation() != primary || id.step() != expected) {
+    if (id.incarnation() != primaryIncarnation || id.step() != nextRecord) {
       return refused(
           id,
           Reason.PROTOCOL,
           "found record %d of incarnation %d, expected record %d of incarnation %d"
-              .formatted(id.step(), id.incarnation(), expected, primary));
+              .formatted(id.step(), id.incarnation(), nextRecord, primaryIncarnation));
     }
-    expected++;
+    nextRecord++;
     return null;
   }
 
-  private Refusal refused(ExchangeId id, Reason reason, String why) {
-    return new Refusal(id, reason, "backup of shard %d: %s".formatted(store.shard(), why));
+  private Refusal refused(ExchangeId id, Reason reason, String message) {
+    return new Refusal(id, reason, "backup of shard %d: %s".formatted(store.shard(), message));
   }
 
   /** One partition, and the pieces that wait for their commit. */
@@ -194,7 +197,7 @@ final class ShardBackup {
       state = new float[stored.stateLength()];
     }
 
-    Frame take(ReplicaTensor piece) {
+    Frame apply(ReplicaTensor piece) {
       boolean step = piece.part() == ReplicaTensor.Part.GRADIENT;
       float[] into = into(piece.part());
       long end = piece.firstElement() + piece.tensor().length();
@@ -224,7 +227,7 @@ final class ShardBackup {
       };
     }
 
-    Frame take(ReplicaCommit commit) {
+    Frame apply(ReplicaCommit commit) {
       if (!complete) {
         stored.copy(snapshot(commit));
         ledger.startFrom(commit.countedFrom());
@@ -240,26 +243,13 @@ final class ShardBackup {
       for (Settled entry : commit.settled()) {
         window.settle(new ExchangeId(job, entry.worker(), entry.incarnation(), 0, entry.step(), 0));
       }
-      commit.accounts().forEach(account -> ledger.restore(entryOf(account)));
+      commit.accounts().forEach(ledger::restore);
       return commit.version() == stored.version()
           ? null
           : refused(
               commit.id(),
               Reason.PROTOCOL,
               "found version %d, expected %d".formatted(commit.version(), stored.version()));
-    }
-
-    private static LedgerEntry entryOf(Account account) {
-      return new LedgerEntry(
-          account.worker(),
-          account.incarnation(),
-          account.next(),
-          account.applied(),
-          account.late(),
-          account.tooStale(),
-          account.refused(),
-          account.skipped(),
-          account.turnedAway());
     }
 
     private void step(long samples) {

@@ -1,8 +1,9 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.internal.shard;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.UpdateCounts;
 import io.vertigrad.internal.membership.RankUpdates;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
@@ -45,10 +46,11 @@ final class ShardUpdatesTest {
     with(replacement);
     send(shard, 0, 1, 1);
 
-    assertEquals(1, replacement.internal().updates().get(0).applied(), "its step 1 was undone");
+    assertEquals(
+        1, replacement.internal().updates().get(0).counts().applied(), "its step 1 was undone");
     assertEquals(1, replacement.internal().updates().get(0).lost(2), "and is missing until then");
     send(replacement, 0, 1, 1);
-    assertEquals(2, replacement.internal().updates().get(0).applied());
+    assertEquals(2, replacement.internal().updates().get(0).counts().applied());
     assertEquals(0, replacement.internal().updates().get(0).lost(2));
   }
 
@@ -66,7 +68,7 @@ final class ShardUpdatesTest {
   void shouldCountWhatWasRefusedAndNotMissIt() {
     send(shard, 0, 0, Float.NaN);
     send(shard, 0, 0, Float.NaN);
-    assertEquals(1, shard.internal().updates().get(0).refused());
+    assertEquals(1, shard.internal().updates().get(0).counts().refused());
     assertEquals(0, shard.internal().updates().get(0).lost(1), "its step is over");
 
     send(shard, 0, 1, 1);
@@ -107,7 +109,7 @@ final class ShardUpdatesTest {
 
     RankUpdates counted = replacement.internal().updates().get(0);
     assertEquals(3, counted.unexplained());
-    assertEquals(3, counted.skipped());
+    assertEquals(3, counted.counts().skipped());
   }
 
   @Test
@@ -124,12 +126,12 @@ final class ShardUpdatesTest {
     ExchangeId first = new ExchangeId(TestJob.JOB, 2, 1, 3, 0, 0);
     shard.handle(job.gradient(first, 0, 10, 1, 1, 1, 1));
 
-    assertEquals(3, shard.internal().updates().get(2).applied());
+    assertEquals(3, shard.internal().updates().get(2).counts().applied());
   }
 
   private static RankUpdates counts(
       int rank, long applied, long late, long refused, long skipped, Map<Long, Integer> open) {
-    return new RankUpdates(rank, applied, late, 0, refused, skipped, 0, open);
+    return new RankUpdates(rank, new UpdateCounts(applied, late, 0, refused, skipped), 0, open);
   }
 
   private void send(TestShard to, int rank, long step, float value) {

@@ -1,24 +1,30 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.internal.backup;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameLimits;
+import io.vertigrad.codecs.LedgerEntry;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.ReplicaCommit;
-import io.vertigrad.codecs.ReplicaCommit.Account;
 import io.vertigrad.codecs.ReplicaCommit.Settled;
 import io.vertigrad.codecs.ReplicaTensor;
 import io.vertigrad.codecs.ReplicaTensor.Part;
 import io.vertigrad.codecs.Tensor;
-import io.vertigrad.internal.checkpoint.LedgerEntry;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
+import io.vertigrad.internal.shard.PartitionLedger;
+import io.vertigrad.internal.shard.Shard;
+import io.vertigrad.internal.shard.ShardListener;
+import io.vertigrad.internal.shard.StoredPartition;
+import io.vertigrad.internal.transport.Transport;
 import io.vertx.core.Completable;
+import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
 import java.nio.FloatBuffer;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -43,7 +49,7 @@ import java.util.function.Supplier;
  * <p>A plain object of the shard's thread. Memory: what is on its way to the backup, at most one
  * update of each partition beyond the window, because workers wait for their answers.
  */
-final class ShardReplication {
+public final class ShardReplication implements ShardListener {
 
   /** Limit of bytes on their way to the backup without an answer. */
   private static final long WINDOW_BYTES = 16 << 20;
@@ -51,21 +57,23 @@ final class ShardReplication {
   /** Size assumed for a commit; its real size depends on how many workers it names. */
   private static final long COMMIT_BYTES = 1_024;
 
-  private final ShardConfig config;
+  private final long job;
   private final int shard;
+  private final int incarnation;
   private final long layout;
   private final SortedMap<Integer, Replicated> partitions = new TreeMap<>();
   private final Deque<Outgoing> outbox = new ArrayDeque<>();
   private Link link;
-  private Consumer<String> lost;
-  private boolean broken;
-  private boolean opened;
+  private Consumer<String> onFailure;
+  private Runnable pendingAttach;
+  private boolean failed;
+  private boolean connected;
   private long unansweredBytes;
-  private long next;
+  private long nextRecord;
 
   /** Sends records to one backup. */
   @FunctionalInterface
-  interface Link {
+  public interface Link {
 
     /**
      * Sends a record.
@@ -74,21 +82,51 @@ final class ShardReplication {
      *     with a refusal, or with a failure
      */
     void send(Frame record, Completable<Frame> answered);
+
+    /**
+     * Returns a link over the job's transport without any traffic yet; call it on the shard's event
+     * loop.
+     *
+     * @param limitMillis silence after which the backup counts as failed
+     */
+    static Link over(Transport transport, String address, long limitMillis) {
+      Context context = Vertx.currentContext();
+      return (record, answered) ->
+          transport.request(
+              address,
+              record,
+              limitMillis,
+              (answer, failure) -> {
+                if (Vertx.currentContext() == context) {
+                  answered.complete(answer, failure);
+                } else {
+                  context.runOnContext(go -> answered.complete(answer, failure));
+                }
+              });
+    }
   }
 
   private record Outgoing(long bytes, Supplier<Frame> record, Runnable acknowledged) {}
 
-  private record Held(long commit, Frame answer, Promise<Frame> promise) {}
+  private record HeldAnswer(long commit, Frame answer, Promise<Frame> promise) {}
 
-  /** Creates the replication of a shard without a backup. */
-  ShardReplication(ShardConfig config, ParameterStore store) {
-    this.config = config;
-    this.shard = store.shard();
-    this.layout = store.layout();
+  /**
+   * Creates the replication of a shard that has no backup yet.
+   *
+   * @param job hash of the job's name
+   * @param shard the shard
+   * @param incarnation of its server
+   * @param layout hash of the parameter layout
+   */
+  public ShardReplication(long job, int shard, int incarnation, long layout) {
+    this.job = job;
+    this.shard = shard;
+    this.incarnation = incarnation;
+    this.layout = layout;
   }
 
-  /** Follows one of the shard's partitions; call it before the first update. */
-  void follow(StoredPartition stored, DuplicateWindow window, PartitionLedger ledger) {
+  @Override
+  public void follow(StoredPartition stored, DuplicateWindow window, PartitionLedger ledger) {
     Replicated partition = new Replicated(stored, window, ledger);
     partitions.put(stored.partition().index(), partition);
     stored.onChange(partition);
@@ -97,22 +135,32 @@ final class ShardReplication {
   }
 
   /**
-   * Starts to replicate, with a copy of all partitions as they are now.
+   * Starts to replicate with a copy of all partitions, now or, if workers move in rounds, after the
+   * open round. No answer then shows parameters that the backup does not have.
    *
-   * @param lost called once with the reason when the backup has failed; answers are held back from
-   *     then until {@link #detach}
+   * @param from the shard that this replication follows
+   * @param to the backup
+   * @param onFailure called once with the reason when the backup has failed; answers are held back
+   *     from then until {@link #detach}
    * @return completes when the backup has the copy
    */
-  Future<Void> attach(Link to, Consumer<String> lost) {
+  public Future<Void> attach(Shard from, Link to, Consumer<String> onFailure) {
+    Promise<Void> attached = Promise.promise();
+    pendingAttach = () -> start(to, onFailure).onComplete(attached);
+    committed(from);
+    return attached.future();
+  }
+
+  private Future<Void> start(Link to, Consumer<String> onFailure) {
     if (link != null) {
       return Future.failedFuture("shard %d has a backup already".formatted(shard));
     }
     this.link = to;
-    this.lost = lost;
-    broken = false;
-    opened = false;
+    this.onFailure = onFailure;
+    failed = false;
+    connected = false;
     unansweredBytes = 0;
-    next = 0;
+    nextRecord = 0;
     Promise<Void> copied = Promise.promise();
     List<Replicated> all = List.copyOf(partitions.values());
     for (int i = 0; i < all.size(); i++) {
@@ -121,19 +169,21 @@ final class ShardReplication {
     if (all.isEmpty()) {
       copied.complete();
     }
-    pump();
+    sendQueued();
     return copied.future();
   }
 
   /** Continues without a backup and releases the answers that were held back. */
-  void detach() {
+  public void detach() {
+    pendingAttach = null;
     link = null;
     outbox.clear();
     partitions.values().forEach(Replicated::releaseAll);
   }
 
   /** Holds an answer back until the backup has the parameters in it. */
-  Future<Frame> hold(int partition, Future<Frame> answer) {
+  @Override
+  public Future<Frame> answering(int partition, Future<Frame> answer) {
     if (link == null && answer.isComplete()) {
       return answer;
     }
@@ -141,7 +191,7 @@ final class ShardReplication {
     answer.onComplete(
         (frame, defect) -> {
           if (link != null && frame instanceof ParameterPartition) {
-            partitions.get(partition).hold(frame, promise);
+            partitions.get(partition).holdBack(frame, promise);
           } else {
             promise.complete(frame, defect);
           }
@@ -149,30 +199,38 @@ final class ShardReplication {
     return promise.future();
   }
 
-  /** Sends the changes since the last call; call it after every call of a strategy. */
-  void flush() {
-    if (link != null && !broken) {
+  /** Sends the changes since the last commit, and the copy for a backup that waits for it. */
+  @Override
+  public void committed(Shard from) {
+    if (link != null && !failed) {
       partitions.values().forEach(Replicated::commit);
-      pump();
+      sendQueued();
+    }
+    if (pendingAttach != null && (!from.movesInRounds() || from.isAligned())) {
+      Runnable attach = pendingAttach;
+      pendingAttach = null;
+      attach.run();
     }
   }
 
   /** Ends every wait with a refusal. */
-  void close(String why) {
+  @Override
+  public void closed(String reason) {
+    pendingAttach = null;
     link = null;
     outbox.clear();
-    partitions.values().forEach(partition -> partition.refuseAll(why));
+    partitions.values().forEach(partition -> partition.refuseAll(reason));
   }
 
-  private void pump() {
-    while (!broken && link != null && !outbox.isEmpty() && fits(outbox.peek())) {
+  private void sendQueued() {
+    while (!failed && link != null && !outbox.isEmpty() && fits(outbox.peek())) {
       Outgoing sending = outbox.remove();
       unansweredBytes += sending.bytes();
       Link over = link;
       over.send(
           sending.record().get(),
           (refusal, failure) -> {
-            if (over == link && !broken) {
+            if (over == link && !failed) {
               answered(sending, refusal, failure);
             }
           });
@@ -184,23 +242,23 @@ final class ShardReplication {
    * may not be open until it is answered.
    */
   private boolean fits(Outgoing outgoing) {
-    return unansweredBytes == 0 || opened && unansweredBytes + outgoing.bytes() <= WINDOW_BYTES;
+    return unansweredBytes == 0 || connected && unansweredBytes + outgoing.bytes() <= WINDOW_BYTES;
   }
 
   private void answered(Outgoing sent, Frame refusal, Throwable failure) {
     if (failure != null || refusal != null) {
-      broken = true;
+      failed = true;
       outbox.clear();
-      lost.accept(
+      onFailure.accept(
           failure != null
               ? String.valueOf(failure.getMessage())
-              : refusal instanceof Refusal no ? no.message() : refusal.toString());
+              : refusal instanceof Refusal answer ? answer.message() : refusal.toString());
       return;
     }
-    opened = true;
+    connected = true;
     unansweredBytes -= sent.bytes();
     sent.acknowledged().run();
-    pump();
+    sendQueued();
   }
 
   private void enqueue(long bytes, Supplier<Frame> record, Runnable acknowledged) {
@@ -208,7 +266,7 @@ final class ShardReplication {
   }
 
   private ExchangeId id(int partition) {
-    return new ExchangeId(config.job(), shard, config.incarnation(), 0, next++, partition);
+    return new ExchangeId(job, shard, incarnation, 0, nextRecord++, partition);
   }
 
   /** One partition and the changes that its backup lacks. */
@@ -220,7 +278,7 @@ final class ShardReplication {
     private final PartitionLedger ledger;
     private final Map<Integer, Settled> settled = new TreeMap<>();
     private final Set<Integer> counted = new TreeSet<>();
-    private final Deque<Held> held = new ArrayDeque<>();
+    private final Deque<HeldAnswer> heldAnswers = new ArrayDeque<>();
     private boolean changed;
     private boolean stepped;
     private long committed;
@@ -235,7 +293,7 @@ final class ShardReplication {
 
     @Override
     public void stepping(float[] gradient, long version) {
-      if (link == null || broken) {
+      if (link == null || failed) {
         return;
       }
       if (stepped) {
@@ -257,14 +315,14 @@ final class ShardReplication {
     }
 
     void settled(DuplicateWindow.Entry entry) {
-      if (link != null && !broken) {
+      if (link != null && !failed) {
         settled.put(entry.worker(), settledOf(entry));
         changed = true;
       }
     }
 
     void counted(int rank) {
-      if (link != null && !broken) {
+      if (link != null && !failed) {
         counted.add(rank);
         changed = true;
       }
@@ -274,20 +332,7 @@ final class ShardReplication {
       return new Settled(entry.worker(), entry.incarnation(), entry.step());
     }
 
-    private static Account accountOf(LedgerEntry entry) {
-      return new Account(
-          entry.rank(),
-          entry.incarnation(),
-          entry.next(),
-          entry.applied(),
-          entry.late(),
-          entry.tooStale(),
-          entry.refused(),
-          entry.skipped(),
-          entry.turnedAway());
-    }
-
-    private void forget() {
+    private void clearChanges() {
       settled.clear();
       counted.clear();
       changed = false;
@@ -297,9 +342,8 @@ final class ShardReplication {
     void commit() {
       if (changed) {
         List<Settled> updates = List.copyOf(settled.values());
-        List<Account> accounts =
-            counted.stream().map(rank -> accountOf(ledger.entry(rank))).toList();
-        forget();
+        List<LedgerEntry> accounts = counted.stream().map(ledger::entry).toList();
+        clearChanges();
         commit(stored.version(), stored.samples(), updates, accounts, () -> {});
       }
     }
@@ -309,15 +353,15 @@ final class ShardReplication {
         long version,
         long samples,
         List<Settled> updates,
-        List<Account> accounts,
+        List<LedgerEntry> accounts,
         Runnable copied) {
       long number = ++committed;
-      long from = ledger.from();
+      long from = ledger.firstVersion();
       int most = ReplicaCommit.MOST_WORKERS;
       int frames = Math.max(1, (Math.max(updates.size(), accounts.size()) + most - 1) / most);
       for (int i = 0; i < frames; i++) {
         List<Settled> some = slice(updates, i * most, most);
-        List<Account> others = slice(accounts, i * most, most);
+        List<LedgerEntry> others = slice(accounts, i * most, most);
         ExchangeId id = id(index);
         boolean last = i == frames - 1;
         enqueue(
@@ -339,7 +383,7 @@ final class ShardReplication {
     }
 
     void copy(Runnable copied) {
-      forget();
+      clearChanges();
       PartitionSnapshot now = stored.snapshot(window.entries());
       pieces(now, Part.PARAMETERS, now.parameters());
       pieces(now, Part.STATE, now.state());
@@ -347,7 +391,7 @@ final class ShardReplication {
           now.version(),
           now.samples(),
           now.window().stream().map(Replicated::settledOf).toList(),
-          ledger.snapshot().entries().stream().map(Replicated::accountOf).toList(),
+          ledger.snapshot().entries(),
           copied);
     }
 
@@ -371,34 +415,34 @@ final class ShardReplication {
       }
     }
 
-    void hold(Frame answer, Promise<Frame> promise) {
+    void holdBack(Frame answer, Promise<Frame> promise) {
       long commit = changed ? committed + 1 : committed;
-      if (!broken && commit <= acknowledged) {
+      if (!failed && commit <= acknowledged) {
         promise.complete(answer);
       } else {
-        held.add(new Held(commit, answer, promise));
+        heldAnswers.add(new HeldAnswer(commit, answer, promise));
       }
     }
 
     private void release(long commit) {
       acknowledged = commit;
-      while (!held.isEmpty() && held.peek().commit() <= commit) {
-        Held next = held.remove();
+      while (!heldAnswers.isEmpty() && heldAnswers.peek().commit() <= commit) {
+        HeldAnswer next = heldAnswers.remove();
         next.promise().complete(next.answer());
       }
     }
 
     void releaseAll() {
-      forget();
+      clearChanges();
       release(Long.MAX_VALUE);
       acknowledged = committed;
     }
 
-    void refuseAll(String why) {
-      while (!held.isEmpty()) {
-        Held next = held.remove();
+    void refuseAll(String reason) {
+      while (!heldAnswers.isEmpty()) {
+        HeldAnswer next = heldAnswers.remove();
         ExchangeId id = ((ParameterPartition) next.answer()).id();
-        next.promise().complete(new Refusal(id, Reason.UNAVAILABLE, why));
+        next.promise().complete(new Refusal(id, Reason.UNAVAILABLE, reason));
       }
     }
   }

@@ -1,4 +1,4 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.internal.shard;
 
 import io.vertigrad.codecs.BorrowedTensor;
 import io.vertigrad.codecs.DataType;
@@ -6,12 +6,16 @@ import io.vertigrad.codecs.SharedTensor;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
+import io.vertigrad.compute.Block;
+import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.LedgerSnapshot;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionHead;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
+import io.vertigrad.internal.shard.ParameterStore.ParameterSource;
+import io.vertigrad.internal.shard.ParameterStore.StoreConfig;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.PartitionStore;
@@ -20,14 +24,14 @@ import java.util.List;
 import java.util.Optional;
 
 /** One partition's parameters, optimizer state, version and samples. */
-final class StoredPartition implements PartitionStore {
+public final class StoredPartition implements PartitionStore {
 
   private final Partition partition;
   private final PartitionStep step;
   private final long trainingSamples;
   private final DataType type;
   private final float[] parameters;
-  private final String noted;
+  private final String spanName;
   private long version;
   private long samples;
   private boolean restored;
@@ -39,7 +43,7 @@ final class StoredPartition implements PartitionStore {
   private ChangeListener listener = ChangeListener.NONE;
 
   /** Receives changes of a partition, on the owner's thread. */
-  interface ChangeListener {
+  public interface ChangeListener {
 
     /** Ignores all changes. */
     ChangeListener NONE =
@@ -74,27 +78,27 @@ final class StoredPartition implements PartitionStore {
     this.step = PartitionStep.of(partition, config);
     this.trainingSamples = config.trainingSamples();
     this.type = config.type();
-    this.noted = "apply partition " + partition.index();
+    this.spanName = "apply partition " + partition.index();
     this.parameters = new float[partition.length()];
     initial.read(partition.first(), FloatBuffer.wrap(parameters));
   }
 
-  Partition partition() {
+  public Partition partition() {
     return partition;
   }
 
   /** Records each update on this track from now on. */
-  void noteOn(SpanRecorder some) {
-    track = some;
+  void recordOn(SpanRecorder recorder) {
+    track = recorder;
   }
 
   /** Sets the listener for every change from now on. */
-  void onChange(ChangeListener someListener) {
-    listener = someListener;
+  public void onChange(ChangeListener listener) {
+    this.listener = listener;
   }
 
   /** Returns the number of training samples applied so far. */
-  long samples() {
+  public long samples() {
     return samples;
   }
 
@@ -120,8 +124,8 @@ final class StoredPartition implements PartitionStore {
 
   @Override
   public void apply(float[] gradient, float scale, long count) {
-    long begun = track.now();
-    takeCopy();
+    long startedNanos = track.now();
+    finishCopy();
     keepPrevious();
     if (scale != 1f) {
       for (int i = 0; i < gradient.length; i++) {
@@ -132,15 +136,15 @@ final class StoredPartition implements PartitionStore {
     step.step(parameters, gradient, version, (double) samples / trainingSamples);
     version++;
     samples += count;
-    track.span(noted, begun, track.now(), version - 1);
+    track.span(spanName, startedNanos, track.now(), version - 1);
   }
 
   @Override
-  public void skipTo(long later) {
-    if (later < version) {
-      throw new IllegalArgumentException("version %d after %d".formatted(later, version));
+  public void skipTo(long newVersion) {
+    if (newVersion < version) {
+      throw new IllegalArgumentException("version %d after %d".formatted(newVersion, version));
     }
-    version = later;
+    version = newVersion;
     drop(previous);
     previous = null;
     listener.skipped();
@@ -166,7 +170,7 @@ final class StoredPartition implements PartitionStore {
   /**
    * Keeps this version, so that it is the {@linkplain #previous() previous} one after an update.
    */
-  void keepVersion() {
+  public void keepVersion() {
     if (current == null) {
       current = answers.share(type, FloatBuffer.wrap(parameters));
     }
@@ -190,7 +194,7 @@ final class StoredPartition implements PartitionStore {
    */
   PartitionCopy beginCopy(
       CopyMemory memory, List<DuplicateWindow.Entry> window, LedgerSnapshot ledger) {
-    takeCopy();
+    finishCopy();
     PartitionHead head =
         new PartitionHead(partition.index(), partition.first(), version, samples, window, ledger);
     copy = new PartitionCopy(version, new CopySource(head, memory));
@@ -252,7 +256,7 @@ final class StoredPartition implements PartitionStore {
   }
 
   /** Makes a pending copy before the values change. */
-  private void takeCopy() {
+  private void finishCopy() {
     if (copy != null) {
       copy.make();
       copy = null;
@@ -260,12 +264,12 @@ final class StoredPartition implements PartitionStore {
   }
 
   /** Returns the number of elements of the optimizer's state. */
-  int stateLength() {
+  public int stateLength() {
     return step.stateLength();
   }
 
   /** Returns a copy for a checkpoint. */
-  PartitionSnapshot snapshot(List<DuplicateWindow.Entry> window) {
+  public PartitionSnapshot snapshot(List<DuplicateWindow.Entry> window) {
     return new PartitionSnapshot(
         partition.index(),
         partition.first(),
@@ -291,11 +295,11 @@ final class StoredPartition implements PartitionStore {
    *
    * @throws IllegalArgumentException if it is of another partition or another optimizer
    */
-  void copy(PartitionSnapshot snapshot) {
+  public void copy(PartitionSnapshot snapshot) {
     require("first element", snapshot.first(), partition.first());
     require("length", snapshot.parameters().length, parameters.length);
     require("optimizer state", snapshot.state().length, step.stateLength());
-    takeCopy();
+    finishCopy();
     System.arraycopy(snapshot.parameters(), 0, parameters, 0, parameters.length);
     step.restore(snapshot.state());
     version = snapshot.version();
@@ -311,6 +315,63 @@ final class StoredPartition implements PartitionStore {
           ("checkpoint of partition %d: found %s %d, expected %d;"
                   + " resume with the job file it was written under")
               .formatted(partition.index(), what, found, expected));
+    }
+  }
+
+  /**
+   * Steps one partition with a reduced gradient: the optimizer, or {@code p -= g} for statistics.
+   *
+   * @param optimizer empty for statistics
+   */
+  private record PartitionStep(Optional<Optimizer> optimizer) {
+
+    static PartitionStep of(Partition partition, StoreConfig config) {
+      return partition.kind() == Block.Kind.STATISTIC
+          ? new PartitionStep(Optional.empty())
+          : new PartitionStep(
+              Optional.of(Optimizer.of(config.engine(), config.optimizer(), partition.length())));
+    }
+
+    /**
+     * Steps the parameters in place.
+     *
+     * @param gradient reduced gradient; overwritten
+     * @param updates number of updates applied before this one
+     * @param epochs samples applied so far divided by the size of the training set
+     */
+    void step(float[] parameters, float[] gradient, long updates, double epochs) {
+      if (optimizer.isPresent()) {
+        optimizer.get().step(parameters, gradient, updates, epochs);
+        return;
+      }
+      for (int i = 0; i < parameters.length; i++) {
+        parameters[i] -= gradient[i];
+      }
+    }
+
+    int stateLength() {
+      return optimizer.map(Optimizer::stateLength).orElse(0);
+    }
+
+    /** Returns a copy of the optimizer's state. */
+    float[] state() {
+      float[] state = new float[stateLength()];
+      readState(FloatBuffer.wrap(state));
+      return state;
+    }
+
+    /** Copies the optimizer's state to a buffer with room for {@link #stateLength()} elements. */
+    FloatBuffer readState(FloatBuffer destination) {
+      if (stateLength() > 0) {
+        optimizer.orElseThrow().readState(destination);
+      }
+      return destination;
+    }
+
+    void restore(float[] state) {
+      if (state.length > 0) {
+        optimizer.orElseThrow().writeState(FloatBuffer.wrap(state));
+      }
     }
   }
 }

@@ -1,10 +1,16 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.internal.shard;
 
+import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.TensorMemory;
+import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.WritePace;
+import io.vertigrad.internal.exchange.PartitionPlan;
+import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.Partition;
 import java.io.InterruptedIOException;
+import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -37,6 +43,11 @@ public final class ParameterStore {
     for (Partition partition : owned) {
       partitions.add(new StoredPartition(partition, config, initial, answers));
     }
+  }
+
+  /** Records each update on this track from now on. */
+  public void recordOn(SpanRecorder recorder) {
+    partitions.forEach(partition -> partition.recordOn(recorder));
   }
 
   /** Returns the shard that this store owns. */
@@ -80,7 +91,51 @@ public final class ParameterStore {
   }
 
   /** Returns the partitions by index; empty when there are more shards than partitions. */
-  List<StoredPartition> partitions() {
+  public List<StoredPartition> partitions() {
     return partitions;
+  }
+
+  /**
+   * The settings of one shard's store.
+   *
+   * @param plan partitions and their shards
+   * @param shard the shard that the store owns
+   * @param optimizer settings of the optimizer
+   * @param engine creates the update rules
+   * @param trainingSamples size of the training set, which is one epoch
+   * @param type element type of parameters in frames; they are always stored as float32
+   */
+  public record StoreConfig(
+      PartitionPlan plan,
+      int shard,
+      OptimizerConfig optimizer,
+      Engine engine,
+      long trainingSamples,
+      DataType type) {
+
+    public StoreConfig {
+      if (shard < 0 || trainingSamples < 1) {
+        throw new IllegalArgumentException(
+            "shard %d, %d training samples: expected at least 0 and 1"
+                .formatted(shard, trainingSamples));
+      }
+    }
+  }
+
+  /** A source of initial parameters, for example {@code model::readParameters}. */
+  @FunctionalInterface
+  public interface ParameterSource {
+
+    /** Fills the buffer with elements {@code [first, first + destination.remaining())}. */
+    void read(int first, FloatBuffer destination);
+
+    /**
+     * Returns a source that reads the whole exchange vector from one buffer, from position 0 on.
+     */
+    static ParameterSource of(FloatBuffer vector) {
+      return (first, destination) ->
+          destination.put(
+              vector.duplicate().position(first).limit(first + destination.remaining()));
+    }
   }
 }

@@ -1,4 +1,4 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.internal.backup;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -15,6 +15,7 @@ import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.ReplicaTensor;
+import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.testkit.TestJob;
 import io.vertigrad.testkit.TestShard;
 import io.vertx.core.Completable;
@@ -37,13 +38,14 @@ class ShardReplicationTest {
   private static final int STEPS = 12;
 
   private TestJob job = sync();
-  private TestShard primary = started(job.shard());
+  private ShardReplication replication;
+  private TestShard primary = primary(0);
   private ShardBackup backup = backup();
-  private Line line = new Line(backup);
-  private String lost;
+  private ManualLink link = new ManualLink(backup);
+  private String failure;
 
   /** A link that delivers records and answers when the test says so. */
-  private static final class Line implements ShardReplication.Link {
+  private static final class ManualLink implements ShardReplication.Link {
 
     private final ShardBackup to;
     private final Deque<Sent> sent = new ArrayDeque<>();
@@ -51,7 +53,7 @@ class ShardReplicationTest {
 
     private record Sent(Frame record, Completable<Frame> answered) {}
 
-    Line(ShardBackup to) {
+    ManualLink(ShardBackup to) {
       this.to = to;
     }
 
@@ -97,12 +99,12 @@ class ShardReplicationTest {
     Future<Frame> second = send(primary, 1, 0, 0);
     Future<Frame> reader = primary.handle(job.pull(-1, 0, 0, 1));
 
-    line.deliver();
-    line.deliver();
+    link.deliver();
+    link.deliver();
     assertFalse(first.isComplete() || second.isComplete() || reader.isComplete());
-    line.acknowledge();
+    link.acknowledge();
     assertFalse(first.isComplete(), "only the gradient has arrived, not its commit");
-    line.acknowledge();
+    link.acknowledge();
 
     assertEquals(Outcome.APPLIED, answer(first).outcome());
     assertEquals(Outcome.APPLIED, answer(second).outcome());
@@ -116,7 +118,7 @@ class ShardReplicationTest {
     send(primary, 0, 0, 0);
     send(primary, 1, 0, 0);
     long gradients =
-        line.sent.stream().filter(sent -> sent.record() instanceof ReplicaTensor).count();
+        link.sent.stream().filter(sent -> sent.record() instanceof ReplicaTensor).count();
 
     assertEquals(1, gradients);
   }
@@ -133,14 +135,14 @@ class ShardReplicationTest {
     send(primary, 0, 0, 0);
     send(primary, 1, 0, 0);
     Future<Void> attached = attaching();
-    assertTrue(line.sent.isEmpty(), "partition 0 is ahead");
+    assertTrue(link.sent.isEmpty(), "partition 0 is ahead");
 
     for (int part = 1; part < parts(); part++) {
       send(primary, 0, 0, part);
       send(primary, 1, 0, part);
     }
-    assertFalse(line.sent.isEmpty());
-    line.settle();
+    assertFalse(link.sent.isEmpty());
+    link.settle();
 
     assertTrue(attached.succeeded());
     assertTrue(backup.isComplete());
@@ -166,18 +168,19 @@ class ShardReplicationTest {
    */
   @ParameterizedTest
   @CsvSource({"sync, 0", "sync, 1", "async, 0", "async, 1", "ssp, 0"})
-  void shouldLoseNothingThatWasAcknowledgedWhereverThePrimaryDies(String strategy, int unheard) {
-    for (int death = 0; death < 60; death++) {
+  void shouldLoseNothingThatWasAcknowledgedWhereverThePrimaryDies(
+      String strategy, int unacknowledged) {
+    for (int crashPoint = 0; crashPoint < 60; crashPoint++) {
       use(strategy);
       attach();
       Run run = new Run();
-      for (int records = 0; records < death; records++) {
+      for (int records = 0; records < crashPoint; records++) {
         run.offer(primary);
-        if (!line.sent.isEmpty()) {
-          line.deliver();
+        if (!link.sent.isEmpty()) {
+          link.deliver();
         }
-        while (line.answers.size() > unheard) {
-          line.acknowledge();
+        while (link.answers.size() > unacknowledged) {
+          link.acknowledge();
         }
         run.collect();
       }
@@ -188,7 +191,8 @@ class ShardReplicationTest {
         for (int part = 0; part < parts(); part++) {
           assertTrue(
               next(promoted, worker, part) >= answered[worker][part],
-              "death %d: an answered step of worker %d is missing".formatted(death, worker));
+              "crash point %d: an answered step of worker %d is missing"
+                  .formatted(crashPoint, worker));
         }
       }
       run.repeat();
@@ -196,9 +200,9 @@ class ShardReplicationTest {
         run.offer(promoted);
         run.collect();
       }
-      assertEquals(job.lastVersion(), promoted.version(), "death " + death);
+      assertEquals(job.lastVersion(), promoted.version(), "crash point " + crashPoint);
       if (strategy.equals("sync")) {
-        assertSameBits(undisturbed(), promoted);
+        assertSameBits(trainedWithoutCrash(), promoted);
       }
     }
   }
@@ -210,26 +214,28 @@ class ShardReplicationTest {
 
     Future<Frame> first = send(primary, 0, 0, 0);
     Future<Frame> second = send(primary, 1, 0, 0);
-    line.settle();
+    link.settle();
 
     assertFalse(first.isComplete() || second.isComplete(), "an old primary acknowledged");
-    assertTrue(lost.contains("it goes on as server 0 (incarnation 1)"), lost);
+    assertTrue(failure.contains("it goes on as server 0 (incarnation 1)"), failure);
     primary.close("this server was evicted");
     assertEquals(Reason.UNAVAILABLE, ((Refusal) first.result()).reason());
   }
 
   @Test
   void shouldRefuseAServerOfALowerIncarnationThanItsPrimary() {
-    TestShard newer = started(job.shard(0, 2));
-    Line other = new Line(backup);
-    newer.internal().attach(other, why -> {});
+    TestShard newer = primary(2);
+    ShardReplication fromNewer = replication;
+    primary = primary(0);
+    ManualLink other = new ManualLink(backup);
+    fromNewer.attach(newer.internal(), other, reason -> {});
     other.settle();
 
     attaching();
-    line.deliver();
-    line.acknowledge();
+    link.deliver();
+    link.acknowledge();
 
-    assertTrue(lost.contains("found a server of incarnation 0 after one of 2"), lost);
+    assertTrue(failure.contains("found a server of incarnation 0 after one of 2"), failure);
     assertTrue(backup.isComplete(), "what the newer one has sent is there");
   }
 
@@ -238,12 +244,12 @@ class ShardReplicationTest {
     attach();
     send(primary, 0, 0, 0);
     send(primary, 1, 0, 0);
-    line.sent.remove();
+    link.sent.remove();
 
-    line.deliver();
-    line.acknowledge();
+    link.deliver();
+    link.acknowledge();
 
-    assertTrue(lost.contains("expected record"), lost);
+    assertTrue(failure.contains("expected record"), failure);
   }
 
   @Test
@@ -251,13 +257,13 @@ class ShardReplicationTest {
     attach();
     Future<Frame> first = send(primary, 0, 0, 0);
     send(primary, 1, 0, 0);
-    line.sent.remove().answered().fail("the connection was closed");
-    assertEquals("the connection was closed", lost);
+    link.sent.remove().answered().fail("the connection was closed");
+    assertEquals("the connection was closed", failure);
     assertFalse(first.isComplete());
     Future<Frame> reader = primary.handle(job.pull(-1, 0, 0, 0));
     assertFalse(reader.isComplete(), "shows what the backup lacks");
 
-    primary.internal().detach();
+    replication.detach();
 
     assertEquals(Outcome.APPLIED, answer(first).outcome());
     assertEquals(1, answer(reader).version());
@@ -268,16 +274,16 @@ class ShardReplicationTest {
     attach();
     send(primary, 0, 0, 0);
     send(primary, 1, 0, 0);
-    line.sent.remove().answered().fail("the connection was closed");
-    primary.internal().detach();
-    lost = null;
+    link.sent.remove().answered().fail("the connection was closed");
+    replication.detach();
+    failure = null;
     for (int part = 1; part < parts(); part++) {
       send(primary, 0, 0, part);
       send(primary, 1, 0, part);
     }
 
     backup = backup();
-    line = new Line(backup);
+    link = new ManualLink(backup);
     attach();
 
     assertSameBits(primary, promote(1));
@@ -289,7 +295,7 @@ class ShardReplicationTest {
     float[] before = job.parameters(primary, 0);
     send(primary, 0, 0, 0);
     send(primary, 1, 0, 0);
-    line.settle();
+    link.settle();
 
     TestShard promoted = promote(1);
     Frame answer = promoted.handle(job.pull(0, 0, 0, 0)).result();
@@ -302,7 +308,7 @@ class ShardReplicationTest {
   private final class Run {
 
     private final long[][] step = new long[WORKERS][parts()];
-    private final List<List<Future<Frame>>> flying = new ArrayList<>();
+    private final List<List<Future<Frame>>> unanswered = new ArrayList<>();
 
     Run() {
       repeat();
@@ -310,13 +316,13 @@ class ShardReplicationTest {
 
     /** Forgets the updates that are unanswered. */
     void repeat() {
-      flying.clear();
+      unanswered.clear();
       for (int worker = 0; worker < WORKERS; worker++) {
         List<Future<Frame>> none = new ArrayList<>();
         for (int part = 0; part < parts(); part++) {
           none.add(null);
         }
-        flying.add(none);
+        unanswered.add(none);
       }
     }
 
@@ -331,9 +337,9 @@ class ShardReplicationTest {
           lowest = Math.min(lowest, each);
         }
         for (int part = 0; part < parts(); part++) {
-          boolean free = flying.get(worker).get(part) == null && step[worker][part] == lowest;
+          boolean free = unanswered.get(worker).get(part) == null && step[worker][part] == lowest;
           if (free && lowest < STEPS) {
-            flying.get(worker).set(part, send(to, worker, lowest, part));
+            unanswered.get(worker).set(part, send(to, worker, lowest, part));
           }
         }
       }
@@ -342,10 +348,10 @@ class ShardReplicationTest {
     void collect() {
       for (int worker = 0; worker < WORKERS; worker++) {
         for (int part = 0; part < parts(); part++) {
-          Future<Frame> answer = flying.get(worker).get(part);
+          Future<Frame> answer = unanswered.get(worker).get(part);
           if (answer != null && answer.isComplete()) {
             assertInstanceOf(ParameterPartition.class, answer.result());
-            flying.get(worker).set(part, null);
+            unanswered.get(worker).set(part, null);
             step[worker][part]++;
           }
         }
@@ -377,16 +383,26 @@ class ShardReplicationTest {
         new TestJob("{\"name\": \"%s\"}".formatted(strategy), 10, 2, STEPS, WORKERS)
             .withRanks(WORKERS)
             .withMomentum(0.9f);
-    primary = started(job.shard());
+    primary = primary(0);
     backup = backup();
-    line = new Line(backup);
-    lost = null;
+    link = new ManualLink(backup);
+    failure = null;
   }
 
   private static TestJob sync() {
     return new TestJob("{\"name\": \"sync\"}", 10, 2, STEPS, WORKERS)
         .withRanks(WORKERS)
         .withMomentum(0.9f);
+  }
+
+  /** Starts a shard that {@code replication} follows. */
+  private TestShard primary(int incarnation) {
+    replication = new ShardReplication(TestJob.JOB, 0, incarnation, job.layout().hash());
+    return started(job.shard(incarnation, job.store(0), this::window, replication));
+  }
+
+  private DuplicateWindow window() {
+    return new DuplicateWindow(WORKERS);
   }
 
   private TestShard started(TestShard shard) {
@@ -399,20 +415,20 @@ class ShardReplicationTest {
   }
 
   private Future<Void> attaching() {
-    return primary.internal().attach(line, why -> lost = why);
+    return replication.attach(primary.internal(), link, reason -> failure = reason);
   }
 
   private void attach() {
     Future<Void> attached = attaching();
-    line.settle();
+    link.settle();
     assertTrue(attached.succeeded());
-    assertNull(lost);
+    assertNull(failure);
   }
 
   private TestShard promote(int incarnation) {
     backup.close("promoted");
     TestShard promoted = job.shard(incarnation, backup.store(), backup.windows());
-    promoted.internal().promoted(backup);
+    promoted.internal().continueWith(backup::updates);
     return started(promoted);
   }
 
@@ -439,11 +455,11 @@ class ShardReplicationTest {
         send(shard, first, step, part);
         send(shard, 1 - first, step, part);
       }
-      line.settle();
+      link.settle();
     }
   }
 
-  private TestShard undisturbed() {
+  private TestShard trainedWithoutCrash() {
     TestShard shard = started(job.shard(0, 0));
     for (long step = 0; step < STEPS; step++) {
       for (int part = 0; part < parts(); part++) {

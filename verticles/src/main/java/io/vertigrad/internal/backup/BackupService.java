@@ -1,4 +1,4 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.internal.backup;
 
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.internal.exchange.ContextBridge;
@@ -18,15 +18,14 @@ import java.util.function.Consumer;
  *
  * <p>Belongs to the server's context, on which its futures complete.
  */
-final class BackupService {
+public final class BackupService {
 
   private final Vertx vertx;
   private final Context context;
   private final Addresses addresses;
-  private final InitialModel model;
   private final ShardBackup backup;
   private final StrategyHost host;
-  private final Consumer<Admission> expects;
+  private final Consumer<Admission> onSuccessor;
   private Transport.Listening listening;
   private Optional<Successor> successor = Optional.empty();
 
@@ -38,27 +37,22 @@ final class BackupService {
    *
    * @param reserved its address, if this backup already listens on it
    */
-  record Promotion(
-      InitialModel model,
-      ShardBackup backup,
-      StrategyHost host,
-      Optional<StrategyHost.Reservation> reserved) {}
+  public record Promotion(
+      ShardBackup backup, StrategyHost host, Optional<StrategyHost.Reservation> reserved) {}
 
   private BackupService(
       Vertx vertx,
       Context context,
       Addresses addresses,
-      InitialModel model,
       ShardBackup backup,
       StrategyHost host,
-      Consumer<Admission> expects) {
+      Consumer<Admission> onSuccessor) {
     this.vertx = vertx;
     this.context = context;
     this.addresses = addresses;
-    this.model = model;
     this.backup = backup;
     this.host = host;
-    this.expects = expects;
+    this.onSuccessor = onSuccessor;
   }
 
   /**
@@ -67,26 +61,24 @@ final class BackupService {
    * @param context the server's context
    * @param admission under which its primary finds it
    * @param host the strategy verticle beside it
-   * @param expects receives, on the server's context, the admission that follows if the primary is
-   *     lost
+   * @param onSuccessor receives, on the server's context, the admission that follows if the primary
+   *     is lost
    */
-  static Future<BackupService> open(
+  public static Future<BackupService> open(
       Vertx vertx,
       Context context,
       Addresses addresses,
       Admission admission,
-      InitialModel model,
       ShardBackup backup,
       StrategyHost host,
-      Consumer<Admission> expects) {
-    BackupService service =
-        new BackupService(vertx, context, addresses, model, backup, host, expects);
+      Consumer<Admission> onSuccessor) {
+    BackupService service = new BackupService(vertx, context, addresses, backup, host, onSuccessor);
     String address = addresses.shard(admission.rank(), admission.incarnation());
     return ContextBridge.to(context, host.call(() -> service.listen(address)));
   }
 
   private Future<BackupService> listen(String address) {
-    backup.onPrimary(this::follow);
+    backup.onPrimary(this::reserveSuccessor);
     return Transport.borrow(vertx, address, record -> Future.succeededFuture(backup.handle(record)))
         .map(
             open -> {
@@ -96,19 +88,19 @@ final class BackupService {
   }
 
   /** Listens on the address of the primary's next incarnation, which this backup takes over. */
-  private void follow(int primary) {
+  private void reserveSuccessor(int primary) {
     Admission next = new Admission(Role.SERVER, backup.store().shard(), primary + 1);
     if (successor.filter(known -> known.as().equals(next)).isPresent()) {
       return;
     }
-    forget();
+    releaseSuccessor();
     String address = addresses.shard(next.rank(), next.incarnation());
     successor = Optional.of(new Successor(next, host.reserve(address)));
-    context.runOnContext(go -> expects.accept(next));
+    context.runOnContext(go -> onSuccessor.accept(next));
   }
 
-  private void forget() {
-    successor.ifPresent(never -> never.address().onSuccess(StrategyHost.Reservation::close));
+  private void releaseSuccessor() {
+    successor.ifPresent(unused -> unused.address().onSuccess(StrategyHost.Reservation::close));
     successor = Optional.empty();
   }
 
@@ -117,7 +109,7 @@ final class BackupService {
    *
    * @return what the new server starts with; fails if the copy is not complete
    */
-  Future<Promotion> promote(Admission as) {
+  public Future<Promotion> promote(Admission as) {
     return ContextBridge.to(
         context,
         host.call(
@@ -125,14 +117,14 @@ final class BackupService {
               backup.close("it goes on as %s".formatted(as));
               listening.close();
               if (!backup.isComplete()) {
-                forget();
+                releaseSuccessor();
                 return Future.failedFuture("this backup has no whole copy of its shard");
               }
               Optional<StrategyHost.Reservation> reserved =
                   successor
                       .filter(ready -> ready.as().equals(as) && ready.address().succeeded())
                       .map(ready -> ready.address().result());
-              return Future.succeededFuture(new Promotion(model, backup, host, reserved));
+              return Future.succeededFuture(new Promotion(backup, host, reserved));
             }));
   }
 
@@ -141,14 +133,14 @@ final class BackupService {
    *
    * @return the backup, on the server's context; empty if its copy is not complete
    */
-  Future<Optional<ShardBackup>> close(String why) {
+  public Future<Optional<ShardBackup>> close(String reason) {
     return ContextBridge.to(
             context,
             host.call(
                 () -> {
-                  backup.close(why);
+                  backup.close(reason);
                   listening.close();
-                  forget();
+                  releaseSuccessor();
                   return Future.succeededFuture(
                       Optional.of(backup).filter(ShardBackup::isComplete));
                 }))

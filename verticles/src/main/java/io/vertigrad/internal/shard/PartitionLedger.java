@@ -1,0 +1,150 @@
+package io.vertigrad.internal.shard;
+
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.LedgerEntry;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.UpdateCounts;
+import io.vertigrad.internal.checkpoint.LedgerSnapshot;
+import io.vertigrad.internal.membership.RankUpdates;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.IntConsumer;
+import java.util.stream.Stream;
+
+/**
+ * Counts the outcome of every update of one partition, each (rank, step) once however often it is
+ * sent, and the steps that were passed without an update.
+ *
+ * <p>It is part of the shard's state and of its checkpoints. A shard that goes back to a checkpoint
+ * also goes back to its counts, so that {@code applied} always matches the parameters.
+ *
+ * <p>Bounded: one entry per rank that ever sent an update, each with at most {@value
+ * LedgerEntry#MOST_REFUSED_STEPS} refused steps; a worker gives up after fewer refusals in a row.
+ */
+public final class PartitionLedger {
+
+  private final int ranks;
+  private final Map<Integer, LedgerEntry> entries = new TreeMap<>();
+  private long firstVersion;
+  private IntConsumer listener = rank -> {};
+
+  /**
+   * Creates an empty ledger.
+   *
+   * @param ranks number of ranks of the job; the steps of a higher rank count per incarnation
+   */
+  public PartitionLedger(int ranks) {
+    this.ranks = ranks;
+  }
+
+  /** Counts the outcome of an update, unless its step was counted before. */
+  void count(ExchangeId id, Outcome outcome) {
+    LedgerEntry entry = entryOf(id);
+    if (id.step() >= entry.next() && outcome != Outcome.DUPLICATE) {
+      entries.put(entry.rank(), passed(entry, id.step(), outcome));
+      listener.accept(id.worker());
+    }
+  }
+
+  private static LedgerEntry passed(LedgerEntry entry, long step, Outcome outcome) {
+    List<Long> later = entry.refusedSteps().stream().filter(refused -> refused > step).toList();
+    long refused = entry.refusedSteps().stream().filter(earlier -> earlier < step).count();
+    long skipped = step - entry.next() - refused;
+    UpdateCounts counts = entry.counts().plus(UpdateCounts.of(outcome)).plus(refused, skipped);
+    return new LedgerEntry(entry.rank(), entry.incarnation(), step + 1, counts, later);
+  }
+
+  /**
+   * Records that an update was refused for good. It may still be applied when a replacement repeats
+   * the step.
+   */
+  void recordRefusal(ExchangeId id) {
+    LedgerEntry entry = entryOf(id);
+    List<Long> steps = entry.refusedSteps();
+    if (id.step() >= entry.next() && steps.size() < LedgerEntry.MOST_REFUSED_STEPS) {
+      List<Long> all =
+          Stream.concat(steps.stream(), Stream.of(id.step())).distinct().sorted().toList();
+      entries.put(
+          entry.rank(),
+          new LedgerEntry(entry.rank(), entry.incarnation(), entry.next(), entry.counts(), all));
+      listener.accept(id.worker());
+    }
+  }
+
+  /** Returns the entry of the sender; creates it first, or starts it again for an incarnation. */
+  private LedgerEntry entryOf(ExchangeId id) {
+    LedgerEntry entry = entries.get(id.worker());
+    if (entry == null) {
+      entry = new LedgerEntry(id.worker(), id.incarnation(), 0, UpdateCounts.NONE, List.of());
+      entries.put(id.worker(), entry);
+    } else if (id.worker() >= ranks && id.incarnation() != entry.incarnation()) {
+      UpdateCounts counts = entry.counts().plus(entry.refusedSteps().size(), 0);
+      entry = new LedgerEntry(id.worker(), id.incarnation(), 0, counts, List.of());
+      entries.put(id.worker(), entry);
+    }
+    return entry;
+  }
+
+  /** Starts to count at this version of the partition. */
+  public void startFrom(long version) {
+    firstVersion = version;
+    entries.clear();
+  }
+
+  /** Sets the listener, which receives every rank whose counts change from now on. */
+  public void onChange(IntConsumer listener) {
+    this.listener = listener;
+  }
+
+  /** Returns the counts of a rank that has some. */
+  public LedgerEntry entry(int rank) {
+    return entries.get(rank);
+  }
+
+  /** Returns the version of the partition before the first counted update. */
+  public long firstVersion() {
+    return firstVersion;
+  }
+
+  /** Returns how many updates of all ranks are in the parameters. */
+  long applied() {
+    return entries.values().stream().mapToLong(entry -> entry.counts().applied()).sum();
+  }
+
+  /**
+   * Adds the counts of this partition to those of its shard.
+   *
+   * @param sums counts by rank
+   * @param open true if the partition has not reached the last version
+   */
+  void addTo(Map<Integer, RankUpdates> sums, boolean open) {
+    entries.keySet().forEach(rank -> sums.computeIfAbsent(rank, RankUpdates::new));
+    sums.replaceAll(
+        (rank, sum) -> {
+          LedgerEntry entry = entries.get(rank);
+          UpdateCounts counts =
+              entry == null
+                  ? UpdateCounts.NONE
+                  : entry.counts().plus(entry.refusedSteps().size(), 0);
+          long steps = entry == null ? 0 : entry.next() + entry.refusedSteps().size();
+          return open ? sum.plusOpen(counts, steps) : sum.plus(counts);
+        });
+  }
+
+  /** Returns the counts of all ranks. */
+  public LedgerSnapshot snapshot() {
+    return new LedgerSnapshot(firstVersion, List.copyOf(entries.values()));
+  }
+
+  /** Continues from the counts of another ledger. */
+  void restore(LedgerSnapshot snapshot) {
+    startFrom(snapshot.from());
+    snapshot.entries().forEach(this::restore);
+  }
+
+  /** Replaces the counts of one rank. */
+  public void restore(LedgerEntry entry) {
+    entries.put(entry.rank(), entry);
+  }
+}

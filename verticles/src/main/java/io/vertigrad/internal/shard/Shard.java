@@ -1,0 +1,690 @@
+package io.vertigrad.internal.shard;
+
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.Malformed;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.PullRequest;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.internal.checkpoint.CopyMemory;
+import io.vertigrad.internal.checkpoint.LedgerSnapshot;
+import io.vertigrad.internal.checkpoint.PartitionCopy;
+import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.internal.checkpoint.ShardCopy;
+import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.internal.checkpoint.WritePace;
+import io.vertigrad.internal.exchange.DuplicateWindow;
+import io.vertigrad.internal.exchange.PullQueue;
+import io.vertigrad.internal.membership.ProposalAnswer;
+import io.vertigrad.internal.membership.RankUpdates;
+import io.vertigrad.strategy.Answers;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.Membership.Member;
+import io.vertigrad.strategy.ServerStrategyContext;
+import io.vertigrad.strategy.ServerStrategyFactory;
+import io.vertigrad.strategy.StragglerReport;
+import io.vertx.core.Future;
+import java.io.InterruptedIOException;
+import java.util.Collection;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.function.IntFunction;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/**
+ * The partitions of one shard, each with its own strategy: frames in, frames out.
+ *
+ * <p>An update goes from here through its partition's {@link UpdateFilter} to the strategy, which
+ * steps the {@link StoredPartition}; the answer comes back the same way. A pull is answered here.
+ *
+ * <p>A plain object without I/O. Every call must come from one thread at a time.
+ */
+public final class Shard {
+
+  private final ShardConfig config;
+  private final ParameterStore store;
+  private final boolean lockstep;
+  private final OutcomeCount outcomes;
+  private final SortedMap<Integer, ServedPartition> partitions = new TreeMap<>();
+  private final ShardListener listener;
+  private Membership membership = Membership.NONE;
+  private Membership agreedMembership = Membership.NONE;
+  private String closeReason;
+  private boolean restored;
+
+  /**
+   * The settings that a shard takes from its job.
+   *
+   * @param job hash of the job's name
+   * @param incarnation of this server; part of every answer
+   * @param ranks number of ranks of the job; see {@code ServerStrategyContext}
+   * @param lastVersion version at which the job ends; see {@code StrategyFactory.lastVersion}
+   * @param pullDeadlineMillis longest time that a pull waits for its minimum version
+   * @param maxMagnitude largest magnitude of an element of a gradient that is applied; {@code
+   *     Float.MAX_VALUE} to apply every finite gradient
+   */
+  public record ShardConfig(
+      long job,
+      int incarnation,
+      int ranks,
+      long lastVersion,
+      long pullDeadlineMillis,
+      float maxMagnitude) {
+
+    /** Creates the settings of a shard that waits only for members and applies finite gradients. */
+    public ShardConfig(long job, int incarnation, long lastVersion, long pullDeadlineMillis) {
+      this(job, incarnation, 0, lastVersion, pullDeadlineMillis, Float.MAX_VALUE);
+    }
+
+    public ShardConfig {
+      if (incarnation < 0 || lastVersion < 1 || pullDeadlineMillis < 1) {
+        throw new IllegalArgumentException(
+            "incarnation %d, last version %d, pull deadline %d ms: expected at least 0, 1 and 1"
+                .formatted(incarnation, lastVersion, pullDeadlineMillis));
+      }
+      if (!(maxMagnitude > 0) || Float.isInfinite(maxMagnitude)) {
+        throw new IllegalArgumentException(
+            "the largest magnitude is %s, expected a finite number above 0"
+                .formatted(maxMagnitude));
+      }
+    }
+  }
+
+  /**
+   * Counters of a shard since its server started.
+   *
+   * @param version version that every partition has reached; the last one without partitions
+   * @param samples training samples that every partition has seen, checkpoints included
+   * @param applied gradient frames applied
+   * @param late frames that came after their round
+   * @param duplicate frames answered again
+   * @param tooStale frames older than the strategy's bound
+   * @param refused frames refused for good
+   */
+  public record ShardCounters(
+      long version,
+      long samples,
+      long applied,
+      long late,
+      long duplicate,
+      long tooStale,
+      long refused) {}
+
+  /**
+   * Receives the outcome of every update from the filter for stale and repeated updates; called on
+   * the strategy's thread, must not block.
+   */
+  public interface StrategyObserver {
+
+    /** Ignores everything. */
+    StrategyObserver NONE =
+        new StrategyObserver() {
+          @Override
+          public void answered(ExchangeId id, Outcome outcome, int staleness) {}
+
+          @Override
+          public void refused(ExchangeId id, String reason) {}
+
+          @Override
+          public void outdated(ExchangeId id, String reason) {}
+        };
+
+    /**
+     * Called when an update was answered with parameters.
+     *
+     * @param id of the update
+     * @param outcome of the update
+     * @param staleness how many versions it was behind
+     */
+    void answered(ExchangeId id, Outcome outcome, int staleness);
+
+    /**
+     * Called when an update was refused for good; not called for "try again".
+     *
+     * @param id of the update
+     * @param reason the refusal's message, for people
+     */
+    void refused(ExchangeId id, String reason);
+
+    /**
+     * Called when an update was refused because another worker has its rank by now and repeats the
+     * step; this is not an error.
+     *
+     * @param id of the update
+     * @param reason the refusal's message
+     */
+    void outdated(ExchangeId id, String reason);
+  }
+
+  /**
+   * Creates a shard that serves a store; it has no members until {@link #membershipChanged}.
+   *
+   * @param nanoClock monotonic time in nanoseconds, the same as for {@link #tick}
+   * @param observer receives the outcome of every update
+   */
+  public Shard(
+      ShardConfig config,
+      ParameterStore store,
+      ServerStrategyFactory strategy,
+      LongSupplier nanoClock,
+      StrategyObserver observer) {
+    this(
+        config,
+        store,
+        strategy,
+        nanoClock,
+        observer,
+        () -> new DuplicateWindow(config.ranks()),
+        ShardListener.NONE);
+  }
+
+  /**
+   * Creates a shard with the caller's duplicate windows, from a backup or from a test.
+   *
+   * @param nanoClock monotonic time in nanoseconds, the same as for {@link #tick}
+   * @param observer receives the outcome of every update
+   * @param windows supplies the window of each partition, in the store's order
+   * @param listener follows every change
+   */
+  public Shard(
+      ShardConfig config,
+      ParameterStore store,
+      ServerStrategyFactory strategy,
+      LongSupplier nanoClock,
+      StrategyObserver observer,
+      Supplier<DuplicateWindow> windows,
+      ShardListener listener) {
+    this.config = config;
+    this.store = store;
+    this.lockstep = strategy.lockstep();
+    this.outcomes = new OutcomeCount(observer);
+    this.listener = listener;
+    for (StoredPartition stored : store.partitions()) {
+      ServedPartition partition = new ServedPartition(stored, strategy, nanoClock, windows.get());
+      partitions.put(stored.partition().index(), partition);
+      listener.follow(stored, partition.window, partition.filter.ledger());
+    }
+  }
+
+  /**
+   * Takes a frame. A frame that was damaged on its way is returned to its sender as the {@link
+   * Malformed} that arrived in its place, so that the sender repeats it.
+   *
+   * @return completes with a {@link ParameterPartition}, a {@link Refusal} or a {@link Malformed},
+   *     at the latest by the deadline of the strategy or of pulls; fails only on a defect
+   */
+  public Future<Frame> handle(Frame frame) {
+    if (frame instanceof GradientPartition update) {
+      return serve(update.id(), update.layout(), partition -> partition.exchange(update));
+    }
+    if (frame instanceof PullRequest pull) {
+      return serve(pull.id(), pull.layout(), partition -> partition.pulls.pull(pull));
+    }
+    if (frame instanceof Malformed) {
+      return Future.succeededFuture(frame);
+    }
+    return refused(idOf(frame), Reason.PROTOCOL, "expected a gradient or a pull, found " + frame);
+  }
+
+  private Future<Frame> serve(
+      ExchangeId id, long layout, Function<ServedPartition, Future<Frame>> request) {
+    if (closeReason != null) {
+      return refused(id, Reason.UNAVAILABLE, closeReason);
+    }
+    ServedPartition partition = partitions.get(id.partition());
+    if (layout != store.layout() || partition == null) {
+      return refused(id, Reason.WRONG_LAYOUT, wrongLayout(id, layout));
+    }
+    try {
+      return listener.answering(id.partition(), request.apply(partition));
+    } catch (RuntimeException e) {
+      return Future.failedFuture(e);
+    } finally {
+      listener.committed(this);
+    }
+  }
+
+  private Future<Frame> refused(ExchangeId id, Reason reason, String message) {
+    if (reason != Reason.UNAVAILABLE) {
+      outcomes.refused(id, message);
+    }
+    return Future.succeededFuture(new Refusal(id, reason, message));
+  }
+
+  private String wrongLayout(ExchangeId id, long layout) {
+    return ("shard %d: found partition %d of layout %016x, expected one of %s of layout %016x;"
+            + " use the same job file and model")
+        .formatted(store.shard(), id.partition(), layout, partitions.keySet(), store.layout());
+  }
+
+  private static ExchangeId idOf(Frame frame) {
+    if (frame instanceof ParameterPartition answer) {
+      return answer.id();
+    }
+    return frame instanceof Refusal refusal ? refusal.id() : new ExchangeId(0, -1, 0, 0, 0, 0);
+  }
+
+  /**
+   * Accepts a membership if no newcomer's first round has closed here yet, and returns where the
+   * workers of the job's ranks go on. A shard without members, at the start or after a restart,
+   * accepts any membership.
+   */
+  public ProposalAnswer propose(Membership next) {
+    long highest = versions().stream().max(Long::compare).orElse(0L);
+    boolean mayRefuse = lockstep && !membership.equals(Membership.NONE);
+    if (mayRefuse
+        && next.workers().stream()
+            .filter(this::isNew)
+            .anyMatch(m -> m.rank() >= config.ranks() && m.activeFrom() < highest)) {
+      return ProposalAnswer.refused(highest);
+    }
+    return acceptProposal(next);
+  }
+
+  /**
+   * Returns whether the first round of this member is new here. It may have moved up because an
+   * earlier proposal failed at another server.
+   */
+  private boolean isNew(Member member) {
+    return membership
+        .worker(member.rank())
+        .filter(known -> known.incarnation() == member.incarnation())
+        .map(known -> member.rank() >= config.ranks() && known.activeFrom() < member.activeFrom())
+        .orElse(true);
+  }
+
+  /**
+   * Accepts a proposed membership whatever rounds have closed here; answers as {@link #propose}.
+   * The first rounds of newcomers are not agreed yet.
+   */
+  public ProposalAnswer acceptProposal(Membership next) {
+    if (next.epoch() >= membership.epoch()) {
+      membership = next;
+      partitions.values().forEach(partition -> partition.filter.membershipChanged(next));
+      listener.committed(this);
+    }
+    return new ProposalAnswer(OptionalLong.empty(), starts(next.workers()));
+  }
+
+  /** Returns where these workers go on; empty if this shard has no partitions. */
+  public List<ProposalAnswer.Start> starts(List<Member> workers) {
+    return workers.stream()
+        .map(Member::rank)
+        .filter(rank -> rank < config.ranks())
+        .flatMap(
+            rank ->
+                partitions.values().stream()
+                    .map(partition -> partition.start(rank))
+                    .reduce(ProposalAnswer.Start::earlier)
+                    .stream())
+        .toList();
+  }
+
+  /** Takes an agreed membership, with the first round of every member; ignores an older epoch. */
+  public void membershipChanged(Membership now) {
+    if (now.epoch() >= membership.epoch()) {
+      membership = now;
+      agreedMembership = now;
+      for (ServedPartition partition : partitions.values()) {
+        partition.filter.membershipChanged(now);
+        partition.pulls.release();
+      }
+      listener.committed(this);
+    }
+  }
+
+  /** Lets no update follow this version until it is tested and another version is set. */
+  public void testAt(long version) {
+    for (ServedPartition partition : partitions.values()) {
+      partition.filter.testAt(version);
+      partition.pulls.release();
+    }
+    listener.committed(this);
+  }
+
+  /** Ends waits that took too long; call about ten times a second. */
+  public void tick(long nowNanos) {
+    for (ServedPartition partition : partitions.values()) {
+      partition.filter.tick(nowNanos);
+      partition.pulls.tick();
+    }
+    listener.committed(this);
+  }
+
+  /** Answers pulls after a partition has taken a step that did not come with a worker's frame. */
+  public void onStep(int partition) {
+    partitions.get(partition).pulls.release();
+    listener.committed(this);
+  }
+
+  /** Returns the counters so far. */
+  public ShardCounters counters() {
+    long samples =
+        partitions.values().stream()
+            .mapToLong(partition -> partition.stored.samples())
+            .min()
+            .orElse(0);
+    return outcomes.counters(version(), samples);
+  }
+
+  /** Returns whether this shard has partitions; a job may have more shards than partitions. */
+  public boolean hasPartitions() {
+    return !partitions.isEmpty();
+  }
+
+  /**
+   * Returns whether all partitions are at one version. If workers move in rounds, that is so
+   * between any two rounds: no worker sends a gradient of the next round before it has the answers
+   * of all partitions.
+   */
+  public boolean isAligned() {
+    return versions().stream().distinct().count() <= 1;
+  }
+
+  /** Returns whether workers move in rounds. */
+  public boolean movesInRounds() {
+    return lockstep;
+  }
+
+  /** Returns the highest version of any partition; the last version without partitions. */
+  public long highestVersion() {
+    return versions().stream().max(Long::compare).orElse(config.lastVersion());
+  }
+
+  /** Returns the version that every partition has reached; the last version without partitions. */
+  public long version() {
+    return versions().stream().min(Long::compare).orElse(config.lastVersion());
+  }
+
+  private Collection<Long> versions() {
+    return partitions.values().stream().map(partition -> partition.stored.version()).toList();
+  }
+
+  /** Returns whether every partition is at the last version; always true without partitions. */
+  public boolean isFinished() {
+    return version() >= config.lastVersion();
+  }
+
+  /** Returns whether it went back to a snapshot or, without any, to the initial parameters. */
+  public boolean restored() {
+    return restored;
+  }
+
+  /** Returns the stragglers of the first partition that waits for workers. */
+  public Optional<StragglerReport> heldUp() {
+    return partitions.values().stream()
+        .flatMap(partition -> partition.filter.heldUp().stream())
+        .findFirst();
+  }
+
+  /**
+   * Returns the outcomes of all updates by the rank that sent them, with each of the job's ranks,
+   * whether it sent anything or not.
+   */
+  public List<RankUpdates> updates() {
+    SortedMap<Integer, RankUpdates> sums = new TreeMap<>();
+    for (int rank = 0; rank < config.ranks(); rank++) {
+      sums.put(rank, new RankUpdates(rank));
+    }
+    long unexplained = 0;
+    for (ServedPartition partition : partitions.values()) {
+      PartitionLedger ledger = partition.filter.ledger();
+      long version = partition.stored.version();
+      ledger.addTo(sums, version < config.lastVersion());
+      if (!lockstep) {
+        unexplained += Math.max(0, version - ledger.firstVersion() - ledger.applied());
+      }
+    }
+    if (!sums.isEmpty()) {
+      sums.put(sums.firstKey(), sums.get(sums.firstKey()).withUnexplained(unexplained));
+    }
+    return List.copyOf(sums.values());
+  }
+
+  /** Copies parameters, optimizer state and duplicate windows, to be written on another thread. */
+  public ShardSnapshot snapshot() {
+    return new ShardSnapshot(
+        config.job(),
+        store.shard(),
+        config.incarnation(),
+        store.layout(),
+        partitions.values().stream().map(ServedPartition::snapshot).toList());
+  }
+
+  /** Allocates the memory for a copy, as {@link ParameterStore#reserveCopy}; any thread. */
+  public void reserveCopy(CopyMemory memory, WritePace pace) throws InterruptedIOException {
+    store.reserveCopy(memory, pace);
+  }
+
+  /**
+   * Starts a copy like {@link #snapshot()}, which takes no time on this thread yet.
+   *
+   * @param memory pool for the copy
+   */
+  public ShardCopy beginCopy(CopyMemory memory) {
+    return new ShardCopy(
+        config.job(),
+        store.shard(),
+        config.incarnation(),
+        store.layout(),
+        partitions.values().stream().map(partition -> partition.beginCopy(memory)).toList());
+  }
+
+  /**
+   * Goes back to a snapshot of the same run, before the first frame. Updates that the snapshot
+   * contains are recognised as duplicates.
+   *
+   * @throws IllegalArgumentException naming the difference, if the snapshot is of another job,
+   *     shard, layout or optimizer
+   */
+  public void restore(ShardSnapshot snapshot) {
+    require("job", snapshot.job(), config.job());
+    require("shard", snapshot.shard(), store.shard());
+    require("layout", snapshot.layout(), store.layout());
+    require("number of partitions", snapshot.partitions().size(), partitions.size());
+    restored = true;
+    for (PartitionSnapshot part : snapshot.partitions()) {
+      partitions.get(part.index()).restore(part);
+    }
+  }
+
+  private static void require(String what, long found, long expected) {
+    if (found != expected) {
+      throw new IllegalArgumentException(
+          "checkpoint: found %s %d, expected %d; resume with the job file it was written under"
+              .formatted(what, found, expected));
+    }
+  }
+
+  /** Records that this shard starts again from the initial parameters and that nothing is lost. */
+  public void markRestoredFromStart() {
+    restored = true;
+  }
+
+  /**
+   * Continues exactly where another server was; this shard was created with that server's store and
+   * windows.
+   *
+   * @param updates the outcomes of all updates by partition
+   */
+  public Shard continueWith(IntFunction<LedgerSnapshot> updates) {
+    restored = true;
+    partitions.forEach(
+        (index, partition) -> partition.filter.ledger().restore(updates.apply(index)));
+    return this;
+  }
+
+  /** Ends every wait with {@code UNAVAILABLE}; later frames get the same answer. */
+  public void close(String reason) {
+    closeReason = reason;
+    for (ServedPartition partition : partitions.values()) {
+      partition.filter.close(reason);
+      partition.pulls.close(reason);
+    }
+    listener.closed(reason);
+  }
+
+  /** One partition with its strategy behind a filter, and the pulls that wait for a version. */
+  private final class ServedPartition {
+
+    private final StoredPartition stored;
+    private final Answers answers;
+    private final DuplicateWindow window;
+    private final UpdateFilter filter;
+    private final PullQueue pulls;
+
+    ServedPartition(
+        StoredPartition stored,
+        ServerStrategyFactory strategy,
+        LongSupplier nanoClock,
+        DuplicateWindow window) {
+      this.stored = stored;
+      this.answers = new Answers(store.layout(), config.incarnation(), stored.partition(), stored);
+      this.window = window;
+      ServerStrategyContext context =
+          new ServerStrategyContext(
+              stored.partition(),
+              stored,
+              answers,
+              membership,
+              config.ranks(),
+              config.lastVersion(),
+              nanoClock);
+      this.filter = new UpdateFilter(strategy.create(context), context, config, window, outcomes);
+      this.pulls =
+          new PullQueue(
+              config.pullDeadlineMillis(),
+              nanoClock,
+              new PullQueue.Source(this::isReached, this::answer, this::overdueMessage));
+    }
+
+    Future<Frame> exchange(GradientPartition update) {
+      Future<Frame> answer = filter.exchange(update);
+      pulls.release();
+      return answer;
+    }
+
+    private boolean isReached(PullRequest pull) {
+      long wanted = Math.min(pull.minimumVersion(), config.lastVersion());
+      return stored.version() >= Math.min(wanted, firstRound(pull.id()));
+    }
+
+    /**
+     * Returns the agreed first round of the sender, or {@link Long#MAX_VALUE} if this partition
+     * does not know it. A server that went back lets a worker start earlier than the version in its
+     * request. A worker may learn of an agreement before this server does; then the version in its
+     * request counts.
+     */
+    private long firstRound(ExchangeId id) {
+      return agreedMembership
+          .worker(id.worker())
+          .filter(member -> member.incarnation() == id.incarnation())
+          .map(Member::activeFrom)
+          .orElse(Long.MAX_VALUE);
+    }
+
+    /**
+     * Answers with the current version, or with the one before. A worker that repeats a step of its
+     * predecessor needs exactly the version of that step, and this partition may be one update
+     * ahead.
+     */
+    private Frame answer(PullRequest pull) {
+      ExchangeId id = pull.id();
+      long wanted = Math.min(pull.minimumVersion(), firstRound(id));
+      boolean isBehind = lockstep && wanted == stored.version() - 1;
+      Optional<Tensor> previous =
+          isBehind && membership.hasWorker(id.worker(), id.incarnation())
+              ? stored.previous()
+              : Optional.empty();
+      return previous.isPresent()
+          ? answers.parameters(id, wanted, previous.get())
+          : answers.parameters(id, Outcome.PULLED, 0);
+    }
+
+    private String overdueMessage(PullRequest pull) {
+      return "partition %d: found version %d after %d ms, expected %d; the workers make no progress"
+          .formatted(
+              stored.partition().index(),
+              stored.version(),
+              config.pullDeadlineMillis(),
+              pull.minimumVersion());
+    }
+
+    /** Returns where a worker of this rank goes on at this partition. */
+    ProposalAnswer.Start start(int rank) {
+      boolean contributed = lockstep && window.waitingStep(rank).isPresent();
+      long round = lockstep ? stored.version() + (contributed ? 1 : 0) : 0;
+      return new ProposalAnswer.Start(rank, round, window.nextStep(rank));
+    }
+
+    PartitionSnapshot snapshot() {
+      return stored.snapshot(window.entries()).with(filter.ledger().snapshot());
+    }
+
+    PartitionCopy beginCopy(CopyMemory memory) {
+      return stored.beginCopy(memory, window.entries(), filter.ledger().snapshot());
+    }
+
+    void restore(PartitionSnapshot snapshot) {
+      stored.restore(snapshot);
+      window.restore(snapshot.window());
+      filter.ledger().restore(snapshot.ledger());
+    }
+  }
+
+  /** Counts the outcomes of gradient frames and passes them on to another observer. */
+  private static final class OutcomeCount implements StrategyObserver {
+
+    private final StrategyObserver next;
+    private final Map<Outcome, Long> answeredByOutcome = new EnumMap<>(Outcome.class);
+    private long refused;
+
+    OutcomeCount(StrategyObserver next) {
+      this.next = next;
+    }
+
+    @Override
+    public void answered(ExchangeId id, Outcome outcome, int staleness) {
+      answeredByOutcome.merge(outcome, 1L, Long::sum);
+      next.answered(id, outcome, staleness);
+    }
+
+    @Override
+    public void refused(ExchangeId id, String reason) {
+      refused++;
+      next.refused(id, reason);
+    }
+
+    @Override
+    public void outdated(ExchangeId id, String reason) {
+      refused++;
+      next.outdated(id, reason);
+    }
+
+    ShardCounters counters(long version, long samples) {
+      return new ShardCounters(
+          version,
+          samples,
+          countOf(Outcome.APPLIED),
+          countOf(Outcome.LATE),
+          countOf(Outcome.DUPLICATE),
+          countOf(Outcome.TOO_STALE),
+          refused);
+    }
+
+    private long countOf(Outcome outcome) {
+      return answeredByOutcome.getOrDefault(outcome, 0L);
+    }
+  }
+}

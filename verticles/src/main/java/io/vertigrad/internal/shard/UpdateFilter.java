@@ -1,0 +1,353 @@
+package io.vertigrad.internal.shard;
+
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.codecs.TensorView;
+import io.vertigrad.internal.exchange.DuplicateWindow;
+import io.vertigrad.internal.shard.Shard.ShardConfig;
+import io.vertigrad.internal.shard.Shard.StrategyObserver;
+import io.vertigrad.job.Partition;
+import io.vertigrad.strategy.EvaluationPlan;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.Membership.Member;
+import io.vertigrad.strategy.ServerStrategy;
+import io.vertigrad.strategy.ServerStrategyContext;
+import io.vertigrad.strategy.StragglerReport;
+import io.vertx.core.AsyncResult;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Filters the updates of one partition before they reach its strategy, and counts their outcomes.
+ *
+ * <p>An update is refused if it is meant for another job, layout or partition, if its sender is no
+ * member, or if its gradient has elements that are NaN, infinite or too large: one such element
+ * would ruin all parameters for good.
+ *
+ * <p>An update is identified by (job, rank, step, partition); for a rank beyond the job's ranks
+ * also by its worker's incarnation. An update that was already processed is answered with the
+ * current parameters and not handed on again. One that still waits shares the pending answer. A
+ * refused update counts as never seen, unless the strategy {@linkplain
+ * ServerStrategy#appliesAtOnce() applies at once}.
+ *
+ * <p>A partition restored from a checkpoint moves up to the newest version that a worker has seen,
+ * so that rounds stay aligned with other partitions; the updates in between are lost.
+ *
+ * <p>An update that would follow a version to be tested first is held back with a copy of its
+ * gradient, at most one per worker. A retry shares the answer that it waits for.
+ */
+final class UpdateFilter {
+
+  /**
+   * Greatest number of steps that a worker may skip because its gradients were refused; it gives up
+   * after fewer refusals in a row. After a greater jump, its real steps would look like repeats.
+   */
+  private static final long STEP_WINDOW = 64;
+
+  private final ServerStrategy strategy;
+  private final ServerStrategyContext context;
+  private final ShardConfig config;
+  private final DuplicateWindow window;
+  private final StrategyObserver observer;
+  private final PartitionLedger ledger;
+  private final Deque<HeldUpdate> heldUpdates = new ArrayDeque<>();
+  private Membership membership;
+  private long testAt = EvaluationPlan.NONE;
+
+  private record HeldUpdate(GradientPartition update, Promise<Frame> promise) {}
+
+  /**
+   * Puts the filter before a strategy.
+   *
+   * @param window the updates that were seen before
+   * @param observer receives the outcome of every update
+   */
+  UpdateFilter(
+      ServerStrategy strategy,
+      ServerStrategyContext context,
+      ShardConfig config,
+      DuplicateWindow window,
+      StrategyObserver observer) {
+    this.strategy = strategy;
+    this.context = context;
+    this.config = config;
+    this.window = window;
+    this.observer = observer;
+    this.ledger = new PartitionLedger(context.ranks());
+    this.membership = context.membership();
+  }
+
+  /**
+   * Passes an update to the strategy, or answers or refuses it.
+   *
+   * @return completes with the answer or a refusal
+   */
+  Future<Frame> exchange(GradientPartition update) {
+    ExchangeId id = update.id();
+    Optional<Refusal> refusal = misdirected(update).or(() -> unknownSender(id));
+    if (refusal.isPresent()) {
+      return refused(refusal.get());
+    }
+    Optional<Future<Frame>> waiting = window.waitingAnswer(id);
+    if (waiting.isPresent()) {
+      // Its own reference, taken before the first receiver's tensor can be reused.
+      return waiting.get().map(Frame::retain);
+    }
+    if (window.isSettled(id)) {
+      strategy.repeated(id);
+      return answered(id, Outcome.DUPLICATE);
+    }
+    return processNew(update);
+  }
+
+  /** Returns the outcomes of all updates. */
+  PartitionLedger ledger() {
+    return ledger;
+  }
+
+  /** Holds back every update that would follow this version; releases earlier ones. */
+  void testAt(long version) {
+    testAt = version;
+    while (!heldUpdates.isEmpty() && !waitsForTest()) {
+      HeldUpdate next = heldUpdates.remove();
+      window.release(next.update().id());
+      processNew(next.update()).onComplete(next.promise());
+    }
+  }
+
+  /** Takes a membership, proposed or agreed, and refuses held updates of workers that left. */
+  void membershipChanged(Membership now) {
+    membership = now;
+    strategy.membershipChanged(now);
+    List<HeldUpdate> left =
+        heldUpdates.stream().filter(held -> !isMember(held.update().id())).toList();
+    heldUpdates.removeAll(left);
+    window.retain(now);
+    left.forEach(held -> held.promise().complete(unknownSender(held.update().id()).orElseThrow()));
+  }
+
+  /** Ends waits of the strategy that took too long. */
+  void tick(long nowNanos) {
+    strategy.tick(nowNanos);
+  }
+
+  /** Returns the workers that the strategy waits for, if one of its workers waits. */
+  Optional<StragglerReport> heldUp() {
+    return strategy.heldUp();
+  }
+
+  /** Ends every wait with {@code UNAVAILABLE}. */
+  void close(String reason) {
+    strategy.close(reason);
+    List<HeldUpdate> all = List.copyOf(heldUpdates);
+    heldUpdates.clear();
+    all.forEach(
+        held -> {
+          ExchangeId id = held.update().id();
+          window.release(id);
+          held.promise().complete(new Refusal(id, Reason.UNAVAILABLE, reason));
+        });
+  }
+
+  private Optional<Refusal> misdirected(GradientPartition update) {
+    Partition partition = context.partition();
+    long layout = context.answers().layout();
+    if (update.id().job() != config.job()) {
+      return wrongLayout(update, "job", hex(update.id().job()), hex(config.job()));
+    }
+    if (update.layout() != layout) {
+      return wrongLayout(update, "layout", hex(update.layout()), hex(layout));
+    }
+    if (update.firstElement() != partition.first()) {
+      return wrongLayout(update, "first element", update.firstElement(), partition.first());
+    }
+    if (update.gradient().length() != partition.length()) {
+      return wrongLayout(update, "length", update.gradient().length(), partition.length());
+    }
+    return Optional.empty();
+  }
+
+  private Optional<Refusal> wrongLayout(
+      GradientPartition update, String what, Object found, Object expected) {
+    return Optional.of(
+        new Refusal(
+            update.id(),
+            Reason.WRONG_LAYOUT,
+            "partition %d: found %s %s from worker %d, expected %s; use the same job file and model"
+                .formatted(
+                    context.partition().index(), what, found, update.id().worker(), expected)));
+  }
+
+  private static String hex(long hash) {
+    return "%016x".formatted(hash);
+  }
+
+  private Optional<Refusal> unknownSender(ExchangeId id) {
+    int known = membership.worker(id.worker()).map(Member::incarnation).orElse(-1);
+    if (known == id.incarnation()) {
+      return Optional.empty();
+    }
+    boolean ahead = id.epoch() > membership.epoch() || known >= 0 && known < id.incarnation();
+    String message =
+        "partition %d: found worker %d of incarnation %d, expected %s as of membership epoch %d; %s"
+            .formatted(
+                context.partition().index(),
+                id.worker(),
+                id.incarnation(),
+                known < 0 ? "nobody of this rank" : "incarnation " + known,
+                membership.epoch(),
+                ahead ? "news of it is on its way, try again" : "join again");
+    Reason reason = ahead ? Reason.UNAVAILABLE : Reason.STALE_INCARNATION;
+    return Optional.of(new Refusal(id, reason, message));
+  }
+
+  private boolean isMember(ExchangeId id) {
+    return membership.hasWorker(id.worker(), id.incarnation());
+  }
+
+  private Future<Frame> processNew(GradientPartition update) {
+    ExchangeId id = update.id();
+    if (id.worker() < context.ranks() && id.step() - window.nextStep(id.worker()) > STEP_WINDOW) {
+      return refused(tooFarAhead(id));
+    }
+    Optional<Long> before = window.waitingStep(id.worker());
+    if (before.isPresent()) {
+      return before.get() > id.step()
+          ? answered(id, Outcome.DUPLICATE)
+          : refused(stepTooEarly(id, before.get()));
+    }
+    if (update.version() > context.store().version() && !skipToSeenVersion(update)) {
+      return refused(versionTooNew(update));
+    }
+    if (context.store().version() >= context.lastVersion()) {
+      ledger.count(id, Outcome.FINISHED);
+      return answered(id, Outcome.FINISHED);
+    }
+    if (!update.gradient().isWithin(config.maxMagnitude())) {
+      ledger.recordRefusal(id);
+      return refused(tooLarge(id, update.gradient()));
+    }
+    return waitsForTest() ? hold(update) : exchangeWithStrategy(update);
+  }
+
+  /**
+   * Skips to the version of a gradient, if this partition was restored: after a crash, workers have
+   * seen versions that the checkpoint lacks, and those updates are lost.
+   */
+  private boolean skipToSeenVersion(GradientPartition update) {
+    boolean seen = context.store().isRestored() && update.version() <= context.lastVersion();
+    if (seen) {
+      context.store().skipTo(update.version());
+      strategy.versionSkipped();
+    }
+    return seen;
+  }
+
+  private boolean waitsForTest() {
+    return context.store().version() >= testAt;
+  }
+
+  private Future<Frame> hold(GradientPartition update) {
+    HeldUpdate held = new HeldUpdate(update.retain(), Promise.promise());
+    heldUpdates.add(held);
+    window.await(update.id(), held.promise().future());
+    return held.promise().future();
+  }
+
+  private Future<Frame> exchangeWithStrategy(GradientPartition update) {
+    ExchangeId id = update.id();
+    Future<Frame> answer = strategy.exchange(strategy.borrows() ? update : update.retain());
+    if (!answer.isComplete()) {
+      window.await(id, answer);
+      if (strategy.appliesAtOnce()) {
+        window.settle(id);
+        ledger.count(id, Outcome.APPLIED);
+      }
+    }
+    return answer.onComplete(result -> settle(id, result));
+  }
+
+  private void settle(ExchangeId id, AsyncResult<Frame> result) {
+    window.release(id);
+    if (result.result() instanceof ParameterPartition answer) {
+      if (id.worker() < context.ranks() || isMember(id)) {
+        window.settle(id);
+      }
+      ledger.count(id, answer.outcome());
+      observer.answered(id, answer.outcome(), answer.staleness());
+    } else if (result.result() instanceof Refusal refusal) {
+      notifyRefused(refusal);
+    } else {
+      observer.refused(id, "defect in the strategy: " + result.cause());
+    }
+  }
+
+  private Future<Frame> answered(ExchangeId id, Outcome outcome) {
+    observer.answered(id, outcome, 0);
+    return Future.succeededFuture(context.answers().parameters(id, outcome, 0));
+  }
+
+  private Future<Frame> refused(Refusal refusal) {
+    notifyRefused(refusal);
+    return Future.succeededFuture(refusal);
+  }
+
+  private void notifyRefused(Refusal refusal) {
+    if (refusal.reason() == Reason.STALE_INCARNATION) {
+      observer.outdated(refusal.id(), refusal.message());
+    } else if (refusal.reason() != Reason.UNAVAILABLE) {
+      observer.refused(refusal.id(), refusal.message());
+    }
+  }
+
+  private Refusal stepTooEarly(ExchangeId id, long before) {
+    return new Refusal(
+        id,
+        Reason.PROTOCOL,
+        "partition %d: found step %d of worker %d while its step %d still waits; repeat that"
+            .formatted(id.partition(), id.step(), id.worker(), before));
+  }
+
+  private Refusal tooFarAhead(ExchangeId id) {
+    long next = window.nextStep(id.worker());
+    return new Refusal(
+        id,
+        Reason.PROTOCOL,
+        "partition %d: found step %d of worker %d, expected %d, or at most %d after refused ones"
+            .formatted(id.partition(), id.step(), id.worker(), next, next + STEP_WINDOW));
+  }
+
+  private Refusal versionTooNew(GradientPartition update) {
+    return new Refusal(
+        update.id(),
+        Reason.PROTOCOL,
+        ("partition %d: found a gradient of worker %d at version %d, expected at most %d; was this"
+                + " shard lost without a checkpoint?")
+            .formatted(
+                update.id().partition(),
+                update.id().worker(),
+                update.version(),
+                context.store().version()));
+  }
+
+  private Refusal tooLarge(ExchangeId id, TensorView gradient) {
+    String found =
+        gradient.isFinite()
+            ? "an element beyond %s (exchange.maxMagnitude)".formatted(config.maxMagnitude())
+            : "NaN or infinity";
+    return new Refusal(
+        id,
+        Reason.NOT_FINITE,
+        "partition %d: the gradient of worker %d, step %d holds %s; not applied"
+            .formatted(id.partition(), id.worker(), id.step(), found));
+  }
+}
