@@ -333,7 +333,8 @@ public final class ControlCodec {
 
   private static JsonArray written(RankUpdates of) {
     JsonArray open = new JsonArray();
-    new TreeMap<>(of.openPartitions()).forEach((steps, parts) -> open.add(JsonArray.of(steps, parts)));
+    new TreeMap<>(of.openPartitions())
+        .forEach((steps, parts) -> open.add(JsonArray.of(steps, parts)));
     return JsonArray.of(
         of.rank(),
         of.counts().applied(),

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import io.vertigrad.codecs.UpdateCounts;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
@@ -168,7 +169,8 @@ final class ControlJsonTest {
         arguments(ControlCodec.writeFile(Optional.of(Path.of("a"))), "{'file':'a'}"),
         arguments(
             ControlCodec.writeUpdates(
-                List.of(new RankUpdates(1, 2, 3, 4, 5, 6, 7, Map.of(9L, 1, 8L, 2)))),
+                List.of(
+                    new RankUpdates(1, new UpdateCounts(2, 3, 4, 5, 6), 7, Map.of(9L, 1, 8L, 2)))),
             "{'updates':[[1,2,3,4,5,6,7,[[8,2],[9,1]]]]}"),
         arguments(
             ControlCodec.write(new StepState(9, 3, false)), "{'version':9,'pause':3,'idle':false}"),
@@ -241,7 +243,7 @@ final class ControlJsonTest {
         arguments(
             reading(ControlCodec::updates),
             "{'updates':[[-1,2,3,4,5,6,7,[[8,2]]]]}",
-            List.of(new RankUpdates(-1, 2, 3, 4, 5, 6, 7, Map.of(8L, 2)))),
+            List.of(new RankUpdates(-1, new UpdateCounts(2, 3, 4, 5, 6), 7, Map.of(8L, 2)))),
         arguments(
             reading(ControlCodec::answer),
             "{'state':'running','epoch':1,'admitted':{" + MEMBER + "},'run':'r'}",
