@@ -1,7 +1,7 @@
-// Lets the page's own libraries run in Node, unchanged: no package is installed.
+// Runs the page's own libraries in Node, unchanged and without installing a package.
 //
-// They are written for browsers and ask for XMLHttpRequest, which Node lacks; fetch stands in for
-// it. Node has WebSocket from version 22 on; before, SockJS streams over HTTP instead.
+// The libraries are written for browsers and need XMLHttpRequest, which Node lacks; this file provides
+// it with fetch. Node has WebSocket from version 22 on; in older versions SockJS streams over HTTP.
 
 const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
@@ -12,7 +12,7 @@ const VENDOR = join(
   '../../dashboard/src/main/resources/io/vertigrad/dashboard/page/vendor',
 );
 
-/** As much of XMLHttpRequest as SockJS uses. */
+/** Implements the part of XMLHttpRequest that SockJS uses. */
 class FetchedRequest {
   readyState = 0;
   status = 0;

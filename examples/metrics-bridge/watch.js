@@ -2,8 +2,8 @@
 //
 //   node watch.js [URL] [DELTAS]
 //
-// prints a line for the snapshot and one for every delta after it, until the run's page is gone,
-// or after so many deltas.
+// It prints a line for the snapshot and one for every delta after it, until the run's page closes or
+// until it has printed this many deltas.
 
 const { EventBus } = require('./browser.js');
 
@@ -29,7 +29,7 @@ class Watch {
     this.#ask();
   }
 
-  /** Deltas that come before the answer wait for it. */
+  /** Asks for a snapshot; deltas that arrive before the answer wait for it. */
   #ask() {
     this.number = undefined;
     this.bus.send(`metrics-requests.${this.job}`, { request: 'snapshot' }, (error, answer) => {
@@ -47,7 +47,7 @@ class Watch {
     if (this.number === undefined) {
       this.#waiting.push(delta);
     } else if (delta.number > this.number + 1) {
-      this.#ask(); // One is missing: begin again.
+      this.#ask(); // A delta is missing: ask for a new snapshot.
     } else if (delta.number > this.number) {
       this.number = delta.number;
       this.#show(delta);

@@ -50,9 +50,8 @@ final class BenchmarkMain {
   private BenchmarkMain() {}
 
   /**
-   * {@code [compute|scaling|marginal|overlap|pipeline|exchange|allreduce|memory|watching|jmh
-   * |scale|convergence|chaos|all]... [--quick]}, everything by default. Ends with 1 when a
-   * benchmark found something that must not be so.
+   * Runs the benchmarks named in the arguments, or every benchmark for {@code all} or no name.
+   * {@code --quick} shortens them. Exits with 1 when a benchmark reports a failure.
    */
   public static void main(String[] arguments) throws Exception {
     List<String> names = new ArrayList<>(List.of(arguments));

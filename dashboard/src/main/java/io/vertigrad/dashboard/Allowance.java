@@ -2,7 +2,10 @@ package io.vertigrad.dashboard;
 
 import java.util.concurrent.TimeUnit;
 
-/** A token bucket: how much may be taken at once, and how much in each second after that. */
+/**
+ * Implements a token bucket: it limits the amount that can be taken at once, and per second after
+ * that.
+ */
 final class Allowance {
 
   private static final double SECOND_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -19,8 +22,8 @@ final class Allowance {
   }
 
   /**
-   * Takes the amount if so much is left. An amount that is never left is taken when nothing was
-   * taken for long enough, and paid back by waiting.
+   * Takes the amount if enough is left. An amount larger than the whole bucket is taken when the
+   * bucket is full; the bucket then stays empty until the excess is refilled.
    */
   boolean take(long nowNanos, int amount) {
     left = Math.min(most, left + perSecond * (nowNanos - takenNanos) / SECOND_NANOS);
@@ -30,5 +33,10 @@ final class Allowance {
     }
     left -= amount;
     return true;
+  }
+
+  /** Takes what is left. */
+  void empty() {
+    left = Math.min(left, 0);
   }
 }

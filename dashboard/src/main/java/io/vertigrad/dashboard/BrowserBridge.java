@@ -25,23 +25,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Connects browsers to the event bus, in the JSON protocol of Vert.x's bridge: they listen to
+ * Connects browsers to the event bus, in the JSON protocol of Vert.x's bridge: browsers listen to
  * {@code metrics.<job>} and send requests to {@code metrics-requests.<job>}.
  *
- * <p>A delta is encoded once for all browsers that listen, a snapshot once for all that ask between
- * two deltas. Everything that a browser can ask for has a limit; a browser that exceeds one is
- * closed, and the page connects again. Single-threaded: everything runs on the event loop of the
- * dashboard.
+ * <p>It encodes a delta once for all browsers that listen, and a snapshot once for all that ask
+ * between two deltas. Everything that a browser can ask for has a limit. A browser that exceeds a
+ * limit is disconnected, and the page connects again. Single-threaded: everything runs on the event
+ * loop of the dashboard.
  */
 final class BrowserBridge implements Handler<SockJSSocket> {
 
   static final int SOCKETS = 256;
   static final int SOCKETS_PER_ADDRESS = 64;
 
-  /** Most bytes that wait to be read by all browsers together. */
+  /** Most unsent bytes for all browsers together. */
   static final int PENDING_BYTES = 16 << 20;
 
-  /** Registrations of a socket, and requests of it that are not answered yet. */
+  /** Most registrations plus unanswered requests of one socket. */
   static final int HANDLERS = 16;
 
   private static final String LISTENED = "metrics\\..+";
@@ -67,19 +67,19 @@ final class BrowserBridge implements Handler<SockJSSocket> {
   private long loggedNanos = System.nanoTime() - LOG_NANOS;
   private int notLogged;
 
-  /** An address that browsers listen to. */
+  /** An address that browsers listen to, with its consumer and its listeners. */
   private record Topic(MessageConsumer<?> consumer, Set<BrowserSocket> listeners) {}
 
-  /** The encoded answer to everyone who asks before the next delta. */
+  /** The encoded answer to every browser that asks before the next delta. */
   private record Snapshot(Future<Buffer> body, long askedNanos) {}
 
-  /** {@code addresses} of the job that the page shows. */
+  /** Creates the bridge; {@code addresses} are those of the job that the page shows. */
   BrowserBridge(Vertx vertx, Addresses addresses) {
     this.vertx = vertx;
     this.addresses = addresses;
   }
 
-  /** Begins to follow the job; sockets may be handed over from now on. */
+  /** Starts to follow the job; the bridge accepts sockets from now on. */
   void open() {
     topic(addresses.metrics());
     vertx.setPeriodic(LOOK_MILLIS, timer -> closeSilentSockets());
@@ -97,7 +97,7 @@ final class BrowserBridge implements Handler<SockJSSocket> {
       return;
     }
     sockets.add(browser);
-    // A broken connection ends, too.
+    // A broken connection calls the end handler too.
     socket.exceptionHandler(broken -> {});
     socket.endHandler(ended -> forget(browser));
     socket.handler(message -> receive(browser, message));
@@ -108,7 +108,7 @@ final class BrowserBridge implements Handler<SockJSSocket> {
     return sockets.stream().anyMatch(browser -> browser.lacks(number));
   }
 
-  /** Bytes that wait to be read by all browsers together. */
+  /** Returns the unsent bytes for all browsers together. */
   long pendingBytes() {
     return pendingBytes;
   }
@@ -117,8 +117,13 @@ final class BrowserBridge implements Handler<SockJSSocket> {
     if (!sockets.contains(browser)) {
       return;
     }
-    if (!browser.mayAsk(System.nanoTime())) {
+    long now = System.nanoTime();
+    if (!browser.mayAsk(now)) {
       close(browser, "it asks too often");
+      return;
+    }
+    if (!browser.isAnswered(now)) {
+      // Not decoded either: to decode and refuse it would cost as much as to answer it.
       return;
     }
     JsonObject message;
@@ -220,7 +225,10 @@ final class BrowserBridge implements Handler<SockJSSocket> {
         .map(reply -> reply.body() instanceof JsonObject body ? body : new JsonObject());
   }
 
-  /** The newest snapshot: the same until the next delta, and not much longer without one. */
+  /**
+   * Returns the newest snapshot: the same until the next delta, or for a third of a second without
+   * one.
+   */
   private Future<Buffer> snapshot() {
     long now = System.nanoTime();
     if (snapshot.isEmpty()
@@ -233,7 +241,7 @@ final class BrowserBridge implements Handler<SockJSSocket> {
     return snapshot.get().body();
   }
 
-  /** The body was encoded for everyone; only the address before it differs. */
+  /** Sends the snapshot. The body was encoded once for all; only the address before it differs. */
   private void answerSnapshot(BrowserSocket browser, String asker, AsyncResult<Buffer> found) {
     if (!sockets.contains(browser)) {
       return;
@@ -304,7 +312,7 @@ final class BrowserBridge implements Handler<SockJSSocket> {
             .formatted(verb, address, addresses.metricsRequests()));
   }
 
-  /** Answers with an error that clients hand to the callback or handler of this address. */
+  /** Answers with an error that the client passes to the callback or handler of this address. */
   private void refuse(BrowserSocket browser, String address, String code, String message) {
     JsonObject error =
         new JsonObject()
@@ -317,7 +325,7 @@ final class BrowserBridge implements Handler<SockJSSocket> {
     write(browser, error.toBuffer(), 0);
   }
 
-  /** {@code number} of the delta that is sent, 0 for anything else. */
+  /** Writes a message; {@code number} is that of the delta being sent, 0 for any other message. */
   private void write(BrowserSocket browser, Buffer message, long number) {
     int length = message.length();
     if (sockets.contains(browser) && !browser.hasRoomFor(length)) {
@@ -366,7 +374,7 @@ final class BrowserBridge implements Handler<SockJSSocket> {
     return true;
   }
 
-  /** One line a second, however many browsers misbehave. */
+  /** Logs at most one line a second, however many browsers misbehave. */
   private void warn(String line) {
     long now = System.nanoTime();
     if (now - loggedNanos < LOG_NANOS) {

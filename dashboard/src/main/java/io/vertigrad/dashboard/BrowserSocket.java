@@ -7,20 +7,22 @@ import io.vertx.ext.web.handler.sockjs.SockJSSocket;
 import java.util.HashSet;
 import java.util.Set;
 
-/** One browser's socket: what waits to be read by it, and how often it asks; single-threaded. */
+/** Tracks one browser's socket: its unsent bytes and the rate of its requests; single-threaded. */
 final class BrowserSocket {
 
-  /** Most bytes that wait to be read, unless they are a single message. */
+  /** Most unsent bytes, unless they are a single message. */
   static final int PENDING_BYTES = 1 << 20;
 
   static final int BURST = 40;
   private static final int MESSAGES_PER_SECOND = 10;
+  private static final int ANSWER_BURST = 20;
   private static final int SNAPSHOT_BURST = 3;
 
   private final SockJSSocket socket;
   private final String host;
   private final Set<String> topics = new HashSet<>();
   private final Allowance messages = new Allowance(BURST, MESSAGES_PER_SECOND);
+  private final Allowance answers = new Allowance(ANSWER_BURST, 1);
   private final Allowance snapshots = new Allowance(SNAPSHOT_BURST, 1);
   private int awaitedAnswers;
   private long pendingBytes;
@@ -34,12 +36,12 @@ final class BrowserSocket {
     heardNanos = nowNanos;
   }
 
-  /** The remote address without its port. */
+  /** Returns the remote address without its port. */
   String host() {
     return host;
   }
 
-  /** The addresses it listens to. */
+  /** Returns the addresses that the browser listens to. */
   Set<String> topics() {
     return topics;
   }
@@ -57,13 +59,28 @@ final class BrowserSocket {
     return topics.size() + awaitedAnswers;
   }
 
-  /** Counts a message from it; true {@value #BURST} times at once, then ten times a second. */
+  /**
+   * Counts a message from the browser; returns true for {@value #BURST} at once, then for ten a
+   * second.
+   */
   boolean mayAsk(long nowNanos) {
     heardNanos = nowNanos;
     return messages.take(nowNanos, 1);
   }
 
-  /** Counts a snapshot for it; true three times at once, then once a second. */
+  /**
+   * Returns whether a message is handled: twenty at once, then one a second. A browser that goes on
+   * sending faster gets no answer until it has been quiet for a second.
+   */
+  boolean isAnswered(long nowNanos) {
+    boolean answered = answers.take(nowNanos, 1);
+    if (!answered) {
+      answers.empty();
+    }
+    return answered;
+  }
+
+  /** Counts a snapshot for the browser; returns true for three at once, then for one a second. */
   boolean mayHaveSnapshot(long nowNanos) {
     return snapshots.take(nowNanos, 1);
   }
@@ -80,19 +97,19 @@ final class BrowserSocket {
     return pendingBytes == 0 || pendingBytes + length <= PENDING_BYTES;
   }
 
-  /** Completes when the message left this process; {@link #written} has to be called then. */
+  /** Writes a message; completes when it has left this process. Call {@link #written} then. */
   Future<Void> write(Buffer message) {
     pendingBytes += message.length();
     return socket.write(message);
   }
 
-  /** {@code number} of the delta that was sent, 0 for anything else. */
+  /** Records a written message; {@code number} is that of the delta, 0 for any other message. */
   void written(int length, long number) {
     pendingBytes -= length;
     sentDelta = Math.max(sentDelta, number);
   }
 
-  /** Returns whether it listens to the job and has not been sent this delta yet. */
+  /** Returns whether the browser listens to the job and has not been sent this delta yet. */
   boolean lacks(long number) {
     return sentDelta > 0 && sentDelta < number;
   }

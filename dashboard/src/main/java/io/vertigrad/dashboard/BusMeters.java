@@ -7,7 +7,7 @@ import io.micrometer.core.instrument.Tags;
 import java.util.Locale;
 import java.util.concurrent.atomic.LongAdder;
 
-/** The event bus of this process as Prometheus reads it. */
+/** Registers the event bus counters of this process with Prometheus. */
 final class BusMeters {
 
   private static final String SCOPE = "scope";

@@ -13,8 +13,9 @@ import java.util.Optional;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Counts what goes over the event bus of this process: a few additions per message, and no word of
- * addresses, of which every request has one of its own. Any thread.
+ * Counts the messages and bytes on the event bus of this process. It costs a few additions per
+ * message and keeps nothing per address, because every request has its own address. Any thread may
+ * use it.
  */
 public final class BusTraffic implements VertxMetrics, EventBusMetrics<BusTraffic> {
 
@@ -35,12 +36,15 @@ public final class BusTraffic implements VertxMetrics, EventBusMetrics<BusTraffi
     }
   }
 
-  /** For {@link io.vertx.core.VertxBuilder#withMetrics}, each Vert.x with counters of its own. */
+  /**
+   * Returns the factory for {@link io.vertx.core.VertxBuilder#withMetrics}; each Vert.x has its own
+   * counters.
+   */
   public static VertxMetricsFactory counting() {
     return options -> new BusTraffic();
   }
 
-  /** The counters of a Vert.x that was built with {@link #counting()}. */
+  /** Returns the counters of a Vert.x that was built with {@link #counting()}. */
   static Optional<BusTraffic> of(Vertx vertx) {
     return ((VertxInternal) vertx).metrics() instanceof BusTraffic traffic
         ? Optional.of(traffic)

@@ -8,8 +8,8 @@ import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 
 /**
- * Serves the page that shows finished runs on top of each other; {@code /comparison} has what it
- * shows, as {@code docs/reference/metrics.md} describes it.
+ * Serves the page that shows several finished runs in the same charts. The data is at {@code
+ * /comparison}, as {@code docs/reference/metrics.md} describes it.
  */
 public final class ComparisonVerticle extends VerticleBase {
 
@@ -17,7 +17,7 @@ public final class ComparisonVerticle extends VerticleBase {
   private final Buffer comparison;
   private volatile String url;
 
-  /** {@code comparison} does not change any more. */
+  /** Creates the verticle; {@code comparison} must not change afterwards. */
   public ComparisonVerticle(DashboardConfig where, JsonObject comparison) {
     this.where = where;
     this.comparison = comparison.toBuffer();
@@ -35,7 +35,7 @@ public final class ComparisonVerticle extends VerticleBase {
     return new PageServer(vertx, where).start(router).onSuccess(address -> url = address);
   }
 
-  /** Where the page is; once deployed. */
+  /** Returns the page's address, once the verticle is deployed. */
   public String url() {
     return url;
   }

@@ -4,18 +4,18 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 
 /**
- * A worker's history as columns of numbers, of bounded length: when it is full, neighbours are
- * averaged in pairs, and from then on twice as many points make one.
+ * A worker's history as columns of numbers, with a limit on the number of points. When it is full,
+ * neighbouring points are averaged in pairs, and each later point averages twice as many reports.
  *
- * <p>Its points come in segments. A new one begins after {@link #interrupt}, and after a time
- * without a point that is long beside the usual one. No line goes from one segment to the next, and
- * no average is taken over two of them: nothing was measured between them.
+ * <p>The points form segments. A new segment begins after {@link #interrupt}, and after a gap that
+ * is long compared with the usual interval. Nothing was measured between two segments, so no line
+ * connects them and no average spans them.
  */
 final class Curve {
 
   public static final int CAPACITY = 480;
 
-  /** A shorter time without a point never ends a segment. */
+  /** A shorter gap never ends a segment. */
   public static final long SHORTEST_GAP_MILLIS = 2_000;
 
   private static final int USUAL_INTERVALS = 8;
@@ -35,7 +35,7 @@ final class Curve {
   private long intervals;
   private long intervalsMillis;
 
-  /** The next point begins a new segment; without effect before the first point. */
+  /** Makes the next point begin a new segment; does nothing before the first point. */
   public void interrupt() {
     if (lastMillis != 0) {
       append();
@@ -44,7 +44,10 @@ final class Curve {
     }
   }
 
-  /** Adds a point and returns the number of its segment, from 0; -1 without a finite loss. */
+  /**
+   * Adds a point and returns the number of its segment, from 0; returns -1 when the loss is not
+   * finite.
+   */
   public int add(long timeMillis, long version, double loss, double samplesPerSecond) {
     if (!Double.isFinite(loss)) {
       return -1;
@@ -64,7 +67,7 @@ final class Curve {
   }
 
   /**
-   * One array per column: {@code timeMillis}, {@code version}, {@code loss}, {@code
+   * Returns one array per column: {@code timeMillis}, {@code version}, {@code loss}, {@code
    * samplesPerSecond} and {@code segment}.
    */
   public JsonObject toJson() {
@@ -80,7 +83,10 @@ final class Curve {
     return json;
   }
 
-  /** Workers report a few times a second, but not before a step is done, which may take long. */
+  /**
+   * Records the time since the last point and begins a new segment when it is unusually long.
+   * Workers report a few times a second, but only after a step, and a step may take long.
+   */
   private void pass(long millis) {
     long usual = intervals < KNOWN_INTERVALS ? Long.MAX_VALUE : intervalsMillis / intervals;
     if (millis > SHORTEST_GAP_MILLIS && millis / USUAL_INTERVALS > usual) {
@@ -107,7 +113,10 @@ final class Curve {
     size++;
   }
 
-  /** Makes one point of two neighbours of one segment; the odd one of a segment stays alone. */
+  /**
+   * Averages pairs of neighbours within each segment; the last point of an odd segment stays
+   * single.
+   */
   private void halve() {
     perPoint *= 2;
     int kept = 0;
@@ -124,7 +133,7 @@ final class Curve {
     }
   }
 
-  /** Where hardly two points are of one segment. */
+  /** Drops every second point, for when almost no two neighbours belong to the same segment. */
   private void forgetEverySecond() {
     size /= 2;
     for (double[] column : columns) {

@@ -11,7 +11,7 @@ import io.vertx.ext.web.handler.sockjs.SockJSHandler;
 import io.vertx.ext.web.handler.sockjs.SockJSHandlerOptions;
 
 /**
- * What is where: the bridge below {@code /eventbus}, {@code /metrics} for Prometheus, {@code
+ * Builds the routes: the bridge below {@code /eventbus}, {@code /metrics} for Prometheus, {@code
  * /health} for probes, the page's files everywhere else.
  */
 final class DashboardRoutes {

@@ -8,9 +8,9 @@ import io.vertx.ext.web.Router;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Serves the page that shows a job, whose file is its configuration, and the event-bus bridge
- * behind it; Prometheus and health checks are answered beside it. What it shows comes from a
- * metrics or a replay verticle.
+ * Serves the page that shows a job, and the page's event-bus bridge; also answers Prometheus and
+ * health checks. Its configuration is the job file. A metrics or a replay verticle supplies the
+ * data.
  */
 public final class DashboardVerticle extends VerticleBase {
 
@@ -44,19 +44,22 @@ public final class DashboardVerticle extends VerticleBase {
     return lastWords(System.nanoTime());
   }
 
-  /** Browsers are told how the run ended before their sockets close. */
+  /**
+   * Waits up to a second until browsers have been sent the last delta, which says how the run
+   * ended, before their sockets close.
+   */
   private Future<?> lastWords(long begunNanos) {
     return bridge.lacks(view.number()) && System.nanoTime() - begunNanos < LAST_WORDS_NANOS
         ? vertx.timer(LOOK_MILLIS, TimeUnit.MILLISECONDS).compose(go -> lastWords(begunNanos))
         : Future.succeededFuture();
   }
 
-  /** Bytes that wait to be read by browsers. */
+  /** Returns the unsent bytes for all browsers. */
   long pendingBytes() {
     return bridge.pendingBytes();
   }
 
-  /** Where the page is; once deployed. */
+  /** Returns the page's address, once the verticle is deployed. */
   public String url() {
     return url;
   }

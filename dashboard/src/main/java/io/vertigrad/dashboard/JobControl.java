@@ -8,7 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.Set;
 
-/** Passes on, to the coordinator, what whoever knows the token wants done with the job. */
+/** Passes control requests that carry the right token on to the coordinator. */
 final class JobControl {
 
   private static final Set<String> ACTIONS = Set.of("checkpoint", "pause", "resume", "stop");
@@ -40,7 +40,7 @@ final class JobControl {
         .map(answer -> answer.body());
   }
 
-  /** In a time that does not depend on where the tokens differ. */
+  /** Compares the token in a time that does not depend on where the tokens differ. */
   private boolean authorised(Object found) {
     return found instanceof String text
         && MessageDigest.isEqual(token, text.getBytes(StandardCharsets.UTF_8));

@@ -14,8 +14,9 @@ import java.util.Set;
 import java.util.function.Supplier;
 
 /**
- * Whether this process lives and whether its job is at work, for whoever restarts and routes:
- * status 200 when all checks are up, else 503, and the checks as JSON.
+ * Reports whether this process is alive and whether its job is running, for probes that restart
+ * processes or route requests. The status is 200 when all checks are up, else 503; the body has the
+ * checks as JSON.
  */
 final class JobHealth {
 
@@ -31,13 +32,17 @@ final class JobHealth {
     this.view = view;
   }
 
-  /** Up whenever the event loop answers at all: a restart would help against nothing else. */
+  /**
+   * Returns a check that is up whenever the event loop answers: only a blocked loop needs a
+   * restart.
+   */
   HealthCheckHandler live() {
     return handler(HealthChecks.create(vertx).register("answers", up -> up.complete(Status.OK())));
   }
 
   /**
-   * Up while the job runs or is paused with enough members, and this node is one of its cluster.
+   * Returns checks that are up while the job runs or is paused, has enough members, and this node
+   * is in the cluster.
    */
   HealthCheckHandler ready() {
     return handler(

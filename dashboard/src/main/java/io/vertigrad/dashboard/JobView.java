@@ -6,9 +6,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * The newest state of a job and of each of its members, as the metrics verticle sends them. Fields
- * of another type than {@code docs/reference/metrics.md} gives them are left out, so no reader has
- * to expect them; single-threaded.
+ * Holds the newest state of a job and of each of its members, as the metrics verticle sends them.
+ * It leaves out fields whose type differs from {@code docs/reference/metrics.md}, so readers need
+ * not check types; single-threaded.
  */
 final class JobView {
 
@@ -25,7 +25,7 @@ final class JobView {
   private JsonObject state = new JsonObject();
   private long number;
 
-  /** Takes in a delta; anything else is ignored. */
+  /** Applies a delta; ignores anything else. */
   void take(Object message) {
     if (!(message instanceof JsonObject delta)) {
       return;
@@ -58,7 +58,7 @@ final class JobView {
     }
   }
 
-  /** A copy without the fields that have another type. */
+  /** Returns a copy without the fields of a wrong type. */
   private static JsonObject wellTyped(JsonObject found, Map<String, Class<?>> types) {
     JsonObject copy = new JsonObject(new LinkedHashMap<>(found.getMap()));
     types.forEach(
@@ -70,18 +70,21 @@ final class JobView {
     return copy;
   }
 
-  /** How many gradients had which staleness. */
+  /** Returns true when the object maps staleness to numbers of gradients. */
   private static boolean areCounts(JsonObject ages) {
     return ages.stream()
         .allMatch(age -> age.getKey().matches("\\d{1,9}") && age.getValue() instanceof Number);
   }
 
-  /** Number of the newest delta, 0 before the first. */
+  /** Returns the number of the newest delta, 0 before the first. */
   long number() {
     return number;
   }
 
-  /** {@code waiting} and so on; {@code unknown} before the first delta, and of a replay. */
+  /**
+   * Returns the phase, such as {@code waiting}; {@code unknown} before the first delta, and for a
+   * replay.
+   */
   String phase() {
     return state.getString("phase", "unknown");
   }
@@ -90,17 +93,17 @@ final class JobView {
     return state;
   }
 
-  /** By {@code worker 0} and so on, in the order in which they came. */
+  /** Returns the members by name, such as {@code worker 0}, in the order in which they appeared. */
   Map<String, JsonObject> members() {
     return members;
   }
 
-  /** Nothing at all of a member that was never heard of. */
+  /** Returns a member's state; an empty object for an unknown member. */
   JsonObject member(String name) {
     return members.getOrDefault(name, NOBODY);
   }
 
-  /** How many of a role take part, suspects included. */
+  /** Returns how many members of a role take part, suspected ones included. */
   long present(String role) {
     return members.values().stream()
         .filter(member -> member.getString("role").equals(role) && present(member))

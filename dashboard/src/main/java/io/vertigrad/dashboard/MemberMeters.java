@@ -9,8 +9,9 @@ import java.util.Map;
 import java.util.function.ToDoubleFunction;
 
 /**
- * The meters of one member, which read whatever the view holds of it. Counters go on over all
- * incarnations of its rank, and what nobody tells of it, as of a process that is gone, is NaN.
+ * Registers the meters of one member, which read the member's values from the view. Counters
+ * continue over all incarnations of the rank. A value that nobody reports, as for a process that
+ * has ended, is NaN.
  */
 final class MemberMeters {
 
@@ -32,7 +33,7 @@ final class MemberMeters {
     tags = Tags.of("rank", String.valueOf(member.getInteger("rank")));
   }
 
-  /** Adds everything there is to measure of this member. */
+  /** Registers all meters of this member. */
   static void register(MeterRegistry registry, JobView view, String name) {
     MemberMeters meters = new MemberMeters(registry, view, name);
     meters.process();
@@ -106,12 +107,12 @@ final class MemberMeters {
         .register(registry);
   }
 
-  /** Of a counter. */
+  /** Reads a counter. */
   private static ToDoubleFunction<JsonObject> number(String key, double factor) {
     return number(key, factor, 0);
   }
 
-  /** Of a gauge. */
+  /** Reads a gauge. */
   private static ToDoubleFunction<JsonObject> known(String key, double factor) {
     return number(key, factor, Double.NaN);
   }
@@ -121,7 +122,7 @@ final class MemberMeters {
         member.getValue(key) instanceof Number number ? factor * number.doubleValue() : otherwise;
   }
 
-  /** Sum over all applied gradients of something that follows from their staleness. */
+  /** Sums a function of the staleness over all applied gradients. */
   private static ToDoubleFunction<JsonObject> staleness(ToDoubleFunction<String> each) {
     return member ->
         member.getJsonObject("staleness", new JsonObject()).stream()

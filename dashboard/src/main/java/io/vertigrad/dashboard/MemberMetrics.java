@@ -11,14 +11,14 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * One rank of one role: whether its member is well, and what it said last.
+ * Holds the condition of one member, a rank of one role, and the values of its last reports.
  *
- * <p>What a member counts begins at 0 with each incarnation; here the counters of all incarnations
- * of the rank are added up, so that they never fall.
+ * <p>A member's own counters begin at 0 with each incarnation. This class adds up the counters of
+ * all incarnations of the rank, so that they never decrease.
  */
 final class MemberMetrics {
 
-  /** Earlier incarnations than these do not report any more. */
+  /** Number of newest incarnations that may still report; older ones no longer do. */
   private static final int INCARNATIONS = 4;
 
   private static final Set<String> PRESENT = Set.of("up", "suspect");
@@ -71,7 +71,7 @@ final class MemberMetrics {
     }
   }
 
-  /** Nothing is measured until its next report. */
+  /** Marks an interruption: nothing is measured until the member's next report. */
   void interrupt() {
     interrupted = true;
   }
@@ -80,7 +80,7 @@ final class MemberMetrics {
     return number("samplesPerSecond") > 0;
   }
 
-  /** It does nothing now. */
+  /** Sets the member's rates to 0. */
   void rest() {
     put("samplesPerSecond", 0.0);
     put("sentPerSecond", 0.0);
@@ -90,9 +90,11 @@ final class MemberMetrics {
   }
 
   /**
-   * Takes in whatever an event tells of this member; a sign of life.
+   * Applies the values that an event reports about this member. The event also shows that the
+   * member is alive.
    *
-   * @param counters keys of the event that begin at 0 with each incarnation and never fall in it
+   * @param counters keys of the event that begin at 0 with each incarnation and never decrease in
+   *     it
    */
   void heard(int incarnation, JsonObject event, List<String> counters) {
     count(incarnation, event, counters);
@@ -111,7 +113,9 @@ final class MemberMetrics {
     }
   }
 
-  /** Its next report is the first after an interruption, if there was one. */
+  /**
+   * Records a report; if it is the first one after an interruption, its point begins a new segment.
+   */
   void reports() {
     beginsSegment |= interrupted;
     interrupted = false;
@@ -141,7 +145,10 @@ final class MemberMetrics {
     return values.containsKey(key);
   }
 
-  /** As {@link #number}, but NaN where an event said NaN, which is text in JSON. */
+  /**
+   * Returns the same as {@link #number}, but NaN where an event reported NaN, which is text in
+   * JSON.
+   */
   double value(String key) {
     return "NaN".equals(values.getValue(key)) ? Double.NaN : number(key);
   }
@@ -150,14 +157,16 @@ final class MemberMetrics {
     return values.getValue(key) instanceof Number number ? number.doubleValue() : 0;
   }
 
-  /** What it is now, if that changed since the call before; else null. */
+  /** Returns all values if any changed since the last call, else null. */
   JsonObject takeChanged() {
     JsonObject taken = changed ? values.copy() : null;
     changed = false;
     return taken;
   }
 
-  /** The point that its history got since the call before; null when there was none. */
+  /**
+   * Returns the point that was added to the history since the last call; null when there was none.
+   */
   JsonObject takeFreshPoint() {
     JsonObject taken = freshPoint;
     freshPoint = null;
@@ -191,7 +200,7 @@ final class MemberMetrics {
             .put("segment", segment);
   }
 
-  /** Bytes per second, under the rank of whom they went to or came from. */
+  /** Returns bytes per second by the rank of the partner. */
   private static JsonObject byPartner(Map<Integer, Double> rates) {
     JsonObject json = new JsonObject();
     rates.forEach(
@@ -199,7 +208,7 @@ final class MemberMetrics {
     return json;
   }
 
-  /** Replaces the event's counters by the sums over all incarnations. */
+  /** Replaces the event's counters by their sums over all incarnations. */
   private void count(int incarnation, JsonObject event, List<String> counters) {
     if (counters.isEmpty() || incarnation <= settledIncarnation) {
       return;
@@ -223,7 +232,10 @@ final class MemberMetrics {
     all.forEach(entry -> put(entry.getKey(), entry.getValue()));
   }
 
-  /** Key by key; objects, of counts by staleness, likewise. */
+  /**
+   * Adds two objects key by key; nested objects, which count by staleness, are added in the same
+   * way.
+   */
   private static JsonObject sum(JsonObject one, JsonObject other) {
     JsonObject sums = one.copy();
     other.forEach(entry -> sums.put(entry.getKey(), sum(one, entry)));
@@ -249,7 +261,7 @@ final class MemberMetrics {
     put("reason", reason);
   }
 
-  /** Of an earlier incarnation only the counters go on. */
+  /** Begins a new incarnation; keeps only the counters of earlier ones. */
   private void begin(int incarnation) {
     Integer before = values.getInteger("incarnation");
     if (Integer.valueOf(incarnation).equals(before)) {

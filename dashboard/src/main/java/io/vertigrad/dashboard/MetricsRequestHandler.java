@@ -12,29 +12,29 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * Answers what dashboards ask at the one address that browsers may send to. Whatever is not
- * understood is refused, never thrown at.
+ * Answers dashboards at the one address that browsers may send to. It answers an unknown request
+ * with a refusal and never throws.
  */
 final class MetricsRequestHandler {
 
   private final Map<String, Function<JsonObject, Future<JsonObject>>> answers = new HashMap<>();
 
-  /** Answers {@code {"request": "snapshot"}}. */
+  /** Creates a handler that answers {@code {"request": "snapshot"}}. */
   public MetricsRequestHandler(Supplier<JsonObject> snapshot) {
     answers.put("snapshot", request -> Future.succeededFuture(snapshot.get()));
   }
 
-  /** Answers {@code {"request": "control", "action", "token"}} too. */
+  /** Also answers {@code {"request": "control", "action", "token"}}. */
   public void control(JobControl control) {
     answers.put("control", control::answer);
   }
 
-  /** Answers {@code {"request": "replay", "from"}} too. */
+  /** Also answers {@code {"request": "replay", "from"}}. */
   public void replay(Function<JsonObject, JsonObject> frames) {
     answers.put("replay", request -> Future.succeededFuture(frames.apply(request)));
   }
 
-  /** Completes when it can be asked. */
+  /** Starts listening; completes when requests can arrive. */
   public Future<Void> open(Vertx vertx, Addresses addresses) {
     MessageConsumer<Object> consumer =
         vertx.eventBus().consumer(addresses.metricsRequests(), this::answer);

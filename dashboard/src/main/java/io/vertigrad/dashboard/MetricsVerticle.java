@@ -16,10 +16,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells dashboards about a job, whose file is its configuration: numbered deltas three times a
- * second on {@code metrics.<job>}, and a snapshot on request at {@code metrics-requests.<job>}.
+ * Reports a job to dashboards: it publishes numbered deltas three times a second on {@code
+ * metrics.<job>} and answers snapshot requests at {@code metrics-requests.<job>}. Its configuration
+ * is the job file.
  *
- * <p>It only listens: no member knows of it, and none waits for it.
+ * <p>It only listens: members do not know of it and never wait for it.
  */
 public final class MetricsVerticle extends VerticleBase {
 
@@ -35,22 +36,26 @@ public final class MetricsVerticle extends VerticleBase {
   private JsonObject snapshot;
   private Disposable events;
 
-  /** Shows the job and lets nobody control it. */
+  /** Creates a verticle that shows the job and accepts no control requests. */
   public MetricsVerticle() {
     token = Optional.empty();
     folder = "";
   }
 
-  /** Lets whoever knows the token stop the job, or have it write a checkpoint. */
+  /**
+   * Creates a verticle that accepts control requests with this token, for example to stop the job
+   * or to write a checkpoint.
+   */
   public MetricsVerticle(String token) {
     this(token, "");
   }
 
   /**
-   * Lets whoever knows the token stop the job, or have it write a checkpoint.
+   * Creates a verticle that accepts control requests with this token, for example to stop the job
+   * or to write a checkpoint.
    *
-   * @param folder of the run, as its command printed it: with it the page says how to see the run
-   *     again
+   * @param folder folder of the run, as its command printed it; with it the page shows how to see
+   *     the run again
    */
   public MetricsVerticle(String token, String folder) {
     this.token = Optional.of(token);
@@ -78,10 +83,10 @@ public final class MetricsVerticle extends VerticleBase {
   }
 
   /**
-   * Tells at once what has not been told yet, since this process may end before the next delta;
-   * from any thread, once deployed.
+   * Publishes the last changes at once, because this process may end before the next delta; from
+   * any thread, once deployed.
    *
-   * @param summary of a run that is over, as {@code summary.json} has it; empty of one that failed
+   * @param summary summary of a finished run, as in {@code summary.json}; empty for a failed run
    * @return completes when the last delta is on the bus
    */
   public Future<Void> conclude(Optional<JsonObject> summary) {
@@ -110,7 +115,7 @@ public final class MetricsVerticle extends VerticleBase {
     vertx.eventBus().publish(job.addresses().metrics(), delta);
   }
 
-  /** One for all who ask within a window. */
+  /** Returns one snapshot for all requests within a window. */
   private JsonObject snapshot() {
     if (snapshot == null) {
       snapshot = metrics.snapshot(System.currentTimeMillis());

@@ -7,11 +7,12 @@ import io.vertx.ext.web.RoutingContext;
 import java.util.Set;
 
 /**
- * Lets through what asks for this server under its own name and comes from its own pages, or from
- * no page at all; for every transport, since a page elsewhere may open a socket to anywhere.
+ * Accepts a request only if it names this server by its own name, and comes from this server's
+ * pages or from no page. This covers every transport, because a page of another site may open a
+ * socket to any server.
  *
- * <p>The name is checked against rebinding: a foreign page whose domain resolves to this machine
- * would otherwise count as its own.
+ * <p>The name check prevents DNS rebinding: another site's page whose domain resolves to this
+ * machine would otherwise count as this server's own.
  */
 final class OwnOrigin implements Handler<RoutingContext> {
 
@@ -21,7 +22,7 @@ final class OwnOrigin implements Handler<RoutingContext> {
 
   private final String host;
 
-  /** {@code host} is the address this server listens on. */
+  /** Creates the check; {@code host} is the address that this server listens on. */
   OwnOrigin(String host) {
     this.host = host;
   }

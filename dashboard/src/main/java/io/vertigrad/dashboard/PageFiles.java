@@ -9,7 +9,7 @@ import java.io.IOException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The files of the pages, and what guards every answer of a server that has them. */
+/** Serves the files of the pages, and protects every answer of a server that has them. */
 final class PageFiles {
 
   private static final String FOLDER = "io/vertigrad/dashboard/page";
@@ -22,7 +22,10 @@ final class PageFiles {
 
   private PageFiles() {}
 
-  /** A router for pages of this server only, its host being the address it listens on. */
+  /**
+   * Returns a router that answers this server's own pages only; {@code host} is the address that it
+   * listens on.
+   */
   static Router guarded(Vertx vertx, String host) {
     Router router = Router.router(vertx);
     router.route().failureHandler(PageFiles::fail);
@@ -30,7 +33,7 @@ final class PageFiles {
     return router;
   }
 
-  /** Every file, and this page for {@code /}. */
+  /** Returns a handler for every file, with this page for {@code /}. */
   static StaticHandler startingAt(String page) {
     return StaticHandler.create(FOLDER)
         .setIndexPage(page)
@@ -39,7 +42,10 @@ final class PageFiles {
         .setDirectoryListing(false);
   }
 
-  /** A connection that breaks in the middle of a request is no defect. */
+  /**
+   * Answers a failed request. A connection that breaks in the middle of a request is not logged as
+   * an error.
+   */
   private static void fail(RoutingContext request) {
     Throwable failure = request.failure();
     if (failure == null) {

@@ -14,7 +14,7 @@ import java.util.WeakHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The server of a page: on its own port, or on a free one where that is taken. */
+/** Runs the HTTP server of a page, on its own port or on a free one when that port is taken. */
 final class PageServer {
 
   private static final Logger LOG = LoggerFactory.getLogger(PageServer.class);
@@ -32,7 +32,7 @@ final class PageServer {
     this.where = where;
   }
 
-  /** Completes with the page's address. */
+  /** Starts the server; completes with the page's address. */
   Future<String> start(Router router) {
     return listen(router, where.port())
         .recover(failure -> elsewhere(router, failure))
@@ -62,7 +62,10 @@ final class PageServer {
         .listen();
   }
 
-  /** A connection that asks too often is closed, with all that it has asked for in advance. */
+  /**
+   * Answers a request. A connection that asks too often is closed, together with its queued
+   * requests.
+   */
   private void answer(Router router, HttpServerRequest request) {
     HttpConnection connection = request.connection();
     Allowance requests =
@@ -75,7 +78,10 @@ final class PageServer {
     }
   }
 
-  /** Compressing every message for every browser would cost the run more than its bytes do. */
+  /**
+   * Returns options without WebSocket compression: compressing every message for every browser
+   * costs the run more than the bytes do.
+   */
   private static HttpServerOptions options() {
     return new HttpServerOptions()
         .setPerMessageWebSocketCompressionSupported(false)

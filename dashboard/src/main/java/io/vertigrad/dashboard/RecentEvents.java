@@ -7,7 +7,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 
-/** The last events worth reading, as JSON; bounded, the oldest go first. */
+/** Keeps the last notable events as JSON; when it is full, it drops the oldest. */
 final class RecentEvents {
 
   static final int CAPACITY = 200;
@@ -22,7 +22,7 @@ final class RecentEvents {
     push(fresh, json, FRESH);
   }
 
-  /** Those since the call before, at most the last {@value #FRESH}. */
+  /** Returns the events since the last call, at most the last {@value #FRESH}. */
   JsonArray takeFresh() {
     JsonArray taken = new JsonArray(new ArrayList<>(fresh));
     fresh.clear();

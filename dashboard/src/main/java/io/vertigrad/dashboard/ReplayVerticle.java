@@ -15,8 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells dashboards about a run that is over, whose job file is its configuration: the same messages
- * as live, all on request at {@code metrics-requests.<job>}.
+ * Shows dashboards a run that is over, with the same messages as live; it sends all of them on
+ * request at {@code metrics-requests.<job>}. Its configuration is the run's job file.
  */
 public final class ReplayVerticle extends VerticleBase {
 
@@ -29,10 +29,9 @@ public final class ReplayVerticle extends VerticleBase {
   private List<JsonObject> frames;
 
   /**
-   * A run that is over.
+   * Creates the replay of a run that is over.
    *
-   * @param events its {@code events.jsonl}; the {@code summary.json} beside it, where there is one,
-   *     is shown at the end
+   * @param events its {@code events.jsonl}; a {@code summary.json} beside it is shown at the end
    */
   public ReplayVerticle(Path events) {
     this.events = events;
@@ -53,7 +52,7 @@ public final class ReplayVerticle extends VerticleBase {
             });
   }
 
-  /** Of a run that was killed there is none, or a part of one. */
+  /** Reads the summary; a killed run has none or an incomplete one. */
   private Optional<JsonObject> summary() throws IOException {
     Path file = events.resolveSibling("summary.json");
     if (!Files.isReadable(file)) {

@@ -18,8 +18,8 @@ import java.util.Set;
 import java.util.function.ToDoubleFunction;
 
 /**
- * The curves of a run that is over, of bounded length: training loss of all workers together, and
- * loss and accuracy of its tests.
+ * The curves of a run that is over: the training loss of all workers together, and loss and
+ * accuracy of each test. The number of points has a limit.
  */
 public final class RunCurves {
 
@@ -33,7 +33,7 @@ public final class RunCurves {
 
   private RunCurves() {}
 
-  /** Reads {@code events.jsonl}. */
+  /** Reads the curves from {@code events.jsonl}. */
   public static RunCurves read(Path events) throws IOException {
     RunCurves curves = new RunCurves();
     EventFile.forEach(events, curves::add);
@@ -42,8 +42,9 @@ public final class RunCurves {
   }
 
   /**
-   * As JSON: {@code startedMillis}, and {@code training} and {@code tests}, columns of equal length
-   * each, with the {@code segment} of each point: no line goes from one to the next.
+   * Returns the curves as JSON: {@code startedMillis}, {@code training} and {@code tests}. The last
+   * two have columns of equal length, including the {@code segment} of each point; no line connects
+   * two segments.
    */
   public JsonObject toJson() {
     JsonObject training = losses.toJson();
@@ -54,7 +55,7 @@ public final class RunCurves {
       tests.toJson().forEach(test -> column.add(((JsonObject) test).getValue(name)));
       tested.put(name, column);
     }
-    // A run whose metric is the accuracy has no other columns.
+    // These columns exist only when the run's metric is not the accuracy.
     JsonArray metrics = new JsonArray();
     JsonArray figures = new JsonArray();
     tests
@@ -82,7 +83,7 @@ public final class RunCurves {
     } else if (event instanceof Evaluated tested) {
       tests.add(tested);
     } else if (event instanceof WorkerProgress worker && worker.samples() > 0) {
-      // A stage that others follow counts no samples and knows no loss.
+      // A stage that is not the last one counts no samples and has no loss.
       report(worker);
     } else if (event instanceof JobResumed) {
       interruptTraining();
@@ -92,7 +93,10 @@ public final class RunCurves {
     }
   }
 
-  /** While one of several workers was away the others were measured. */
+  /**
+   * Starts a new segment after a member returned. While one of several workers was away, the others
+   * were measured, so the training curve continues then.
+   */
   private void cameBack(MemberJoined joined) {
     if (joined.role().equals("evaluator")) {
       tests.interrupt();
@@ -117,7 +121,7 @@ public final class RunCurves {
     reports.put(worker.rank(), worker);
   }
 
-  /** A point is the mean of one report of each worker, or of those that reported meanwhile. */
+  /** Adds a point: the mean of one report of each worker, or of the workers that have reported. */
   private void average() {
     if (!reports.isEmpty()) {
       losses.add(

@@ -6,14 +6,14 @@ import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.json.JsonObject;
 
 /**
- * What does not change while a job runs.
+ * The properties of a job that do not change while it runs.
  *
- * @param job its name
+ * @param job the job's name
  * @param config the resolved job file
- * @param servers how many there should be; 0 in a job whose workers exchange among themselves
+ * @param servers number of servers that the job needs; 0 when workers exchange without servers
  * @param lockstep true when workers move in rounds and wait for each other
- * @param controllable true when a page with the token may stop it, and so on
- * @param folder where it is recorded, as its command printed it; empty when nobody said
+ * @param controllable true when a page with the token may control the job
+ * @param folder the run's folder, as its command printed it; empty when unknown
  */
 record RunDescription(
     String job,

@@ -18,10 +18,11 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * A job's numbers and those of this JVM as Prometheus reads them; names in {@code
+ * Exposes a job's numbers and those of this JVM to Prometheus, with the names of {@code
  * docs/reference/metrics.md}.
  *
- * <p>Meters only read what a delta brought, so a scrape costs training nothing; single-threaded.
+ * <p>Meters only read values of the newest delta, so a scrape does not slow down training;
+ * single-threaded.
  */
 final class RunMeters implements AutoCloseable {
 
@@ -37,9 +38,9 @@ final class RunMeters implements AutoCloseable {
   private final JobView view;
 
   /**
-   * A job's meters.
+   * Creates a job's meters.
    *
-   * @param traffic of this process's event bus, where it is counted
+   * @param traffic the counters of this process's event bus, if it has any
    */
   RunMeters(String job, JobView view, Optional<BusTraffic> traffic) {
     this.view = view;
@@ -101,7 +102,7 @@ final class RunMeters implements AutoCloseable {
     Gauge.builder(meter, view, all -> number(all, key, Double.NaN) / divisor).register(registry);
   }
 
-  /** NaN in a job whose tests have another metric. */
+  /** Registers a metric; it is NaN when the job's tests have another metric. */
   private void metric(Metric metric, String meter, double divisor) {
     Gauge.builder(
             meter,

@@ -26,12 +26,13 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * A run as a dashboard sees it: events in, a snapshot or numbered deltas out, as in {@code
- * docs/reference/metrics.md}. Bounded, whatever the length of the run; single-threaded.
+ * Turns a run's events into the snapshots and numbered deltas that a dashboard receives, as {@code
+ * docs/reference/metrics.md} describes them. Its size has a limit that does not depend on the
+ * length of the run; single-threaded.
  */
 final class RunMetrics {
 
-  /** Version of the messages; it changes when a reader would misunderstand. */
+  /** Version of the messages; it changes when an older reader would misunderstand them. */
   public static final int SCHEMA = 1;
 
   private static final int MEMBERS = 1_024;
@@ -65,7 +66,7 @@ final class RunMetrics {
     this.run = run;
   }
 
-  /** Takes in the events of one window, in order, and tells what they changed. */
+  /** Applies the events of one window, in order, and returns the delta of what they changed. */
   public JsonObject advance(Collection<TrainingEvent> window, long timeMillis) {
     window.forEach(this::apply);
     List<WorkerProgress> progress = new ArrayList<>();
@@ -104,12 +105,12 @@ final class RunMetrics {
     return delta;
   }
 
-  /** The run is over, and this is its {@code summary.json}; the next delta tells. */
+  /** Applies the {@code summary.json} of a run that is over; the next delta contains it. */
   public void summarize(JsonObject summary) {
     state.summarize(summary);
   }
 
-  /** Everything up to the last delta. */
+  /** Returns everything up to the last delta. */
   public JsonObject snapshot(long timeMillis) {
     JsonArray all = new JsonArray();
     JsonObject history = new JsonObject();
@@ -188,7 +189,7 @@ final class RunMetrics {
     JsonObject values = event.toJson();
     List.of("type", "role", "shard", "sentTo", "receivedFrom").forEach(values::remove);
     if (event instanceof PeerExchange) {
-      // Another time than the one of the same name that the worker counts.
+      // The worker's counter of the same name measures another time.
       values.remove("secondsExchanging");
     }
     member(role, rank).heard(incarnation, values, counters);
@@ -213,8 +214,8 @@ final class RunMetrics {
   }
 
   /**
-   * Over the workers that are there and have reported since they joined; NaN when any does not know
-   * it.
+   * Returns the mean over the workers that are present and have reported since they joined; NaN
+   * when any of them reported NaN.
    */
   private static double mean(List<MemberMetrics> workers, String key) {
     return workers.stream()

@@ -10,10 +10,10 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A finished run as the messages its dashboard would have had, at most {@value #FRAMES} of them,
- * however long it took.
+ * A finished run as the messages that its dashboard would have received, at most {@value #FRAMES}
+ * of them, whatever its length.
  *
- * @param beginning the snapshot before anything happened
+ * @param beginning the snapshot before the first event
  * @param frames the deltas, in order
  */
 record RunRecording(JsonObject beginning, List<JsonObject> frames) {
@@ -22,9 +22,9 @@ record RunRecording(JsonObject beginning, List<JsonObject> frames) {
   private static final long SHORTEST_MILLIS = 333;
 
   /**
-   * Reads {@code events.jsonl}; a torn last line, of a run that was killed, is left out.
+   * Reads {@code events.jsonl}; leaves out the incomplete last line of a killed run.
    *
-   * @param summary the run's {@code summary.json}, if it came to its end
+   * @param summary the run's {@code summary.json}, if it was written
    */
   public static RunRecording read(Path events, RunDescription run, Optional<JsonObject> summary)
       throws IOException {
@@ -48,7 +48,8 @@ record RunRecording(JsonObject beginning, List<JsonObject> frames) {
   }
 
   /**
-   * Cuts the run into equal times; members' clocks may differ a little, so time never goes back.
+   * Cuts the run into windows of equal length. Members' clocks may differ a little, so the windows
+   * follow the order of the events and time never goes back.
    */
   private static final class Window {
 
@@ -60,7 +61,7 @@ record RunRecording(JsonObject beginning, List<JsonObject> frames) {
 
     Window(RunMetrics metrics, long firstMillis, long lastMillis) {
       this.metrics = metrics;
-      // One frame is left for the summary.
+      // Leaves one frame for the summary.
       lengthMillis = Math.max(SHORTEST_MILLIS, (lastMillis - firstMillis) / (FRAMES - 1) + 1);
       endMillis = firstMillis + lengthMillis;
     }

@@ -15,7 +15,7 @@ import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 
-/** Where the whole job stands. */
+/** Holds the state of the whole job. */
 final class RunState {
 
   /** The reason of a {@link JobStopped} whose command was interrupted, and the phase after it. */
@@ -65,13 +65,13 @@ final class RunState {
     }
   }
 
-  /** From one phase to the next. */
+  /** Changes the phase. */
   private void turn(TrainingEvent event) {
     if (event instanceof JobStarted started) {
       phase("running", "startedMillis", started.timeMillis());
       values.mergeIn(started.toJson());
       values.remove("type");
-      // Told once, beside the state: there may be a thousand.
+      // The names of the classes are sent once, outside the state: there may be a thousand.
       values.remove("classes");
       values.remove("timeMillis");
     } else if (event instanceof JobPaused) {
@@ -94,10 +94,10 @@ final class RunState {
   }
 
   /**
-   * What the workers do together.
+   * Sets the workers' values as a whole.
    *
    * @param loss mean of their training losses; NaN when there is none
-   * @param accuracy likewise of their training accuracies, in percent
+   * @param accuracy mean of their training accuracies, in percent; NaN when there is none
    */
   void workers(double samplesPerSecond, double samples, double loss, double accuracy) {
     if (summarized) {
@@ -114,9 +114,10 @@ final class RunState {
   }
 
   /**
-   * The run is over, and this is what came out of it: what the terminal says then, the page says.
+   * Sets the final values of a run that is over, so that the page shows the same values as the
+   * terminal.
    *
-   * @param summary as {@code summary.json} has it
+   * @param summary the values of {@code summary.json}
    */
   void summarize(JsonObject summary) {
     summarized = true;
@@ -139,12 +140,12 @@ final class RunState {
     }
   }
 
-  /** Nobody works. */
+  /** Sets the throughput to 0, because no worker computes. */
   void rest() {
     values.put("samplesPerSecond", 0.0);
   }
 
-  /** True while no worker begins another step. */
+  /** Returns true while no worker begins another step. */
   boolean paused() {
     return PAUSED.equals(values.getString("phase"));
   }

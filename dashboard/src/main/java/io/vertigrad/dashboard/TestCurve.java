@@ -7,8 +7,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What evaluations found, oldest first; when it is full, every second one is forgotten. Like the
- * points of a {@link Curve} they come in segments.
+ * Keeps the results of evaluations, oldest first; when it is full, it drops every second one. They
+ * form segments, as the points of a {@link Curve} do.
  */
 final class TestCurve {
 
@@ -19,7 +19,7 @@ final class TestCurve {
   private int segment;
   private boolean begun;
 
-  /** The next evaluation begins a new segment. */
+  /** Makes the next evaluation begin a new segment. */
   public void interrupt() {
     segment += begun ? 1 : 0;
     begun = false;
@@ -39,7 +39,7 @@ final class TestCurve {
     fresh.add(json);
   }
 
-  /** Those since the call before. */
+  /** Returns the evaluations since the last call. */
   JsonArray takeFresh() {
     JsonArray taken = new JsonArray(new ArrayList<>(fresh));
     fresh.clear();

@@ -9,8 +9,8 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Which workers exchange with which, for drawing: pairs of ranks, the lower one first, as the job
- * file has them.
+ * Lists which workers exchange with each other, for the drawing: pairs of ranks, the lower one
+ * first, as the job file defines them.
  */
 final class TopologyLinks {
 
@@ -24,7 +24,10 @@ final class TopologyLinks {
     this.workers = Math.min(workers, DRAWN);
   }
 
-  /** The pairs of a job without servers; of more than {@value #DRAWN} workers, the first ones'. */
+  /**
+   * Returns the pairs of a job without servers. With more than {@value #DRAWN} workers it returns
+   * the pairs among the first ones.
+   */
   static JsonArray of(JobConfig job) {
     TopologyLinks links = new TopologyLinks(job.workers().count());
     JsonObject strategy = job.strategy().settings().toJson();

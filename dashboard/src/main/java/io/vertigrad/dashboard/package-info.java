@@ -1,2 +1,2 @@
-/** The page that shows a run, its files and its line to the event bus. */
+/** Serves the page that shows a run, its files and its connection to the event bus. */
 package io.vertigrad.dashboard;

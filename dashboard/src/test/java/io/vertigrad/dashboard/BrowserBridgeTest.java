@@ -173,7 +173,7 @@ final class BrowserBridgeTest {
     until(() -> browser.heard().size() >= 5);
     assertEquals(5, browser.heard().size(), "one answer to each: " + browser.heard());
     List<JsonObject> denied = browser.heard().subList(0, 4);
-    // "r" is where the one that asked waits for its answer.
+    // "r" is the address at which the sender waits for its answer.
     assertEquals(
         List.of("r", "vertigrad.story.events", STORY.metricsRequests(), "vertigrad.story.control"),
         denied.stream().map(answer -> answer.getString("address")).toList());
@@ -402,10 +402,11 @@ final class BrowserBridgeTest {
     }
 
     until(browser::closed);
-    assertTrue(browser.heard().size() < 2 * BrowserSocket.BURST, browser.heard()::toString);
+    // Half of what it may send before it is closed is answered, and then one message a second.
+    assertTrue(browser.heard().size() < BrowserSocket.BURST, browser.heard()::toString);
   }
 
-  /** Answers requests for a snapshot of a second job and counts them; its page is the open one. */
+  /** Answers and counts snapshot requests for a second job, whose page is the one that is open. */
   private AtomicInteger serveSnapshots(String history) throws Exception {
     AtomicInteger requests = new AtomicInteger();
     vertx
@@ -429,7 +430,7 @@ final class BrowserBridgeTest {
     return browsers;
   }
 
-  /** Publishes until it hears; registrations are not acknowledged. */
+  /** Publishes until the browser receives a message; registrations are not acknowledged. */
   private boolean registered(RawBrowser browser) {
     return registered(browser, STORY);
   }

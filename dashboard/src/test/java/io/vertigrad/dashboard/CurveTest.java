@@ -32,7 +32,7 @@ final class CurveTest {
     JsonArray loss = curve.toJson().getJsonArray("loss");
     double mean = loss.stream().mapToDouble(v -> ((Number) v).doubleValue()).average().orElse(-1);
     assertTrue(loss.size() <= Curve.CAPACITY && loss.size() > Curve.CAPACITY / 2, "" + loss.size());
-    // Eight neighbours make a point by now; points not yet complete are missing at the end.
+    // By now eight neighbours make one point; an incomplete point is missing at the end.
     assertEquals((points - 1) / 2.0, mean, 8);
     for (int i = 1; i < loss.size(); i++) {
       assertTrue(loss.getDouble(i) > loss.getDouble(i - 1), "order at " + i);
@@ -41,7 +41,7 @@ final class CurveTest {
 
   @Test
   void shouldNeitherJoinNorAverageWhatWasMeasuredBeforeAndAfterAnInterruption() {
-    // An odd number of points before, so that pairs of neighbours would go over the interruption.
+    // An odd number of points before the interruption, so that a pair of neighbours would span it.
     int before = 3 * Curve.CAPACITY + 1;
     for (int i = 0; i < before; i++) {
       curve.add(1_000 + i, i, 2, 1);

@@ -42,7 +42,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What Prometheus and probes see of a job. */
+/** Tests what Prometheus and probes read about a job. */
 final class ProbesTest {
 
   private static final Duration LIMIT = Duration.ofSeconds(30);
@@ -92,7 +92,8 @@ final class ProbesTest {
     Awaitility.await()
         .atMost(LIMIT)
         .until(() -> value("vertigrad_bus_reply_failures_total", "failure=\"no_handlers\"") == 1);
-    // Requests and their answers; the metrics verticle publishes a few times a second beside them.
+    // The two counters count requests and their answers; the metrics verticle also publishes a few
+    // times a second.
     assertEquals(200, value("vertigrad_bus_sent_total", LOCAL) - sent, 50);
     assertEquals(200, value("vertigrad_bus_received_total", LOCAL) - received, 50);
     assertEquals(0, value("vertigrad_bus_sent_total", "scope=\"remote\""));

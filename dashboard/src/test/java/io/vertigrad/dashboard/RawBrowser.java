@@ -9,7 +9,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** A browser's end of the bridge, which a test may let misbehave. */
+/** Plays a browser's end of the bridge; a test can make it misbehave. */
 final class RawBrowser {
 
   private final WebSocket socket;
@@ -27,7 +27,7 @@ final class RawBrowser {
     return client(vertx, "127.0.0.1");
   }
 
-  /** Connects from this address of the machine. */
+  /** Returns a client that connects from this address of the machine. */
   static WebSocketClient client(Vertx vertx, String localAddress) {
     WebSocketClientOptions options =
         new WebSocketClientOptions()
@@ -65,7 +65,7 @@ final class RawBrowser {
     socket.writeTextMessage(message);
   }
 
-  /** From now on nothing is taken from the connection. */
+  /** Stops reading from the connection. */
   void stopReading() {
     socket.pause();
   }

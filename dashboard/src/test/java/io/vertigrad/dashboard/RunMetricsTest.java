@@ -48,7 +48,7 @@ final class RunMetricsTest {
     advance(RunStory.after(10));
     JsonObject worker = member(advance(RunStory.after(20)), "worker", 0);
 
-    // One second and ten steps lie between both reports.
+    // The two reports are one second and ten steps apart.
     assertEquals(1_280, worker.getDouble("samplesPerSecond"), 1e-9);
     assertEquals(0.6, worker.getDouble("computing"), 1e-9);
     assertEquals(0.3, worker.getDouble("exchanging"), 1e-9);
@@ -108,7 +108,7 @@ final class RunMetricsTest {
         advance(
             List.of(
                 RunStory.progress(RunStory.START + 3_000, 0, 1, 5),
-                // What the incarnation before said last came late, and twice.
+                // The last report of the earlier incarnation arrives late, and twice.
                 RunStory.progress(RunStory.START + 2_100, 0, 0, 21),
                 RunStory.progress(RunStory.START + 2_100, 0, 0, 21),
                 new ServerProgress(RunStory.START + 3_000, 0, 1, 25, 1, 10, 5, 6, 7, 8)));
@@ -202,7 +202,7 @@ final class RunMetricsTest {
       }
     }
 
-    // The first report of an incarnation has nothing before it, and no rate yet.
+    // The first report of an incarnation has no rate, because none precedes it.
     assertEquals("[0,0,1,1,2]", segments.encode());
     JsonObject history = metrics.snapshot(0).getJsonObject("history");
     assertEquals("[0,0,1,1,2]", history.getJsonObject("worker 0").getJsonArray("segment").encode());

@@ -12,7 +12,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Map;
 
-/** Events as a run of two workers would have them. */
+/** Makes the events of a run with two workers. */
 public final class RunStory {
 
   public static final long START = 1_000_000;
@@ -35,7 +35,7 @@ public final class RunStory {
         new JobStarted(START, "sync", 2, 1, 1_960, 200, 200));
   }
 
-  /** What both workers and the server say after so many tenths of a second. */
+  /** Returns the reports of both workers and the server after this many tenths of a second. */
   public static List<TrainingEvent> after(int tenths) {
     long now = START + 100L * tenths;
     return List.of(
@@ -46,7 +46,10 @@ public final class RunStory {
         new Evaluated(now, tenths, 500, 1.0 / tenths, 100 - 1.0 / tenths, false, "00"));
   }
 
-  /** The same of a worker that joined again, its counters from 0 as after so many steps. */
+  /**
+   * Returns the report of a worker that joined again, with counters that start from 0 and have
+   * reached this many steps.
+   */
   static WorkerProgress progress(long now, int rank, int incarnation, int step) {
     return new WorkerProgress(
         now,

@@ -16,7 +16,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Holds the Java of pages to the examples: each block is a run of lines of a compiled class. */
+/**
+ * Compares the Java code in pages with the examples: each block must be consecutive lines of a
+ * compiled class.
+ */
 class DocumentedCodeTest {
 
   private static final Path ROOT = Path.of("..");
@@ -40,7 +43,8 @@ class DocumentedCodeTest {
   }
 
   /**
-   * Lines of a method compile only inside its class: what implements an interface is shown whole.
+   * Lines of a method compile only inside their class, so the page shows a class that implements an
+   * interface as a whole.
    */
   @Test
   void shouldShowWholeClassesWhenAPageSaysWhatToImplement() throws IOException {

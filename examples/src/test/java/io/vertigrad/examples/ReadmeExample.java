@@ -18,12 +18,12 @@ import java.util.stream.Stream;
 /**
  * A command of an example's README, and the output printed below it.
  *
- * <p>The command is run in a JVM of its own, in the repository's root, with OpenBLAS's AVX2
- * kernels, because the figures in the READMEs are of those: which kernels OpenBLAS takes depends on
- * the processor, and with it the last digits of a sum.
+ * <p>The command runs in its own JVM, in the repository's root, with OpenBLAS's AVX2 kernels, which
+ * made the figures in the READMEs. Otherwise OpenBLAS chooses kernels by the processor, and the
+ * last digits of a sum depend on the kernels.
  *
- * @param command what the README says to type
- * @param output the lines that the README says are printed
+ * @param command the command in the README
+ * @param output the lines of output in the README
  */
 record ReadmeExample(String command, List<String> output) {
 
@@ -36,7 +36,7 @@ record ReadmeExample(String command, List<String> output) {
           "run-events", "io.vertigrad.examples.runevents.RunEvents",
           "train", "io.vertigrad.launcher.VertigradApplication");
 
-  /** The indented block behind the one that is this command. */
+  /** Reads the indented block that follows the line with this command. */
   static ReadmeExample of(String folder, String command) throws IOException {
     List<String> lines = Files.readAllLines(ROOT.resolve("examples/" + folder + "/README.md"));
     int at = lines.indexOf(INDENT + command);
@@ -52,17 +52,17 @@ record ReadmeExample(String command, List<String> output) {
     return new ReadmeExample(command, output);
   }
 
-  /** True where OpenBLAS has the kernels that the READMEs' figures are of. */
+  /** Returns true when this machine has the kernels that made the READMEs' figures. */
   static boolean sameKernels() throws IOException {
     Path processor = Path.of("/proc/cpuinfo");
     return Files.exists(processor) && Files.readString(processor).contains(" avx2");
   }
 
   /**
-   * Runs it.
+   * Runs the command.
    *
-   * @param more options behind those of the README
-   * @return everything it printed, standard error included
+   * @param more options after those of the README
+   * @return everything that it printed, standard error included
    */
   List<String> run(Path folder, String... more) throws Exception {
     List<String> words = List.of(command.split(" +"));
@@ -95,7 +95,7 @@ record ReadmeExample(String command, List<String> output) {
     }
   }
 
-  /** What its threads do. */
+  /** Returns the stack traces of the process's threads. */
   private static String threads(Process process) {
     String jstack = Path.of(System.getProperty("java.home"), "bin", "jstack").toString();
     try {

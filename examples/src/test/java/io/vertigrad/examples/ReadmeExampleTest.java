@@ -16,15 +16,15 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Runs the commands of the READMEs and holds the output shown there to what is printed, to the last
- * digit where the processor has the kernels that it was made with.
+ * Runs the commands of the READMEs and compares their output with the output shown there. Every
+ * digit must match when the processor has the kernels that made the figures.
  */
 final class ReadmeExampleTest {
 
-  /** What the READMEs leave out: the page's address, and a line now and then. */
+  /** Lines that the READMEs leave out: the page's address, and progress lines. */
   private static final String LEFT_OUT = "dashboard: .*|port \\d+ is taken.*|step [\\d,]+ of .*";
 
-  /** The first evaluation, and the last. */
+  /** The first and the last evaluation. */
   private static final String KEPT = "version +0 .*|.* all of them\\)";
 
   @TempDir private Path folder;

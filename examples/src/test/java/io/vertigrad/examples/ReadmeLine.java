@@ -7,23 +7,26 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Compares a printed line with one of a README: words, steps, versions and counts have to be equal,
- * what depends on the clock only has to look alike.
+ * Compares a printed line with a README's line. Words, steps, versions and counts must be equal;
+ * values that depend on the clock need only the same form.
  */
 final class ReadmeLine {
 
-  /** Percentage points by which an accuracy may differ where the kernels do. */
+  /** Tolerance of an accuracy with other kernels, in percentage points. */
   static final double ACCURACY_POINTS = 2;
 
-  /** Share by which a loss may differ where the kernels do. */
+  /** Relative tolerance of a loss with other kernels. */
   static final double LOSS_SHARE = 0.03;
 
-  /** The same where a broken worker drives the plain mean about, and where it ends is luck. */
+  /**
+   * Tolerance of an accuracy that is mostly chance, in percentage points: a broken worker moves the
+   * plain mean at random.
+   */
   static final double LUCK_POINTS = 60;
 
   private static final Pattern NUMBER = Pattern.compile("\\d+(,\\d{3})*(\\.\\d+)?");
 
-  /** What no two runs have in common. */
+  /** Text that differs between any two runs. */
   private static final Pattern CLOCK =
       Pattern.compile("(?<=runs/)\\d{8}-\\d{6}|(?<= samples in ).*$|^ +[\\d,]+ samples/s");
 
@@ -34,16 +37,19 @@ final class ReadmeLine {
 
   private ReadmeLine() {}
 
-  /** The line with an {@code N} for every number, hash and time of day. */
+  /**
+   * Returns the line with {@code N} for every number, and placeholders for hashes and times of day.
+   */
   static String form(String line) {
     String shaped = HASH.matcher(line).replaceAll("HASH");
     return NUMBER.matcher(shaped.replaceAll("runs/\\d{8}-\\d{6}", "runs/TIME")).replaceAll("N");
   }
 
   /**
-   * Says what is wrong with a printed line; empty when nothing is.
+   * Returns how a printed line differs; empty when it does not.
    *
-   * @param exact false where accuracies and losses may differ by the tolerances, and hashes wholly
+   * @param exact false when accuracies and losses may differ by the tolerances and hashes are
+   *     ignored
    */
   static Optional<String> difference(String readme, String printed, boolean exact) {
     if (!squeezed(form(readme)).equals(squeezed(form(printed)))) {
@@ -82,7 +88,7 @@ final class ReadmeLine {
     return 0;
   }
 
-  /** Widths of columns depend on the numbers in them. */
+  /** Removes extra spaces, because column widths depend on the numbers. */
   private static String squeezed(String line) {
     return line.replaceAll("(?<=\\S) +", " ");
   }

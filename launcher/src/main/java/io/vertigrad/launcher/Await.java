@@ -8,7 +8,7 @@ import java.util.concurrent.TimeoutException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Blocks the command's own thread until a future is there, with a limit. */
+/** Blocks the command's own thread until a future completes, with a limit. */
 final class Await {
 
   private static final Logger LOG = LoggerFactory.getLogger(Await.class);
@@ -16,9 +16,9 @@ final class Await {
   private Await() {}
 
   /**
-   * The future's result.
+   * Returns the future's result.
    *
-   * @param what is awaited, for the error when the limit passes
+   * @param what names what is awaited, for the error when the limit passes
    * @throws RuntimeException as the future failed with, or a {@link JobFailedException}
    */
   static <T> T result(Future<T> future, long limitSeconds, String what) {
@@ -38,9 +38,9 @@ final class Await {
   }
 
   /**
-   * Waits for a farewell that nobody depends on: the process ends next, and what did not come in
-   * time or failed is only warned of. Hazelcast may wait a minute for a member that left at the
-   * same moment.
+   * Waits for a cleanup step that nobody depends on. The process ends next, so a failure or a
+   * timeout is only logged as a warning. Hazelcast may wait a minute for a member that leaves at
+   * the same moment.
    */
   static void farewell(Future<?> future, long limitSeconds, String what) {
     try {

@@ -17,13 +17,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The folders into which Vert.x unpacks what it serves from the class path. Vert.x removes its own
- * when it closes; a killed process leaves it behind, so its name holds the process's number, and a
- * later process removes it.
+ * Names the folders into which Vert.x unpacks the files that it serves from the class path. Vert.x
+ * removes its folder when it closes, but a killed process leaves it behind. The folder's name
+ * therefore contains the process id, and a later process removes it.
  */
 final class CacheFolders {
 
-  /** Of Vert.x: the beginning of the folder's name; it appends a random one. */
+  /** The Vert.x property for the start of the folder's path; Vert.x appends a random suffix. */
   private static final String PROPERTY = "vertx.cacheDirBase";
 
   private static final String PREFIX = "vertigrad-cache-";
@@ -31,7 +31,7 @@ final class CacheFolders {
 
   private CacheFolders() {}
 
-  /** To be called before any class of Vert.x is used. */
+  /** Sets the folder's name. Call it before any class of Vert.x is used. */
   static void prepare() {
     if (System.getProperty(PROPERTY) == null) {
       Path temporary = Path.of(System.getProperty("java.io.tmpdir"));
@@ -41,7 +41,10 @@ final class CacheFolders {
     }
   }
 
-  /** Leaves young ones alone: a container with the same folder numbers its processes by itself. */
+  /**
+   * Removes the folders of processes that no longer run. Folders younger than an hour stay: a
+   * container that shares the temporary folder has its own process ids.
+   */
   static void removeLeftovers(Path temporary, LongPredicate lives, Instant now) {
     Instant young = now.minus(1, ChronoUnit.HOURS);
     try (DirectoryStream<Path> folders = Files.newDirectoryStream(temporary, PREFIX + "*")) {

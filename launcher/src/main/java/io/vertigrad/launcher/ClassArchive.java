@@ -18,13 +18,15 @@ import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 
 /**
- * Loads the classes that a training loads, so that the JVM can archive them when it ends ({@code
- * -XX:ArchiveClassesAtExit}); JVMs that start with the archive ({@code -XX:SharedArchiveFile}) find
- * them parsed and verified, which is half of what a process costs before its first step.
+ * Loads the classes that a training run loads, so that the JVM can archive them when it ends
+ * ({@code -XX:ArchiveClassesAtExit}). JVMs that start with the archive ({@code
+ * -XX:SharedArchiveFile}) find these classes parsed and verified. That is half of the time that a
+ * process needs before its first step.
  *
- * <p>It trains a few steps on generated digits, with the cluster and the page's server open, then
- * loads what else is Vertigrad's, and connects two sockets. It does not play a {@code node} beside
- * the training: Java 17 crashes while it archives what threads of two members have linked at once.
+ * <p>It trains a few steps on generated digits, with the cluster and the page's server open. Then
+ * it loads the other Vertigrad classes and connects two sockets. It does not run a {@code node}
+ * beside the training: Java 17 crashes while it archives classes that threads of two members have
+ * linked at once.
  */
 public final class ClassArchive {
 
@@ -36,7 +38,7 @@ public final class ClassArchive {
 
   private ClassArchive() {}
 
-  /** Ends the JVM with one of {@link ExitStatus}. */
+  /** Runs the training and ends the JVM with one of the codes of {@link ExitStatus}. */
   public static void main(String[] arguments) throws Exception {
     PrintStream out = System.out;
     System.setOut(new PrintStream(OutputStream.nullOutputStream()));
@@ -70,7 +72,7 @@ public final class ClassArchive {
     return VertigradCommand.execute("train", job.toString(), "--listen", "--run-dir", run);
   }
 
-  /** All of Vertigrad's own, which stand in jars of that name. */
+  /** Loads every class in the jars named {@code vertigrad-*.jar}. */
   private static void loadOwn() throws IOException {
     for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
       Path jar = Path.of(entry);
@@ -90,11 +92,14 @@ public final class ClassArchive {
     try {
       Class.forName(name, false, ClassArchive.class.getClassLoader());
     } catch (ClassNotFoundException | LinkageError optional) {
-      // What needs a library that is not there is not loaded by a training either.
+      // Training does not load a class either when the library it needs is missing.
     }
   }
 
-  /** What the streams between processes use of Vert.x and Netty; removes what the training left. */
+  /**
+   * Loads the classes of Vert.x and Netty that streams between processes use, and removes the
+   * folder of the training run.
+   */
   private static void connect(Path folder) throws Exception {
     Vertx vertx = Vertx.vertx();
     vertx.fileSystem().deleteRecursiveBlocking(folder.toString());
@@ -117,7 +122,10 @@ public final class ClassArchive {
     Await.farewell(vertx.close(), LIMIT_SECONDS, "closing");
   }
 
-  /** The archive is written while the JVM ends; a thread that still loads classes can crash it. */
+  /**
+   * Waits until other threads have ended. The JVM writes the archive while it ends, and a thread
+   * that still loads classes can crash it.
+   */
   private static void awaitThreads() throws InterruptedException {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(THREADS_SECONDS);
     while (System.nanoTime() < end

@@ -16,7 +16,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code vertigrad compare}: runs side by side. */
+/** Implements {@code vertigrad compare}, which prints runs side by side. */
 @Command(
     name = "compare",
     mixinStandardHelpOptions = true,

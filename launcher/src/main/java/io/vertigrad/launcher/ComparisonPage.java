@@ -10,14 +10,16 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 
-/** The page that shows the curves of several runs in the same charts, with the table below. */
+/**
+ * Serves the page that shows the curves of several runs in the same charts, with the table below.
+ */
 final class ComparisonPage {
 
   private static final String HOST = "127.0.0.1";
 
   private ComparisonPage() {}
 
-  /** Starts it; completes with its address. */
+  /** Starts the page; completes with its address. */
   static Future<String> start(
       Vertx vertx, int port, List<FinishedRun> runs, ComparisonTable table) {
     ComparisonVerticle page =

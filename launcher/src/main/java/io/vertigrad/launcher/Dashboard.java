@@ -11,21 +11,21 @@ import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.Optional;
 
-/** The page that shows a run, and the verticle it gets its numbers from. */
+/** Starts the page that shows a run, and the verticle that supplies its numbers. */
 final class Dashboard {
 
   private static final int TOKEN_BYTES = 16;
 
   private Dashboard() {}
 
-  /** A new secret for whoever may control a run from its page. */
+  /** Returns a new secret; a client that has it may control a run from its page. */
   static String token() {
     byte[] bytes = new byte[TOKEN_BYTES];
     new SecureRandom().nextBytes(bytes);
     return HexFormat.of().formatHex(bytes);
   }
 
-  /** Starts both; completes with the page's address. */
+  /** Starts the verticle and the page; completes with the page's address. */
   static Future<String> start(Vertx vertx, JobConfig job, Deployable source) {
     DeploymentOptions options = new DeploymentOptions().setConfig(job.json());
     DashboardVerticle page = new DashboardVerticle();
@@ -36,10 +36,10 @@ final class Dashboard {
   }
 
   /**
-   * A line for people when a page is not on the port that was asked for.
+   * Returns a line for the user when the page is not on the port that was asked for.
    *
    * @param wanted the port; 0 for any
-   * @param url where the page is
+   * @param url the page's address
    */
   static Optional<String> otherPort(int wanted, String url) {
     return wanted == 0 || URI.create(url).getPort() == wanted

@@ -10,7 +10,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code vertigrad evaluate}: a trained model on its whole test set. */
+/** Implements {@code vertigrad evaluate}, which tests a trained model on its whole test set. */
 @Command(
     name = "evaluate",
     mixinStandardHelpOptions = true,

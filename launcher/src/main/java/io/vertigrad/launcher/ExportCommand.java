@@ -16,7 +16,9 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code vertigrad export}: a trained model in a format that other programs read. */
+/**
+ * Implements {@code vertigrad export}, which writes a trained model in a format of other programs.
+ */
 @Command(
     name = "export",
     mixinStandardHelpOptions = true,
@@ -30,7 +32,7 @@ import picocli.CommandLine.Option;
     optionListHeading = "%nOptions:%n")
 final class ExportCommand implements Callable<Integer> {
 
-  /** How the file is called, by format, unless the person says how. */
+  /** The default file name for each format, used when {@code --output} is not given. */
   private static final Map<String, String> FORMATS =
       new TreeMap<>(
           Map.of(

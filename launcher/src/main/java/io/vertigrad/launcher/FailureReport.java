@@ -21,10 +21,12 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/** How a command's failure is told: one line for the person, the trace for the log. */
+/** Reports a command's failure: one line on the terminal, the stack trace in the log. */
 final class FailureReport {
 
-  /** Of a message; a library's may quote what it was given. */
+  /**
+   * Longest message that is printed, in characters; a library's message may quote all of its input.
+   */
   private static final int MOST_CHARACTERS = 4_000;
 
   private FailureReport() {}
@@ -41,7 +43,10 @@ final class FailureReport {
     return ExitStatus.BAD_INPUT;
   }
 
-  /** Options alike, or how the key is set that other programs have an option of this name for. */
+  /**
+   * Returns similar options. For a name that other programs use for an option, it returns the
+   * {@code --set} that sets the matching key.
+   */
   private static List<String> suggestions(UnmatchedArgumentException error) {
     String typed = error.getUnmatched().get(0);
     boolean takesKeys = error.getCommandLine().getCommandSpec().optionsMap().containsKey("--set");

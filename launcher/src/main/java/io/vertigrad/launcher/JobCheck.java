@@ -13,7 +13,7 @@ import java.util.OptionalLong;
 
 /**
  * Finds what is wrong with a job before a folder is made, a port opened or a process started. It
- * trains nothing and keeps nothing.
+ * trains nothing and writes no file.
  */
 final class JobCheck {
 
@@ -21,19 +21,21 @@ final class JobCheck {
 
   private JobCheck() {}
 
-  /** The job with its samples counted, once its model's name and options were checked. */
+  /**
+   * Returns the job with its number of samples filled in, after checking the model's name and
+   * options.
+   */
   static JobConfig counted(JobConfig job) {
     job.checkModel();
     return job.counted(LOADER);
   }
 
   /**
-   * Looks for the device, certificates and data that those who start here will use, whether the
-   * loss takes what the data have, and whether they fit into the heap.
+   * Checks the device, the certificates and the data that the members started here will use. It
+   * also checks that the loss accepts the data's targets and that the members fit into the heap.
    *
-   * @param processes true when each of them gets a JVM of its own, whose heap is as large as this
-   *     one's
-   * @return what they need, where that is more than half of the heap
+   * @param processes true when each member gets its own JVM, with a heap as large as this one's
+   * @return the memory that the members need, when it is more than half of the heap
    * @throws InputException when it is more than the heap
    */
   static Optional<String> files(JobConfig job, LocalMembers roles, boolean processes) {

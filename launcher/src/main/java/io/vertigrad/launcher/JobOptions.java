@@ -8,7 +8,9 @@ import java.util.Optional;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** The job file and the options that change it, the same for every command that needs a job. */
+/**
+ * Holds the job file and the options that change it, the same for every command that needs a job.
+ */
 final class JobOptions {
 
   @Parameters(
@@ -47,23 +49,23 @@ final class JobOptions {
       description = "Accepts other machines without TLS: whoever reaches the port can take over.")
   private boolean insecure;
 
-  /** True when an address of this machine was given. */
+  /** Returns true when an address of this machine was given. */
   boolean namesHost() {
     return host != null
         || assignments.stream().anyMatch(assignment -> assignment.startsWith("cluster.host="));
   }
 
-  /** The job file that was named. */
+  /** Returns the job file that was named on the command line. */
   Optional<String> file() {
     return Optional.ofNullable(file);
   }
 
-  /** What these options ask for. */
+  /** Returns the request that these options make. */
   JobRequest request() {
     return request(file);
   }
 
-  /** Likewise, of another job file. */
+  /** Returns the request that these options make for another job file. */
   JobRequest request(String job) {
     JobRequest request = new JobRequest(job);
     assignments.forEach(request::set);

@@ -18,7 +18,7 @@ import java.util.Optional;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** A model that was trained before, and the data it was trained for. */
+/** Holds the options that name a trained model and the data that it was trained on. */
 final class ModelOptions {
 
   private static final long READ_SECONDS = 30;
@@ -50,7 +50,9 @@ final class ModelOptions {
       description = "Changes one key of the job, such as data.name=mnist; repeatable.")
   private List<String> assignments = new ArrayList<>();
 
-  /** What the options come to: a job, the file that holds the model, and its run if it has one. */
+  /**
+   * The resolved options: a job, the file that holds the model, and the model's run if it has one.
+   */
   record Chosen(JobConfig job, Path file, Optional<RunDirectory> run) {
 
     SavedModel open() {
@@ -61,7 +63,7 @@ final class ModelOptions {
   /**
    * Finds the model and reads the job.
    *
-   * @throws InputException naming what is not there, and what was expected
+   * @throws InputException naming what is missing, and what was expected
    */
   Chosen chosen() {
     Optional<RunDirectory> run = run();
@@ -114,7 +116,7 @@ final class ModelOptions {
     return Files.isReadable(folder.job()) ? Optional.of(folder) : Optional.empty();
   }
 
-  /** With the folder of the data, which {@code job.json} leaves out. */
+  /** Reads the run's job and adds the data folder, which {@code job.json} leaves out. */
   private static JsonObject ofRun(RunDirectory run) {
     JsonObject json = run.readJob();
     if (Files.isReadable(run.launch())) {

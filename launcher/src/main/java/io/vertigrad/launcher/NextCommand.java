@@ -6,12 +6,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a person may do after a run, as commands that work in the folder where the run was started,
- * with the same data and settings; never the command that was just run.
+ * Suggests commands to type after a run, in the folder where it was started and with the same data
+ * and settings. It never suggests the command that was just run.
  *
- * @param arguments of that command, from {@code train} on
- * @param directory the run's
- * @param open true when the run let nodes from elsewhere in
+ * @param arguments arguments of the command that was just run, from {@code train} on
+ * @param directory the run's directory
+ * @param open true when the run accepted nodes from elsewhere
  */
 record NextCommand(List<String> arguments, RunDirectory directory, boolean open) {
 
@@ -19,10 +19,10 @@ record NextCommand(List<String> arguments, RunDirectory directory, boolean open)
   private static final String PROCESSES = "--processes";
   private static final String RATE = "optimizer.learningRate";
 
-  /** A rate that most jobs bear, the default of the key. */
+  /** A learning rate that works for most jobs; the default of the key. */
   private static final double USUAL_RATE = 0.01;
 
-  /** After a run that came to its end: looking at it, asking its model, training once more. */
+  /** Suggests commands after a finished run: replay it, predict with its model, train again. */
   List<ShellCommand> afterTheEnd() {
     List<ShellCommand> next = new ArrayList<>(List.of(look(), ofRun("predict")));
     if (arguments.equals(List.of("train"))) {
@@ -34,9 +34,9 @@ record NextCommand(List<String> arguments, RunDirectory directory, boolean open)
   }
 
   /**
-   * After a run that diverged: looking at it, and training with a lower learning rate.
+   * Suggests commands after a run that diverged: replay it, train with a lower learning rate.
    *
-   * @param rate that it was trained with
+   * @param rate learning rate of the run
    */
   List<ShellCommand> afterDivergence(double rate) {
     List<ShellCommand> next = new ArrayList<>(List.of(look()));
@@ -46,7 +46,7 @@ record NextCommand(List<String> arguments, RunDirectory directory, boolean open)
     return next;
   }
 
-  /** After a run that was interrupted. */
+  /** Suggests the command that resumes an interrupted run. */
   ShellCommand goingOn() {
     return ofRun("resume");
   }
@@ -59,7 +59,7 @@ record NextCommand(List<String> arguments, RunDirectory directory, boolean open)
     return ShellCommand.of(command, directory.path().toString());
   }
 
-  /** The same once more, in a folder of its own. */
+  /** Returns the same command without its run folder, so that it gets a new one. */
   private ShellCommand repeated() {
     List<String> words = new ArrayList<>(arguments);
     words.removeIf(word -> word.startsWith(RUN_DIRECTORY + "="));

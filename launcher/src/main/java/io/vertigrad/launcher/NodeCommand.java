@@ -38,7 +38,10 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code vertigrad node}: plays one role in a job that runs elsewhere, until it is over. */
+/**
+ * Implements {@code vertigrad node}, which plays one role in a job that runs elsewhere, until the
+ * job ends.
+ */
 @Command(
     name = "node",
     mixinStandardHelpOptions = true,
@@ -158,8 +161,8 @@ final class NodeCommand implements Callable<Integer> {
   }
 
   /**
-   * Loads what this member needs before there is a cluster. What is wrong is found again, and told,
-   * when it joins.
+   * Loads what this member needs before there is a cluster. An error here is only logged: joining
+   * finds it again and reports it.
    */
   private void prepare() {
     Vertx reader = ClusterStart.alone();
@@ -173,12 +176,18 @@ final class NodeCommand implements Callable<Integer> {
     }
   }
 
-  /** Whoever started this process may start it again; a person has to do something first. */
+  /**
+   * Turns a refusal into an ordinary failure for a child process, because its parent may start it
+   * again. Without a parent it stays a refusal that the user has to act on.
+   */
   private JoinException told(JoinException refused) {
     return withParent ? new JoinException(refused.getMessage()) : refused;
   }
 
-  /** The network may have been cut; then the job goes on without this member and takes it back. */
+  /**
+   * Waits for the coordinator to answer again. The network may have been cut; then the job
+   * continues without this member and accepts it again later.
+   */
   private void awaitReturn(CoordinatorLostException lost) {
     if (rejoinSeconds > 0) {
       LOG.warn("{}; looking for it for {} s", lost.getMessage(), rejoinSeconds);
@@ -204,7 +213,7 @@ final class NodeCommand implements Callable<Integer> {
     return RoleName.role(name);
   }
 
-  /** Where something has to answer. */
+  /** Returns the address that this node contacts first. */
   private JoinAddress address() {
     if (join != null) {
       return JoinAddress.parse(join);
@@ -218,12 +227,12 @@ final class NodeCommand implements Callable<Integer> {
     return JoinAddress.parse(there, JoinPoint.DEFAULT_PORT);
   }
 
-  /** The job file on the command line. */
+  /** Returns the job file named on the command line. */
   private Optional<String> jobFile() {
     return join == null ? Optional.ofNullable(second) : job.file();
   }
 
-  /** Null where there is none; the job file may still name one. */
+  /** Returns null when there is no such file; the job file may still name one. */
   private String secretFile() {
     if (secret != null) {
       return secret.toString();
@@ -252,19 +261,19 @@ final class NodeCommand implements Callable<Integer> {
     }
   }
 
-  /** With a job file, and the address of the cluster. */
+  /** Reads the configuration from a job file and the cluster's address. */
   private JobConfig joined(Vertx reader, JoinAddress cluster) {
     JobRequest request = request(jobFile().orElse(null), cluster.toString());
     JobConfig config = read(request, reader);
     JoinAddress port = cluster.joinPort();
     if (!withParent && config.cluster().secretFile().isPresent() && port.answers()) {
-      // Whether this node is refused is said there at once; Hazelcast says nothing.
+      // The join port reports a refusal at once; Hazelcast reports nothing.
       ask(reader, port, config.cluster(), Optional.of(config.addresses().job()));
     }
     return config;
   }
 
-  /** With the job file that is given where the job runs. */
+  /** Reads the configuration from the join port of the running job. */
   private JobConfig asked(Vertx reader, JoinAddress port) {
     if (jobFile().isPresent()) {
       JobConfig own = read(request(jobFile().get(), null), reader);

@@ -5,7 +5,10 @@ import picocli.CommandLine.IParameterConsumer;
 import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.CommandSpec;
 
-/** Takes the next word as an option's number only where it is one: an address may follow, too. */
+/**
+ * Consumes the next word as the option's number only if it is a number: an address may follow
+ * instead.
+ */
 final class OptionalSeconds implements IParameterConsumer {
 
   @Override

@@ -15,7 +15,7 @@ import io.vertx.core.Vertx;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One stay of this process in a job's cluster; a signal ends it as {@link #close} does. */
+/** One membership of this process in a job's cluster; a signal ends it as {@link #close} does. */
 final class Participation implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(Participation.class);
@@ -52,7 +52,7 @@ final class Participation implements AutoCloseable {
     return START_SECONDS + 2L * job.workers().waitSeconds();
   }
 
-  /** Joins the job's cluster, to play a role. */
+  /** Joins the job's cluster in order to play a role. */
   static Participation join(JobConfig job, Role role) {
     ClusterStart start = ClusterStart.ofMember(job, ClusterStart.secretOf(job.cluster()), false);
     Vertx vertx = Await.result(start.start(), START_SECONDS, "joining the cluster");
@@ -63,9 +63,9 @@ final class Participation implements AutoCloseable {
   }
 
   /**
-   * Plays the role until the job is over.
+   * Plays the role until the job ends.
    *
-   * @return false when a signal ended it before
+   * @return false when a signal ended it first
    * @throws io.vertigrad.launcher.deploy.CoordinatorLostException when the coordinator falls silent
    * @throws io.vertigrad.training.JobFailedException when the job fails
    */
@@ -94,7 +94,7 @@ final class Participation implements AutoCloseable {
     try {
       Runtime.getRuntime().removeShutdownHook(hook);
     } catch (IllegalStateException alreadyEnding) {
-      // The hook itself is what closes.
+      // The shutdown hook itself called this method.
     }
   }
 
@@ -103,7 +103,10 @@ final class Participation implements AutoCloseable {
     leave();
   }
 
-  /** Whoever comes second waits for the first: the JVM must not end before this node has left. */
+  /**
+   * Leaves the cluster once. A second caller waits for the first: the JVM must not end before this
+   * node has left.
+   */
   private synchronized void leave() {
     if (closed) {
       return;
@@ -118,7 +121,10 @@ final class Participation implements AutoCloseable {
     Await.farewell(vertx.close(), STOP_SECONDS, "leaving the cluster");
   }
 
-  /** Other members may still have to find the coordinator, by data that this node holds. */
+  /**
+   * Waits until the coordinator's node has left. Other members may still need data that this node
+   * holds to find the coordinator.
+   */
   private void awaitCoordinator() {
     Future<Void> gone = Future.any(start.coordinatorGone(), signalled.future()).mapEmpty();
     try {

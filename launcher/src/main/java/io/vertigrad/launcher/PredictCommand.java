@@ -24,7 +24,9 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code vertigrad predict}: what a trained model says to images, lines of values, or a text. */
+/**
+ * Implements {@code vertigrad predict}, which prints predictions for images, CSV rows or a text.
+ */
 @Command(
     name = "predict",
     mixinStandardHelpOptions = true,
@@ -43,7 +45,7 @@ final class PredictCommand implements Callable<Integer> {
 
   private static final int BATCH = 128;
 
-  /** Samples of the test set that it is asked about where no file is named. */
+  /** Number of test samples to predict when no file is named. */
   private static final int SHOWN = 5;
 
   @Mixin private ModelOptions model;
@@ -165,7 +167,10 @@ final class PredictCommand implements Callable<Integer> {
     }
   }
 
-  /** As in training; of data sets that are no pictures, so that what is drawn can be seen. */
+  /**
+   * Returns the treatment used in training. For other data sets it picks the background, so that
+   * the drawing stays visible.
+   */
   private ImageFile.Treatment treatment(ModelOptions.Chosen chosen) {
     if (chosen.job().data().name().equals("images")) {
       return ImageFile.Treatment.of(dataOf(chosen));
@@ -190,7 +195,10 @@ final class PredictCommand implements Callable<Integer> {
             print(saved, "image", images.size() == 1 ? file.toString() : at(file, index), outputs));
   }
 
-  /** Beside each answer stands the class that the test set has, where it has one. */
+  /**
+   * Prints predictions for the first test samples. The true class is printed next to each
+   * prediction when the test set has classes.
+   */
   private void ofTestSet(SavedModel saved) {
     Dataset test = saved.testSet();
     boolean classes =
@@ -261,7 +269,10 @@ final class PredictCommand implements Callable<Integer> {
             : continuation);
   }
 
-  /** Probabilities of the token after a window: those at its last position, if it has several. */
+  /**
+   * Returns the probabilities of the token after a window: those at its last position when the
+   * model has several.
+   */
   private static float[] afterLast(SavedModel saved, float[] window) {
     float[] all = saved.probabilities(window, 1);
     return Arrays.copyOfRange(all, all.length - saved.classes(), all.length);
@@ -275,7 +286,7 @@ final class PredictCommand implements Callable<Integer> {
     if (temperature == 0) {
       return best;
     }
-    // Relative to the most probable one, so that no temperature makes all of them 0.
+    // Relative to the most probable token, so that no temperature makes every weight 0.
     double[] weights = new double[probabilities.length];
     double sum = 0;
     for (int k = 0; k < weights.length; k++) {

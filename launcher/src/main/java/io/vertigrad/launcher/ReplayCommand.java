@@ -19,7 +19,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code vertigrad replay}: shows a run that is over, until it is interrupted. */
+/** Implements {@code vertigrad replay}, which shows a finished run until it is interrupted. */
 @Command(
     name = "replay",
     mixinStandardHelpOptions = true,

@@ -7,7 +7,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code vertigrad resume}: goes on with a run that did not come to its end. */
+/** Implements {@code vertigrad resume}, which continues a run that did not finish. */
 @Command(
     name = "resume",
     mixinStandardHelpOptions = true,

@@ -22,12 +22,12 @@ import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The next coordinator of a run that was started before. */
+/** Runs the next coordinator of a run that was started before. */
 final class ResumedRun {
 
   private static final Logger LOG = LoggerFactory.getLogger(ResumedRun.class);
 
-  /** What may differ from what was trained before; everything else decides the parameters. */
+  /** Keys that may differ from the first start; every other key affects the trained parameters. */
   private static final List<String> CHANGEABLE =
       List.of(
           "cluster.",
@@ -47,7 +47,6 @@ final class ResumedRun {
           "exchange.evictMillis",
           "exchange.stallMillis",
           "exchange.orphanSeconds",
-          "exchange.maxConnections",
           "exchange.sharedFolder",
           "exchange.sharedMebibytes");
 
@@ -56,11 +55,11 @@ final class ResumedRun {
   private final Optional<Boolean> processes;
 
   /**
-   * A run to be resumed.
+   * Creates a run to be resumed.
    *
    * @param name its folder's path or name, or {@code last}
-   * @param changes of its job file, each {@code KEY=VALUE}
-   * @param processes true or false to have processes or not; null for as before
+   * @param changes changes of its job file, each {@code KEY=VALUE}
+   * @param processes whether members get their own processes; null keeps the run's setting
    */
   ResumedRun(String name, List<String> changes, Boolean processes) {
     directory = RunDirectory.find(Path.of("runs"), name);
@@ -77,14 +76,14 @@ final class ResumedRun {
     }
   }
 
-  /** An option that stands for one key; null for one that was not given. */
+  /** Applies an option that sets one key; null means that the option was not given. */
   void set(String option, String key, Object value) {
     if (value != null) {
       assignments.add(new Assignment(key, value));
     }
   }
 
-  /** Goes on to the end of the job. */
+  /** Continues the run to the end of the job. */
   int call(boolean json, boolean quiet) {
     RunLog.leaveConsole();
     refuseFinished();
@@ -95,9 +94,10 @@ final class ResumedRun {
   }
 
   /**
-   * Waits until the run's coordinator has ended. If the run has not, it becomes the next one.
+   * Waits until the run's coordinator has ended. If the run is not over, this process starts the
+   * next coordinator.
    *
-   * @return at once when the run came to its end, or was interrupted in good order
+   * @return at once when the run finished, or was interrupted in good order
    */
   int standBy() {
     RunLog.leaveConsole();
@@ -150,7 +150,7 @@ final class ResumedRun {
         .call(roles, apart, launch.listen());
   }
 
-  /** A run's folder may have been moved, with the checkpoints in it. */
+  /** Corrects the checkpoint folder when the run's folder was moved together with it. */
   private void findMoved(JsonObject job) {
     JsonObject checkpoint = job.getJsonObject("checkpoint");
     boolean there = Files.isDirectory(Path.of(checkpoint.getString("directory")));
@@ -159,7 +159,7 @@ final class ResumedRun {
     }
   }
 
-  /** Nodes of the run's cluster that still answer. */
+  /** Returns the nodes of the run's cluster that still answer. */
   private List<JoinAddress> livingNodes() {
     return directory
         .readNodes()

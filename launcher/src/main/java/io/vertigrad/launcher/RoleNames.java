@@ -6,7 +6,7 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.stream.Stream;
 
-/** The roles as they are typed on the command line. */
+/** Lists the roles as they are typed on the command line. */
 final class RoleNames implements Iterable<String> {
 
   @Override

@@ -32,10 +32,11 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 
 /**
- * Hears a job's events, folds them, records them and shows them, in the order they come.
+ * Receives a job's events, updates the run's progress, records the events and displays them, in the
+ * order of arrival.
  *
- * <p>Events arrive on an event loop; {@link #progress()} and {@link #close()} may be called by any
- * thread once the job is over.
+ * <p>Events arrive on an event loop; any thread may call {@link #progress()} and {@link #close()}
+ * once the job has ended.
  */
 final class RunMonitor implements AutoCloseable {
 
@@ -61,7 +62,7 @@ final class RunMonitor implements AutoCloseable {
     this.trackers = RunTrackers.of(job, directory, this::say);
   }
 
-  /** Starts listening; completes when nothing can be missed any more. */
+  /** Starts listening; completes when no later event can be missed. */
   Future<Void> listen(Vertx vertx, Addresses addresses) {
     MessageConsumer<JsonObject> events =
         vertx.eventBus().consumer(addresses.events(), message -> hear(message.body()));
@@ -70,12 +71,12 @@ final class RunMonitor implements AutoCloseable {
     return Future.all(events.completion(), control.completion()).mapEmpty();
   }
 
-  /** Where the run stands. */
+  /** Returns the run's progress. */
   RunProgress progress() {
     return progress;
   }
 
-  /** Something about where the run stands, while events still come; from any thread. */
+  /** Answers a question about the run's progress while events still arrive; from any thread. */
   <T> T ask(Function<RunProgress, T> question) {
     lock.lock();
     try {
@@ -85,12 +86,12 @@ final class RunMonitor implements AutoCloseable {
     }
   }
 
-  /** Who takes part, as the coordinator said last. */
+  /** Returns the members, as the coordinator reported them last. */
   Membership membership() {
     return membership;
   }
 
-  /** Who has joined and not left; from any thread. */
+  /** Returns the members that have joined and not left; from any thread. */
   PresentMembers present() {
     lock.lock();
     try {
@@ -110,22 +111,24 @@ final class RunMonitor implements AutoCloseable {
     }
   }
 
-  /** Says something that is no event; from any thread. */
+  /** Displays a line that is not an event; from any thread. */
   void say(String line) {
     locked(() -> display.say(line));
   }
 
-  /** Offers a command that may be pasted; from any thread. */
+  /** Displays a command that the user may paste; from any thread. */
   void offer(String label, ShellCommand command) {
     locked(() -> display.offer(label, command.toString()));
   }
 
-  /** Completes when the job's start was heard of. */
+  /** Completes when the job's start event has arrived. */
   Future<Void> started() {
     return started.future();
   }
 
-  /** Completes when the job's end was heard of: everything that came before it was, too. */
+  /**
+   * Completes when the job's end event has arrived; every earlier event has arrived by then too.
+   */
   Future<Void> ended() {
     return ended.future();
   }
@@ -150,11 +153,14 @@ final class RunMonitor implements AutoCloseable {
     }
   }
 
-  /** Stops recording; later events are not heard. May take seconds where a server is told. */
+  /**
+   * Stops recording and ignores later events. May take seconds when a tracking server has to be
+   * notified.
+   */
   @Override
   public void close() {
     locked(trackers::finish);
-    // Without the lock: a tracker that gives up says so.
+    // Outside the lock: a tracker that gives up displays a line.
     trackers.close();
     locked(
         () -> {

@@ -10,16 +10,19 @@ import java.util.function.Supplier;
 import org.jline.utils.Signals;
 
 /**
- * Ctrl-C, {@code kill} and a closed terminal: the first asks for an orderly end, the second ends
- * this process and those it has started at once. Signals that this process was told to ignore when
- * it was started stay ignored.
+ * Handles Ctrl-C, {@code kill} and a closed terminal. The first signal asks for an orderly end; the
+ * second ends this process and its child processes at once. Signals that this process ignored from
+ * its start stay ignored.
  */
 final class TerminationSignals implements AutoCloseable {
 
-  /** Exit codes: 128 and the signal's number. */
+  /** Exit codes: 128 plus the signal's number. */
   private static final Map<String, Integer> STATUS = Map.of("HUP", 129, "INT", 130, "TERM", 143);
 
-  /** A wrapper may pass a signal on that its whole process group gets anyway. */
+  /**
+   * A signal this soon after the first counts as the same one. A wrapper may pass on a signal that
+   * its whole process group receives anyway.
+   */
   private static final long SAME_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
   private final Map<String, Object> former = new LinkedHashMap<>();
@@ -29,31 +32,34 @@ final class TerminationSignals implements AutoCloseable {
   private long firstNanos;
 
   /**
-   * Watches from now on.
+   * Starts watching for signals.
    *
-   * @param heard called once, on a thread of its own, when the first signal comes
+   * @param heard called once, on a separate thread, when the first signal arrives
    */
   TerminationSignals(Runnable heard) {
     this.heard = heard;
     STATUS.keySet().forEach(n -> former.put(n, Signals.register(n, () -> received(n))));
   }
 
-  /** Ignores Ctrl-C in a process that ends when the one that started it does. */
+  /** Ignores Ctrl-C in a process that ends when its parent ends. */
   static void leaveInterruptsToParent() {
     Signals.register("INT", () -> {});
   }
 
-  /** Says which processes a second signal ends besides those that this one has started. */
+  /** Sets the processes that a second signal ends, in addition to the child processes. */
   void endWith(Supplier<List<ProcessHandle>> some) {
     others = some;
   }
 
-  /** Completes with the exit code that the first signal stands for. */
+  /** Completes with the exit code of the first signal. */
   Future<Integer> first() {
     return first.future();
   }
 
-  /** The same future, which fails with a {@link Received} when a signal comes before its end. */
+  /**
+   * Returns the same future, except that it fails with a {@link Received} when a signal arrives
+   * first.
+   */
   <T> Future<T> orElse(Future<T> awaited) {
     Promise<T> outcome = Promise.promise();
     first.future().onSuccess(status -> outcome.tryFail(new Received(status)));
@@ -61,7 +67,7 @@ final class TerminationSignals implements AutoCloseable {
     return outcome.future();
   }
 
-  /** Leaves signals to whoever had them before. */
+  /** Restores the former signal handlers. */
   @Override
   public void close() {
     former.forEach(Signals::unregister);
@@ -80,7 +86,7 @@ final class TerminationSignals implements AutoCloseable {
     }
   }
 
-  /** A signal came while something else was awaited. */
+  /** Reports that a signal arrived while something else was awaited. */
   static final class Received extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
@@ -92,7 +98,7 @@ final class TerminationSignals implements AutoCloseable {
       this.status = status;
     }
 
-    /** The exit code it stands for. */
+    /** Returns the exit code of the signal. */
     int status() {
       return status;
     }

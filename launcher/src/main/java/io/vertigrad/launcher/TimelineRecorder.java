@@ -9,17 +9,17 @@ import java.nio.file.Path;
 import java.util.Optional;
 import java.util.function.Consumer;
 
-/** Hears what members ship of a run's timeline, and has it written off the event loop. */
+/** Receives the timeline records that members send and writes them off the event loop. */
 final class TimelineRecorder implements AutoCloseable {
 
   private final Optional<TimelineFile> file;
 
-  /** Opens the file, if the job asks for one. */
+  /** Opens the file if the job asks for a timeline. */
   TimelineRecorder(JobConfig job, Path path, Consumer<String> trouble) {
     file = job.timeline() ? Optional.of(new TimelineFile(path, trouble)) : Optional.empty();
   }
 
-  /** Starts listening; completes when nothing can be missed any more. */
+  /** Starts listening; completes when no later record can be missed. */
   Future<Void> listen(Vertx vertx, JobConfig job) {
     return file.map(
             open ->

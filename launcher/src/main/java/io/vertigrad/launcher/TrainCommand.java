@@ -28,7 +28,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code vertigrad train}: runs a whole job and waits for its end. */
+/** Implements {@code vertigrad train}, which runs a whole job and waits for its end. */
 @Command(
     name = "train",
     mixinStandardHelpOptions = true,
@@ -87,12 +87,6 @@ final class TrainCommand implements Callable<Integer> {
       description = "Keeps the run there instead of in runs/<time>-<job>.")
   private Path runDirectory;
 
-  @Option(
-      names = "--resume",
-      paramLabel = "RUN",
-      description = "Goes on with a run instead, as the command resume does: its folder, or last.")
-  private String resume;
-
   @Option(names = "--no-dashboard", description = "Serves no page (dashboard.enabled).")
   private boolean noDashboard;
 
@@ -114,13 +108,6 @@ final class TrainCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    if (resume != null) {
-      if (keepOpen) {
-        throw new InputException(
-            "--keep-open cannot be given with --resume; vertigrad replay shows the run later");
-      }
-      return new ResumedRun(resume, List.of(), processes ? true : null).call(json, quiet);
-    }
     RunLog.leaveConsole();
     JobConfig asked = JobCheck.counted(read());
     if (keepOpen && !asked.dashboard().enabled()) {
@@ -160,7 +147,7 @@ final class TrainCommand implements Callable<Integer> {
     }
   }
 
-  /** As they were typed, from {@code train} on. */
+  /** Returns the arguments as they were typed, from {@code train} on. */
   private List<String> arguments() {
     return spec.root().commandLine().getParseResult().originalArgs();
   }
@@ -178,7 +165,7 @@ final class TrainCommand implements Callable<Integer> {
     return all.withWorkers(workersHere);
   }
 
-  /** A number as a person would have typed it. */
+  /** Returns a whole number as a long, as a person would have typed it. */
   private static Number whole(Double number) {
     return number != null && number == Math.rint(number) ? (Number) number.longValue() : number;
   }

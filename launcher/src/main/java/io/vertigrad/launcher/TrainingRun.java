@@ -49,7 +49,7 @@ import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One job from its start to its summary, on the command's own thread. */
+/** Runs one job from its start to its summary, on the command's own thread. */
 final class TrainingRun {
 
   private static final Logger LOG = LoggerFactory.getLogger(TrainingRun.class);
@@ -90,10 +90,10 @@ final class TrainingRun {
   private Optional<MetricsVerticle> metrics = Optional.empty();
 
   /**
-   * A run that has not begun.
+   * Creates a run that has not started.
    *
-   * @param notes what else is said at its start
-   * @param next what may be done after it
+   * @param notes further lines to print at its start
+   * @param next suggests commands for after the run
    */
   TrainingRun(
       JobConfig job,
@@ -112,9 +112,9 @@ final class TrainingRun {
   }
 
   /**
-   * Says that this run was started before.
+   * Marks this run as one that was started before.
    *
-   * @param nodes of its cluster that still live, which this coordinator joins
+   * @param nodes nodes of its cluster that still answer; this coordinator joins them
    */
   TrainingRun resuming(List<JoinAddress> nodes) {
     resumed = true;
@@ -122,16 +122,17 @@ final class TrainingRun {
     return this;
   }
 
-  /** Has the page outlive the run, until a signal comes. */
+  /** Keeps the page open after the run, until a signal arrives. */
   TrainingRun keepingPage() {
     keepsPage = true;
     return this;
   }
 
   /**
-   * Trains in this JVM, or in processes; opens the cluster's port when asked to, or needed.
+   * Trains in this JVM or in processes. Opens the cluster's port when {@code listen} is true or
+   * processes need it.
    *
-   * @param roles whom to start here
+   * @param roles the members to start here
    */
   int call(LocalMembers roles, boolean processes, boolean listen) {
     directory.write(directory.job(), LocalSettings.removedFrom(job.json()));
@@ -145,7 +146,10 @@ final class TrainingRun {
     }
   }
 
-  /** Nobody goes back to them after the end; whoever asked for certain versions keeps them. */
+  /**
+   * Deletes the timed checkpoints of a finished run, because nobody resumes from them. Checkpoints
+   * of chosen versions stay.
+   */
   private void discardCheckpoints() {
     if (finished && job.checkpoint().isTimed()) {
       directory.discardCheckpoints();
@@ -172,7 +176,7 @@ final class TrainingRun {
     }
   }
 
-  /** Lets all members go and serves the page until a signal comes. */
+  /** Releases all members and serves the page until a signal arrives. */
   private void keepPage() {
     pageKept = true;
     if (joinPort != null) {
@@ -185,7 +189,9 @@ final class TrainingRun {
     Await.result(signals.first(), FOREVER_SECONDS, "Ctrl-C");
   }
 
-  /** Fails with {@link TerminationSignals.Received} as soon as a signal comes. */
+  /**
+   * Awaits the future; fails with {@link TerminationSignals.Received} as soon as a signal arrives.
+   */
   private <T> T await(Future<T> future, long limitSeconds, String what) {
     return Await.result(signals.orElse(future), limitSeconds, what);
   }
@@ -242,8 +248,8 @@ final class TrainingRun {
   }
 
   /**
-   * Members that live hear of this coordinator with their next heartbeat and join again: waits
-   * until one has joined from every other node of the cluster.
+   * Waits until a member has joined from every other node of the cluster, within a limit. Members
+   * that still run find this coordinator with their next heartbeat and join again.
    */
   private PresentMembers awaitLiving() {
     if (living.isEmpty()) {
@@ -314,7 +320,10 @@ final class TrainingRun {
                 directory.nodes(), new JsonObject().put("nodes", new JsonArray(nodes))));
   }
 
-  /** Joins the nodes that live; when all of them end just then, it begins a cluster instead. */
+  /**
+   * Joins the nodes that still run. If all of them end at that moment, it starts a new cluster
+   * instead.
+   */
   private ClusterStart startCluster(JobSecret secret) {
     while (true) {
       ClusterStart start = ClusterStart.ofMember(joining(), secret, true);
@@ -333,7 +342,7 @@ final class TrainingRun {
     }
   }
 
-  /** The job, with the nodes that live as those to join. */
+  /** Returns the job with the running nodes as its {@code cluster.members}. */
   private JobConfig joining() {
     if (living.isEmpty()) {
       return job;
@@ -348,7 +357,7 @@ final class TrainingRun {
     return unbroken(coordinator.result());
   }
 
-  /** The same, unless the members' processes break down before. */
+  /** Returns the same future, except that it fails when the members' processes break down first. */
   private <T> Future<T> unbroken(Future<T> awaited) {
     Promise<T> outcome = Promise.promise();
     awaited.onSuccess(outcome::tryComplete).onFailure(outcome::tryFail);
@@ -356,7 +365,7 @@ final class TrainingRun {
     return outcome.future();
   }
 
-  /** The summary waits until everything was heard that was said before the end. */
+  /** Waits for the events sent before the job's end, so that the summary includes them. */
   private void hearTheEnd(JsonObject end) {
     Await.farewell(monitor.ended(), HEAR_SECONDS, "hearing of the job's end on the event bus");
     JsonArray silent = end.getJsonArray("silent", new JsonArray());
@@ -399,7 +408,7 @@ final class TrainingRun {
     }
   }
 
-  /** On a signal's own thread. */
+  /** Runs on a thread of the signal handler. */
   private void signalled() {
     if (pageKept) {
       return;
@@ -416,7 +425,7 @@ final class TrainingRun {
     return last || progress.ending().isPresent();
   }
 
-  /** Saves checkpoints, model and summary of a job that is not at its end, each within a limit. */
+  /** Saves checkpoints, model and summary of an unfinished job, each within a time limit. */
   private void endEarly() {
     boolean begun = monitor.ask(progress -> progress.started().isPresent());
     monitor.ask(
@@ -443,7 +452,7 @@ final class TrainingRun {
     display.offer("to go on with it", next.goingOn().toString());
   }
 
-  /** Workers finish the step they are in, and checkpoints are written; the files. */
+  /** Lets workers finish their current step, then writes checkpoints; returns their files. */
   private JsonArray rest() {
     try {
       JsonObject rest = Await.result(coordinator.interrupt(), REST_SECONDS, "saving checkpoints");
@@ -457,7 +466,7 @@ final class TrainingRun {
     }
   }
 
-  /** With what a person at the command line can do. */
+  /** Adds what the user can do to the error of an unsaved model. */
   private static Future<Evaluated> unsaved(Throwable why) {
     return Future.failedFuture(
         why instanceof UncheckedIOException disk
@@ -480,7 +489,9 @@ final class TrainingRun {
     }
   }
 
-  /** Members leave, then processes end and Vert.x closes; a second call does nothing. */
+  /**
+   * Releases the members, then ends the processes and closes Vert.x; a second call does nothing.
+   */
   private void stop(String why) {
     early.end();
     if (vertx == null) {
@@ -498,7 +509,7 @@ final class TrainingRun {
     display.close();
   }
 
-  /** The processes hold what Vert.x closes with no longer, so that neither waits for the other. */
+  /** Ends the processes and closes Vert.x at the same time, because each may wait for the other. */
   private Future<?> end(Vertx closing) {
     if (joinPort != null) {
       joinPort.close();
@@ -511,7 +522,7 @@ final class TrainingRun {
     return Future.join(ended, closing.close());
   }
 
-  /** How the run ended, before its server goes. */
+  /** Reports how the run ended to the dashboard, before the dashboard's server closes. */
   private Future<Void> tellDashboard(Optional<JsonObject> summary) {
     return metrics.map(told -> told.conclude(summary)).orElseGet(Future::succeededFuture);
   }

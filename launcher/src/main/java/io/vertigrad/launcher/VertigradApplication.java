@@ -20,8 +20,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The class a jar starts: Vertigrad's own commands, else the stock Vert.x launcher, so that {@code
- * java -jar vertigrad.jar io.vertigrad.verticles.WorkerVerticle -cluster -conf FILE} works.
+ * Main class of the jar. It runs Vertigrad's own commands and passes everything else to the stock
+ * Vert.x launcher, so that {@code java -jar vertigrad.jar io.vertigrad.verticles.WorkerVerticle
+ * -cluster -conf FILE} works.
  */
 public final class VertigradApplication extends VertxApplication implements VertxApplicationHooks {
 
@@ -38,7 +39,7 @@ public final class VertigradApplication extends VertxApplication implements Vert
     this.arguments = List.of(arguments);
   }
 
-  /** The jar's entry. */
+  /** Starts a command or the Vert.x launcher. */
   public static void main(String[] arguments) {
     CacheFolders.prepare();
     if (arguments.length == 0 || isCommand(arguments[0])) {
@@ -48,7 +49,10 @@ public final class VertigradApplication extends VertxApplication implements Vert
     }
   }
 
-  /** A plain word is one of our commands, or a misspelt one; verticles have dots or a prefix. */
+  /**
+   * Returns true for a command or an option of Vertigrad. A plain word is a command, perhaps a
+   * misspelt one; verticle names have dots or a prefix.
+   */
   private static boolean isCommand(String argument) {
     return OPTIONS.contains(argument) || argument.matches("[A-Za-z]+");
   }
@@ -70,7 +74,10 @@ public final class VertigradApplication extends VertxApplication implements Vert
     return config;
   }
 
-  /** A strategy verticle's configuration says beside the job file where it stands. */
+  /**
+   * Returns the job file. The configuration of a strategy verticle also names the member that it
+   * serves; that key is removed.
+   */
   private JsonObject jobFile(JsonObject config) {
     String strategy = StrategyVerticle.class.getName();
     return arguments.stream().anyMatch(word -> word.endsWith(strategy))
@@ -84,7 +91,7 @@ public final class VertigradApplication extends VertxApplication implements Vert
     return start.builder(VertxApplicationHooks.super.createVertxBuilder(options), options);
   }
 
-  /** Java's own serialisation and that of Vert.x are not read from the bus: no job uses them. */
+  /** Refuses objects serialized by Java or by Vert.x on the event bus, because no job uses them. */
   static void refuseSerialized(Vertx vertx) {
     vertx
         .eventBus()

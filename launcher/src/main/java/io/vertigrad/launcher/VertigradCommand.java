@@ -12,7 +12,7 @@ import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** The {@code vertigrad} command: what it offers, and how it ends. */
+/** Builds and runs the {@code vertigrad} command line. */
 @Command(
     name = "vertigrad",
     mixinStandardHelpOptions = true,
@@ -38,12 +38,12 @@ import picocli.CommandLine.Spec;
     })
 public final class VertigradCommand implements Runnable {
 
-  /** In the order of the help. */
+  /** The commands in the order of the help. */
   private static final Map<String, Class<?>> COMMANDS = commands();
 
   @Spec private CommandSpec spec;
 
-  /** The command line's entry; ends the JVM with the command's exit code. */
+  /** Runs the command line and ends the JVM with the command's exit code. */
   public static void main(String[] arguments) {
     System.exit(execute(arguments));
   }
@@ -53,7 +53,9 @@ public final class VertigradCommand implements Runnable {
     return commandLine(arguments).execute(arguments);
   }
 
-  /** All commands, or only the one that is asked for: each takes its time to be looked at. */
+  /**
+   * Returns a command line with all commands, or only the one asked for: building each takes time.
+   */
   static CommandLine commandLine(String... arguments) {
     CommandLine line = new CommandLine(new VertigradCommand());
     boolean known = arguments.length > 0 && COMMANDS.containsKey(arguments[0]);
@@ -83,7 +85,7 @@ public final class VertigradCommand implements Runnable {
     return commands;
   }
 
-  /** Without a command: the help. */
+  /** Prints the help when no command is given. */
   @Override
   public void run() {
     PrintWriter out = spec.commandLine().getOut();
@@ -91,7 +93,7 @@ public final class VertigradCommand implements Runnable {
     out.flush();
   }
 
-  /** What {@code --version} prints. */
+  /** Prints the versions for {@code --version}. */
   static final class Version implements IVersionProvider {
 
     @Override

@@ -1,2 +1,2 @@
-/** The command line: train, node and doctor, and the class the stock Vert.x launcher starts. */
+/** The command line, and the main class that also starts the stock Vert.x launcher. */
 package io.vertigrad.launcher;

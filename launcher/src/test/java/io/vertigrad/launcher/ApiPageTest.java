@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** Holds {@code docs/reference/api.md} to the public types of the runtime's API packages. */
+/** Compares {@code docs/reference/api.md} with the public types of the runtime's API packages. */
 class ApiPageTest {
 
   private static final Path PAGE = Path.of("../docs/reference/api.md");

@@ -21,16 +21,17 @@ import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * Lets the processes that slow tests start find their classes in an archive, as the start script
- * does: each of them then costs half of the processor's time. A class archive holds what comes from
- * jars only, so that folders of classes are packed first; the tests' own folder comes after them.
+ * Makes a class archive for the processes that slow tests start, as the start script does; each
+ * process then needs half of the processor time. An archive holds only classes from jars, so
+ * folders of classes are packed into jars first. The tests' own folder comes after them on the
+ * class path.
  *
- * <p>The archive stays in {@code target} until a class changes. Where it cannot be made the tests
- * are only slower.
+ * <p>The archive stays in {@code target} until a class changes. Without an archive the tests are
+ * only slower.
  */
 public final class ArchivedProcesses implements BeforeAllCallback {
 
-  /** The option that the module's {@code pom.xml} gives the JVM of the tests. */
+  /** The option that the module's {@code pom.xml} passes to the JVM of the tests. */
   private static final String OPTION = "-XX:SharedArchiveFile=";
 
   private static final String CLASS_PATH = "java.class.path";
@@ -56,7 +57,7 @@ public final class ArchivedProcesses implements BeforeAllCallback {
       done = true;
       Path file = Path.of(archive);
       Files.createDirectories(file.getParent());
-      // The module's tests run in more than one JVM; the lock ends with the channel.
+      // The module's tests run in several JVMs; closing the channel releases the lock.
       try (FileChannel channel =
           FileChannel.open(
               file.resolveSibling("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
@@ -106,7 +107,7 @@ public final class ArchivedProcesses implements BeforeAllCallback {
     }
   }
 
-  /** One that is unchanged keeps its time, which the archive remembers. */
+  /** Packs a folder into a jar. An unchanged jar keeps its time, because the archive records it. */
   private static Path pack(Path folder, Path into) throws IOException {
     Path module = folder.getParent().getParent().getFileName();
     Path jar = into.resolve("vertigrad-%s-%s.jar".formatted(module, folder.getFileName()));

@@ -24,7 +24,7 @@ import org.openqa.selenium.logging.LogEntry;
 import org.openqa.selenium.logging.LogType;
 import org.openqa.selenium.logging.LoggingPreferences;
 
-/** A headless Chromium that looks at a dashboard. */
+/** A headless Chromium that shows a dashboard. */
 final class Browser implements AutoCloseable {
 
   private static final Duration LIMIT = Duration.ofSeconds(150);
@@ -36,7 +36,7 @@ final class Browser implements AutoCloseable {
     this.driver = driver;
   }
 
-  /** Starts one, or skips the test and says why. */
+  /** Starts a browser, or skips the test with a reason. */
   static Browser start() {
     Optional<Path> chromium = onThePath("chromium");
     Optional<Path> driver = onThePath("chromedriver");
@@ -60,7 +60,7 @@ final class Browser implements AutoCloseable {
     return browser;
   }
 
-  /** Becomes what it was when it started: empty, light, of the same size. */
+  /** Resets the browser to its state at the start: empty page, light colours, same size. */
   void forget() {
     open("about:blank");
     dark(false);
@@ -72,12 +72,12 @@ final class Browser implements AutoCloseable {
     driver.get(url);
   }
 
-  /** Loads the page once more: another fragment alone would not. */
+  /** Loads the page again, because a changed fragment alone does not. */
   void navigateAgain() {
     driver.navigate().refresh();
   }
 
-  /** The text of an element, empty where there is none. */
+  /** Returns the text of an element, empty when there is none. */
   String text(String selector) {
     List<WebElement> found = driver.findElements(By.cssSelector(selector));
     return found.isEmpty() ? "" : found.get(0).getText();
@@ -107,11 +107,11 @@ final class Browser implements AutoCloseable {
   }
 
   /**
-   * Where a chart shows nothing of a line between its first pixel and its last: the lengths of its
-   * gaps, as shares of the line's, those below 3 % left out.
+   * Returns the gaps of a line in a chart between its first and its last pixel. Each gap is a share
+   * of the line's length; gaps below 3 % are left out.
    *
-   * @param chart selector of what the canvas is in
-   * @param rgb of the line
+   * @param chart selector of the element that contains the canvas
+   * @param rgb colour of the line
    */
   List<Double> gaps(String chart, int... rgb) {
     Object found =
@@ -144,7 +144,7 @@ final class Browser implements AutoCloseable {
     return ((List<?>) found).stream().map(gap -> ((Number) gap).doubleValue()).toList();
   }
 
-  /** Contrast of a text to what is behind it, as WCAG 2 defines it: from 1 to 21. */
+  /** Returns the contrast between a text and its background, as WCAG 2 defines it: from 1 to 21. */
   double contrast(WebElement text) {
     return ((Number)
             run(
@@ -189,7 +189,7 @@ final class Browser implements AutoCloseable {
     command("Emulation.setEmulatedMedia", Map.of("features", List.of(scheme)));
   }
 
-  /** Keeps what it shows as {@code target/screenshots/<name>.png}. */
+  /** Saves a screenshot as {@code target/screenshots/<name>.png}. */
   void screenshot(String name, int width) throws IOException {
     size(width, 900);
     Number height = (Number) run("return document.documentElement.scrollHeight");
@@ -198,12 +198,13 @@ final class Browser implements AutoCloseable {
     Files.write(SCREENSHOTS.resolve(name + ".png"), driver.getScreenshotAs(OutputType.BYTES));
   }
 
-  /** What the page complained about on its console since the call before. */
+  /** Returns the warnings and errors on the page's console since the last call. */
   List<String> complaints() {
     return driver.manage().logs().get(LogType.BROWSER).getAll().stream()
         .filter(entry -> entry.getLevel().intValue() >= Level.WARNING.intValue())
         .map(LogEntry::getMessage)
-        // SockJS gives a slow WebSocket up for another transport, and the browser says so.
+        // When SockJS replaces a slow WebSocket by another transport, the browser logs this
+        // message.
         .filter(message -> !message.contains("closed before the connection is established"))
         .toList();
   }

@@ -13,16 +13,16 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** What {@code ./vertigrad} gives to java: the class path that its Maven goal writes. */
+/** Checks the class path that {@code ./vertigrad} passes to java, which its Maven goal writes. */
 class ClassPathTest {
 
-  /** 89 libraries when this was written, and room for ten more. */
+  /** The class path had 89 libraries when this was written; ten more may be added. */
   private static final int MOST_LIBRARIES = 99;
 
   private static final Path SCRIPT = Path.of("..", "vertigrad");
   private static final Path EXAMPLES_SCRIPT = Path.of("..", "examples", "run");
 
-  /** Written by the goal that both scripts call, in the test's build. */
+  /** The goal that both scripts call writes this file in the test's build. */
   private static final Path CLASS_PATH = Path.of("target", "tested-classpath");
 
   private static final Pattern TEST_LIBRARY =

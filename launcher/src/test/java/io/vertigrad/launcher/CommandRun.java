@@ -5,11 +5,11 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 
 /**
- * What a command did when run inside the test's JVM.
+ * The result of a command that ran inside the test's JVM.
  *
  * @param exit its exit code
- * @param out what it printed
- * @param err what it complained about
+ * @param out its standard output
+ * @param err its standard error
  */
 record CommandRun(int exit, String out, String err) {
 

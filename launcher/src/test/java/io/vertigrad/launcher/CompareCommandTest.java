@@ -19,7 +19,8 @@ final class CompareCommandTest {
 
   @Test
   void shouldPrintRunsSideBySideWithAccuracyAtSharedSampleCounts() throws IOException {
-    // 256 and 128 samples a version, tested every 10: accuracy is version / 2 and version / 4.
+    // The runs have 256 and 128 samples a version and a test every 10 versions; their accuracy is
+    // version / 2 and version / 4.
     Path one = run("one", "sync", 40, 40 * 256, 0.5);
     Path other = run("other-with-a-long-name", "async", 80, 80 * 128, 0.25);
 

@@ -19,7 +19,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The page of a comparison, in a real browser; screenshots stay in {@code target/screenshots}. */
+/**
+ * Tests the page of a comparison in a real browser; screenshots stay in {@code target/screenshots}.
+ */
 @Tag("slow")
 final class ComparePageTest {
 
@@ -95,7 +97,9 @@ final class ComparePageTest {
     assertEquals(List.of(), browser.complaints());
   }
 
-  /** On small screens, by keyboard, under the same rules as the page of a run. */
+  /**
+   * Checks the page on a small screen and by keyboard, under the same rules as the page of a run.
+   */
   private void look() throws IOException {
     browser.screenshot("compare", 1280);
     browser.dark(true);
@@ -123,7 +127,7 @@ final class ComparePageTest {
         "return Number(document.getElementById(arguments[0]).dataset.points)", chart);
   }
 
-  /** Two runs of one story, the second of which ends after two thirds. */
+  /** Returns the page of two runs with the same events; the second run ends after two thirds. */
   private String compare(String one, String other) throws IOException {
     List<TrainingEvent> events = RunStory.of("a pid 1", "finished");
     List<FinishedRun> runs =

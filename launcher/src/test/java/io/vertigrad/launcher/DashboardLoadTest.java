@@ -32,8 +32,9 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
 
 /**
- * A run that many browsers watch and ask for snapshots trains on in bounded memory, and a program
- * in Node can watch it. The browsers live in this JVM, and both tests watch one run.
+ * Checks that a run continues with limited memory while many browsers watch it and ask for
+ * snapshots. Also checks that a program in Node can watch it. The browsers run in this JVM, and
+ * both tests watch one run.
  */
 @Tag("slow")
 @TestInstance(Lifecycle.PER_CLASS)
@@ -170,7 +171,10 @@ final class DashboardLoadTest {
     socket.writeTextMessage(request.encode());
   }
 
-  /** How fast is for {@code benchmarks/run watching} to say: a shared machine cannot. */
+  /**
+   * Checks that training continues. {@code benchmarks/run watching} measures its speed, which a
+   * shared machine cannot.
+   */
   private void trainOn() {
     long before = samples.get();
     Awaitility.await()

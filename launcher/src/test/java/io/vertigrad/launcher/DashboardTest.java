@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.openqa.selenium.WebElement;
 
-/** The page, in a real browser; screenshots stay in {@code target/screenshots}. */
+/** Tests the page in a real browser; screenshots stay in {@code target/screenshots}. */
 @Tag("slow")
 final class DashboardTest {
 
@@ -45,10 +45,13 @@ final class DashboardTest {
   private static final int[] ORANGE = {217, 138, 0};
   private static final int[] INK = {27, 30, 35};
 
-  /** Least contrast of a text, as WCAG 2 wants it (level AA). */
+  /** Least contrast of a text, as WCAG 2 requires it (level AA). */
   private static final double READABLE = 4.5;
 
-  /** Points that a page has drawn after a while; one that comes late has them at once. */
+  /**
+   * Number of points that a page has drawn after a while; a page that is opened later has them at
+   * once.
+   */
   private static final int HISTORY = 25;
 
   @TempDir private Path folder;
@@ -191,11 +194,12 @@ final class DashboardTest {
       assertGaps(browser.gaps(chart, ORANGE), 0.2, 0.2);
     }
     assertGaps(browser.gaps("#accuracy", INK), 0.2);
-    // Over updates a pause takes no room, but those that worker 1 missed do: 20 of 81.
+    // On an axis of updates a pause takes no space, but the 20 of 81 updates that worker 1 missed
+    // do.
     browser.run("document.querySelector('[name=axis][value=version]').click()");
     assertGaps(browser.gaps("#loss", BLUE));
     assertGaps(browser.gaps("#loss", ORANGE), 0.25);
-    // Without smoothing as with it, and with all of it.
+    // The gaps are the same without smoothing, with the default, and with the strongest.
     browser.run("document.querySelector('[name=axis][value=time]').click()");
     for (String smoothing : List.of("0", "0.98")) {
       browser.run(
@@ -221,7 +225,7 @@ final class DashboardTest {
   void shouldCountOnWhenAWorkerJoinsAgainAndTellNothingOfItsDeadProcess() throws Exception {
     browser.open(replay(RunStory.withGaps(), 0));
     browser.await("the end", () -> browser.text("#phase").equals("finished"));
-    // 81 steps of worker 0; of worker 1 51 before it died, and 11 since it joined again.
+    // Worker 0 made 81 steps; worker 1 made 51 before it died and 11 after it joined again.
     assertEquals("81", browser.text("#staleness .histogram:nth-child(1) .value"));
     assertEquals("62", browser.text("#staleness .histogram:nth-child(2) .value"));
 
@@ -277,7 +281,7 @@ final class DashboardTest {
     }
   }
 
-  /** How many gradients the page says were applied, at every third moment of a replay. */
+  /** Returns how many gradients the page shows as applied, at every third frame of a replay. */
   private static List<Long> gradientsFrameByFrame() {
     Object counts =
         browser.run(
@@ -300,7 +304,10 @@ final class DashboardTest {
     return ((List<?>) counts).stream().map(count -> ((Number) count).longValue()).toList();
   }
 
-  /** What a page that comes late is told: one worker, averages of several reports, and a pause. */
+  /**
+   * Sends the snapshot that a page opened late receives: one worker, averages of several reports,
+   * and a pause.
+   */
   private static final class Snapshot extends VerticleBase {
 
     @Override
@@ -407,7 +414,7 @@ final class DashboardTest {
     browser.await("the line", () -> browser.text("#line").equals("replay"));
   }
 
-  /** A run long enough for everything, its page open. */
+  /** Starts a run that is long enough for every test, with its page open. */
   private void train(String... more) throws IOException {
     List<String> options = new ArrayList<>(List.of("--steps", "1000000"));
     options.addAll(List.of("--set", "data.train=2000", "--set", "data.test=500"));
@@ -419,7 +426,7 @@ final class DashboardTest {
     browser.await("the line", () -> browser.text("#line").equals("live"));
   }
 
-  /** The process of a worker, as the page names it. */
+  /** Returns the process of a worker, as the page names it. */
   private ProcessHandle process(String role) {
     Matcher joined =
         Pattern.compile(role + "( \\d)? joined from \\S+ pid (\\d+)")

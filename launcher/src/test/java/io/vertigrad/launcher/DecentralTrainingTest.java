@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Jobs without servers from the command line: the ConvNet on generated digits. */
+/** Tests jobs without servers from the command line: the ConvNet on generated digits. */
 @Tag("slow")
 class DecentralTrainingTest {
 
@@ -42,7 +42,8 @@ class DecentralTrainingTest {
   }
 
   /**
-   * A worker's 1,000 samples are 16 batches, the last of 40: 40 steps are two epochs and a half.
+   * A worker's 1,000 samples make 16 batches, the last one of 40 samples, so 40 steps are two and a
+   * half epochs.
    */
   @Test
   void shouldWriteTheLineOfThePublishedCoordinatorAtTheEndOfEachEpoch() throws IOException {
@@ -65,7 +66,7 @@ class DecentralTrainingTest {
     assertTrue(before < summary("run").getDouble("seconds"), "tests are not in it");
   }
 
-  /** Mean training loss of both workers over an epoch, by what they told. */
+  /** Returns the mean training loss of both workers over an epoch, from their reports. */
   private double lossOfEpoch(int epoch) throws IOException {
     List<JsonObject> reports =
         events("epochTrained").stream().filter(e -> e.getInteger("epoch") == epoch).toList();

@@ -15,7 +15,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Runs whose folders lie on a file system of a few KiB; skipped where none may be mounted. */
+/**
+ * Tests runs whose folders are on a file system of a few KiB; skipped where none may be mounted.
+ */
 @Tag("slow")
 class DiskFullTest {
 
@@ -23,7 +25,7 @@ class DiskFullTest {
 
   @AfterEach
   void unmount() throws Exception {
-    // The log of a run stays open until the JVM ends, so the file system leaves later.
+    // A run's log stays open until the JVM ends, so the file system is detached later.
     command("umount", "-l", folder.resolve("small").toString());
   }
 

@@ -9,7 +9,7 @@ import java.util.jar.JarFile;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** The one file that {@code -Pdist} makes; its build runs this after it made it. */
+/** Checks the single file that {@code -Pdist} makes; its build runs this test after making it. */
 class DistributionIT {
 
   private static final Pattern TEST_LIBRARY =

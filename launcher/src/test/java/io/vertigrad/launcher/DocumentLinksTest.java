@@ -23,7 +23,10 @@ import org.junit.jupiter.api.Test;
 import org.w3c.dom.Element;
 import org.w3c.dom.NodeList;
 
-/** Follows the relative links of all documents, in the repository and in a release. */
+/**
+ * Checks the relative links of all documents, in the repository and in a release, and the width of
+ * their lines.
+ */
 class DocumentLinksTest {
 
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
@@ -31,6 +34,9 @@ class DocumentLinksTest {
   private static final Pattern LINK = Pattern.compile("]\\(([^)\\s]+)\\)");
   private static final Pattern HEADING = Pattern.compile("(?m)^#+ +(.+)$");
   private static final Pattern CODE = Pattern.compile("(?ms)^```.*?^```|`[^`\n]*`");
+
+  private static final Pattern TARGET = Pattern.compile("(?<=])\\([^)\\s]*\\)|https?://\\S+");
+  private static final int MOST_COLUMNS = 120;
 
   @Test
   void shouldLeadSomewhereInTheRepository() throws IOException {
@@ -52,7 +58,44 @@ class DocumentLinksTest {
     assertEquals(List.of(), dead(released));
   }
 
-  /** Links to no file, or to no heading of a file; {@code files} are by their path in the tree. */
+  @Test
+  void shouldHaveNoLineOfMoreThan120Columns() throws IOException {
+    List<String> wide = new ArrayList<>();
+    for (Path file : files(ROOT)) {
+      if (file.toString().endsWith(".md")) {
+        wide(file).forEach(line -> wide.add(ROOT.relativize(file) + ":" + line));
+      }
+    }
+
+    assertEquals(List.of(), wide);
+  }
+
+  /** Returns the lines that are too wide; tables, code and the targets of links do not count. */
+  private static List<String> wide(Path page) throws IOException {
+    List<String> wide = new ArrayList<>();
+    List<String> lines = Files.readAllLines(page);
+    boolean fenced = false;
+    boolean indented = false;
+    boolean afterBlank = true;
+    for (int i = 0; i < lines.size(); i++) {
+      String line = lines.get(i);
+      boolean fence = line.strip().startsWith("```");
+      fenced ^= fence;
+      indented = line.startsWith("    ") && (indented || afterBlank);
+      afterBlank = line.isBlank();
+      int columns = TARGET.matcher(line).replaceAll("").length();
+      boolean text = !fence && !fenced && !indented && !line.strip().startsWith("|");
+      if (text && columns > MOST_COLUMNS) {
+        wide.add("%d has %d columns, expected at most %d".formatted(i + 1, columns, MOST_COLUMNS));
+      }
+    }
+    return wide;
+  }
+
+  /**
+   * Returns links that lead to no file, or to no heading of a file; {@code files} maps paths in the
+   * tree to files.
+   */
   private static List<String> dead(Map<Path, Path> files) throws IOException {
     List<String> dead = new ArrayList<>();
     for (Map.Entry<Path, Path> page : files.entrySet()) {
@@ -80,7 +123,7 @@ class DocumentLinksTest {
     return parts.length == 1 || headings(Files.readString(file)).contains(parts[1]);
   }
 
-  /** Anchors as code hosts make them of headings. */
+  /** Returns the anchors that code hosts make from headings. */
   private static List<String> headings(String page) {
     List<String> anchors = new ArrayList<>();
     Matcher headings =
@@ -92,12 +135,12 @@ class DocumentLinksTest {
     return anchors;
   }
 
-  /** Code within a heading counts; a block of code has no headings. */
+  /** Keeps code within a heading and removes code blocks, which have no headings. */
   private static String inline(String code) {
     return code.startsWith("```") ? "" : Matcher.quoteReplacement(code.replace("`", ""));
   }
 
-  /** What the assembly packs besides libraries, by its path in the release. */
+  /** Returns the files that the assembly packs besides libraries, by their path in the release. */
   private static Map<Path, Path> released() throws Exception {
     DocumentBuilderFactory factory = DocumentBuilderFactory.newInstance();
     NodeList sets =
@@ -129,7 +172,9 @@ class DocumentLinksTest {
     return texts;
   }
 
-  /** Maven's patterns: two asterisks and a slash also stand for no folder at all. */
+  /**
+   * Returns matchers for Maven's patterns, in which two asterisks and a slash also match no folder.
+   */
   private static List<PathMatcher> matchers(Collection<String> patterns) {
     return patterns.stream()
         .flatMap(p -> p.startsWith("**/") ? Stream.of(p, p.substring(3)) : Stream.of(p))
@@ -137,7 +182,7 @@ class DocumentLinksTest {
         .toList();
   }
 
-  /** Without what is hidden or was built. */
+  /** Returns the files of a folder without hidden and built ones. */
   private static List<Path> files(Path folder) throws IOException {
     try (Stream<Path> all = Files.walk(folder)) {
       return all.filter(Files::isRegularFile)

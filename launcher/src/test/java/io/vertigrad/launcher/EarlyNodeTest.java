@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A member's process that is started before there is a cluster to join. */
+/** Tests a member's process that starts before there is a cluster to join. */
 @Tag("slow")
 final class EarlyNodeTest {
 
@@ -30,7 +30,7 @@ final class EarlyNodeTest {
     assertEquals(ExitStatus.OK, node.exitValue(), this::log);
   }
 
-  /** What it is told is checked as what is typed is. */
+  /** An address from standard input is checked like one on the command line. */
   @Test
   void shouldRefuseAnAddressThatIsNone() throws Exception {
     Process node = start();

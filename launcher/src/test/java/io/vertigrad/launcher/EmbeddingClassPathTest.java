@@ -16,13 +16,13 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /**
- * What an application has on its class path that depends on {@code vertigrad-verticles} and {@code
- * vertigrad-engine-dl4j} alone: the run-time class paths of the two, as Maven resolved them in this
- * build.
+ * Checks the class path of an application that depends on {@code vertigrad-verticles} and {@code
+ * vertigrad-engine-dl4j} alone. It joins the run-time class paths of both, as Maven resolved them
+ * in this build.
  */
 class EmbeddingClassPathTest {
 
-  /** Of the modules that the application names; written before this module's tests. */
+  /** The class paths of the two modules, written before this module's tests run. */
   private static final List<Path> CLASS_PATHS =
       List.of(
           Path.of("..", "verticles", "target", "tested-classpath"),
@@ -34,7 +34,8 @@ class EmbeddingClassPathTest {
           Path.of("..", "engines", "dl4j", "target", "classes"));
 
   /**
-   * {@code vertx-web-client} and what it shares with {@code vertx-web} are there to download data.
+   * {@code vertx-web-client}, and the parts that it shares with {@code vertx-web}, are allowed
+   * because they download data.
    */
   private static final Pattern NOT_FOR_APPLICATIONS =
       Pattern.compile(

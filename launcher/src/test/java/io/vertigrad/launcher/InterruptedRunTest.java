@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Ctrl-C: the terminal's interrupt, which reaches every process of the foreground group. */
+/** Tests Ctrl-C: the terminal's interrupt, which reaches every process of the foreground group. */
 @Tag("slow")
 class InterruptedRunTest {
 
@@ -65,7 +65,7 @@ class InterruptedRunTest {
     assumeTrue(interruptible(), "this process ignores interrupts, and so do all that it starts");
     run = start("--processes", "--set", "evaluator.count=0", "--set", "cluster.port=17981");
     Awaitility.await().atMost(LIMIT).until(() -> !run.isAlive() || steps() > 0);
-    // The worker's process sleeps, so that an orderly end takes its ten seconds.
+    // The worker's process is stopped, so that an orderly end takes its ten seconds.
     ProcessHandle worker = worker();
     new ProcessBuilder("kill", "-STOP", Long.toString(worker.pid())).start().waitFor();
     interrupt();
@@ -92,12 +92,12 @@ class InterruptedRunTest {
         .orElseThrow();
   }
 
-  /** To the whole group, as the terminal does it. */
+  /** Interrupts the whole process group, as the terminal does. */
   private void interrupt() throws Exception {
     new ProcessBuilder("kill", "-INT", "--", "-" + run.pid()).start().waitFor();
   }
 
-  /** The highest step that any worker told of. */
+  /** Returns the highest step that a worker has reported. */
   private long steps() throws IOException {
     return events()
         .lines()
@@ -107,7 +107,7 @@ class InterruptedRunTest {
         .orElse(0);
   }
 
-  /** In a process group of its own, as a shell starts it on a terminal. */
+  /** Starts the run in its own process group, as a shell does on a terminal. */
   private Process start(String... options) throws IOException {
     List<String> command = new ArrayList<>();
     command.add("setsid");

@@ -36,7 +36,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** SIGTERM in the middle of a run in one JVM: what is saved, under every kind of strategy. */
+/** Tests what a run in one JVM saves at SIGTERM, with every kind of strategy. */
 @Tag("slow")
 final class InterruptedTrainingTest {
 
@@ -186,8 +186,8 @@ final class InterruptedTrainingTest {
   }
 
   /**
-   * The job's states that the page shows, from the beginning on, as {@code vertigrad replay} sends
-   * them to a browser.
+   * Returns the job's states from the beginning on, as {@code vertigrad replay} sends them to a
+   * browser.
    */
   private List<JsonObject> replayed(Path run) throws Exception {
     List<String> command = JavaCommand.of("512m", "replay", run.toString(), "--port", "0");
@@ -213,7 +213,7 @@ final class InterruptedTrainingTest {
     return terminated(() -> read(run).contains("\"type\":\"workerProgress\""), run, job, options);
   }
 
-  /** Trains until the condition holds, then sends SIGTERM to this very process. */
+  /** Trains until the condition holds, then sends SIGTERM to this process itself. */
   private CommandRun terminated(Callable<Boolean> when, Path run, String job, String... options)
       throws Exception {
     List<String> arguments = new ArrayList<>(List.of("train", job, "--set", "steps=10000000"));
@@ -223,7 +223,7 @@ final class InterruptedTrainingTest {
     CompletableFuture<CommandRun> train =
         CompletableFuture.supplyAsync(() -> CommandRun.of(arguments.toArray(String[]::new)));
     Awaitility.await().atMost(LIMIT).until(() -> train.isDone() || when.call());
-    // A train that has ended watches for signals no more, and this process must live on.
+    // A command that has ended no longer handles signals, and SIGTERM would end this process.
     assertFalse(train.isDone(), () -> train.join().err());
 
     long self = ProcessHandle.current().pid();

@@ -5,16 +5,16 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Vertigrad in a JVM of its own, with this one's compiler and class path. */
+/** Starts Vertigrad in a separate JVM, with this one's compiler options and class path. */
 final class JavaCommand {
 
   private JavaCommand() {}
 
   /**
-   * The words to start it with.
+   * Returns the command's words.
    *
-   * @param heap the largest, as in {@code -Xmx512m}
-   * @param arguments of the main class
+   * @param heap largest heap, as in {@code -Xmx512m}
+   * @param arguments arguments of the main class
    */
   static List<String> of(String heap, String... arguments) {
     List<String> command = new ArrayList<>();

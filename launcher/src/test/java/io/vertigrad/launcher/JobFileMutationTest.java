@@ -26,8 +26,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Damaged job files are read and checked as {@code train} does: each is a job, or is refused in one
- * line that names the file and the place in it.
+ * Reads and checks damaged job files as {@code train} does. Each file either is a job, or is
+ * refused in one line that names the file and the place in it.
  */
 class JobFileMutationTest {
 
@@ -178,7 +178,7 @@ class JobFileMutationTest {
     return job;
   }
 
-  /** Where the damage is somewhere else, the data is there. */
+  /** Returns true for a file whose data set needs files, which the test then provides. */
   private static boolean mayNeedFiles(Path file) {
     try {
       String text = Files.readString(file, StandardCharsets.UTF_8);
@@ -188,7 +188,10 @@ class JobFileMutationTest {
     }
   }
 
-  /** In the job file, or the path of the data file that is missing or wrong. */
+  /**
+   * Returns true when a message names a place in the job file, or the path of a missing or wrong
+   * data file.
+   */
   private static boolean hasPlace(String message, Path file) {
     return message.matches(
             "(?s)\\Q"

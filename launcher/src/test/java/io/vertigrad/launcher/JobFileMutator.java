@@ -9,9 +9,9 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Damages job files, each in one way or a few: keys that go, come twice, become null, are of
- * another type, hold numbers out of all bounds, nest deeply or hold strange characters; text that
- * ends too early or has bytes changed; and in YAML aliases, tags and cycles.
+ * Damages job files, each in one or a few ways. Keys are removed, repeated, renamed, set to null or
+ * given another type. Values are numbers out of range, deeply nested or have strange characters.
+ * Text ends too early or has changed bytes; YAML gets aliases, tags and cycles.
  */
 final class JobFileMutator {
 
@@ -60,7 +60,7 @@ final class JobFileMutator {
     random = new Random(seed);
   }
 
-  /** A damaged copy as JSON; what a mutation has to write itself stands behind a marker. */
+  /** Returns a damaged copy as JSON. */
   String json(JsonObject job) {
     JsonObject damaged = job.copy();
     String text = null;
@@ -71,7 +71,7 @@ final class JobFileMutator {
     return random.nextInt(6) == 0 ? cut(written) : written;
   }
 
-  /** A damaged copy as YAML. */
+  /** Returns a damaged copy as YAML. */
   String yaml(String job) {
     List<String> lines = new ArrayList<>(job.lines().toList());
     int at = random.nextInt(lines.size());
@@ -106,7 +106,7 @@ final class JobFileMutator {
     return lines;
   }
 
-  /** Null unless the damage can only be written, not held in an object. */
+  /** Damages the object; returns text instead when an object cannot hold the damage, else null. */
   private String damage(JsonObject job) {
     List<Place> places = new ArrayList<>();
     collect(job, places);
@@ -204,7 +204,7 @@ final class JobFileMutator {
       object.put(key, value);
     }
 
-    /** Under a name with one letter more, or a strange one. */
+    /** Renames the key, with one more letter or strange characters at its end. */
     void rename(String strange, Random random) {
       Object value = object.remove(key);
       String text = Json.decodeValue("\"" + strange + "\"").toString();

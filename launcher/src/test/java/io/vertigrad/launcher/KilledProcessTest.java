@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Jobs in processes, some of which are killed. */
+/** Tests jobs in processes of which some are killed. */
 @Tag("slow")
 class KilledProcessTest {
 
@@ -51,7 +51,10 @@ class KilledProcessTest {
     assertBalanced(200, run);
   }
 
-  /** With what compression leaves out; without compression KilledRunsTest does the same. */
+  /**
+   * Includes the remainders that compression keeps; KilledRunsTest tests the same without
+   * compression.
+   */
   @Test
   void shouldEndWithTheBitsOfAnUndisturbedRunWhoeverIsKilled() throws Exception {
     String[] settings = {
@@ -79,7 +82,9 @@ class KilledProcessTest {
     assertEquals(0, ordinary.getLong("rolledBack"), ordinary.encode());
   }
 
-  /** Without a checkpoint: one server after the other, each once its backup lacks nothing. */
+  /**
+   * Without checkpoints: servers are killed one after the other, each when its backup is complete.
+   */
   @ParameterizedTest
   @CsvSource({"digits-sync, 600, 600"})
   void shouldLoseNothingWhenServersWithBackupsAreKilled(String job, int steps, long last)
@@ -111,7 +116,7 @@ class KilledProcessTest {
     }
   }
 
-  /** The test set takes a while to make: the model is read after that. */
+  /** The test set takes a while to generate, and the model is read after that. */
   @Test
   void shouldSaveTheModelOfAServerThatIsKilledAfterTheLastStep() throws Exception {
     String[] settings = {
@@ -171,7 +176,7 @@ class KilledProcessTest {
     assertEquals(0, replacement.exitValue(), replacementSaid());
   }
 
-  /** A process that dies is expected: in the logs it is a line or two, and no stack trace. */
+  /** A process that dies is expected: the logs have a line or two about it and no stack trace. */
   private void assertNoTracesOfHazelcast() throws IOException {
     try (Stream<Path> files = Files.walk(folder.resolve("run"))) {
       for (Path log : files.filter(file -> file.toString().endsWith(".log")).toList()) {
@@ -181,7 +186,7 @@ class KilledProcessTest {
     }
   }
 
-  /** Every update is in the model once, and none is missing. */
+  /** Checks that every update is in the model exactly once. */
   private static void assertBalanced(long applied, ProcessRun run) throws IOException {
     JsonObject updates = run.summary().getJsonObject("updates");
     assertEquals(applied, updates.getLong("applied"), updates.encode());
@@ -189,7 +194,7 @@ class KilledProcessTest {
     assertTrue(updates.getBoolean("balanced"), updates.encode());
   }
 
-  /** Nobody is evicted only because the machine is busy. */
+  /** Starts a job with long limits, so that no member is evicted because the machine is busy. */
   private ProcessRun start(String job, String... settings) {
     return start("run", job, settings);
   }

@@ -23,14 +23,17 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Jobs with other losses than cross-entropy, by the command line: they learn, and say what. */
+/**
+ * Tests jobs with losses other than cross-entropy from the command line: they learn and report
+ * their metric.
+ */
 @Tag("slow")
 class LossesTrainingTest {
 
   @TempDir private static Path data;
   @TempDir private Path folder;
 
-  /** Columns: two inputs, two values of them, two labels. */
+  /** Writes the columns: two inputs, two values computed from them, two labels. */
   @BeforeAll
   static void writeSamples() throws IOException {
     for (String name : List.of("train", "test")) {

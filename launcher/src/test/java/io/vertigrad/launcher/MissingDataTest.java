@@ -13,7 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Data that is not there is found before a folder is made, a port opened or a process started. */
+/** Tests that missing data is found before a folder is made, a port opened or a process started. */
 final class MissingDataTest {
 
   private static final String ADVICE =

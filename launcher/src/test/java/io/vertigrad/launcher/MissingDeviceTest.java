@@ -11,7 +11,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A GPU that the engine of this class path cannot have. */
+/** Tests a request for a GPU that the engine of this class path does not support. */
 class MissingDeviceTest {
 
   private static final String REASON =

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A class of one's own in a job file, whose own library was forgotten. */
+/** Tests a job file that names a user's class whose library is missing. */
 @Tag("slow")
 class MissingLibraryTest {
 
@@ -60,7 +60,7 @@ class MissingLibraryTest {
     assertEquals(0, ToolProvider.getSystemJavaCompiler().run(null, null, null, all));
   }
 
-  /** What a training that names such a class prints to the error stream. */
+  /** Returns what a training run with such a class prints to the error stream. */
   private String refusal(Path classes, String setting) throws Exception {
     List<String> command =
         JavaCommand.of("512m", "train", "--quiet", "--no-dashboard", "--set", setting);

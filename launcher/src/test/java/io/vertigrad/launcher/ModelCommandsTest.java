@@ -29,7 +29,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** {@code evaluate}, {@code predict}, {@code export}, and training that begins with a model. */
+/**
+ * Tests {@code evaluate}, {@code predict}, {@code export}, and training that starts from a model.
+ */
 @Tag("slow")
 class ModelCommandsTest {
 
@@ -322,7 +324,7 @@ class ModelCommandsTest {
     return CommandRun.of(all);
   }
 
-  /** The test set of the run, as bytes. */
+  /** Returns the test set of the run, as bytes. */
   private static Dataset digits() {
     return DatasetProvider.open(
         new DataConfig(

@@ -9,17 +9,20 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * What {@code examples/metrics-bridge/watch.js} did in Node.
+ * The result of {@code examples/metrics-bridge/watch.js} in Node.
  *
- * @param exit its exit code; -1 when it had to be ended
- * @param lines what it printed
+ * @param exit its exit code; -1 when it had to be killed
+ * @param lines its output
  */
 record NodeWatch(int exit, List<String> lines) {
 
   private static final String PROGRAM = "examples/metrics-bridge/watch.js";
   private static final long LIMIT_SECONDS = 60;
 
-  /** Runs it on a page until it has heard so many deltas, or skips the test and says why. */
+  /**
+   * Runs the program on a page until it has received this many deltas, or skips the test with a
+   * reason.
+   */
   static NodeWatch of(String page, int deltas) throws IOException, InterruptedException {
     Assumptions.assumeTrue(
         Stream.of(System.getenv("PATH").split(":"))
@@ -40,7 +43,7 @@ record NodeWatch(int exit, List<String> lines) {
     }
   }
 
-  /** Tests run in the package's folder, or in the one above. */
+  /** Finds the program: tests run in the package's folder or in the one above. */
   private static Path program() {
     return Stream.of(Path.of(PROGRAM), Path.of("..", PROGRAM))
         .filter(Files::exists)

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Jobs that start with fewer workers than they ask for, and wait for the others to join. */
+/** Tests jobs that start with fewer workers than they ask for, and wait for the others to join. */
 @Tag("slow")
 class OutsideWorkersTest {
 

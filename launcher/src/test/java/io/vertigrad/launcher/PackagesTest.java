@@ -29,8 +29,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
- * Holds the packages to the table in {@code docs/internals/architecture.md}: no class uses a
- * package that its row does not name, and every package that a row names is used.
+ * Compares the packages with the table in {@code docs/internals/architecture.md}. No class may use
+ * a package that its row does not name, and every package that a row names must be used.
  */
 class PackagesTest {
 
@@ -141,7 +141,10 @@ class PackagesTest {
     rule.check(classes);
   }
 
-  /** Every package is a slice; an engine and what it builds name each other and are one. */
+  /**
+   * Makes every package a slice; an engine and the packages that it builds use each other and are
+   * one slice.
+   */
   private static final class PackageSlices implements SliceAssignment {
 
     private static final Set<String> COMPUTE =
@@ -161,14 +164,16 @@ class PackagesTest {
     }
   }
 
-  /** Public types that stand in no internal package are what other modules and users may use. */
+  /**
+   * Returns true for public types outside internal packages, which other modules and users may use.
+   */
   private static boolean isApi(JavaClass type) {
     return type.getModifiers().contains(JavaModifier.PUBLIC)
         && !type.getPackageName().startsWith(ROOT + "internal")
         && !type.getPackageName().startsWith(ROOT + "launcher");
   }
 
-  /** The internal types in signatures of a class's public and protected members. */
+  /** Returns the internal types in signatures of a class's public and protected members. */
   private static Set<String> exposures(JavaClass type) {
     Set<JavaClass> seen = new HashSet<>();
     type.getMethods().stream()
@@ -200,7 +205,7 @@ class PackagesTest {
     return modifiers.contains(JavaModifier.PUBLIC) || modifiers.contains(JavaModifier.PROTECTED);
   }
 
-  /** Rows {@code | `package` | what for | `other`, `other` |} of the page, by package. */
+  /** Returns the page's rows {@code | `package` | what for | `other`, `other` |} by package. */
   private static SortedMap<String, SortedSet<String>> table() throws IOException {
     SortedMap<String, SortedSet<String>> rows = new TreeMap<>();
     String page = Files.readString(PAGE);

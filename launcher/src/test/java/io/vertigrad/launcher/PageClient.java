@@ -16,7 +16,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Asks a page's bridge as a browser does; its methods block, and must not be called by Vert.x. */
+/**
+ * Asks a page's bridge as a browser does. Its methods block, so an event loop must not call them.
+ */
 final class PageClient {
 
   private static final long LIMIT_SECONDS = 30;
@@ -24,7 +26,7 @@ final class PageClient {
 
   private final Map<String, Promise<JsonObject>> asked = new ConcurrentHashMap<>();
 
-  /** Held, because Vert.x closes a client that nobody holds any more. */
+  /** Kept in a field, because Vert.x closes a client that is no longer referenced. */
   private final WebSocketClient client;
 
   private final WebSocket socket;
@@ -60,7 +62,7 @@ final class PageClient {
             "the page's bridge");
   }
 
-  /** The states of a run that is over: that of the snapshot, then that of each delta. */
+  /** Returns the states of a run that is over: that of the snapshot, then that of each delta. */
   List<JsonObject> states() {
     JsonObject snapshot = ask(JsonObject.of("request", "snapshot"));
     List<JsonObject> states = new ArrayList<>(List.of(snapshot.getJsonObject("state")));

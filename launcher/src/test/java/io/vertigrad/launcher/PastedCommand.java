@@ -8,15 +8,15 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A command that the program printed, as a person pastes it.
+ * A command that the program printed, as a user pastes it.
  *
- * @param words what the shell makes of it, without the program's name
+ * @param words the words that the shell makes of it, without the program's name
  */
 record PastedCommand(List<String> words) {
 
   private static final String PROGRAM = "./vertigrad ";
 
-  /** The command behind this label in what was printed. */
+  /** Returns the command after this label in the output. */
   static PastedCommand after(String label, String printed) {
     List<String> found =
         printed.lines().filter(line -> line.contains(label + " " + PROGRAM)).toList();
@@ -33,7 +33,7 @@ record PastedCommand(List<String> words) {
     }
   }
 
-  /** Runs it, with more words behind where the test must keep it short. */
+  /** Runs the command, with more words appended where the test must keep it short. */
   CommandRun run(String... more) {
     List<String> all = new java.util.ArrayList<>(words);
     all.addAll(List.of(more));

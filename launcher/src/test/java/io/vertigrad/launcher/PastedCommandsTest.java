@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Every command that the program prints is pasted, and must work. */
+/** Pastes every command that the program prints, which must work. */
 @Tag("slow")
 final class PastedCommandsTest {
 
@@ -112,7 +112,7 @@ final class PastedCommandsTest {
     VertigradCommand.commandLine().parseArgs(first.words().toArray(String[]::new));
   }
 
-  /** What stands behind another label than {@code next}. */
+  /** Returns a command with the label {@code or}. */
   private static PastedCommand offered(String command, CommandRun run) {
     String line =
         run.out()

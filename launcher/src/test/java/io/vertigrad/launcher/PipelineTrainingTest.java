@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Pipelines by the command line. */
+/** Tests pipelines from the command line. */
 @Tag("slow")
 class PipelineTrainingTest {
 
@@ -67,7 +67,7 @@ class PipelineTrainingTest {
     assertTrue(run.err().contains("has no pipeline; use --role worker"), run.err());
   }
 
-  /** The saved file is a network like any other. */
+  /** Checks that the saved file is a normal network. */
   private static void assertScores(Path file) {
     ModelConfig config = new ModelConfig(file.toString(), Map.of(), List.of(1, 28, 28), 10, 0, 1);
     try (Model model = Engine.named("dl4j").model(config)) {

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code train}, {@code evaluate} and {@code predict} for labels and values of images. */
+/** Tests {@code train}, {@code evaluate} and {@code predict} for labels and values of images. */
 @Tag("slow")
 class PredictLabelsTest {
 
@@ -115,7 +115,9 @@ class PredictLabelsTest {
     return run;
   }
 
-  /** An image whose left half is bright with bit 0, and whose upper half with bit 1. */
+  /**
+   * Writes an image whose left half is bright with bit 0 and whose upper half is bright with bit 1.
+   */
   private Path image(String name, int halves) throws IOException {
     BufferedImage image = new BufferedImage(SIDE, SIDE, BufferedImage.TYPE_BYTE_GRAY);
     for (int i = 0; i < SIDE * SIDE; i++) {
@@ -131,7 +133,7 @@ class PredictLabelsTest {
     return new JsonObject(Files.readString(run.resolve("summary.json")));
   }
 
-  /** Images with labels or values, which no built-in data set has. */
+  /** Provides images with labels or values, which no built-in data set has. */
   public static final class Halves implements DatasetProvider {
 
     private static final float BRIGHT = 2;
@@ -157,7 +159,7 @@ class PredictLabelsTest {
     }
   }
 
-  /** The same four images again and again. */
+  /** Repeats the same four images. */
   private record Images(Targets targets) implements Dataset {
 
     @Override

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code predict} with models of samples that are no images. */
+/** Tests {@code predict} with models whose samples are not images. */
 @Tag("slow")
 class PredictTest {
 

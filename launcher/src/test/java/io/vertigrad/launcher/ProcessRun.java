@@ -15,12 +15,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 
-/** A job whose roles have a JVM each, with what it has recorded so far. */
+/** A job whose roles run in one JVM each, and the events that it has recorded so far. */
 record ProcessRun(Path folder, CompletableFuture<CommandRun> command) {
 
   private static final Duration LIMIT = Duration.ofSeconds(240);
 
-  /** Starts one of several seconds. */
+  /** Starts a job of several seconds. */
   static ProcessRun start(Path folder, String job, String... settings) {
     List<String> arguments = new ArrayList<>();
     arguments.addAll(
@@ -33,8 +33,8 @@ record ProcessRun(Path folder, CompletableFuture<CommandRun> command) {
   }
 
   /**
-   * Waits for the condition, or for the run's end; a thread of a Hazelcast that was closed before
-   * may still complain that it was.
+   * Waits for the condition or the run's end. It ignores exceptions of other threads, because a
+   * thread of a closed Hazelcast may still throw one.
    */
   void await(Callable<Boolean> condition) {
     Awaitility.await()
@@ -53,7 +53,7 @@ record ProcessRun(Path folder, CompletableFuture<CommandRun> command) {
     assertEquals(0, kill.waitFor(), "kill -" + name);
   }
 
-  /** The process of the last one who joined under this rank and still runs. */
+  /** Returns the running process that joined last with this role and rank. */
   ProcessHandle process(String role, int rank) throws IOException {
     return events("memberJoined")
         .filter(event -> event.getString("role").equals(role) && event.getInteger("rank") == rank)
@@ -67,21 +67,21 @@ record ProcessRun(Path folder, CompletableFuture<CommandRun> command) {
     return events(type).count();
   }
 
-  /** True when this happened to some member of this role and incarnation. */
+  /** Returns true when an event of this type named this role and incarnation. */
   boolean happened(String type, String role, int incarnation) throws IOException {
     return events(type)
         .filter(event -> event.getString("role").equals(role))
         .anyMatch(event -> event.getInteger("incarnation") == incarnation);
   }
 
-  /** The same of one rank. */
+  /** Returns true when an event of this type named this role, rank and incarnation. */
   boolean happened(String type, String role, int rank, int incarnation) throws IOException {
     return events(type)
         .filter(event -> event.getString("role").equals(role) && event.getInteger("rank") == rank)
         .anyMatch(event -> event.getInteger("incarnation") == incarnation);
   }
 
-  /** How often a shard had a backup that lacked nothing. */
+  /** Returns how often a shard got a complete backup. */
   long backups() throws IOException {
     return events("backupChanged").filter(event -> event.getBoolean("complete")).count();
   }

@@ -19,11 +19,11 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whole jobs, every role in its own JVM. */
+/** Tests whole jobs with every role in its own JVM. */
 @Tag("slow")
 class ProcessTrainingTest {
 
-  /** Several times what it takes, for a busy machine. */
+  /** Several times the usual duration, for a busy machine. */
   private static final long EXIT_MILLIS = 5_000;
 
   @TempDir private Path folder;
@@ -73,7 +73,7 @@ class ProcessTrainingTest {
     CommandRun embedded = CommandRun.of(arguments(job, "embedded", "--steps", "20"));
     assertEquals(0, embedded.exit(), embedded.err());
     String bits = summary("embedded").getString("parametersHash");
-    // Other tests' processes have their segments in the usual folder meanwhile.
+    // Processes of other tests use the default folder for their segments at the same time.
     Path segments = Files.createTempDirectory(Path.of("/dev/shm"), "process-training-");
 
     for (String transport : List.of("stream", "shared")) {
@@ -209,7 +209,8 @@ class ProcessTrainingTest {
   }
 
   /**
-   * Lines of stack traces, and Hazelcast's own, which name the cluster and are warnings or errors.
+   * Returns lines of stack traces, and Hazelcast's own lines, which name the cluster and are
+   * warnings or errors.
    */
   private static List<String> troubleIn(Path log) throws IOException {
     return Files.readAllLines(log).stream()

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Nodes that come to a job from an empty folder, with and without what they need. */
+/** Tests nodes that join a job from an empty folder, with and without the files that they need. */
 @Tag("slow")
 class RefusedNodeTest {
 
@@ -98,7 +98,9 @@ class RefusedNodeTest {
     assertSecretStaysInItsFile(known);
   }
 
-  /** Neither the secret nor the name that lets Hazelcast nodes in is anywhere else. */
+  /**
+   * Checks that no other file has the secret or the cluster name with which Hazelcast admits nodes.
+   */
   private void assertSecretStaysInItsFile(String known) throws IOException {
     String cluster =
         io.vertigrad.job.JobSecret.read(folder.resolve("run/secret")).name("the cluster");
@@ -112,7 +114,7 @@ class RefusedNodeTest {
     }
   }
 
-  /** It is the run's own file, which is not there yet when this node starts to wait. */
+  /** Returns the run's own secret file, which does not exist yet when this node starts to wait. */
   private String secret() {
     return folder.resolve("run/secret").toString();
   }
@@ -131,7 +133,7 @@ class RefusedNodeTest {
     assertTrue(text.contains(why), text);
   }
 
-  /** What a worker's node says, and with what it exits unless it waits. */
+  /** Starts a worker's node; returns its output, with its exit code unless it waits. */
   private Path node(String name, String... words) throws Exception {
     List<String> all = new ArrayList<>(List.of("node"));
     all.addAll(List.of(words));

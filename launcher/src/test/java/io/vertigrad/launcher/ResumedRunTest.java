@@ -30,7 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Runs that were killed, and resumed by the command line, in processes of their own. */
+/** Tests runs that were killed and are resumed from the command line, in their own processes. */
 @Tag("slow")
 final class ResumedRunTest {
 
@@ -90,7 +90,7 @@ final class ResumedRunTest {
     Awaitility.await().atMost(LIMIT).until(() -> members.stream().noneMatch(this::runs));
   }
 
-  /** A node that dies answers whoever connects until its process is gone. */
+  /** A node that is dying still accepts connections until its process has ended. */
   @Test
   void shouldBeginAClusterWhenTheNodesThatLivedEndJustThen() throws Exception {
     Process killed =
@@ -227,7 +227,7 @@ final class ResumedRunTest {
         .map(JsonObject::new);
   }
 
-  /** Of every process that a member joined from. */
+  /** Returns the ids of all processes that a member joined from. */
   private List<Long> pids() throws IOException {
     List<Long> pids =
         events("memberJoined")
@@ -239,7 +239,10 @@ final class ResumedRunTest {
     return pids;
   }
 
-  /** One whose parent was killed may stay as a zombie where nobody asks for its exit code. */
+  /**
+   * Returns true for a running process. A process whose parent was killed may stay as a zombie when
+   * nobody collects its exit code.
+   */
   private boolean runs(ProcessHandle process) {
     try {
       String status = Files.readString(Path.of("/proc/" + process.pid() + "/stat"));
@@ -249,7 +252,7 @@ final class ResumedRunTest {
     }
   }
 
-  /** Version that a server told of first after the run was resumed. */
+  /** Returns the lowest version that a server reported after the resume. */
   private long lowestAfterResuming() throws IOException {
     return events("serverProgress")
         .filter(event -> event.getInteger("incarnation") >= 10_000)

@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** {@code vertigrad train} in a process of its own, with what it has printed so far. */
+/** Runs {@code vertigrad train} in its own process, and keeps its output so far. */
 final class RunProcess {
 
   private static final Pattern ADDRESS = Pattern.compile("dashboard: (\\S+) .*#token=(\\w+)\\)");
@@ -33,12 +33,12 @@ final class RunProcess {
     return run;
   }
 
-  /** Where its page is, once it said so; empty before. */
+  /** Returns the page's address once it was printed; empty before. */
   String url() {
     return said(1);
   }
 
-  /** What the page needs to control it, once it said so. */
+  /** Returns the token for controlling the run from its page once it was printed; empty before. */
   String token() {
     return said(2);
   }
@@ -56,15 +56,15 @@ final class RunProcess {
     process.destroy();
   }
 
-  /** Ends it and its children, whatever they do. */
+  /** Kills the process and its children. */
   void close() {
     process.descendants().forEach(ProcessHandle::destroyForcibly);
     process.destroyForcibly();
   }
 
   private String said(int group) {
-    // It comes first, or after the line that says which port the cluster has instead of a taken
-    // one.
+    // The line comes first, or after the line about the port that the cluster uses in place of a
+    // taken one.
     return lines.stream()
         .map(ADDRESS::matcher)
         .filter(Matcher::find)
@@ -79,7 +79,7 @@ final class RunProcess {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     } catch (UncheckedIOException closed) {
-      // The process ended.
+      // The process has ended.
     }
   }
 }

@@ -30,14 +30,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** Events as a run would have left them, without the run. */
+/** Makes the events of a run without running it. */
 final class RunStory {
 
   private static final long START = 1_700_000_000_000L;
 
   private RunStory() {}
 
-  /** Sixty seconds of a run of one worker, at whose end the accuracy is 99 %. */
+  /** Returns sixty seconds of a run with one worker, which ends with an accuracy of 99 %. */
   static List<TrainingEvent> of(String node, String reason) {
     List<TrainingEvent> events = new ArrayList<>();
     events.add(new MemberJoined(START, "server", 0, 0, node));
@@ -71,8 +71,8 @@ final class RunStory {
   }
 
   /**
-   * A hundred seconds of two workers with a report a second each: between the 40th and the 60th the
-   * job is paused, between the 70th and the 90th worker 1 is dead. Both tell their vitals.
+   * Returns a hundred seconds of two workers with a report a second each. The job is paused between
+   * seconds 40 and 60, and worker 1 is dead between seconds 70 and 90. Both report their vitals.
    */
   static List<TrainingEvent> withGaps() {
     List<TrainingEvent> events = new ArrayList<>();
@@ -109,7 +109,7 @@ final class RunStory {
     return events;
   }
 
-  /** A report of two workers whose curves lie apart. */
+  /** Returns a report of one of two workers, whose curves are far apart. */
   private static WorkerProgress report(long now, int rank, int incarnation, int step, int version) {
     return new WorkerProgress(
         now,
@@ -137,7 +137,7 @@ final class RunStory {
         now, "worker", rank, incarnation, node, 1.5, 2, 10, 20, 30, 40, 0.5, 1.5);
   }
 
-  /** One event of each kind that the page lists. */
+  /** Returns one event of each kind that the page lists. */
   static List<TrainingEvent> ofEveryKind() {
     return List.of(
         new MemberJoined(START, "worker", 0, 0, "a pid 1"),
@@ -160,7 +160,7 @@ final class RunStory {
         new JobFailed(START + 13, "worker 0 is gone"));
   }
 
-  /** The folder of a run that came to its end, with these events. */
+  /** Writes the folder of a finished run with these events. */
   static Path folder(Path parent, String name, List<TrainingEvent> events) throws IOException {
     Path run = Files.createDirectory(parent.resolve(name));
     JsonObject summary = new JsonObject().put("strategy", "sync").put("version", 60);
@@ -170,7 +170,7 @@ final class RunStory {
     return run;
   }
 
-  /** An {@code events.jsonl}. */
+  /** Writes an {@code events.jsonl}. */
   static void write(Path file, List<TrainingEvent> events) throws IOException {
     Files.write(file, events.stream().map(event -> event.toJson().encode()).toList());
   }

@@ -16,12 +16,14 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code ./vertigrad} with a Java and a Maven that only note how they are called. */
+/** Tests {@code ./vertigrad} with a fake Java and a fake Maven that only record their calls. */
 class StartScriptTest {
 
   private static final Duration LIMIT = Duration.ofSeconds(30);
 
-  /** Archives classes only when it is let, and then writes what the option names. */
+  /**
+   * Archives classes only when the test allows it, and then writes the file that the option names.
+   */
   private static final String JAVA =
       """
       #!/bin/sh
@@ -47,7 +49,7 @@ class StartScriptTest {
       esac
       """;
 
-  /** Takes its time when it is told to, and writes the class path. */
+  /** Waits until the test lets it continue, then writes the class path. */
   private static final String MAVEN =
       """
       #!/bin/sh
@@ -169,7 +171,7 @@ class StartScriptTest {
     assertEquals(1, said().lines().count(), said());
   }
 
-  /** As after a build, so that none is needed. */
+  /** Runs a build, so that later commands need none. */
   private void built() throws Exception {
     go();
     assertEnds(0, start("doctor"));

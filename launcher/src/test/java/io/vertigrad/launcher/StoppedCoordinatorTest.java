@@ -20,13 +20,16 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Jobs in processes whose coordinator is stopped for longer than anybody is waited for. */
+/**
+ * Tests jobs in processes whose coordinator is stopped for longer than any member's silence is
+ * tolerated.
+ */
 @Tag("slow")
 class StoppedCoordinatorTest {
 
   private static final long STOPPED_SECONDS = 12;
 
-  /** Longer than the coordinator is stopped, also on a fast machine. */
+  /** Enough steps to outlast the stop of the coordinator, also on a fast machine. */
   private static final long STEPS = 8_000;
 
   @TempDir private Path folder;

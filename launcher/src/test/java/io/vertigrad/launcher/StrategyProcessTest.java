@@ -34,7 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Jobs whose roles have a JVM each with the stock launcher, the strategy included. */
+/** Tests jobs whose roles run in one JVM each under the stock launcher, the strategy included. */
 @Tag("slow")
 class StrategyProcessTest {
 
@@ -46,7 +46,7 @@ class StrategyProcessTest {
   @TempDir private Path folder;
   private final List<Role> started = new ArrayList<>();
 
-  /** A verticle in a JVM of its own, and what it has printed. */
+  /** A verticle in its own JVM, and its output. */
   private record Role(String name, Process process, List<String> lines) {
 
     String output() {
@@ -173,7 +173,7 @@ class StrategyProcessTest {
     return strategy;
   }
 
-  /** The first one started founds the cluster that the others join. */
+  /** Starts a verticle; the first one starts the cluster that the others join. */
   private Role start(String name, JsonObject config, String... more) throws Exception {
     Path file = Files.createTempFile(folder, name, ".json");
     Files.writeString(file, config.encodePrettily());
@@ -216,7 +216,7 @@ class StrategyProcessTest {
     return all.toString();
   }
 
-  /** As the coordinator says it in the end, of the evaluator's last test. */
+  /** Returns the hash of the evaluator's last test, as the coordinator prints it at the end. */
   private String hashAfter(Role coordinator) {
     try {
       await(() -> coordinator.said("the job is over"));

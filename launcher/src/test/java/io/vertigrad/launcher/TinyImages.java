@@ -5,7 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Files like those of MNIST, with 64 images of noise. */
+/** Makes files like those of MNIST, with 64 images of noise. */
 final class TinyImages {
 
   private static final int COUNT = 64;
@@ -13,7 +13,7 @@ final class TinyImages {
 
   private TinyImages() {}
 
-  /** Makes the folder, with its four files. */
+  /** Creates the folder with its four files. */
   static Path in(Path folder) throws IOException {
     Files.createDirectories(folder);
     for (String split : new String[] {"train", "t10k"}) {

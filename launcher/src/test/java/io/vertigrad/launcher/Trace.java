@@ -13,10 +13,10 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** A {@code timeline.json} as a viewer reads it: complete spans by the member they belong to. */
+/** A {@code timeline.json} as a viewer reads it: complete spans by member. */
 record Trace(Map<String, List<Trace.Span>> members) {
 
-  /** Microseconds since 1970. */
+  /** A span; its times are microseconds since 1970. */
   record Span(String name, long begun, long ended) {}
 
   static Trace read(Path file) throws IOException {
@@ -39,7 +39,7 @@ record Trace(Map<String, List<Trace.Span>> members) {
                     Collectors.mapping(Trace::span, Collectors.toList()))));
   }
 
-  /** True when the spans of a member follow each other, or lie within each other. */
+  /** Returns true when the spans of a member follow or contain each other. */
   boolean nests(String member) {
     List<Span> spans =
         members.get(member).stream()
@@ -60,7 +60,7 @@ record Trace(Map<String, List<Trace.Span>> members) {
     return true;
   }
 
-  /** Of a member's spans of this name, in seconds. */
+  /** Returns the longest of a member's spans with this name, in seconds. */
   double longest(String member, String name) {
     return members.get(member).stream()
             .filter(span -> span.name().equals(name))

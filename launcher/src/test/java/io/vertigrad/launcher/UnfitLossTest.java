@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A loss that the data have no targets for is found before a folder is made. */
+/** Tests that a loss without matching targets in the data is refused before a folder is made. */
 final class UnfitLossTest {
 
   @TempDir private Path folder;
@@ -119,7 +119,7 @@ final class UnfitLossTest {
     return CommandRun.of(arguments);
   }
 
-  /** A data set of one sample with two labels. */
+  /** Provides a data set of one sample with two labels. */
   public static final class SilentProvider implements DatasetProvider {
 
     @Override

@@ -24,12 +24,9 @@ import java.util.Locale;
  * @param transport what carries frames between processes
  * @param maxMagnitude largest magnitude of an element of a gradient that is applied; {@code
  *     Float.MAX_VALUE} to accept all finite ones
- * @param maxConnections limit of streams that one listener of a process serves at once
  * @param sharedFolder folder of the memory that processes of one host share: a folder in memory,
  *     such as {@code /dev/shm}
  * @param sharedBytes limit of the memory that one process owns and shares with others
- * @param megabitsPerSecond limit of what one process sends over streams, in millions of bits per
- *     second; 0 for no limit
  * @param overlap whether the last layers' gradients are sent while those of earlier layers are
  *     computed
  */
@@ -46,10 +43,8 @@ public record ExchangeConfig(
     Compression compression,
     TransportKind transport,
     float maxMagnitude,
-    int maxConnections,
     String sharedFolder,
     long sharedBytes,
-    double megabitsPerSecond,
     boolean overlap) {
 
   private static final int MOST_ELEMENTS = 130_816;
@@ -71,14 +66,6 @@ public record ExchangeConfig(
    * were not normalised. Far below the result of a flipped exponent bit.
    */
   private static final float DEFAULT_MAGNITUDE = 1e9f;
-
-  /** Covers the most workers of a job, one process each, and as many that have just left. */
-  public static final int DEFAULT_CONNECTIONS = 8_192;
-
-  private static final int LEAST_MEGABITS = 10;
-
-  /** One terabit per second. */
-  private static final double MOST_MEGABITS = 1e6;
 
   private static final String DEFAULT_FOLDER = "/dev/shm";
 
@@ -116,10 +103,8 @@ public record ExchangeConfig(
         Compression.NONE,
         TransportKind.AUTO,
         DEFAULT_MAGNITUDE,
-        DEFAULT_CONNECTIONS,
         DEFAULT_FOLDER,
         (long) DEFAULT_SHARED_MIB << 20,
-        0,
         false);
   }
 
@@ -142,10 +127,8 @@ public record ExchangeConfig(
         compression,
         transport,
         maxMagnitude,
-        maxConnections,
         sharedFolder,
         sharedBytes,
-        megabitsPerSecond,
         overlap);
   }
 
@@ -185,10 +168,8 @@ public record ExchangeConfig(
             compression(section),
             transport(section),
             magnitude(section),
-            section.integer("maxConnections", DEFAULT_CONNECTIONS, 1, 1 << 20),
             section.string("sharedFolder", DEFAULT_FOLDER),
             (long) section.integer("sharedMebibytes", DEFAULT_SHARED_MIB, 1, 1 << 20) << 20,
-            section.number("megabitsPerSecond", 0, 0, MOST_MEGABITS),
             section.flag("overlap", false));
     if (config.evictMillis <= config.suspectMillis) {
       throw section.refuse(
@@ -196,7 +177,6 @@ public record ExchangeConfig(
           "is %d, expected more than suspectMillis (%d)"
               .formatted(config.evictMillis, config.suspectMillis));
     }
-    config.refuseBadLimit(section);
     if (config.overlap && config.compression.isOn()) {
       throw section.refuse(
           "overlap",
@@ -206,24 +186,6 @@ public record ExchangeConfig(
     }
     section.refuseUnknown();
     return config;
-  }
-
-  private void refuseBadLimit(Settings section) {
-    if (megabitsPerSecond > 0 && megabitsPerSecond < LEAST_MEGABITS) {
-      throw section.refuse(
-          "megabitsPerSecond",
-          "is %s, expected 0 or at least %d: a window of tensors would take so long that streams are"
-                  .formatted(megabitsPerSecond, LEAST_MEGABITS)
-              + " taken for broken");
-    }
-    if (megabitsPerSecond > 0
-        && (transport == TransportKind.SHARED || transport == TransportKind.BUS)) {
-      throw section.refuse(
-          "megabitsPerSecond",
-          "is %s, expected 0 with exchange.transport \"%s\": only streams are limited; set it to"
-                  .formatted(megabitsPerSecond, transport.name().toLowerCase(Locale.ROOT))
-              + " \"auto\" or \"stream\"");
-    }
   }
 
   /** 0 means that only the range of a float limits the magnitude. */

@@ -99,7 +99,7 @@ public record JobConfig(
    */
   public static JobConfig read(String origin, JsonObject json) {
     JsonObject copy = json.copy();
-    RenamedKeys.move(origin, copy);
+    CheckpointConfig.moveOldNames(origin, copy);
     Settings root = Settings.of(origin, copy);
     Optional<PipelineConfig> pipeline = PipelineConfig.read(root.section("pipeline"));
     EvaluatorConfig evaluator = EvaluatorConfig.read(root.section("evaluator"));

@@ -8,7 +8,6 @@ import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.internal.pipeline.ReplicaRule;
 import io.vertigrad.internal.pipeline.Schedule;
-import io.vertigrad.internal.pipeline.ScheduleCost;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.PipelineConfig;
 import io.vertx.core.json.JsonArray;
@@ -65,7 +64,7 @@ public record PipelinePlan(JobConfig job, List<String> plan) {
   private static String schedule(PipelineConfig pipeline) {
     Schedule schedule =
         Schedule.named(pipeline.schedule(), pipeline.stages(), pipeline.microBatches());
-    ScheduleCost cost = ScheduleCost.of(schedule, 1, 1);
+    Schedule.Cost cost = schedule.cost(1, 1);
     return String.format(
         Locale.ROOT,
         "schedule %s, %d micro-batches, %d replica%s: bubble %.1f %% if all stages take equally"

@@ -10,7 +10,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** Milliseconds of one sum over 2 and 4 workers, over raw TCP in the same run. */
+/**
+ * Measures the milliseconds of one sum over 2 and 4 workers, as a ratio over raw TCP in the same
+ * run.
+ */
 public final class AllReduceBenchmark implements Benchmark {
 
   private static final int KIB = 1 << 10;
@@ -25,7 +28,7 @@ public final class AllReduceBenchmark implements Benchmark {
   private final String only;
   private int turns;
 
-  /** Measures the cases whose name holds this text, such as {@code 1 MiB x 2}. */
+  /** Measures the cases whose name contains this text, such as {@code 1 MiB x 2}. */
   public AllReduceBenchmark(String only) {
     this.only = only;
   }

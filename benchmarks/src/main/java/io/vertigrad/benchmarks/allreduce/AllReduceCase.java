@@ -3,15 +3,15 @@ package io.vertigrad.benchmarks.allreduce;
 import io.vertx.core.json.JsonObject;
 
 /**
- * What is summed, by how many, how often.
+ * One case of the all-reduce benchmark.
  *
- * @param name of the job, different for every run so that no address is used twice
- * @param direct from each to each; false around the ring
+ * @param name the job's name, different for every run so that no address is used twice
+ * @param direct true when every worker sends to every other; false around the ring
  * @param elements float32 elements of the vector
- * @param workers how many take part
+ * @param workers number of workers
  * @param rounds counted rounds
- * @param warmRounds rounds before those
- * @param transport of the job
+ * @param warmRounds rounds before the counted ones
+ * @param transport the job's transport
  */
 record AllReduceCase(
     String name,
@@ -22,7 +22,7 @@ record AllReduceCase(
     int warmRounds,
     String transport) {
 
-  /** The same one over streams, without shared memory. */
+  /** Returns the same case over streams, without shared memory. */
   AllReduceCase overStreams() {
     return new AllReduceCase(name, direct, elements, workers, rounds, warmRounds, "stream");
   }

@@ -14,7 +14,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 
-/** The measured process: one worker or all of them, over raw TCP or over the event bus. */
+/** The measured process: it runs one worker or all of them, over raw TCP or over the event bus. */
 final class AllReduceNode {
 
   static final String JOIN = "join";
@@ -53,7 +53,10 @@ final class AllReduceNode {
     };
   }
 
-  /** Milliseconds of the first rank's rounds, when all of this process have finished. */
+  /**
+   * Runs the workers of this process; returns the milliseconds of the first rank's rounds when all
+   * of them have finished.
+   */
   private double[] work(AllReduceCase sum, JsonObject question) throws Exception {
     for (BusMember former : members) {
       former.close();

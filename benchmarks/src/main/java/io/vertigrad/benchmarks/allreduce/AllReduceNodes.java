@@ -22,7 +22,7 @@ final class AllReduceNodes implements AutoCloseable {
     together.ask(task(AllReduceNode.JOIN), LIMIT_SECONDS);
   }
 
-  /** Median milliseconds of a round, a process for each worker. */
+  /** Returns the median milliseconds of a round with a process for each worker. */
   double processes(AllReduceCase sum) throws IOException, InterruptedException {
     open(sum.workers());
     for (int rank = 0; rank < sum.workers(); rank++) {
@@ -31,12 +31,12 @@ final class AllReduceNodes implements AutoCloseable {
     return collect(sum.workers());
   }
 
-  /** Median milliseconds of a round, all workers in one process. */
+  /** Returns the median milliseconds of a round with all workers in one process. */
   double embedded(AllReduceCase sum) throws InterruptedException {
     return median(together.ask(bus(sum, 0, sum.workers()), LIMIT_SECONDS));
   }
 
-  /** Median milliseconds of a round over raw TCP between the same processes. */
+  /** Returns the median milliseconds of a round over raw TCP between the same processes. */
   double raw(AllReduceCase sum) throws IOException, InterruptedException {
     open(sum.workers());
     List<Integer> ports = new ArrayList<>();

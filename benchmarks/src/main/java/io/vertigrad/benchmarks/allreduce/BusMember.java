@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
-/** One worker of the product's all-reduce, without a model; belongs to one thread. */
+/** One worker of Vertigrad's all-reduce, without a model; belongs to one thread. */
 final class BusMember {
 
   private static final long OPEN_SECONDS = 30;
@@ -53,7 +53,7 @@ final class BusMember {
             PeerFrames.ofStrategies());
   }
 
-  /** Sums again and again; milliseconds of each counted round. */
+  /** Runs all rounds; returns the milliseconds of each counted one. */
   double[] work() throws Exception {
     peers.open().await(OPEN_SECONDS, TimeUnit.SECONDS);
     List<Member> all =
@@ -73,7 +73,7 @@ final class BusMember {
     return millis;
   }
 
-  /** Stops listening; not before everyone has what this one sent. */
+  /** Stops listening. Call it only after every worker has received this one's data. */
   void close() throws Exception {
     peers.close().await(OPEN_SECONDS, TimeUnit.SECONDS);
   }
@@ -94,7 +94,9 @@ final class BusMember {
     return AllReduce.of(context, group, sum.elements(), sum.direct() ? Long.MAX_VALUE : 0);
   }
 
-  /** The first sum: ranks from 1 on; the vector is zero again afterwards. */
+  /**
+   * Checks the first sum, in which every worker adds its rank plus 1; then sets the vector to zero.
+   */
   private void check(AllReduce reduction, float[] vector) {
     Arrays.fill(vector, rank + 1);
     reduction.sum(0, vector);

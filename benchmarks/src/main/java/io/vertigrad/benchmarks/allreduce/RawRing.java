@@ -10,8 +10,9 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 
 /**
- * The limit: the ring's bytes over raw TCP, a chunk to the right and one from the left at once, 2
- * (N - 1) times a round, by one thread that never sleeps; nothing is added up or checked.
+ * The limit for the ring: it moves the ring's bytes over raw TCP. It sends a chunk to the right and
+ * receives one from the left at the same time, 2 (N - 1) times a round. One thread that never
+ * sleeps does that. It adds and checks nothing.
  */
 final class RawRing implements AutoCloseable {
 
@@ -26,7 +27,7 @@ final class RawRing implements AutoCloseable {
     return ((InetSocketAddress) listener.getLocalAddress()).getPort();
   }
 
-  /** Milliseconds of each counted round. */
+  /** Runs all rounds; returns the milliseconds of each counted one. */
   double[] work(AllReduceCase sum, int right) throws IOException {
     InetSocketAddress next = new InetSocketAddress(InetAddress.getLoopbackAddress(), right);
     try (SocketChannel out = SocketChannel.open(next);

@@ -1,4 +1,5 @@
 /**
- * The sum over all workers by itself, beside raw TCP moving the same bytes around the same ring.
+ * Measures the sum over all workers alone, against raw TCP that moves the same bytes around the
+ * same ring.
  */
 package io.vertigrad.benchmarks.allreduce;

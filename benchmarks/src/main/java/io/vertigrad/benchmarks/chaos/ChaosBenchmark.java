@@ -19,8 +19,9 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * Runs whose processes are killed, stopped or cut off by a seeded plan, each beside an undisturbed
- * one: whether that leaves a trace, for how long no step is taken, and what it costs.
+ * Kills, stops or cuts off processes of runs by a seeded plan, and runs the same job undisturbed
+ * beside each. It reports whether the disturbances left a trace, how long no step was taken, and
+ * what they cost.
  */
 public final class ChaosBenchmark implements Benchmark {
 
@@ -30,7 +31,7 @@ public final class ChaosBenchmark implements Benchmark {
 
   private final String data;
 
-  /** Disturbs jobs on the data of a folder; empty for generated digits. */
+  /** Disturbs jobs on the data of a folder; an empty text means generated digits. */
   public ChaosBenchmark(String data) {
     this.data = data;
   }
@@ -103,6 +104,10 @@ public final class ChaosBenchmark implements Benchmark {
       List<Disturbance> disturbances = options.disturbances(plan);
       int rate = data.isEmpty() ? plan.stepsPerSecond() : plan.stepsPerSecond() / 5;
       double seconds = Disturbance.seconds(disturbances, options.everySeconds());
+      if (link.isPresent()) {
+        // Most workers train on meanwhile; the link has to be back well before the end.
+        seconds *= 2;
+      }
       int steps = (int) (rate * Math.max(10, seconds));
       ChaosTrial.Launch launch = launch(folder, fault, !quick, link);
       ChaosTrial trial = ChaosTrial.of(plan, disturbances, steps, fault.changes(), launch);
@@ -117,7 +122,9 @@ public final class ChaosBenchmark implements Benchmark {
     }
   }
 
-  /** Runs in which all members are stopped early; true when none has left a trace. */
+  /**
+   * Runs jobs in which all members are stopped early; returns true when none of them left a trace.
+   */
   private static boolean stopAll(
       BenchmarkReport report, ChaosPlan plan, ChaosOptions options, ChaosTrial.Launch launch)
       throws IOException, InterruptedException {
@@ -158,7 +165,10 @@ public final class ChaosBenchmark implements Benchmark {
     return traces.isEmpty();
   }
 
-  /** In a hurry the undisturbed run has one JVM: the same parameters, but no time to compare. */
+  /**
+   * Returns how to start the runs. A quick undisturbed run has one JVM: it ends in the same
+   * parameters, but its time cannot be compared.
+   */
   private ChaosTrial.Launch launch(
       Path folder, ChaosFault fault, boolean apart, Optional<NetworkLink> link) throws IOException {
     Path root = Path.of(".");
@@ -179,7 +189,10 @@ public final class ChaosBenchmark implements Benchmark {
         link);
   }
 
-  /** The start script's own class path cannot begin with something else. */
+  /**
+   * Returns a java command, because the start script's class path cannot be preceded by another
+   * folder.
+   */
   private static List<String> java(String classPath) {
     List<String> command = new ArrayList<>();
     command.add(ProcessHandle.current().info().command().orElse("java"));
@@ -245,7 +258,7 @@ public final class ChaosBenchmark implements Benchmark {
         .formatted(all.median(), all.percentile(99));
   }
 
-  /** One without an end, at the end of the run, is none. */
+  /** Adds a gap; leaves out one that did not end before the run did. */
   private static void add(Map<String, List<Double>> gaps, String kind, double seconds) {
     if (Double.isFinite(seconds)) {
       gaps.computeIfAbsent(kind, first -> new ArrayList<>()).add(seconds);

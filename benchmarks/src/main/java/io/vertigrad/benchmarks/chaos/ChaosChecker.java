@@ -14,10 +14,10 @@ final class ChaosChecker {
   private ChaosChecker() {}
 
   /**
-   * Names every trace that the disturbances left.
+   * Lists every trace that the disturbances left.
    *
-   * @param isRepeatable whether both have to end in the same parameters
-   * @return one sentence each, with what was found and expected; empty when all is well
+   * @param isRepeatable whether both runs must end in the same parameters
+   * @return one sentence each, with what was found and expected; empty when there is none
    */
   static List<String> violations(boolean isRepeatable, RunEnd undisturbed, RunEnd disturbed) {
     List<String> found = new ArrayList<>();
@@ -42,8 +42,8 @@ final class ChaosChecker {
   }
 
   /**
-   * Where processes were stopped and none was killed, whoever was taken for dead for its silence
-   * has to be one that was stopped.
+   * Checks evictions in a run whose processes were stopped and never killed: only a stopped member
+   * may be evicted for its silence.
    */
   private static void healthy(RunEnd disturbed, List<String> found) {
     List<Disturbance> done = disturbed.strikes().stream().map(RunEnd.Strike::disturbance).toList();
@@ -66,9 +66,9 @@ final class ChaosChecker {
   }
 
   /**
-   * Names every cut during which no step was taken for longer than a limit.
+   * Lists every cut during which no step was taken for longer than a limit.
    *
-   * @param limitMillis longest time without a step
+   * @param limitMillis longest allowed time without a step
    */
   static List<String> stalls(RunEnd cut, long limitMillis) {
     return cut.strikes().stream()
@@ -95,7 +95,7 @@ final class ChaosChecker {
     run.leftBehind().forEach(process -> found.add(which + "outlives its run: " + process));
   }
 
-  /** The sums are made here again, so that a ledger that only claims to balance is found. */
+  /** Computes the sums again, so that it finds a ledger that wrongly claims to balance. */
   private static void ledger(String which, JsonObject updates, List<String> found) {
     if (!updates.containsKey("balanced")) {
       found.add("%sfound no ledger of updates, expected one: %s".formatted(which, updates));

@@ -9,21 +9,24 @@ import javax.tools.JavaCompiler;
 import javax.tools.ToolProvider;
 
 /**
- * A defect that the checker has to find: a class of the product with one line changed, compiled
- * from its source and put before the product on the class path of the disturbed run.
+ * A defect that the checker has to find: a class of Vertigrad with one line changed. It is compiled
+ * from its source and put before Vertigrad on the class path of the disturbed run.
  */
 enum ChaosFault {
-  /** None: what is measured otherwise. */
+  /** No defect; for ordinary measurements. */
   NONE("", "", ""),
 
-  /** Servers recognise no update that comes again; found with several servers, or when stopped. */
+  /**
+   * Servers recognise no repeated update; found with several servers, or when processes are
+   * stopped.
+   */
   NO_DEDUPLICATION(
       "internal/exchange/DuplicateWindow.java",
       "    Entry last = settled.get(id.worker());\n",
       "    Entry last = null;\n"),
 
   /**
-   * Servers acknowledge one update in 97 that they leave out; found by strategies without rounds.
+   * Servers acknowledge one update in 97 without applying it; found with strategies without rounds.
    */
   LOST_UPDATE(
       "internal/server/UpdateFilter.java",
@@ -49,15 +52,15 @@ enum ChaosFault {
     this.instead = instead;
   }
 
-  /** The name on the command line. */
+  /** Returns the name on the command line. */
   String word() {
     return name().toLowerCase(java.util.Locale.ROOT).replace('_', '-');
   }
 
   /**
-   * Finds one by its word.
+   * Returns the fault with this name.
    *
-   * @throws IllegalArgumentException naming all there are
+   * @throws IllegalArgumentException naming all faults
    */
   static ChaosFault named(String word) {
     for (ChaosFault fault : values()) {
@@ -70,7 +73,7 @@ enum ChaosFault {
             .formatted(word, List.of(values()).stream().map(ChaosFault::word).toList()));
   }
 
-  /** What it changes in the job. */
+  /** Returns what the fault changes in the job. */
   JsonObject changes() {
     return this == OTHER_SEED ? new JsonObject().put("seed", 4_711) : new JsonObject();
   }
@@ -79,10 +82,10 @@ enum ChaosFault {
    * Compiles the changed class.
    *
    * @param root the repository
-   * @param folder an empty folder, for the class
-   * @param classPath of the product
-   * @return what to put before the class path, {@code classPath} included
-   * @throws IOException when the line is not there any more, or does not compile
+   * @param folder an empty folder for the class
+   * @param classPath Vertigrad's class path
+   * @return the class path with the changed class first
+   * @throws IOException when the source no longer has the line, or does not compile
    */
   String plant(Path root, Path folder, String classPath) throws IOException {
     if (file.isEmpty()) {

@@ -4,18 +4,18 @@ import java.util.List;
 import java.util.function.UnaryOperator;
 
 /**
- * What {@code benchmarks/run chaos} was asked for.
+ * The options of {@code benchmarks/run chaos}.
  *
- * @param only plans whose name holds this text; empty for all
- * @param seed of what is done to a run
- * @param kills how many processes are killed, from 0
- * @param stops how many are stopped, from 0
- * @param everySeconds the mean time between two
- * @param stopAll how many runs, instead of all that, have all their members stopped early
- * @param cutSeconds for how long a worker's network is cut, and nothing else is done; 0 for not at
- *     all
- * @param victim whom it hits, each time; empty for everybody by turns
- * @param fault what is planted in the disturbed runs
+ * @param only plans whose name contains this text; empty for all
+ * @param seed seed of the plan of disturbances
+ * @param kills number of processes to kill, from 0
+ * @param stops number of processes to stop, from 0
+ * @param everySeconds mean time between two disturbances
+ * @param stopAll number of runs in which all members are stopped early, in place of other
+ *     disturbances
+ * @param cutSeconds for how long a worker's network is cut, as the only disturbance; 0 for no cut
+ * @param victim the member that every disturbance hits; empty for all in turn
+ * @param fault the fault planted in the disturbed runs
  */
 record ChaosOptions(
     String only,
@@ -31,10 +31,10 @@ record ChaosOptions(
   private static final String PREFIX = "vertigrad.benchmarks.";
 
   /**
-   * Reads what {@code benchmarks/run} passes on; 0 is a number like any other.
+   * Reads the properties that {@code benchmarks/run} passes on; a given 0 counts as a number.
    *
-   * @param property gives a system property by its name; null for none
-   * @param quick whether few kills are enough where no number is named
+   * @param property returns a system property by its name; null when it is not set
+   * @param quick whether a few kills are enough when no number is given
    * @throws IllegalArgumentException naming the option, what was found and what was expected
    */
   static ChaosOptions read(UnaryOperator<String> property, boolean quick) {
@@ -59,7 +59,7 @@ record ChaosOptions(
     return options;
   }
 
-  /** What is done to a run of this plan. */
+  /** Returns the disturbances of a run of this plan. */
   List<Disturbance> disturbances(ChaosPlan plan) {
     return cutSeconds > 0
         ? List.of(Disturbance.cut(everySeconds, cutSeconds))
@@ -67,9 +67,9 @@ record ChaosOptions(
   }
 
   /**
-   * Whom the disturbances of a plan may hit.
+   * Returns the members that a plan's disturbances may hit.
    *
-   * @throws IllegalArgumentException naming all there are, when the plan has nobody of that name
+   * @throws IllegalArgumentException naming all members, when the plan has none of that name
    */
   List<String> victims(ChaosPlan plan) {
     if (victim.isEmpty()) {
@@ -96,7 +96,7 @@ record ChaosOptions(
         return number;
       }
     } catch (NumberFormatException e) {
-      // Said below.
+      // The error below reports it.
     }
     throw new IllegalArgumentException(
         "--%s %s: expected a whole number from 0".formatted(name, found));
@@ -110,7 +110,7 @@ record ChaosOptions(
         return seconds;
       }
     } catch (NumberFormatException e) {
-      // Said below.
+      // The error below reports it.
     }
     throw new IllegalArgumentException("--every %s: expected seconds, above 0".formatted(found));
   }

@@ -5,14 +5,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A job that is disturbed.
+ * A job that the benchmark disturbs.
  *
- * @param name as {@code --plan} names it
+ * @param name the plan's name for {@code --plan}
  * @param digits the job file on generated digits
  * @param mnist the job file on MNIST
- * @param changes of either, a section each
- * @param members whom a kill may hit besides the coordinator and everything
- * @param stepsPerSecond how fast about it is on two idle cores, on digits
+ * @param changes changes of either job file, by section
+ * @param members the members that a kill may hit, besides the coordinator and everything
+ * @param stepsPerSecond approximate steps a second on two idle cores, on digits
  * @param isRepeatable whether every run ends in the same parameters
  */
 record ChaosPlan(
@@ -44,11 +44,11 @@ record ChaosPlan(
         of("ssp", "ssp", "{}", ONE_SERVER, 200, false));
   }
 
-  /** Two shards, and a model that is cut so that both have some of it. */
+  /** Two servers, with partitions small enough that each server has some of the model. */
   private static final String TWO =
       "{\"servers\": {\"count\": 2}, \"exchange\": {\"partitionElements\": 400}}";
 
-  /** Whoever is killed is started again, however often; only the end is tested. */
+  /** A killed process is always started again, and the model is tested only at the end. */
   private static final JsonObject HARNESS =
       new JsonObject()
           .put("cluster", new JsonObject().put("restarts", 1_000))
@@ -61,7 +61,7 @@ record ChaosPlan(
           .put("exchange", new JsonObject().put("suspectMillis", 600).put("evictMillis", 2_000))
           .put("checkpoint", new JsonObject().put("seconds", 600));
 
-  /** Everybody who may be hit, each once. */
+  /** Returns every possible victim once. */
   List<String> victims() {
     List<String> victims = new ArrayList<>(members);
     victims.add(Disturbance.COORDINATOR);
@@ -74,11 +74,11 @@ record ChaosPlan(
   }
 
   /**
-   * The job.
+   * Returns the job.
    *
-   * @param file what the job file holds
-   * @param steps of each worker
-   * @param port of the cluster
+   * @param file content of the job file
+   * @param steps steps of each worker
+   * @param port port of the cluster
    */
   JsonObject job(JsonObject file, int steps, int port) {
     JsonObject job = file.copy();
@@ -92,11 +92,11 @@ record ChaosPlan(
   }
 
   /**
-   * A job of a few seconds whose silent members are evicted soon, and which has no checkpoint by
-   * then.
+   * Returns a job of a few seconds that evicts silent members soon and writes no checkpoint in that
+   * time.
    *
-   * @param file what the job file holds
-   * @param port of the cluster
+   * @param file content of the job file
+   * @param port port of the cluster
    */
   JsonObject shortJob(JsonObject file, int port) {
     return job(file, 2 * stepsPerSecond, port).mergeIn(SHORT, true);

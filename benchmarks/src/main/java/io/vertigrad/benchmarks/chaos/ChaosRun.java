@@ -14,10 +14,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
- * One run in processes of its own, disturbed by a plan until it ends. Whenever its coordinator is
- * killed it is resumed, unless a standby does that.
+ * Runs one job in its own processes and disturbs it by a plan until it ends. When its coordinator
+ * is killed, it resumes the run, unless a standby does that.
  *
- * <p>Used by one thread, which blocks. Needs Linux: processes are found in {@code /proc}.
+ * <p>One thread uses it, and it blocks. It needs Linux, because it finds processes in {@code
+ * /proc}.
  */
 final class ChaosRun {
 
@@ -40,12 +41,12 @@ final class ChaosRun {
   private int commands;
 
   /**
-   * A run that has not begun.
+   * Creates a run that has not started.
    *
    * @param command the words before {@code train} and {@code resume}
-   * @param link where one worker is a node at the far end and all others are at the near one, in
-   *     one process; empty for members on this host
-   * @param folder an empty folder with a name that nothing else has, for all that the run leaves
+   * @param link a link with one worker as a node at its far end and all others in one process at
+   *     its near end; empty for members on this host
+   * @param folder an empty folder with a unique name, for all files of the run
    */
   ChaosRun(List<String> command, Optional<NetworkLink> link, Path folder) {
     this.command = List.copyOf(command);
@@ -59,10 +60,10 @@ final class ChaosRun {
    * Trains to the end.
    *
    * @param job a whole job file
-   * @param data folder with the data set's files; empty without
-   * @param plan what is done to it, in this order
-   * @param hasStandby whether another process takes a killed coordinator's place
-   * @param apart whether every member has a process of its own
+   * @param data folder with the data set's files; empty for none
+   * @param plan the disturbances, in order
+   * @param hasStandby whether a standby process replaces a killed coordinator
+   * @param apart whether every member has its own process
    */
   RunEnd train(
       JsonObject job, String data, List<Disturbance> plan, boolean hasStandby, boolean apart)
@@ -134,7 +135,7 @@ final class ChaosRun {
     }
     Optional<ProcessHandle> coordinator = processes.coordinator();
     victims.forEach(ProcessHandle::destroyForcibly);
-    // A command that has just been started holds no lock yet.
+    // A command that has just started does not hold the lock yet.
     boolean ended =
         coordinator.filter(victims::contains).isPresent() || victims.contains(last.toHandle());
     await(limit, () -> victims.stream().noneMatch(processes.all()::contains));
@@ -153,7 +154,10 @@ final class ChaosRun {
     strikes.add(new Strike(next, now, 0));
   }
 
-  /** Has the run resumed, unless its standby was spared and does so; returns when that began. */
+  /**
+   * Resumes the run, or waits for the standby if only the coordinator was killed; returns the time
+   * when that began.
+   */
   private long goOn(Disturbance next, boolean hasStandby) throws IOException, InterruptedException {
     if (hasStandby && next.victim().equals(Disturbance.COORDINATOR)) {
       long now = System.currentTimeMillis();
@@ -181,7 +185,7 @@ final class ChaosRun {
     };
   }
 
-  /** The command has ended by itself, or nobody of the run is left. */
+  /** Returns true when the command has ended by itself, or no process of the run is left. */
   private boolean isOver() {
     return !last.isAlive()
         && processes.coordinator().isEmpty()
@@ -207,7 +211,7 @@ final class ChaosRun {
     last = process(link.map(some -> some.near(all)).orElse(all));
   }
 
-  /** The worker at the far end; it waits for the job's join port. */
+  /** Starts the worker at the far end, which waits for the job's join port. */
   private void startNode(JsonObject job, String data) throws IOException {
     int port = job.getJsonObject("cluster").getInteger("port") + JoinPoint.ABOVE_CLUSTER;
     List<String> words = new ArrayList<>(List.of("node", NetworkLink.NEAR_HOST + ":" + port));
@@ -257,7 +261,10 @@ final class ChaosRun {
     }
   }
 
-  /** Those of one type, or all; a line that was cut off by a kill is left out. */
+  /**
+   * Returns the events of one type, or all for an empty type. It leaves out a line that a kill cut
+   * off.
+   */
   private List<JsonObject> events(String type) {
     String begin = type.isEmpty() ? "{" : "{\"type\":\"" + type + "\"";
     try {
@@ -278,7 +285,10 @@ final class ChaosRun {
     }
   }
 
-  /** All at once. One may have ended meanwhile, as one does that is replaced because it hangs. */
+  /**
+   * Signals all processes at once. One of them may have ended already, for example a hung one that
+   * was replaced.
+   */
   private static void signal(String name, List<ProcessHandle> to)
       throws IOException, InterruptedException {
     List<String> command = new ArrayList<>(List.of("kill", "-" + name));

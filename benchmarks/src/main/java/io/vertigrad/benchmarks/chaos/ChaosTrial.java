@@ -14,16 +14,16 @@ import java.util.function.Consumer;
 /**
  * An undisturbed run and a disturbed one of the same job.
  *
- * @param undisturbed what the former left
- * @param disturbed what the latter left
+ * @param undisturbed the result of the undisturbed run
+ * @param disturbed the result of the disturbed run
  * @param violations what is wrong with them; empty when the disturbances left no trace
  */
 record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations) {
 
-  /** Ports that one run may take. */
+  /** Number of ports that one run may use. */
   private static final int PORTS = 20;
 
-  /** How long no step may be taken after a worker that was cut off is evicted. */
+  /** Longest allowed time without a step after a worker that was cut off has been evicted. */
   private static final long RECOVERY_MILLIS = 3_000;
 
   ChaosTrial {
@@ -31,17 +31,17 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
   }
 
   /**
-   * How trials are run.
+   * Describes how to run trials.
    *
    * @param command the words before {@code train} and {@code resume}
    * @param disturbedCommand the same for the disturbed run
-   * @param root folder that holds {@code conf}
+   * @param root folder that contains {@code conf}
    * @param data folder with MNIST's files; empty for generated digits
-   * @param folder an empty folder for what runs leave
-   * @param port of the first run's cluster
-   * @param apart whether the undisturbed run's members have processes of their own, as those of the
-   *     disturbed run have where anything is done to it; goodput means nothing if not
-   * @param link that is between one worker of the disturbed run and the others; empty for none
+   * @param folder an empty folder for the runs' files
+   * @param port port of the first run's cluster
+   * @param apart whether the undisturbed run's members have their own processes, as a disturbed
+   *     run's members always have; otherwise the goodput means nothing
+   * @param link the link between one worker of the disturbed run and the others; empty for none
    */
   record Launch(
       List<String> command,
@@ -63,9 +63,9 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
    * Runs one plan.
    *
    * @param plan the job
-   * @param disturbances what is done to it
-   * @param steps of each worker
-   * @param changes to the disturbed run's job that should not matter, or must be found
+   * @param disturbances the disturbances, in order
+   * @param steps steps of each worker
+   * @param changes changes to the disturbed run's job, which must not matter or must be found
    */
   static ChaosTrial of(
       ChaosPlan plan, List<Disturbance> disturbances, int steps, JsonObject changes, Launch launch)
@@ -74,7 +74,7 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
     RunEnd undisturbed = undisturbed(plan, job, launch);
     job.getJsonObject("cluster").put("port", launch.port() + PORTS);
     if (launch.link().isPresent()) {
-      // Namespaces of one machine have the same memory, which no cut divides.
+      // Namespaces of one machine share its memory, which a cut does not divide.
       job.mergeIn(
           new JsonObject().put("exchange", new JsonObject().put("transport", "stream")), true);
     }
@@ -97,12 +97,12 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
   }
 
   /**
-   * Runs short jobs of one plan, each of which is disturbed once, beside one undisturbed run. What
-   * a clean run leaves is deleted.
+   * Runs short jobs of one plan, each with one disturbance, and one undisturbed run for all of
+   * them. It deletes the files of a clean run.
    *
    * @param plan the job
-   * @param disturbances what is done, one run each
-   * @param each told of each trial
+   * @param disturbances one for each run
+   * @param each receives each trial
    */
   static void ofEach(
       ChaosPlan plan, List<Disturbance> disturbances, Launch launch, Consumer<ChaosTrial> each)
@@ -110,7 +110,7 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
     JsonObject job = plan.shortJob(file(plan, launch), launch.port());
     RunEnd undisturbed = undisturbed(plan, job, launch);
     for (int i = 0; i < disturbances.size(); i++) {
-      // So that no run waits for a port that the one before has left.
+      // Another port for each run, so that no run waits for a port that the last one has just left.
       job.getJsonObject("cluster").put("port", launch.port() + (1 + i % 10) * PORTS);
       Path folder = Files.createDirectories(launch.folder().resolve(plan.name() + "-" + i));
       RunEnd disturbed =
@@ -140,7 +140,7 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
         .train(job, launch.data(), List.of(), false, launch.apart());
   }
 
-  /** Time of the undisturbed run over that of the disturbed one. */
+  /** Returns the time of the undisturbed run divided by that of the disturbed one. */
   double goodput() {
     return undisturbed.seconds() / disturbed.seconds();
   }

@@ -6,19 +6,19 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * One thing that is done to a run.
+ * One disturbance of a run.
  *
- * @param waitSeconds how long after the job's start, or after the job has recovered from the one
- *     before
- * @param inRecovery it does not wait until the job has recovered from the one before
+ * @param waitSeconds time after the job's start, or after the job has recovered from the last
+ *     disturbance
+ * @param inRecovery true when it does not wait for the recovery from the last disturbance
  * @param victim a member such as {@code worker 0}, {@link #COORDINATOR}, {@link #EVERYTHING} or
  *     {@link #LINK}
- * @param stoppedSeconds for how long it is stopped before it is continued, or the link is cut; 0
- *     for {@code kill -9}
+ * @param stoppedSeconds time for which the victim is stopped or the link is cut; 0 for {@code kill
+ *     -9}
  */
 record Disturbance(double waitSeconds, boolean inRecovery, String victim, int stoppedSeconds) {
 
-  /** The process of {@code train}, or of who took its place. */
+  /** The process of {@code train}, or the one that replaced it. */
   static final String COORDINATOR = "coordinator";
 
   /** All processes of the run at once. */
@@ -27,16 +27,16 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
   /** The network between one worker's node and all others. */
   static final String LINK = "link";
 
-  /** All of them but the coordinator's. */
+  /** All processes of the run except the coordinator's. */
   static final String MEMBERS = "all members";
 
   /**
-   * Longer than it takes to evict a member of {@link ChaosPlan#shortJob}, and shorter than until
-   * its process is replaced because it hangs.
+   * Long enough to evict a member of {@link ChaosPlan#shortJob}, and too short to replace its
+   * process as hung.
    */
   private static final int EVICTED_SECONDS = 3;
 
-  /** So soon after a job's start it has no checkpoint. */
+  /** The job has no checkpoint this soon after its start. */
   private static final double EARLY_SECONDS = 1.2;
 
   private static final double LEAST = 0.7;
@@ -46,14 +46,14 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
   private static final List<Integer> STOPPED_SECONDS = List.of(13, 30, 60);
 
   /**
-   * Plans what is done to a run: the same arguments give the same victims and times. Everybody is
-   * killed before somebody is killed again. One in five comes while the job has not recovered from
-   * the one before.
+   * Plans the disturbances of a run; the same arguments give the same victims and times. Every
+   * victim is killed once before any is killed again. One disturbance in five comes before the job
+   * has recovered from the last one.
    *
-   * @param victims whom a kill may hit
-   * @param kills how many are killed
-   * @param stops how many are stopped for 13, 30 and 60 s by turns
-   * @param everySeconds the mean time between two
+   * @param victims the possible victims
+   * @param kills number of kills
+   * @param stops number of stops, for 13, 30 and 60 s in turn
+   * @param everySeconds mean time between two disturbances
    */
   static List<Disturbance> plan(
       List<String> victims, long seed, int kills, int stops, double everySeconds) {
@@ -75,12 +75,15 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
     return plan.stream().map(one -> one.at(random, everySeconds)).toList();
   }
 
-  /** Cuts the link so long after the job's start, and restores it after so many seconds. */
+  /** Cuts the link after {@code waitSeconds} from the job's start, for {@code seconds}. */
   static Disturbance cut(double waitSeconds, int seconds) {
     return new Disturbance(waitSeconds, false, LINK, seconds);
   }
 
-  /** All members of a run are stopped until they are evicted, early in each of so many runs. */
+  /**
+   * Plans one disturbance for each of {@code runs} runs: all members are stopped early in the run,
+   * for long enough to be evicted.
+   */
   static List<Disturbance> stopAll(long seed, int runs) {
     Random random = new Random(seed);
     return random
@@ -90,10 +93,10 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
   }
 
   /**
-   * How long a run has to last at least, so that all of it comes before its end: training goes on
-   * while most processes are stopped.
+   * Returns how long a run has to last at least, so that all disturbances come before its end.
+   * Training continues while most processes are stopped.
    *
-   * @param everySeconds the mean time between two
+   * @param everySeconds mean time between two disturbances
    */
   static double seconds(List<Disturbance> plan, double everySeconds) {
     return plan.size() * everySeconds + plan.stream().mapToInt(Disturbance::stoppedSeconds).sum();
@@ -105,7 +108,7 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
     return new Disturbance((soon ? SOON : everySeconds) * share, soon, victim, stoppedSeconds);
   }
 
-  /** The kind of victim, for figures: its role, or what it is called. */
+  /** Returns the kind of victim, for the figures: its role or its name. */
   String kind() {
     return victim.split(" ")[0] + (isKill() ? "" : " stopped " + stoppedSeconds + " s");
   }

@@ -6,18 +6,18 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Two network namespaces of this machine with a router between them that can stop forwarding: what
- * is sent then is lost without a word, as when a cable is cut behind a switch.
+ * Two network namespaces of this machine with a router between them. When the router stops
+ * forwarding, packets are lost silently, as when a cable behind a switch is cut.
  *
- * <p>Needs Linux, {@code ip} of iproute2 and the right to make namespaces. Nothing but these three
- * namespaces is connected.
+ * <p>It needs Linux, {@code ip} of iproute2 and permission to create namespaces. The three
+ * namespaces have no other connection.
  */
 final class NetworkLink implements AutoCloseable {
 
-  /** Where processes of the near end listen. */
+  /** The address of processes at the near end. */
   static final String NEAR_HOST = "10.203.1.2";
 
-  /** Where processes of the far end listen. */
+  /** The address of processes at the far end. */
   static final String FAR_HOST = "10.203.2.2";
 
   private static final String NEAR_ROUTER = "10.203.1.1";
@@ -34,9 +34,10 @@ final class NetworkLink implements AutoCloseable {
   }
 
   /**
-   * Makes the namespaces and connects them.
+   * Creates the namespaces and connects them.
    *
-   * @throws IOException naming the command that failed and what it said, for lack of rights too
+   * @throws IOException naming the command that failed and its output, also when permission is
+   *     missing
    */
   static NetworkLink create() throws IOException, InterruptedException {
     NetworkLink link = new NetworkLink("vg" + ProcessHandle.current().pid());
@@ -55,12 +56,12 @@ final class NetworkLink implements AutoCloseable {
     }
   }
 
-  /** The command that runs another one at the near end, with the same process id. */
+  /** Returns a command that runs another one at the near end, with the same process id. */
   List<String> near(List<String> command) {
     return inside(near, command);
   }
 
-  /** The command that runs another one at the far end, with the same process id. */
+  /** Returns a command that runs another one at the far end, with the same process id. */
   List<String> far(List<String> command) {
     return inside(far, command);
   }
@@ -73,14 +74,14 @@ final class NetworkLink implements AutoCloseable {
     forward(1);
   }
 
-  /** Removes the namespaces, and with them their devices. */
+  /** Removes the namespaces together with their devices. */
   @Override
   public void close() {
     for (String space : List.of(near, far, router)) {
       try {
         ip("netns", "del", space);
       } catch (IOException notMade) {
-        // The others are removed all the same.
+        // The other namespaces are removed all the same.
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       }

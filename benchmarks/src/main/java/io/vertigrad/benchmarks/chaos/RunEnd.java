@@ -4,14 +4,15 @@ import io.vertx.core.json.JsonObject;
 import java.util.List;
 
 /**
- * What a run left.
+ * The result of a run.
  *
- * @param exit the last exit code of {@code train} or {@code resume}; 0 where nobody here can know
- * @param seconds from the command's start to the end of the run
+ * @param exit the last exit code of {@code train} or {@code resume}; 0 when a standby finished the
+ *     run and its code is unknown
+ * @param seconds time from the command's start to the end of the run
  * @param summary its {@code summary.json}; empty when there is none
- * @param events of its {@code events.jsonl}
- * @param strikes what was done to it
- * @param leftBehind processes of the run that were still there some time after its end
+ * @param events its {@code events.jsonl}
+ * @param strikes the disturbances that took place
+ * @param leftBehind processes of the run that still ran some time after its end
  * @param output the last lines of its commands
  */
 record RunEnd(
@@ -26,13 +27,13 @@ record RunEnd(
   /**
    * A disturbance that took place.
    *
-   * @param disturbance what was planned
-   * @param millis when, in milliseconds since 1970
+   * @param disturbance the planned disturbance
+   * @param millis its time, in milliseconds since 1970
    * @param resumedMillis when {@code resume} was started because of it; 0 if it was not
    */
   record Strike(Disturbance disturbance, long millis, long resumedMillis) {
 
-    /** True when a member that has left was stopped or cut off just before, or still is. */
+    /** Returns true when a member that has left was stopped or cut off just before, or still is. */
     boolean silenced(JsonObject memberLeft) {
       long since = memberLeft.getLong("timeMillis") - millis;
       String role = memberLeft.getString("role");
@@ -50,7 +51,7 @@ record RunEnd(
     }
   }
 
-  /** The coordinator looks a few times a second, when it has a processor. */
+  /** The coordinator checks a few times a second, but only when it gets processor time. */
   private static final int NOTICED_SECONDS = 10;
 
   RunEnd {
@@ -59,7 +60,7 @@ record RunEnd(
     leftBehind = List.copyOf(leftBehind);
   }
 
-  /** How many workers were taken for dead because they were silent. */
+  /** Returns how many workers were evicted because they were silent. */
   long evictedWorkers() {
     return events.stream()
         .filter(event -> event.getString("type").equals("memberLeft"))
@@ -75,9 +76,10 @@ record RunEnd(
   }
 
   /**
-   * Seconds from a strike to the first sign of a version that nobody had reached before; NaN when
-   * there is none. Of a cut, the longest time between two such signs until {@link #NOTICED_SECONDS}
-   * after its end: steps that were made before it are reported after it began.
+   * Returns the seconds from a disturbance to the first report of a version that was not reached
+   * before; NaN when there is none. For a cut it returns the longest time between two such reports,
+   * until {@link #NOTICED_SECONDS} after the cut's end. Steps from before a cut are reported after
+   * it began, so the first report means nothing.
    */
   double gap(Strike strike) {
     return strike.isCut() ? longestGap(strike) : gap(events, strike.millis());
@@ -101,7 +103,7 @@ record RunEnd(
     return longest;
   }
 
-  /** True when something else was done before this strike was overcome. */
+  /** Returns true when another disturbance took place before the run recovered from this one. */
   boolean overlaps(Strike strike) {
     double end = strike.millis() + 1e3 * gap(strike);
     return strikes.stream()
@@ -112,7 +114,7 @@ record RunEnd(
                     && other.millis() + 1e3 * gap(other) >= strike.millis());
   }
 
-  /** Seconds from a time to the first sign of a version above all before. */
+  /** Returns the seconds from a time to the first report of a version above all earlier ones. */
   static double gap(List<JsonObject> events, long since) {
     long before =
         events.stream()
@@ -123,7 +125,7 @@ record RunEnd(
     return seconds(events, since, before);
   }
 
-  /** Seconds from the start of {@code resume} to the first sign of training. */
+  /** Returns the seconds from the start of {@code resume} to the first report of training. */
   double resumeSeconds(Strike strike) {
     return seconds(events, strike.resumedMillis(), 0);
   }

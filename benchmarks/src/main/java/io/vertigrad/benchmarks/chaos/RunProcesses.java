@@ -8,7 +8,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 
-/** The processes of one run: those whose command line names its folder. Needs Linux. */
+/** Finds the processes of one run: those whose command line contains its folder. Needs Linux. */
 final class RunProcesses {
 
   private final Path run;
@@ -17,12 +17,12 @@ final class RunProcesses {
     this.run = run;
   }
 
-  /** Everybody, the coordinator included. */
+  /** Returns all processes, the coordinator included. */
   List<ProcessHandle> all() {
     return ProcessHandle.allProcesses().filter(this::belongs).toList();
   }
 
-  /** Everybody but the coordinator; nobody while that cannot be told apart. */
+  /** Returns all processes except the coordinator's; none while the coordinator is unknown. */
   List<ProcessHandle> members() {
     Optional<ProcessHandle> coordinator = coordinator();
     return coordinator.isEmpty()
@@ -30,7 +30,7 @@ final class RunProcesses {
         : all().stream().filter(process -> !process.equals(coordinator.get())).toList();
   }
 
-  /** The process that last joined in this place, while it lives. */
+  /** Returns the running process that last joined with this role and rank. */
   Optional<ProcessHandle> member(String place, List<JsonObject> events) {
     return events.stream()
         .filter(event -> event.getString("type").equals("memberJoined"))
@@ -42,7 +42,7 @@ final class RunProcesses {
         .filter(process -> coordinator().filter(process::equals).isEmpty());
   }
 
-  /** Who holds the run's lock, while it lives. */
+  /** Returns the running process that holds the run's lock. */
   Optional<ProcessHandle> coordinator() {
     try {
       return Optional.of(Files.readString(run.resolve("lock")).strip())
@@ -54,14 +54,17 @@ final class RunProcesses {
     }
   }
 
-  /** Its number and command line, for messages. */
+  /** Returns the process id and command line, for messages. */
   static String text(ProcessHandle process) {
     String line = commandLine(process);
     return "process %d: ... %s"
         .formatted(process.pid(), line.substring(Math.max(0, line.length() - 200)));
   }
 
-  /** The command line of a process that has ended, or is only waited for, is empty. */
+  /**
+   * Returns true for a process of the run. The command line of a process that has ended, or is a
+   * zombie, is empty.
+   */
   private boolean belongs(ProcessHandle process) {
     return process.pid() != ProcessHandle.current().pid()
         && commandLine(process).contains(run.toString());

@@ -1,2 +1,2 @@
-/** Runs in processes that are killed and stopped by a plan, and whether that left a trace. */
+/** Kills and stops the processes of runs by a plan, and checks whether that left a trace. */
 package io.vertigrad.benchmarks.chaos;

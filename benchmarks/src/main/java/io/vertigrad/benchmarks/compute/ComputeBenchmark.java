@@ -12,11 +12,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Milliseconds of one gradient step (forward and backward, no update) on one thread: DL4J as it
- * comes against the same network in either of Vertigrad's engines.
+ * Measures the milliseconds of one gradient step (forward and backward, no update) on one thread.
+ * It compares stock DL4J with the same network in each of Vertigrad's engines.
  *
- * <p>Each has a virtual machine of its own, because the settings of one hold for a whole process;
- * they take turns.
+ * <p>Each runs in its own JVM, because the settings of one apply to a whole process. They are
+ * measured in turn.
  */
 public final class ComputeBenchmark implements Benchmark {
 

@@ -20,7 +20,7 @@ record GradientCase(String model, int batch) {
     return new ModelConfig(model, Map.of(), shape(), CLASSES, 1, 1);
   }
 
-  /** The same random samples in every process. */
+  /** Returns random samples that are the same in every process. */
   Batch samples() {
     Random random = new Random(1);
     float[] features = new float[batch * shape().stream().reduce(1, Math::multiplyExact)];
@@ -30,7 +30,7 @@ record GradientCase(String model, int batch) {
     return new Batch(features, random.ints(batch, 0, CLASSES).toArray(), shape(), 0);
   }
 
-  /** True when one step of stock DL4J takes seconds. */
+  /** Returns true when one step of stock DL4J takes seconds. */
   boolean isSlow() {
     return model.equals("resnet20");
   }

@@ -10,7 +10,9 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Times the gradient steps of one model in this process, for so many seconds at a time. */
+/**
+ * Times the gradient steps of one model in this process, for a given number of seconds at a time.
+ */
 final class GradientStepTimer {
 
   private static final int FEWEST_STEPS = 3;

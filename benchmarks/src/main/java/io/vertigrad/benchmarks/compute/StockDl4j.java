@@ -11,7 +11,7 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** The same networks in DL4J with its own defaults: stock layers, no helpers, no cache. */
+/** Builds the same networks in DL4J with its own defaults: stock layers, no helpers, no cache. */
 final class StockDl4j {
 
   private StockDl4j() {}

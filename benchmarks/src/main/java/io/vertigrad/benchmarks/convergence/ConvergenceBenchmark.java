@@ -9,8 +9,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Accuracy and consensus against samples seen: every strategy on the same data, samples and global
- * batch, workers in one process.
+ * Measures accuracy and consensus against samples seen: every strategy on the same data, samples
+ * and global batch, with all workers in one process.
  */
 public final class ConvergenceBenchmark implements Benchmark {
 
@@ -22,7 +22,9 @@ public final class ConvergenceBenchmark implements Benchmark {
   private final String folder;
 
   /**
-   * @param folder of the MNIST files; empty for generated digits
+   * Creates the benchmark.
+   *
+   * @param folder folder of the MNIST files; empty for generated digits
    */
   public ConvergenceBenchmark(String folder) {
     this.folder = folder;

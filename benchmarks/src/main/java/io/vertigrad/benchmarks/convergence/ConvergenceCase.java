@@ -3,22 +3,23 @@ package io.vertigrad.benchmarks.convergence;
 import io.vertx.core.json.JsonObject;
 
 /**
- * One strategy with so many workers, which share a batch of 128 evenly.
+ * One strategy and number of workers, which share a batch of 128 evenly.
  *
  * @param strategy name as in job files
- * @param workers how many
- * @param rounds steps of each worker, the same for all, and so the samples of the whole run
- * @param folder of the MNIST files; empty for generated digits
+ * @param workers number of workers
+ * @param rounds steps of each worker, the same in all cases, so that all runs see the same number
+ *     of samples
+ * @param folder folder of the MNIST files; empty for generated digits
  */
 record ConvergenceCase(String strategy, int workers, int rounds, String folder) {
 
   static final int BATCH = 128;
   static final int TESTS = 8;
 
-  /** Of a step with the whole batch. */
+  /** Learning rate of a step with the whole batch. */
   static final double LEARNING_RATE = 0.1;
 
-  /** The job file, which tests the model eight times on the way. */
+  /** Returns the job file, which tests the model eight times during the run. */
   JsonObject job(long seed) {
     JsonObject data = new JsonObject().put("name", folder.isEmpty() ? "digits" : "mnist");
     if (!folder.isEmpty()) {
@@ -36,7 +37,10 @@ record ConvergenceCase(String strategy, int workers, int rounds, String folder) 
         .put("evaluator", new JsonObject().put("every", rounds / TESTS).put("samples", 2_000));
   }
 
-  /** Divided where a round is as many updates as workers, so that a round moves as far in all. */
+  /**
+   * Returns the learning rate. It is divided by the workers when a round has an update of each
+   * worker, so that a round moves the parameters equally far.
+   */
   private double learningRate() {
     return strategy.equals("async") ? LEARNING_RATE / workers : LEARNING_RATE;
   }

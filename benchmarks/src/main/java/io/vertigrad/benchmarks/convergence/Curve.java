@@ -5,11 +5,11 @@ import java.util.List;
 import java.util.TreeMap;
 
 /**
- * What a run reached by when, read from its events.
+ * The accuracy and consensus of a run by version, read from its events.
  *
- * @param accuracy in percent, by version
+ * @param accuracy accuracy in percent, by version
  * @param consensus distance of the workers from their mean, by version; empty with a server
- * @param lastVersion at which it ended
+ * @param lastVersion the run's last version
  */
 record Curve(TreeMap<Long, Double> accuracy, TreeMap<Long, Double> consensus, long lastVersion) {
 
@@ -26,12 +26,15 @@ record Curve(TreeMap<Long, Double> accuracy, TreeMap<Long, Double> consensus, lo
     return new Curve(accuracy, consensus, lastVersion);
   }
 
-  /** Accuracy of the first test at or after this share of the samples. */
+  /** Returns the accuracy of the first test at or after this share of the samples. */
   double accuracyAt(double share) {
     return at(accuracy, share);
   }
 
-  /** Consensus distance likewise; 0 with a server, where there is one model. */
+  /**
+   * Returns the consensus distance of the first report at or after this share of the samples; 0
+   * with a server, where there is one model.
+   */
   double consensusAt(double share) {
     return consensus.isEmpty() ? 0 : at(consensus, share);
   }

@@ -1,4 +1,5 @@
 /**
- * Accuracy and consensus of every strategy against the samples seen, on the same data and budget.
+ * Measures accuracy and consensus of every strategy against the samples seen, on the same data and
+ * budget.
  */
 package io.vertigrad.benchmarks.convergence;

@@ -12,11 +12,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * The event bus with nothing on top: a buffer of a partition's size out, one of the same size back.
+ * The event bus without Vertigrad's exchange: it sends a buffer of a partition's size and receives
+ * one of the same size.
  *
- * <p>The same request and reply, sizes and window as the product's, but no strategy, no sum, no
- * check, no barrier and the same two buffers for ever: what is left is the bus's own cost, which no
- * exchange over it could undercut, and the reason why the product's tensors take streams.
+ * <p>It uses the same request and reply, sizes and window as Vertigrad. It has no strategy, sum,
+ * check or barrier, and always the same two buffers. What remains is the bus's own cost, which no
+ * exchange over the bus can go below. This is why Vertigrad's tensors use streams.
  */
 final class BareBus {
 
@@ -38,7 +39,7 @@ final class BareBus {
     window = Math.max(1, job.exchange().windowBytes() / bytes);
   }
 
-  /** Answers every request from now on; unregister what is returned to end it. */
+  /** Answers every request from now on, until the returned consumer is unregistered. */
   static MessageConsumer<Buffer> serve(Vertx vertx, ExchangeCase exchange) throws Exception {
     BareBus echo = new BareBus(vertx, exchange);
     MessageConsumer<Buffer> consumer =
@@ -52,7 +53,10 @@ final class BareBus {
     return consumer;
   }
 
-  /** One worker's rounds: all partitions of a model out and back, a window of them in flight. */
+  /**
+   * Runs one worker's rounds: all partitions of a model out and back, with one window of them in
+   * flight.
+   */
   static RoundTimes work(Vertx vertx, ExchangeCase exchange) throws Exception {
     BareBus bus = new BareBus(vertx, exchange);
     long[] nanos = new long[exchange.warmRounds() + exchange.rounds() + 1];

@@ -18,7 +18,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
-/** The product's side of a measured process: Vert.x, and on it a server, workers, or both. */
+/** Vertigrad's side of a measured process: Vert.x with a server, workers, or both. */
 public final class BusNode {
 
   private static final int PORT = 15_901;
@@ -35,12 +35,15 @@ public final class BusNode {
     FrameCodecs.register(vertx.eventBus());
   }
 
-  /** Everything in this process, no cluster. */
+  /** Returns a node with everything in this process and no cluster. */
   public static BusNode alone() {
     return new BusNode(ClusterStart.alone(), "");
   }
 
-  /** A node of a cluster on the loopback address; founds one when there is nobody to join. */
+  /**
+   * Returns a node of a cluster on the loopback address; it starts a cluster when there is none to
+   * join.
+   */
   public static BusNode clustered(String join) throws Exception {
     List<String> members = join.isEmpty() ? List.of() : List.of(join);
     ClusterConfig config =
@@ -59,7 +62,7 @@ public final class BusNode {
     return new BusNode(vertx, start.joinAddress());
   }
 
-  /** Where others join, {@code HOST:PORT}; empty without a cluster. */
+  /** Returns the address at which others join, {@code HOST:PORT}; empty without a cluster. */
   public String address() {
     return address;
   }
@@ -68,7 +71,7 @@ public final class BusNode {
     return vertx;
   }
 
-  /** Serves this case from now on, and no longer the one before. */
+  /** Serves this case from now on, in place of the last one. */
   void serve(ExchangeCase exchange) throws Exception {
     if (deployment != null) {
       vertx.undeploy(deployment).await(START_SECONDS, TimeUnit.SECONDS);
@@ -79,7 +82,7 @@ public final class BusNode {
             .await(START_SECONDS, TimeUnit.SECONDS);
   }
 
-  /** Answers the bare bus's requests of this case from now on, and no longer the one before. */
+  /** Answers the bare bus's requests of this case from now on, in place of the last one. */
   void serveBare(ExchangeCase exchange) throws Exception {
     if (bare != null) {
       bare.unregister().await(START_SECONDS, TimeUnit.SECONDS);
@@ -87,7 +90,7 @@ public final class BusNode {
     bare = BareBus.serve(vertx, exchange);
   }
 
-  /** One worker of the bare bus. */
+  /** Runs one worker of the bare bus. */
   RoundTimes workBare(ExchangeCase exchange) throws Exception {
     return BareBus.work(vertx, exchange);
   }

@@ -14,7 +14,7 @@ import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.Optional;
 
-/** The product's training loop and exchange around a synthetic model; belongs to one thread. */
+/** Runs Vertigrad's training loop and exchange around a synthetic model; belongs to one thread. */
 final class BusWorker {
 
   private final ExchangeCase exchange;
@@ -48,7 +48,7 @@ final class BusWorker {
     return new RoundTimes(model.gradientNanos()).after(exchange.warmRounds());
   }
 
-  /** The same single sample again and again. */
+  /** Returns the same single sample every time. */
   private static final class OneBatch implements BatchSource {
 
     private final Batch batch = new Batch(new float[1], new int[1], List.of(1), 0);

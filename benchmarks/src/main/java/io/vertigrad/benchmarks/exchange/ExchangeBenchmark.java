@@ -6,7 +6,10 @@ import io.vertigrad.benchmarks.report.BenchmarkReport;
 import io.vertigrad.benchmarks.report.Cases;
 import java.util.List;
 
-/** Parameters per second through the product's exchange, over raw TCP in the same run. */
+/**
+ * Measures the parameters per second through Vertigrad's exchange, as a ratio over raw TCP in the
+ * same run.
+ */
 public final class ExchangeBenchmark implements Benchmark {
 
   private static final List<Integer> SIZES =
@@ -15,8 +18,8 @@ public final class ExchangeBenchmark implements Benchmark {
   private final String only;
 
   /**
-   * Measures the cases whose name holds this text, such as {@code 270,000 x 4}; with none, a quick
-   * run leaves out those of more than two workers.
+   * Measures the cases whose name contains this text, such as {@code 270,000 x 4}. Without a text,
+   * a quick run leaves out the cases with more than two workers.
    */
   public ExchangeBenchmark(String only) {
     this.only = only;

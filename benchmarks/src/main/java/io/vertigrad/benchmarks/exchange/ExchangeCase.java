@@ -6,17 +6,17 @@ import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.JsonObject;
 
 /**
- * What is exchanged, by how many, how often.
+ * One case of the exchange benchmark.
  *
- * @param name of the job, different for every run so that no address is used twice
+ * @param name the job's name, different for every run so that no address is used twice
  * @param strategy {@code sync} or {@code async}
- * @param parameters float32 elements that each worker sends and gets back in a round
- * @param workers how many take part
+ * @param parameters float32 elements that each worker sends and receives in a round
+ * @param workers number of workers
  * @param rounds counted rounds of each worker
- * @param warmRounds rounds before those
- * @param sums over raw TCP, whether bytes come from and go into vectors and the server adds and
- *     steps; everywhere else they do
- * @param transport of the job
+ * @param warmRounds rounds before the counted ones
+ * @param sums whether raw TCP also reads and writes vectors and its server adds and steps, as
+ *     Vertigrad always does
+ * @param transport the job's transport
  */
 public record ExchangeCase(
     String name,
@@ -28,35 +28,35 @@ public record ExchangeCase(
     boolean sums,
     String transport) {
 
-  /** Raw TCP moves bytes only. */
+  /** Creates a case in which raw TCP only moves bytes. */
   public ExchangeCase(
       String name, String strategy, int parameters, int workers, int rounds, int warmRounds) {
     this(name, strategy, parameters, workers, rounds, warmRounds, false, "auto");
   }
 
-  /** The same one that sums. */
+  /** Returns the same case with sums over raw TCP. */
   ExchangeCase thatSums() {
     return new ExchangeCase(
         name, strategy, parameters, workers, rounds, warmRounds, true, transport);
   }
 
-  /** The same one over streams, without shared memory. */
+  /** Returns the same case over streams, without shared memory. */
   ExchangeCase overStreams() {
     return new ExchangeCase(
         name, strategy, parameters, workers, rounds, warmRounds, sums, "stream");
   }
 
-  /** True when all workers wait for each other in every round. */
+  /** Returns true when all workers wait for each other in every round. */
   boolean lockstep() {
     return strategy.equals("sync");
   }
 
-  /** Payload bytes of one direction of one worker's round. */
+  /** Returns the payload bytes in one direction of one worker's round. */
   long bytes() {
     return 4L * parameters;
   }
 
-  /** The job as a job file would say it. */
+  /** Returns the job as a job file would define it. */
   public JobConfig job() {
     return JobConfig.read(
         "exchange benchmark",

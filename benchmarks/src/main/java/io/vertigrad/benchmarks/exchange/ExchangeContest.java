@@ -11,7 +11,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** One size and number of workers: synchronous and asynchronous, everywhere and over raw TCP. */
+/**
+ * Measures one size and number of workers: synchronous and asynchronous, in every placement and
+ * over raw TCP.
+ */
 final class ExchangeContest {
 
   private static final long PARAMETERS_PER_TURN = 150_000_000;
@@ -37,7 +40,7 @@ final class ExchangeContest {
     this.workers = workers;
   }
 
-  /** Somewhere the rounds can be run. */
+  /** Runs the rounds in one placement. */
   @FunctionalInterface
   private interface Place {
     List<RoundTimes> run(ExchangeCase exchange) throws Exception;
@@ -126,7 +129,7 @@ final class ExchangeContest {
             name + ", round p99", "ms", new Repetitions(new double[] {millis.percentile(99)})));
   }
 
-  /** Processor time of all processes together for one round of all workers. */
+  /** Returns the processor time of all processes together for one round of all workers. */
   private BenchmarkRow cpu(String name) {
     return BenchmarkRow.of(name + ", CPU of a round", "ms", Repetitions.of(cpuMillis.get(name)));
   }

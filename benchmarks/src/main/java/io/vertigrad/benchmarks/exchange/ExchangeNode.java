@@ -9,7 +9,7 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.util.List;
 
-/** The measured process: serves, works, or both, over raw TCP or over the event bus. */
+/** The measured process: it runs a server, workers, or both, over raw TCP or over the event bus. */
 final class ExchangeNode {
 
   static final String JOIN = "join";
@@ -65,7 +65,7 @@ final class ExchangeNode {
     };
   }
 
-  /** Of all threads of this process since its start, user and system. */
+  /** Returns the user and system time of all threads of this process since its start. */
   private static long cpuNanos() {
     return ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean())
         .getProcessCpuTime();

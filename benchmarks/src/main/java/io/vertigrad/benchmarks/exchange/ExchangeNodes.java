@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** The measured processes: one with the server, and one for each worker, or one for all. */
+/** The measured processes: one with the server, and one for each worker or one for all. */
 final class ExchangeNodes implements AutoCloseable {
 
   private static final long LIMIT_SECONDS = 300;
@@ -20,7 +20,7 @@ final class ExchangeNodes implements AutoCloseable {
   private final List<ChildJvm> workers = new ArrayList<>();
   private final String address;
 
-  /** Who shares a process with whom. */
+  /** The ways to divide server and workers into processes. */
   private enum Layout {
     EMBEDDED,
     PROCESSES,
@@ -35,22 +35,22 @@ final class ExchangeNodes implements AutoCloseable {
     this.address = server.answer(LIMIT_SECONDS).getString("address");
   }
 
-  /** Server and workers in one process, without a cluster. */
+  /** Returns one process for server and workers, without a cluster. */
   static ExchangeNodes embedded(List<String> options) throws IOException, InterruptedException {
     return new ExchangeNodes(Layout.EMBEDDED, options);
   }
 
-  /** Server and each worker in a process of its own. */
+  /** Returns a process for the server and one for each worker. */
   static ExchangeNodes processes(List<String> options) throws IOException, InterruptedException {
     return new ExchangeNodes(Layout.PROCESSES, options);
   }
 
-  /** The server in one process, all workers with one model's memory in another. */
+  /** Returns a process for the server and one for all workers, which share one model's memory. */
   static ExchangeNodes sharing(List<String> options) throws IOException, InterruptedException {
     return new ExchangeNodes(Layout.SERVER_AND_WORKERS, options);
   }
 
-  /** The product's exchange, from deployment of the server to the last worker's last round. */
+  /** Runs Vertigrad's exchange, from deployment of the server to the last worker's last round. */
   List<RoundTimes> bus(ExchangeCase exchange) throws IOException, InterruptedException {
     server.ask(task(ExchangeNode.SERVE_BUS, exchange), LIMIT_SECONDS);
     JsonObject task = task(ExchangeNode.WORK_BUS, exchange).put("firstRank", 0);
@@ -66,31 +66,34 @@ final class ExchangeNodes implements AutoCloseable {
     return collect(task.put("sharedModel", true), 1);
   }
 
-  /** The same bytes over raw TCP between the same processes. */
+  /** Moves the same bytes over raw TCP between the same processes. */
   List<RoundTimes> raw(ExchangeCase exchange) throws IOException, InterruptedException {
     int port = server.ask(task(ExchangeNode.SERVE_RAW, exchange), LIMIT_SECONDS).getInteger("port");
     start(exchange.workers());
     return collect(task(ExchangeNode.WORK_RAW, exchange).put("port", port), exchange.workers());
   }
 
-  /** Likewise, out of and into vectors that the server adds up and steps. */
+  /** Moves the same bytes over raw TCP, from and into vectors that the server adds up and steps. */
   List<RoundTimes> rawSums(ExchangeCase exchange) throws IOException, InterruptedException {
     return raw(exchange.thatSums());
   }
 
-  /** The same bytes over the event bus between the same processes, with nothing on top. */
+  /**
+   * Moves the same bytes over the event bus between the same processes, without Vertigrad's
+   * exchange.
+   */
   List<RoundTimes> bare(ExchangeCase exchange) throws IOException, InterruptedException {
     server.ask(task(ExchangeNode.SERVE_BARE, exchange), LIMIT_SECONDS);
     start(exchange.workers());
     return collect(task(ExchangeNode.WORK_BARE, exchange), exchange.workers());
   }
 
-  /** What the server's process keeps in memory, see {@link HeapWatch#report()}. */
+  /** Returns the memory use of the server's process, see {@link HeapWatch#report()}. */
   JsonObject serverMemory() throws InterruptedException {
     return server.ask(new JsonObject().put("task", ExchangeNode.MEMORY), LIMIT_SECONDS);
   }
 
-  /** Processor time of all these processes since their start. */
+  /** Returns the processor time of all these processes since their start. */
   long cpuNanos() throws InterruptedException {
     JsonObject question = new JsonObject().put("task", ExchangeNode.CPU);
     long nanos = server.ask(question, LIMIT_SECONDS).getLong("nanos");

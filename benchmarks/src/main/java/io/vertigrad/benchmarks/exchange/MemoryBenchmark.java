@@ -12,10 +12,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The heap of a server that is alone in its process, with more and more workers: it is to stay
- * flat.
+ * Measures the heap of a server that is alone in its process, with a growing number of workers; the
+ * heap should stay the same.
  *
- * <p>All workers live in one other process and share one model's memory; what they send does not.
+ * <p>All workers run in one other process and share one model's memory, but not the data that they
+ * send.
  */
 public final class MemoryBenchmark implements Benchmark {
 

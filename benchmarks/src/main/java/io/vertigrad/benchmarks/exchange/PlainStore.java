@@ -5,8 +5,8 @@ import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 
 /**
- * What a parameter server cannot do without, in plain loops over whole vectors: a sum of gradients,
- * a step, and the parameters as bytes. Any thread.
+ * Does the minimum work of a parameter server, in plain loops over whole vectors: a sum of
+ * gradients, a step, and the parameters as bytes. Any thread may use it.
  */
 final class PlainStore {
 
@@ -22,7 +22,7 @@ final class PlainStore {
     sum = new float[length];
   }
 
-  /** Adds what remains of a gradient's bytes, from this element on. */
+  /** Adds the remaining bytes of a gradient, from this element on. */
   synchronized void add(int first, ByteBuffer bytes) {
     FloatBuffer gradient = bytes.order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer();
     for (int at = first; gradient.hasRemaining(); at += STRETCH) {
@@ -34,7 +34,7 @@ final class PlainStore {
     }
   }
 
-  /** Steps by the sum, which is 0 afterwards. */
+  /** Takes a step with the sum and sets the sum to 0. */
   synchronized void step() {
     for (int i = 0; i < sum.length; i++) {
       parameters[i] -= LEARNING_RATE * sum[i];
@@ -42,7 +42,7 @@ final class PlainStore {
     }
   }
 
-  /** Writes all parameters to a buffer from its start on. */
+  /** Writes all parameters to the start of a buffer. */
   synchronized void write(ByteBuffer answer) {
     answer.clear().order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer().put(parameters);
   }

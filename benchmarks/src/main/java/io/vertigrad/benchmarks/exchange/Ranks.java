@@ -4,11 +4,12 @@ import io.vertx.core.json.JsonObject;
 import java.util.stream.IntStream;
 
 /**
- * Which workers one process runs.
+ * The workers that one process runs.
  *
  * @param first lowest rank
- * @param count how many
- * @param sharedModel whether they share one model's memory, where memory matters and not speed
+ * @param count number of workers
+ * @param sharedModel whether they share one model's memory, for measurements of memory and not of
+ *     speed
  */
 record Ranks(int first, int count, boolean sharedModel) {
 

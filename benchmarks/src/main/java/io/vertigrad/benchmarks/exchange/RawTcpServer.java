@@ -11,15 +11,16 @@ import java.nio.channels.SocketChannel;
 import java.util.concurrent.CyclicBarrier;
 
 /**
- * The limit's server: takes N bytes from every worker and gives N bytes back, doing nothing else;
- * or, where a case {@linkplain ExchangeCase#sums() sums}, keeping a {@link PlainStore}.
+ * The server of the raw TCP limit: it receives N bytes from every worker, sends N bytes back and
+ * does nothing else. When a case {@linkplain ExchangeCase#sums() sums}, it also keeps a {@link
+ * PlainStore}.
  *
- * <p>One blocking thread per worker; received bytes land in one reused buffer of 512 KiB. With a
- * lockstep strategy nobody is answered before everybody has sent.
+ * <p>Each worker has one blocking thread, which receives into one reused buffer of 512 KiB. With a
+ * lockstep strategy it answers nobody before every worker has sent.
  */
 final class RawTcpServer {
 
-  /** By which bytes are received, and added up. */
+  /** Size of the pieces in which bytes are received and added up. */
   static final int CHUNK_BYTES = 512 << 10;
 
   private final ExchangeCase exchange;
@@ -37,7 +38,10 @@ final class RawTcpServer {
         ServerSocketChannel.open().bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
   }
 
-  /** Starts to listen, and ends by itself once its workers have hung up; returns the port. */
+  /**
+   * Starts to listen and returns the port; the server ends by itself when its workers close their
+   * connections.
+   */
   static int start(ExchangeCase exchange) throws IOException {
     RawTcpServer server = new RawTcpServer(exchange);
     daemon("raw tcp listener", server::accept);
@@ -103,7 +107,7 @@ final class RawTcpServer {
     thread.start();
   }
 
-  /** Work that may fail; a failure is printed and shows at the workers as a closed connection. */
+  /** Work that may fail. A failure is printed, and the workers see a closed connection. */
   @FunctionalInterface
   private interface Task {
     void run() throws Exception;

@@ -10,8 +10,9 @@ import java.nio.ByteOrder;
 import java.nio.channels.SocketChannel;
 
 /**
- * The limit's worker: sends N bytes, gets N bytes back, round after round, on one thread; where a
- * case {@linkplain ExchangeCase#sums() sums}, out of a gradient and into a model, by the chunk.
+ * The worker of the raw TCP limit: it sends N bytes and receives N bytes, round after round, on one
+ * thread. When a case {@linkplain ExchangeCase#sums() sums}, it copies from a gradient and into a
+ * model, chunk by chunk.
  */
 final class RawTcpWorker {
 

@@ -7,7 +7,8 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * When one worker's rounds ended; the monotonic clock is the same in all processes of a machine.
+ * The end times of one worker's rounds; the monotonic clock is the same in all processes of a
+ * machine.
  *
  * @param nanos the clock at the start of the first counted round, then at the end of each
  */
@@ -20,7 +21,7 @@ record RoundTimes(long[] nanos) {
             .toArray());
   }
 
-  /** Without the first {@code rounds}. */
+  /** Returns the times without the first {@code rounds}. */
   RoundTimes after(int rounds) {
     return new RoundTimes(Arrays.copyOfRange(nanos, rounds, nanos.length));
   }
@@ -33,14 +34,16 @@ record RoundTimes(long[] nanos) {
     return new JsonObject().put("nanos", array);
   }
 
-  /** Duration of each round in milliseconds. */
+  /** Returns the duration of each round in milliseconds. */
   double[] millis() {
     return IntStream.range(1, nanos.length)
         .mapToDouble(i -> (nanos[i] - nanos[i - 1]) / 1e6)
         .toArray();
   }
 
-  /** Rounds per second of all workers together, from the first start to the last end. */
+  /**
+   * Returns the rounds per second of all workers together, from the first start to the last end.
+   */
   static double roundsPerSecond(List<RoundTimes> workers) {
     long first = workers.stream().mapToLong(times -> times.nanos[0]).min().orElseThrow();
     long last =

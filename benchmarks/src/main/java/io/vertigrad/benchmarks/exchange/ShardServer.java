@@ -18,7 +18,7 @@ import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import java.nio.FloatBuffer;
 
-/** The product's only shard of a synthetic model, in the endpoint of a strategy verticle. */
+/** Vertigrad's only shard of a synthetic model, in the endpoint of a strategy verticle. */
 public final class ShardServer implements FrameEndpoint {
 
   private static final long TICK_MILLIS = 100;
@@ -30,7 +30,7 @@ public final class ShardServer implements FrameEndpoint {
     this.shard = shard;
   }
 
-  /** A verticle that serves the whole job from the first membership on. */
+  /** Returns a verticle that serves the whole job with this membership. */
   static VerticleBase verticle(ExchangeCase exchange, Membership membership) {
     Shard shard = shard(exchange);
     shard.membershipChanged(membership);
@@ -45,7 +45,7 @@ public final class ShardServer implements FrameEndpoint {
     };
   }
 
-  /** The shard by itself, with nobody taking part yet. */
+  /** Returns the shard alone, without members. */
   public static Shard shard(ExchangeCase exchange) {
     JobConfig job = exchange.job();
     ServerStrategyFactory strategy =

@@ -12,8 +12,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A model of any size whose gradient is always the same and ready at once; notes when it was asked
- * for one, which is when the round before has ended.
+ * A model of any size whose gradient is always the same and available at once. It records the time
+ * of each request for a gradient, which is also the end of the round before.
  */
 final class SyntheticModel implements Model {
 
@@ -35,12 +35,12 @@ final class SyntheticModel implements Model {
     this.gradient = gradient;
   }
 
-  /** Another model in the same memory. */
+  /** Returns another model in the same memory. */
   SyntheticModel sharing() {
     return new SyntheticModel(layout, parameters, gradient);
   }
 
-  /** One trainable block. */
+  /** Returns a layout with one trainable block. */
   static ParameterLayout layout(int length) {
     return new ParameterLayout(
         List.of(new Block("synthetic.W", List.of(length), Block.Kind.TRAINABLE)));
@@ -67,7 +67,7 @@ final class SyntheticModel implements Model {
     return 0;
   }
 
-  /** Monotonic time of every gradient asked for. */
+  /** Returns the monotonic time of every request for a gradient. */
   long[] gradientNanos() {
     return gradientNanos.stream().mapToLong(Long::longValue).toArray();
   }

@@ -1,2 +1,5 @@
-/** Rounds of gradients and parameters without a model, beside raw TCP moving the same bytes. */
+/**
+ * Measures rounds of gradients and parameters without a model, against raw TCP that moves the same
+ * bytes.
+ */
 package io.vertigrad.benchmarks.exchange;

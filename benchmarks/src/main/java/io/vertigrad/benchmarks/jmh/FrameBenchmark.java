@@ -14,7 +14,7 @@ import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
-/** One partition copied, made, encoded, decoded, checked and accumulated. */
+/** Measures copying, making, encoding, decoding, checking and adding one partition. */
 @State(Scope.Thread)
 public class FrameBenchmark {
 
@@ -39,14 +39,14 @@ public class FrameBenchmark {
     encoded = encode();
   }
 
-  /** The limit: one array copied into another. */
+  /** Copies one array into another, which is the limit. */
   @Benchmark
   public float[] arrayCopy() {
     System.arraycopy(values, 0, destination, 0, values.length);
     return destination;
   }
 
-  /** As the bus does it: into a message buffer that grows. */
+  /** Encodes as the bus does, into a message buffer that grows. */
   @Benchmark
   public Buffer encode() {
     Buffer wire = Buffer.buffer(1024);
@@ -54,7 +54,7 @@ public class FrameBenchmark {
     return wire;
   }
 
-  /** Validation, checksum and a view; nothing is copied. */
+  /** Validates, checks the checksum and returns a view; copies nothing. */
   @Benchmark
   public Frame decode() {
     return codec.decodeFromWire(0, encoded);
@@ -65,7 +65,7 @@ public class FrameBenchmark {
     return Tensor.copyOf(DataType.FLOAT32, FloatBuffer.wrap(values));
   }
 
-  /** Of a tensor that nobody has looked at, because one that was remembers it. */
+  /** Checks a tensor that was not checked before, because a checked tensor remembers the result. */
   @Benchmark
   public boolean isFinite() {
     return Tensor.wrap(DataType.FLOAT32, float32.bytes()).isFinite();

@@ -9,7 +9,7 @@ import io.vertigrad.codecs.TensorView;
 import java.nio.FloatBuffer;
 import java.util.Random;
 
-/** A gradient as large as a partition is by default: 447 KiB of random float32. */
+/** A gradient of the default partition size: 447 KiB of random float32. */
 final class FullFrame {
 
   static final int ELEMENTS = 114_432;

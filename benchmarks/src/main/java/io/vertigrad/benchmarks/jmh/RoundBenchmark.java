@@ -21,9 +21,9 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
 /**
- * One synchronous round of two workers through a shard: check, sum, step, new tensor.
+ * Measures one synchronous round of two workers through a shard: check, sum, step, new tensor.
  *
- * <p>The model has as many partitions as a large one has at least; the rounds are of the first.
+ * <p>The model has as many partitions as a large model has at least; the rounds use the first one.
  */
 @State(Scope.Thread)
 public class RoundBenchmark {
@@ -50,7 +50,7 @@ public class RoundBenchmark {
     layout = exchange.plan().layout();
   }
 
-  /** GB/s count the gradients of both workers. */
+  /** Runs a round; the GB/s count the gradients of both workers. */
   @Benchmark
   @OperationsPerInvocation(WORKERS)
   public Frame syncRound() {
@@ -65,7 +65,7 @@ public class RoundBenchmark {
 
   private GradientPartition update(int worker) {
     ExchangeId id = new ExchangeId(job, worker, 0, 1, step, 0);
-    // Not one that was found to be finite before.
+    // A new tensor, because one that was checked remembers that it is finite.
     TensorView unseen = Tensor.wrap(DataType.FLOAT32, gradient.bytes());
     return new GradientPartition(id, layout, step, 128, 0, unseen);
   }

@@ -1,2 +1,2 @@
-/** What happens to one partition of float32, step by step, under JMH. */
+/** Measures the processing of one float32 partition, step by step, under JMH. */
 package io.vertigrad.benchmarks.jmh;

@@ -20,16 +20,19 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Milliseconds of one more round of training, elapsed and of the processors: the difference between
- * a long and a short run over the difference of their rounds, so that what every run spends on its
- * start, its warm-up and its end cancels.
+ * Measures the milliseconds of one more round of training, in elapsed and in processor time. It
+ * divides the difference of a long and a short run by the difference of their rounds. The costs of
+ * every run's start, warm-up and end therefore cancel out.
  */
 public final class MarginalBenchmark implements Benchmark {
 
   private static final int MOST_SHORT_ROUNDS = 200;
   private static final double MILLIS = 1e3;
 
-  /** Runs what follows, and keeps the processor time of all that it started and waited for. */
+  /**
+   * Runs the command that follows, and writes the processor time of all processes that it started
+   * and waited for.
+   */
   private static final String TIMED = "\"$@\"; code=$?; times >\"$0\"; exit $code";
 
   private static final Pattern CPU_TIME = Pattern.compile("(\\d+)m([\\d.,]+)s");
@@ -39,16 +42,16 @@ public final class MarginalBenchmark implements Benchmark {
   private final Optional<Path> peer;
   private final Command command;
 
-  /** Trains. */
+  /** Trains a case. */
   @FunctionalInterface
   interface Command {
 
-    /** Trains a case for so many rounds. */
+    /** Trains a case for this number of rounds. */
     Spent train(MarginalCase one, int rounds) throws Exception;
   }
 
   /**
-   * What a run took.
+   * The time that a run took.
    *
    * @param seconds from the job's start to its last worker's end
    * @param cpuSeconds user and system time of all processes, their start included
@@ -56,10 +59,10 @@ public final class MarginalBenchmark implements Benchmark {
   record Spent(double seconds, double cpuSeconds) {}
 
   /**
-   * Measures the cases whose name holds a text.
+   * Measures the cases whose name contains a text.
    *
-   * @param only such as {@code mlp, sync}
-   * @param rounds of the MLP by which the long run is longer
+   * @param only such a text, for example {@code mlp, sync}
+   * @param rounds number of rounds of the MLP by which the long run is longer
    * @param peer another program's figures, see {@link PeerFigures}
    */
   public MarginalBenchmark(String only, int rounds, Optional<Path> peer) {
@@ -83,7 +86,7 @@ public final class MarginalBenchmark implements Benchmark {
     PeerFigures peers = peer.isPresent() ? PeerFigures.read(peer.get()) : PeerFigures.NONE;
     List<MarginalCase> cases = Cases.named(only, MarginalCase.all(), MarginalCase::toString);
     Map<MarginalCase, List<Spent>> spent = new LinkedHashMap<>();
-    // Whatever is built at the first start would be taken for a part of its run.
+    // Otherwise the first run's time would include whatever is built at the first start.
     command.train(cases.get(0), 1);
     for (int turn = 0; turn < (quick ? 1 : 3); turn++) {
       for (MarginalCase one : cases) {
@@ -174,9 +177,9 @@ public final class MarginalBenchmark implements Benchmark {
   }
 
   /**
-   * The user and system time of a shell's children.
+   * Returns the user and system time of a shell's children.
    *
-   * @param times as the shell's {@code times} prints them: its own first, then theirs
+   * @param times the output of the shell's {@code times}: its own times first, then the children's
    */
   static double cpuSeconds(String times) {
     Matcher time = CPU_TIME.matcher(times);

@@ -8,24 +8,24 @@ import java.util.Locale;
 import java.util.stream.Stream;
 
 /**
- * Two workers that train one model by one strategy, in one JVM or in processes.
+ * Two workers that train one model with one strategy, in one JVM or in processes.
  *
- * @param model what is trained
- * @param strategy as in job files
- * @param placement {@link #ONE_JVM}, or what carries tensors between the processes
+ * @param model the model to train
+ * @param strategy name as in job files
+ * @param placement {@link #ONE_JVM}, or the transport between the processes
  */
 record MarginalCase(Trained model, String strategy, String placement) {
 
-  /** All members share a process. */
+  /** The placement of all members in one process. */
   static final String ONE_JVM = "one JVM";
 
   private static final int WORKERS = 2;
 
-  /** A model, with how much of it makes a round. */
+  /** A model, with its batch size and its relative number of rounds. */
   enum Trained {
     CONVNET("convnet", "convnet", 0, 128, 4),
     MLP("mlp", "mlp", 512, 64, 1),
-    /** 25.04 million parameters. */
+    /** An MLP with 25.04 million parameters. */
     MLP_25M("mlp25m", "mlp", 31_500, 64, 0.02);
 
     private final String label;
@@ -42,18 +42,21 @@ record MarginalCase(Trained model, String strategy, String placement) {
       this.rounds = rounds;
     }
 
-    /** How many rounds to make of so many of the MLP, so that all models take similarly long. */
+    /**
+     * Returns the rounds to run for this number of rounds of the MLP, so that all models take a
+     * similar time.
+     */
     int rounds(int ofMlp) {
       return (int) Math.max(1, ofMlp * rounds);
     }
   }
 
-  /** All there are, by model and strategy, those of one JVM first. */
+  /** Returns all cases, by model and strategy, those of one JVM first. */
   static List<MarginalCase> all() {
     List<String> placements =
         Stream.concat(
                 Stream.of(ONE_JVM),
-                // AUTO is one of the others.
+                // AUTO selects one of the others.
                 Stream.of(TransportKind.values())
                     .filter(kind -> kind != TransportKind.AUTO)
                     .map(kind -> kind.name().toLowerCase(Locale.ROOT)))
@@ -71,15 +74,15 @@ record MarginalCase(Trained model, String strategy, String placement) {
     return !placement.equals(ONE_JVM);
   }
 
-  /** What another program can do as well: {@code mlp, sync}. */
+  /** Returns the part of the name that another program's figures share: {@code mlp, sync}. */
   String exchange() {
     return model.label + ", " + strategy;
   }
 
   /**
-   * The job file; nobody evaluates on the way, because that would be measured too.
+   * Returns the job file. It runs no evaluator, because that would be measured too.
    *
-   * @param steps of each worker
+   * @param steps steps of each worker
    */
   JsonObject job(int steps) {
     JsonObject network = new JsonObject().put("name", model.name);

@@ -9,12 +9,12 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Another program's milliseconds per round, as somebody measured them.
+ * Another program's milliseconds per round, measured elsewhere.
  *
  * <p>The file has a line {@code MODEL,STRATEGY,WALL,CPU} for each exchange, such as {@code
- * mlp,sync,6.7,11.0}; empty lines and lines that begin with {@code #} are passed over.
+ * mlp,sync,6.7,11.0}; empty lines and lines that start with {@code #} are skipped.
  *
- * @param rounds by {@code MODEL, STRATEGY}
+ * @param rounds times by {@code MODEL, STRATEGY}
  */
 record PeerFigures(Map<String, Round> rounds) {
 
@@ -23,7 +23,7 @@ record PeerFigures(Map<String, Round> rounds) {
   private static final int COLUMNS = 4;
 
   /**
-   * What one round takes.
+   * The time of one round.
    *
    * @param wallMillis elapsed time
    * @param cpuMillis processor time, user and system, of all processes together
@@ -37,7 +37,7 @@ record PeerFigures(Map<String, Round> rounds) {
   /**
    * Reads a file.
    *
-   * @throws IllegalArgumentException naming the line that is not as expected
+   * @throws IllegalArgumentException naming the invalid line
    */
   static PeerFigures read(Path file) throws IOException {
     Map<String, Round> rounds = new HashMap<>();
@@ -64,7 +64,7 @@ record PeerFigures(Map<String, Round> rounds) {
         return new Round(Double.parseDouble(columns[2]), Double.parseDouble(columns[3]));
       }
     } catch (NumberFormatException notNumbers) {
-      // Reported as any other line that is not as expected.
+      // The error below reports it like any other invalid line.
     }
     throw new IllegalArgumentException(
         "%s: line %d: found '%s', expected MODEL,STRATEGY,WALL,CPU in milliseconds per round"

@@ -1,2 +1,2 @@
-/** What one more round of training costs, in every placement of the roles. */
+/** Measures the cost of one more round of training, in every placement of the roles. */
 package io.vertigrad.benchmarks.marginal;

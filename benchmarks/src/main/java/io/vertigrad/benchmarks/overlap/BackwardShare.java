@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 
-/** Measures which part of a gradient's time comes after its first layer is final. */
+/** Measures the part of a gradient's time that comes after the first layer's gradient is final. */
 final class BackwardShare {
 
   private static final int WARM = 5;
@@ -25,7 +25,7 @@ final class BackwardShare {
 
   private BackwardShare() {}
 
-  /** Of ResNet-20 with the batches of {@link OverlapCase}, in a process of its own. */
+  /** Measures ResNet-20 with the batches of {@link OverlapCase}, in its own process. */
   static double measure() throws IOException, InterruptedException {
     try (ChildJvm child =
         ChildJvm.start(

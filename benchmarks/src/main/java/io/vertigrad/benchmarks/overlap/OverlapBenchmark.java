@@ -15,8 +15,8 @@ import java.util.Objects;
 import java.util.function.ToDoubleFunction;
 
 /**
- * How much of the time that a worker waits for a slow link is hidden behind the backward pass by
- * {@code exchange.overlap}, and whether the parameters stay the same bits.
+ * Measures how much of a worker's wait for a slow link {@code exchange.overlap} hides behind the
+ * backward pass, and whether the parameters stay identical.
  */
 public final class OverlapBenchmark implements Benchmark {
 
@@ -24,12 +24,12 @@ public final class OverlapBenchmark implements Benchmark {
 
   private final String only;
 
-  /** Measures the cases whose name holds a text, such as {@code sync, 100 Mbit/s}. */
+  /** Measures the cases whose name contains a text, such as {@code sync, 100 Mbit/s}. */
   public OverlapBenchmark(String only) {
     this.only = only;
   }
 
-  /** One run. */
+  /** The times and the result of one run. */
   private record Run(StepTimes times, String parametersHash) {}
 
   /** The same training without overlap and with it, one after the other. */
@@ -39,7 +39,7 @@ public final class OverlapBenchmark implements Benchmark {
       return 100 * (1 - with.times().exchangeMillis() / without.times().exchangeMillis());
     }
 
-    /** What can be hidden when nothing but the backward pass hides it. */
+    /** Returns the share that can be hidden when only the backward pass hides it. */
     double mostPercent(double backward) {
       double millis = backward * without.times().computeMillis();
       return Math.min(100, 100 * millis / without.times().exchangeMillis());
@@ -85,7 +85,9 @@ public final class OverlapBenchmark implements Benchmark {
   }
 
   private static Run train(OverlapCase one, int steps, boolean overlap) throws Exception {
-    Trained trained = TrainCommandLine.train(one.job(steps, overlap), true);
+    Trained trained =
+        TrainCommandLine.train(
+            one.job(steps, overlap), true, LinkLimit.commandPrefix(one.megabits()));
     return new Run(
         StepTimes.of(trained.timeline(), WARM_STEPS),
         Objects.requireNonNull(trained.summary().getString("parametersHash"), "parametersHash"));

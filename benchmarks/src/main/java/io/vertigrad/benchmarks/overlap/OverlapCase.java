@@ -5,17 +5,17 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * ResNet-20 on two workers in processes, over a link of some speed.
+ * ResNet-20 on two workers in processes, over a link of a given speed.
  *
- * @param strategy as in job files
- * @param megabits the link's speed in millions of bits per second, of each process
+ * @param strategy name as in job files
+ * @param megabits speed of each process's link in millions of bits per second
  */
 record OverlapCase(String strategy, int megabits) {
 
   static final int BATCH = 64;
   private static final int WORKERS = 2;
 
-  /** All there are, the slowest link first. */
+  /** Returns all cases, by strategy, the slowest link first. */
   static List<OverlapCase> all() {
     List<OverlapCase> cases = new ArrayList<>();
     for (String strategy : List.of("sync", "allreduce")) {
@@ -27,7 +27,8 @@ record OverlapCase(String strategy, int megabits) {
   }
 
   /**
-   * The job file; nobody tests or writes checkpoints on the way, because that would be measured.
+   * Returns the job file. It runs no tests and writes no checkpoints on the way, because they would
+   * be measured.
    */
   JsonObject job(int steps, boolean overlap) {
     return new JsonObject()
@@ -41,12 +42,7 @@ record OverlapCase(String strategy, int megabits) {
         .put("workers", new JsonObject().put("count", WORKERS).put("batch", BATCH))
         .put("evaluator", new JsonObject().put("every", 1_000_000).put("samples", 100))
         .put("checkpoint", new JsonObject().put("seconds", 0))
-        .put(
-            "exchange",
-            new JsonObject()
-                .put("transport", "stream")
-                .put("megabitsPerSecond", megabits)
-                .put("overlap", overlap));
+        .put("exchange", new JsonObject().put("transport", "stream").put("overlap", overlap));
   }
 
   @Override

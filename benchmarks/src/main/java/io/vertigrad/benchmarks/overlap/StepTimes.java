@@ -10,12 +10,13 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 
 /**
- * What a step took a worker, as the timeline of a run has it; the medians over steps and workers.
+ * The times of a worker's step in a run's timeline; medians over steps and workers.
  *
- * @param computeMillis in the model
- * @param waitMillis from there to the next gradient's begin: without its next parameters
- * @param exchangeMillis from the end of the last worker's gradient of this step to that: what the
- *     wait would be if all computed for equally long
+ * @param computeMillis time in the model
+ * @param waitMillis time from there to the start of the next gradient, in which the worker has no
+ *     new parameters
+ * @param exchangeMillis time from the end of the slowest worker's gradient to the start of the next
+ *     gradient: the wait if all workers computed equally long
  */
 record StepTimes(double computeMillis, double waitMillis, double exchangeMillis) {
 
@@ -27,8 +28,8 @@ record StepTimes(double computeMillis, double waitMillis, double exchangeMillis)
   /**
    * Reads the steps of a timeline in Chrome's format.
    *
-   * @param events its elements
-   * @param first step to count, from 0
+   * @param events the timeline's elements
+   * @param first first step to count, from 0
    * @throws IllegalStateException when no step can be counted
    */
   static StepTimes of(List<JsonObject> events, long first) {
@@ -68,7 +69,7 @@ record StepTimes(double computeMillis, double waitMillis, double exchangeMillis)
         Repetitions.of(exchanging).median());
   }
 
-  /** When the last of all workers ended a step's gradient; empty where one of them lacks it. */
+  /** Returns when the last worker ended a step's gradient; empty when any worker lacks the step. */
   private static OptionalLong lastEnd(Collection<TreeMap<Long, Span>> workers, long step) {
     return workers.stream().allMatch(steps -> steps.containsKey(step))
         ? workers.stream().mapToLong(steps -> steps.get(step).ended()).max()

@@ -1,2 +1,2 @@
-/** How much of the wait for a slow link goes on beside the backward pass. */
+/** Measures how much of the wait for a slow link overlaps with the backward pass. */
 package io.vertigrad.benchmarks.overlap;

@@ -16,18 +16,21 @@ import java.util.function.ToDoubleFunction;
 import java.util.regex.Pattern;
 
 /**
- * Samples per second of 2 and 4 stages over the whole model in one worker, and where a stage's time
- * goes; then a model that trains in stages under a limit of memory and whole does not.
+ * Measures the samples per second of 2 and 4 stages against the whole model in one worker, and how
+ * a stage spends its time. Then it trains a model under a memory limit that the stages fit into and
+ * the whole model does not.
  */
 public final class PipelineBenchmark implements Benchmark {
 
   private static final int MICRO_BATCHES = 8;
   private static final long LIMIT_BYTES = 1_600L << 20;
 
-  /** Java's heap is part of it; the rest is the native memory of parameters and activations. */
+  /**
+   * Java's heap is part of the limit; native memory for parameters and activations uses the rest.
+   */
   private static final String HEAP = "-Xmx600m -XX:ErrorFile=/dev/null";
 
-  /** As Java, its engine or the kernel say it. */
+  /** Messages of Java, its engine or the kernel. */
   private static final Pattern SHORT_OF_MEMORY =
       Pattern.compile("(?i)out ?of ?memory|insufficient memory|cannot allocate|physical memory");
 
@@ -98,7 +101,7 @@ public final class PipelineBenchmark implements Benchmark {
     return BenchmarkRow.of(name, unit, Repetitions.of(values));
   }
 
-  /** Every process gets the same limit, which the kernel keeps. */
+  /** Trains with the same memory limit for every process; the kernel enforces it. */
   private static void limit(BenchmarkReport report, JsonObject digits) throws Exception {
     JsonObject model = new JsonObject().put("name", "mlp").put("hidden", 4_096).put("layers", 4);
     List<String> limited =

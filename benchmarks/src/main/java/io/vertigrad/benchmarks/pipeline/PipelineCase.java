@@ -3,15 +3,15 @@ package io.vertigrad.benchmarks.pipeline;
 import io.vertx.core.json.JsonObject;
 
 /**
- * One training run of a model, whole or in stages, each member in a process of its own.
+ * One training run of a model, whole or in stages, each member in its own process.
  *
- * @param name of the model, for the table
+ * @param name the model's name in the table
  * @param model its section of the job file
  * @param data its section of the job file
- * @param optimizer name
- * @param stages 0 for the whole model in one worker
- * @param microBatches of a step
- * @param steps of the run
+ * @param optimizer the optimizer's name
+ * @param stages number of stages; 0 for the whole model in one worker
+ * @param microBatches micro-batches of a step
+ * @param steps steps of the run
  */
 record PipelineCase(
     String name,
@@ -24,10 +24,10 @@ record PipelineCase(
 
   static final int BATCH = 64;
 
-  /** A large model takes long to build on a busy machine, which is no reason to fail. */
+  /** A large model takes long to build on a busy machine; the run must not fail for that. */
   private static final int WAIT_SECONDS = 120;
 
-  /** The job file; nobody evaluates on the way, because that would be measured too. */
+  /** Returns the job file. It runs no evaluator, because that would be measured too. */
   JsonObject job() {
     JsonObject job =
         new JsonObject()

@@ -1,2 +1,2 @@
-/** What cutting a model into stages costs, and what it makes possible. */
+/** Measures the cost of dividing a model into stages, and shows what it makes possible. */
 package io.vertigrad.benchmarks.pipeline;

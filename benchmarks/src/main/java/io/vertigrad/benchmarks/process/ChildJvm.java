@@ -14,10 +14,11 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A virtual machine started for a measurement, with this one's class path; it runs a {@link
- * ChildLoop} and ends when this one does.
+ * A JVM started for a measurement, with this one's class path; it runs a {@link ChildLoop} and ends
+ * when this one does.
  *
- * <p>Used by one thread. Its output that is no answer goes to this process's standard error.
+ * <p>One thread uses it. Output of the child that is not an answer goes to this process's standard
+ * error.
  */
 public final class ChildJvm implements AutoCloseable {
 
@@ -34,7 +35,7 @@ public final class ChildJvm implements AutoCloseable {
           "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
           "-Dlogback.configurationFile=logback-benchmarks.xml");
 
-  /** They put off some compiling, which pays in short runs. */
+  /** Options that delay some compilation, which pays off in short runs. */
   private static final List<String> COMPILE_LATER =
       List.of(
           "-XX:Tier3InvocationThreshold=500",
@@ -59,14 +60,19 @@ public final class ChildJvm implements AutoCloseable {
     reader.start();
   }
 
-  /** The options that {@code ./vertigrad} gives to every process, and a limit to the heap. */
+  /**
+   * Returns the options that {@code ./vertigrad} passes to every process, and a limit to the heap.
+   */
   public static List<String> productOptions(String heap) {
     List<String> options = settledOptions(heap);
     options.addAll(COMPILE_LATER);
     return options;
   }
 
-  /** Without those that put off compiling, for figures taken once all has been compiled. */
+  /**
+   * Returns the options without those that delay compilation, for figures taken when everything is
+   * compiled.
+   */
   public static List<String> settledOptions(String heap) {
     List<String> options = new ArrayList<>(PRODUCT_OPTIONS);
     options.add("-Xmx" + heap);
@@ -74,12 +80,12 @@ public final class ChildJvm implements AutoCloseable {
   }
 
   /**
-   * Starts a virtual machine.
+   * Starts a JVM.
    *
-   * @param name how errors call it
+   * @param name its name in errors
    * @param main a class whose main method runs a {@link ChildLoop}
-   * @param options options of the virtual machine, such as {@code -Xmx1g}
-   * @param environment variables to set on top of this process's own
+   * @param options options of the JVM, such as {@code -Xmx1g}
+   * @param environment variables to set in addition to this process's own
    */
   public static ChildJvm start(
       String name, Class<?> main, List<String> options, Map<String, String> environment)
@@ -87,7 +93,7 @@ public final class ChildJvm implements AutoCloseable {
     return start(name, main, options, environment, Processors.any());
   }
 
-  /** The same on some of the machine's processors only. */
+  /** Starts a JVM on some of the machine's processors only. */
   public static ChildJvm start(
       String name,
       Class<?> main,
@@ -104,13 +110,13 @@ public final class ChildJvm implements AutoCloseable {
     return new ChildJvm(name, builder.redirectError(ProcessBuilder.Redirect.INHERIT).start());
   }
 
-  /** Asks without waiting, so that several children can work at once. */
+  /** Sends a question without waiting, so that several children can work at once. */
   public ChildJvm tell(JsonObject question) {
     questions.println(question.encode());
     return this;
   }
 
-  /** The next answer; fails when the child failed, ended, or took longer than the limit. */
+  /** Returns the next answer; fails when the child failed, ended, or took longer than the limit. */
   public JsonObject answer(long limitSeconds) throws InterruptedException {
     String line = answers.poll(limitSeconds, TimeUnit.SECONDS);
     if (line == null) {
@@ -127,12 +133,12 @@ public final class ChildJvm implements AutoCloseable {
     return answer;
   }
 
-  /** Asks and waits. */
+  /** Sends a question and waits for the answer. */
   public JsonObject ask(JsonObject question, long limitSeconds) throws InterruptedException {
     return tell(question).answer(limitSeconds);
   }
 
-  /** Process number, for profilers. */
+  /** Returns the process id, for profilers. */
   public long pid() {
     return process.pid();
   }

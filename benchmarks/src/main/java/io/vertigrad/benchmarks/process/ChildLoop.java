@@ -6,7 +6,10 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 
-/** The child's side of a {@link ChildJvm}: a line in, a line out, until there are no more lines. */
+/**
+ * The child's side of a {@link ChildJvm}: it answers each input line with an output line, until the
+ * input ends.
+ */
 public final class ChildLoop {
 
   static final String ANSWER = "answer> ";
@@ -20,7 +23,7 @@ public final class ChildLoop {
     JsonObject answer(JsonObject question) throws Exception;
   }
 
-  /** Answers every line of standard input, then ends the virtual machine. */
+  /** Answers every line of standard input, then ends the JVM. */
   public static void run(Work work) throws IOException {
     try (BufferedReader lines =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {

@@ -12,8 +12,8 @@ import javax.management.NotificationEmitter;
 import javax.management.openmbean.CompositeData;
 
 /**
- * What this process keeps in memory: the heap in use after each collection, which is what is alive
- * and not what merely has not been collected yet.
+ * Measures the memory use of this process: the heap in use after each collection, which holds the
+ * live objects only.
  */
 public final class HeapWatch {
 
@@ -26,13 +26,16 @@ public final class HeapWatch {
     }
   }
 
-  /** Forgets the largest heap seen. */
+  /** Resets the largest heap seen. */
   public void reset() {
     System.gc();
     mostAfterCollection.set(0);
   }
 
-  /** Bytes in use now, after a full collection, and the most after any since the last reset. */
+  /**
+   * Returns the bytes in use now, after a full collection, and the most after any collection since
+   * the last reset.
+   */
   public JsonObject report() {
     System.gc();
     long used = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();

@@ -5,9 +5,10 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The processors that a child may use, so that two children do not take them from each other.
+ * The processors that a child may use, so that two children do not compete for one.
  *
- * @param prefix what goes before a command line to keep it there; empty for all processors
+ * @param prefix words before a command line that keep it on these processors; empty for all
+ *     processors
  */
 public record Processors(List<String> prefix) {
 
@@ -18,24 +19,26 @@ public record Processors(List<String> prefix) {
     prefix = List.copyOf(prefix);
   }
 
-  /** Whether this machine has two processors and a command that keeps processes apart. */
+  /**
+   * Returns whether this machine has two processors and a command that assigns processes to them.
+   */
   public static boolean canBeSplit() {
     return COUNT > 1
         && Stream.of(System.getenv().getOrDefault("PATH", "").split(File.pathSeparator))
             .anyMatch(folder -> new File(folder, TASKSET).canExecute());
   }
 
-  /** All of them. */
+  /** Returns all processors. */
   public static Processors any() {
     return new Processors(List.of());
   }
 
-  /** All but the last one. */
+  /** Returns all processors but the last. */
   public static Processors first() {
     return new Processors(List.of(TASKSET, "-c", COUNT == 2 ? "0" : "0-" + (COUNT - 2)));
   }
 
-  /** The last one, which {@link #first()} leaves free. */
+  /** Returns the last processor, which {@link #first()} leaves free. */
   public static Processors last() {
     return new Processors(List.of(TASKSET, "-c", String.valueOf(COUNT - 1)));
   }

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/** Runs {@code ./vertigrad train} as a person would, and reads what it left. */
+/** Runs {@code ./vertigrad train} as a user would, and reads its result files. */
 public final class TrainCommandLine {
 
   private static final long LIMIT_MINUTES = 30;
@@ -20,15 +20,17 @@ public final class TrainCommandLine {
   private TrainCommandLine() {}
 
   /**
-   * What a run left.
+   * The files of a run.
    *
    * @param summary its {@code summary.json}
    * @param events the lines of its {@code events.jsonl}
-   * @param timeline the events of its {@code timeline.json}; none where it has no such file
+   * @param timeline the events of its {@code timeline.json}; empty when it has no such file
    */
   public record Trained(JsonObject summary, List<JsonObject> events, List<JsonObject> timeline) {
 
-    /** As the run itself reports it, from its first batch to its last update. */
+    /**
+     * Returns the throughput that the run itself reports, from its first batch to its last update.
+     */
     public double samplesPerSecond() {
       return summary.getDouble("samplesPerSecond");
     }
@@ -38,7 +40,7 @@ public final class TrainCommandLine {
    * Trains a job to its end.
    *
    * @param job a whole job file
-   * @param processes whether each role has a process of its own
+   * @param processes whether each role has its own process
    */
   public static Trained train(JsonObject job, boolean processes)
       throws IOException, InterruptedException {
@@ -48,8 +50,8 @@ public final class TrainCommandLine {
   /**
    * Trains a job to its end.
    *
-   * @param before words in front of the command, such as a limit of memory
-   * @throws IOException with the output, and with what its members' logs end, when it fails
+   * @param before words before the command, such as a memory limit
+   * @throws IOException with the output and the last lines of the members' logs, when it fails
    */
   public static Trained train(JsonObject job, boolean processes, List<String> before)
       throws IOException, InterruptedException {
@@ -98,7 +100,10 @@ public final class TrainCommandLine {
         : List.of();
   }
 
-  /** With what each member's own log ends, for a member that was killed cannot say more. */
+  /**
+   * Returns the last lines of each member's log, because a killed member cannot report its own
+   * error.
+   */
   private static String lastWords(Path run) throws IOException {
     Path logs = run.resolve("logs");
     if (!Files.isDirectory(logs)) {
@@ -116,7 +121,7 @@ public final class TrainCommandLine {
     return words.toString();
   }
 
-  /** Removes a folder with all that is in it. */
+  /** Deletes a folder with its contents. */
   public static void delete(Path folder) throws IOException {
     try (Stream<Path> files = Files.walk(folder)) {
       for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {

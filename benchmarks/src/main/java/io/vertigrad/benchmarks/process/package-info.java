@@ -1,2 +1,2 @@
-/** Measured code in virtual machines of its own, driven by one JSON line at a time. */
+/** Runs measured code in its own JVMs, which receive one JSON line at a time. */
 package io.vertigrad.benchmarks.process;

@@ -1,15 +1,16 @@
 package io.vertigrad.benchmarks.report;
 
-/** One of the questions that {@code benchmarks/run} answers. */
+/** One benchmark of {@code benchmarks/run}. */
 public interface Benchmark {
 
-  /** Its name on the command line and of its file of results. */
+  /** Returns the benchmark's name on the command line and of its result file. */
   String name();
 
   /**
    * Measures and reports.
    *
-   * @param quick a tenth of the time, for trying it out; not for quoting
+   * @param quick whether to take about a tenth of the time, for a trial run whose figures must not
+   *     be quoted
    * @throws Exception if anything could not be measured; the message says what
    */
   void run(BenchmarkReport report, boolean quick) throws Exception;

@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What one benchmark found: rows, the machine they were measured on, and remarks. */
+/** The results of one benchmark: rows, the machine they were measured on, and remarks. */
 public final class BenchmarkReport {
 
   private final String benchmark;
@@ -24,7 +24,7 @@ public final class BenchmarkReport {
     this.quick = quick;
   }
 
-  /** Adds a row, and shows it on standard error because the whole table may take a while. */
+  /** Adds a row, and prints it to standard error, because the whole table may take a while. */
   public void add(BenchmarkRow row) {
     rows.add(row);
     System.err.println(
@@ -32,12 +32,14 @@ public final class BenchmarkReport {
             .formatted(row.name(), BenchmarkTable.number(row.measured().median()), row.unit()));
   }
 
-  /** Something a reader of the numbers must know, such as a case that was left out and why. */
+  /**
+   * Adds a remark that a reader of the numbers must know, such as a case that was left out and why.
+   */
   public void remark(String text) {
     remarks.add(text);
   }
 
-  /** Something that must not be so; {@code benchmarks/run} then ends with exit code 1. */
+  /** Adds a failure; {@code benchmarks/run} then exits with 1. */
   public void fail(String text) {
     failures.add(text);
     System.err.println("  FAILED: " + text);

@@ -9,21 +9,21 @@ import java.util.OptionalDouble;
  * One line of a report.
  *
  * @param name what was measured, for example {@code sync, 2 k parameters, 2 workers, processes}
- * @param unit of the measurements
+ * @param unit unit of the measurements
  * @param measured the measurements
- * @param ratio this row's median over the median of the row it is compared with, if any
+ * @param ratio this row's median divided by the median of the row it is compared with, if any
  * @param over that row's name; empty without a ratio
- * @param aim what the figure or the ratio should reach, in words; empty without an aim
+ * @param aim what the figure or the ratio should reach, as text; empty without an aim
  */
 public record BenchmarkRow(
     String name, String unit, Repetitions measured, OptionalDouble ratio, String over, String aim) {
 
-  /** A row that stands for itself. */
+  /** Returns a row without a ratio. */
   public static BenchmarkRow of(String name, String unit, Repetitions measured) {
     return new BenchmarkRow(name, unit, measured, OptionalDouble.empty(), "", "");
   }
 
-  /** The same row as a ratio over another one measured in the same run and unit. */
+  /** Returns the same row as a ratio over another one measured in the same run and unit. */
   public BenchmarkRow over(BenchmarkRow limit) {
     double quotient = measured.median() / limit.measured.median();
     return new BenchmarkRow(name, unit, measured, OptionalDouble.of(quotient), limit.name, aim);

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** Rows as aligned text: names to the left, numbers to the right. */
+/** Formats rows as aligned text: names to the left, numbers to the right. */
 final class BenchmarkTable {
 
   private static final List<String> HEADINGS =
@@ -55,7 +55,7 @@ final class BenchmarkTable {
         row.aim());
   }
 
-  /** Three or four significant digits, thousands separated. */
+  /** Formats a number with three or four significant digits, thousands separated. */
   static String number(double value) {
     double size = Math.abs(value);
     String pattern = size >= 100 ? "%,.0f" : size >= 10 ? "%.1f" : size >= 1 ? "%.2f" : "%.4f";

@@ -3,15 +3,15 @@ package io.vertigrad.benchmarks.report;
 import java.util.List;
 import java.util.function.Function;
 
-/** Which cases of a benchmark {@code --only} asks for. */
+/** Selects the cases of a benchmark that {@code --only} asks for. */
 public final class Cases {
 
   private Cases() {}
 
   /**
-   * The cases whose name holds a text.
+   * Returns the cases whose name contains a text.
    *
-   * @throws UnknownCaseException when there are none; its message lists those there are
+   * @throws UnknownCaseException when there are none; its message lists all cases
    */
   public static <C> List<C> named(String text, List<C> cases, Function<C, String> name) {
     List<C> chosen = cases.stream().filter(one -> name.apply(one).contains(text)).toList();

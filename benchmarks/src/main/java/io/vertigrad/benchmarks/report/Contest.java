@@ -7,10 +7,10 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.function.DoubleUnaryOperator;
 
-/** Contenders measured turn about, so that a machine that slows down slows all of them alike. */
+/** Measures contenders in turn, so that a machine that slows down slows all of them equally. */
 public final class Contest {
 
-  /** Something that can be measured again and again. */
+  /** A measurement that can be repeated. */
   @FunctionalInterface
   public interface Contender {
 
@@ -30,12 +30,18 @@ public final class Contest {
     return run(1, repetitions);
   }
 
-  /** Runs contenders whose figure is a time, first until none of them gets faster any more. */
+  /**
+   * Runs contenders whose figure is a time, after a warm-up that lasts until none of them gets
+   * faster.
+   */
   public Map<String, Repetitions> runSettled(int repetitions) throws Exception {
     return runSettled(repetitions, time -> time);
   }
 
-  /** Likewise where the figure is a rate. */
+  /**
+   * Runs contenders whose figure is a rate, after a warm-up that lasts until none of them gets
+   * faster.
+   */
   public Map<String, Repetitions> runSettledRates(int repetitions) throws Exception {
     return runSettled(repetitions, rate -> 1 / rate);
   }
@@ -55,12 +61,15 @@ public final class Contest {
     return run(0, repetitions);
   }
 
-  /** Runs all contenders without warming up, for those that start anew every time. */
+  /** Runs all contenders without a warm-up, for those that start anew every time. */
   public Map<String, Repetitions> runCold(int repetitions) throws Exception {
     return run(0, repetitions);
   }
 
-  /** Says every figure as it comes: a benchmark may take long, or be stopped before its end. */
+  /**
+   * Runs the turns and prints every figure at once: a benchmark may take long, or be stopped before
+   * its end.
+   */
   private Map<String, Repetitions> run(int warm, int repetitions) throws Exception {
     Map<String, List<Double>> measured = new LinkedHashMap<>();
     for (int turn = 0; turn < warm + repetitions; turn++) {

@@ -9,15 +9,15 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Where and on what the numbers were taken.
+ * The machine and the software that the numbers were measured on.
  *
- * @param cpu model name as the kernel gives it
- * @param cores processors this JVM may use
+ * @param cpu model name as the kernel reports it
+ * @param cores processors that this JVM may use
  * @param memoryBytes physical memory
- * @param jvm name and version of the virtual machine
+ * @param jvm name and version of the JVM
  * @param system operating system and kernel
  * @param revision git revision, {@code -dirty} when the tree differs from it
- * @param loadAverage one-minute load before anything was measured; more than a few tenths means
+ * @param loadAverage one-minute load before the first measurement; more than a few tenths means
  *     that something else was running
  */
 record Machine(
@@ -29,7 +29,7 @@ record Machine(
     String revision,
     double loadAverage) {
 
-  /** Describes this machine, now. */
+  /** Describes this machine as it is now. */
   static Machine here() {
     OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
     return new Machine(

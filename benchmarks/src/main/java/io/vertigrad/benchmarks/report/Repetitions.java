@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.Collection;
 
 /**
- * Repeated measurements of one thing, in the order they were taken.
+ * Repeated measurements of one thing, in the order in which they were taken.
  *
  * @param values at least one, all in the same unit
  */
@@ -39,7 +39,9 @@ public record Repetitions(double[] values) {
     return Arrays.stream(values).max().orElseThrow();
   }
 
-  /** The value below which {@code percent} of the measurements lie, interpolated linearly. */
+  /**
+   * Returns the value below which {@code percent} of the measurements lie, interpolated linearly.
+   */
   public double percentile(double percent) {
     double[] sorted = values.clone();
     Arrays.sort(sorted);
@@ -50,8 +52,9 @@ public record Repetitions(double[] values) {
   }
 
   /**
-   * Where the median lies with 95 % certainty, whatever the distribution, by the ranks of a sign
-   * test; from the least to the most with fewer than 6 values, which are too few for that.
+   * Returns the interval that contains the median with 95 % certainty, for any distribution, by the
+   * ranks of a sign test. Fewer than 6 values are too few for that; then it is the least and the
+   * most.
    */
   public Repetitions medianInterval() {
     double[] sorted = values.clone();
@@ -70,7 +73,7 @@ public record Repetitions(double[] values) {
     return new Repetitions(new double[] {sorted[lowest], sorted[sorted.length - 1 - lowest]});
   }
 
-  /** The same measurements in another unit. */
+  /** Returns the same measurements in another unit. */
   public Repetitions times(double factor) {
     return new Repetitions(Arrays.stream(values).map(value -> value * factor).toArray());
   }

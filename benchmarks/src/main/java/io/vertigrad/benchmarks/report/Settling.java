@@ -4,9 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Tells when times that are taken again and again have stopped falling: the median of the last
- * {@value #WINDOW} is not 5 % below that of the {@value #WINDOW} before, or there are {@value
- * #MOST}.
+ * Detects when repeated times have stopped falling. That is so when the median of the last {@value
+ * #WINDOW} is not 5 % below that of the {@value #WINDOW} before, or after {@value #MOST} times.
  */
 final class Settling {
 

@@ -1,2 +1,4 @@
-/** Repeated measurements, the machine they were taken on, and how both are shown and kept. */
+/**
+ * Repeated measurements, the machine they were taken on, and the tables and files that show them.
+ */
 package io.vertigrad.benchmarks.report;

@@ -12,8 +12,9 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Messages, bytes and time of one round for 2 to 1,024 workers: the strategies themselves over a
- * {@link VirtualNetwork}, for ResNet-20's parameters. Also printed as Markdown, line by line.
+ * Computes messages, bytes and time of one round for 2 to 1,024 workers. It runs the real
+ * strategies over a {@link VirtualNetwork}, with ResNet-20's number of parameters. It also prints
+ * each line as Markdown.
  */
 public final class ScaleBenchmark implements Benchmark {
 
@@ -26,9 +27,9 @@ public final class ScaleBenchmark implements Benchmark {
   private static final List<Integer> WORKERS = List.of(2, 4, 8, 16, 32, 64, 128, 256, 512, 1024);
 
   /**
-   * Links that the tables are for.
+   * A kind of link that has a table.
    *
-   * @param bytesPerSecond of every link, each way
+   * @param bytesPerSecond bandwidth of every link, each way
    */
   private record Link(String name, double bytesPerSecond, long latencyNanos) {}
 

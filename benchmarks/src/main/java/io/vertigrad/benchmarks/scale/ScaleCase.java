@@ -23,12 +23,13 @@ import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 /**
- * One strategy with so many workers over one network.
+ * One strategy and number of workers over one network.
  *
- * @param name how tables call it
- * @param settings its section of a job file; empty for a server that gathers and answers all
- * @param workers how many
- * @param parameters of the model, as simulated
+ * @param name the strategy's name in tables
+ * @param settings its section of a job file; empty for a server that gathers from all workers and
+ *     answers all
+ * @param workers number of workers
+ * @param parameters number of parameters of the model, as simulated
  * @param pieceElements most elements of a message, as simulated
  */
 record ScaleCase(String name, JsonObject settings, int workers, int parameters, int pieceElements) {
@@ -37,15 +38,15 @@ record ScaleCase(String name, JsonObject settings, int workers, int parameters, 
   private static final int MANY = 128;
 
   /**
-   * What one round costs, averaged over a few; beginning together is not counted.
+   * The cost of one round, averaged over a few; the common start is not counted.
    *
-   * @param messages of all workers
-   * @param bytes of all workers
-   * @param seconds until the next round can begin
+   * @param messages messages of all workers
+   * @param bytes bytes of all workers
+   * @param seconds time until the next round can begin
    */
   record Cost(double messages, double bytes, double seconds) {}
 
-  /** Runs none and some rounds in networks of their own, and takes the difference. */
+  /** Runs no rounds and some rounds, each in its own network, and returns the difference. */
   Cost measure(Supplier<VirtualNetwork> networks) {
     int rounds = workers > MANY ? 1 : ROUNDS;
     VirtualNetwork before = run(networks.get(), 0);
@@ -140,7 +141,7 @@ record ScaleCase(String name, JsonObject settings, int workers, int parameters, 
     return (parameters + pieceElements - 1) / pieceElements;
   }
 
-  /** A rule that leaves the gradient as it is: all gradients are zero. */
+  /** A rule that leaves the gradient unchanged: all gradients are zero. */
   private static final class PlainRule implements UpdateRule {
 
     @Override

@@ -9,11 +9,11 @@ import java.util.List;
 import java.util.PriorityQueue;
 
 /**
- * Machines in virtual time, each with one link out and one in of the same bandwidth, and a switch
- * between them that adds latency and never fills up.
+ * Simulates machines in virtual time. Each has one outgoing and one incoming link of the same
+ * bandwidth; a switch between them adds latency and never fills up.
  *
- * <p>Every machine is a thread, of which one runs at a time; computing takes no time. An element of
- * a tensor stands for several, so that a thousand models fit into memory.
+ * <p>Every machine is a thread, and one of them runs at a time; computing takes no time. One
+ * element of a tensor represents several, so that a thousand models fit into memory.
  */
 final class VirtualNetwork {
 
@@ -30,7 +30,7 @@ final class VirtualNetwork {
   private long messages;
   private long bytes;
 
-  /** A message on its way. */
+  /** A message in transit. */
   private record Arrival(
       long nanos, long order, VirtualPeers to, int from, Tag tag, TensorView tensor)
       implements Comparable<Arrival> {
@@ -43,8 +43,10 @@ final class VirtualNetwork {
   }
 
   /**
-   * @param bytesPerSecond of each link
-   * @param elementsEach how many elements one stands for
+   * Creates a network without machines.
+   *
+   * @param bytesPerSecond bandwidth of each link
+   * @param elementsEach number of elements that one simulated element represents
    */
   VirtualNetwork(double bytesPerSecond, long latencyNanos, int elementsEach) {
     this.bytesPerNano = bytesPerSecond / NANOS;
@@ -69,7 +71,7 @@ final class VirtualNetwork {
     return messages;
   }
 
-  /** Payload sent by all machines. */
+  /** Returns the payload bytes sent by all machines. */
   long bytes() {
     return bytes;
   }
@@ -85,7 +87,7 @@ final class VirtualNetwork {
     arrivals.add(new Arrival(to.inFreeNanos, order++, to, from.rank(), tag, tensor));
   }
 
-  /** Runs until every machine is done. */
+  /** Runs until every machine has finished. */
   void run() {
     machines.forEach(VirtualPeers::launch);
     while (true) {

@@ -11,7 +11,7 @@ import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.function.Consumer;
 
-/** One machine of a {@link VirtualNetwork}, and its line to the others. */
+/** One machine of a {@link VirtualNetwork}, and its connection to the others. */
 final class VirtualPeers implements Peers {
 
   private static final int STACK_BYTES = 256 << 10;
@@ -79,7 +79,7 @@ final class VirtualPeers implements Peers {
     thread.start();
   }
 
-  /** Gives this machine its turn; comes back when it waits or is done. */
+  /** Lets this machine run; returns when it waits or has finished. */
   void resume() {
     wanted = null;
     turn.release();
@@ -89,7 +89,7 @@ final class VirtualPeers implements Peers {
     }
   }
 
-  /** True when the machine waits for just this message. */
+  /** Delivers a message; returns true when the machine waits for exactly this message. */
   boolean deliver(int from, Tag tag, TensorView tensor) {
     inbox.accept(from, 1, tag, tensor, network.now());
     return from == wantedFrom && tag.equals(wanted);

@@ -1,2 +1,4 @@
-/** What strategies would cost with many workers: the strategies themselves in virtual time. */
+/**
+ * Computes the cost of strategies with many workers: it runs the real strategies in virtual time.
+ */
 package io.vertigrad.benchmarks.scale;

@@ -21,8 +21,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * One worker alone: batch, gradient, optimizer step, with the product's model, data and optimizer
- * and no exchange at all.
+ * Trains with a single worker: batch, gradient, optimizer step, with Vertigrad's model, data and
+ * optimizer and without any exchange.
  */
 final class LocalLoop {
 

@@ -14,7 +14,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Samples per second of one, two and four workers over a local loop without any exchange. */
+/**
+ * Measures the samples per second of one, two and four workers, as a ratio over a local loop
+ * without any exchange.
+ */
 public final class ScalingBenchmark implements Benchmark {
 
   private static final long LIMIT_SECONDS = 600;
@@ -73,7 +76,10 @@ public final class ScalingBenchmark implements Benchmark {
     return cases;
   }
 
-  /** Samples per second; how much of the exchange went on beside gradients is kept aside. */
+  /**
+   * Returns the samples per second, and adds the share of the exchange that overlapped with
+   * gradients to {@code hidden}.
+   */
   private static double train(TrainingCase one, Map<String, List<Double>> hidden)
       throws IOException, InterruptedException {
     TrainCommandLine.Trained run = TrainCommandLine.train(one.job(), one.processes());
@@ -86,7 +92,7 @@ public final class ScalingBenchmark implements Benchmark {
     return run.samplesPerSecond();
   }
 
-  /** Samples per second of loops side by side that share nothing but the machine. */
+  /** Returns the samples per second of parallel loops that share nothing but the machine. */
   private static double localLoops(TrainingCase training, int count) throws Exception {
     JsonObject question =
         new JsonObject()

@@ -6,16 +6,16 @@ import io.vertx.core.json.JsonObject;
  * One training run on generated data.
  *
  * @param model name as in job files
- * @param strategy likewise
- * @param workers how many
- * @param processes whether each role has a process of its own
- * @param samples training samples of the whole run, the same whatever the number of workers
+ * @param strategy name as in job files
+ * @param workers number of workers
+ * @param processes whether each role has its own process
+ * @param samples training samples of the whole run, the same for any number of workers
  */
 record TrainingCase(String model, String strategy, int workers, boolean processes, long samples) {
 
   static final int BATCH = 128;
 
-  /** The job file; nobody evaluates on the way, because that would be measured too. */
+  /** Returns the job file. It runs no evaluator, because that would be measured too. */
   JsonObject job() {
     boolean colour = model.equals("resnet20");
     return new JsonObject()

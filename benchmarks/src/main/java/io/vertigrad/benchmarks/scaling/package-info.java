@@ -1,2 +1,5 @@
-/** Samples per second of whole training runs, over one worker's loop with nobody to talk to. */
+/**
+ * Measures the samples per second of whole training runs, against one worker's loop without any
+ * exchange.
+ */
 package io.vertigrad.benchmarks.scaling;

@@ -17,7 +17,7 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.util.concurrent.TimeUnit;
 
-/** A run with its page in one process, that does not end by itself. */
+/** Runs a job with its page in one process; the job does not end by itself. */
 final class WatchedRun {
 
   static final String START = "start";
@@ -46,7 +46,7 @@ final class WatchedRun {
     };
   }
 
-  /** Completes with where its page is, once it trains. */
+  /** Starts the job; returns its page's address once it trains. */
   private JsonObject start(String model) throws Exception {
     JobConfig job = job(model);
     DeploymentOptions options = new DeploymentOptions().setConfig(job.json());
@@ -69,7 +69,10 @@ final class WatchedRun {
     return new JsonObject().put("url", page.url()).put("job", JOB);
   }
 
-  /** Nobody evaluates: on two cores that would be a third worker, now and then. */
+  /**
+   * Returns the job, without an evaluator: on two cores an evaluator would act as a third worker
+   * from time to time.
+   */
   private static JobConfig job(String model) {
     return JobConfig.read(
         "the watching benchmark",
@@ -82,7 +85,7 @@ final class WatchedRun {
             .put("dashboard", new JsonObject().put("port", 0)));
   }
 
-  /** Between two reports of the server, so that no part of a report is counted twice. */
+  /** Measures between two reports of the server, so that no part of a report is counted twice. */
   private JsonObject measure(int seconds) throws InterruptedException {
     heap.reset();
     long before = nextReport();

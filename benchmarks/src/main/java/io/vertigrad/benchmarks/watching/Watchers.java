@@ -16,8 +16,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Sockets that hear every delta of a run, as many pages would, and one that never reads; or sockets
- * that ask for snapshots all the time.
+ * Opens sockets that receive every delta of a run, as many pages would, and one that never reads.
+ * Alternatively its sockets ask for snapshots all the time.
  */
 final class Watchers {
 
@@ -77,7 +77,7 @@ final class Watchers {
 
   private JsonObject listen(JsonObject question) throws Exception {
     int reading = question.getInteger("sockets");
-    // The server gives up whoever is silent for 15 s, and so many take a while to come.
+    // The server disconnects a client that is silent for 15 s, and opening this many takes a while.
     timer = vertx.setPeriodic(PING_MILLIS, timer -> sockets.forEach(Watchers::ping));
     for (int i = 0; i <= reading; i++) {
       WebSocket socket = connect(question);
@@ -94,7 +94,7 @@ final class Watchers {
     return new JsonObject();
   }
 
-  /** From as many addresses of this machine as the page wants for so many sockets. */
+  /** Connects from as many addresses of this machine as the page requires for this many sockets. */
   private WebSocket connect(JsonObject question) throws Exception {
     URI page = URI.create(question.getString("url"));
     int address = sockets.size() / SOCKETS_PER_ADDRESS;
@@ -119,7 +119,7 @@ final class Watchers {
           "%d of %d sockets were open at the end, expected all that read"
               .formatted(open, sockets.size()));
     }
-    // The one that does not read would not hear that it is closed.
+    // A socket that does not read would not notice that it is closed.
     sockets.forEach(WebSocket::resume);
     for (WebSocket socket : sockets) {
       await(socket.close().otherwiseEmpty());

@@ -15,12 +15,12 @@ import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
- * Samples per second, processor time and heap of one run that goes on, alone and watched by turns:
- * by 200 sockets that read and one that never does; and asked by 250 that want 5 snapshots a second
- * each.
+ * Measures samples per second, processor time and heap of one continuing run. The turns alternate:
+ * alone; watched by 200 sockets that read and one that never does; asked by 250 sockets for 5
+ * snapshots a second each.
  *
- * <p>The watchers have a processor of their own where that can be had: what they do with what they
- * hear is not the run's.
+ * <p>The watchers run on their own processor if there is one, because the run does not pay for what
+ * they do with the messages.
  */
 public final class WatchingBenchmark implements Benchmark {
 
@@ -28,6 +28,7 @@ public final class WatchingBenchmark implements Benchmark {
   private static final int ASKING = 250;
   private static final int ASKS_PER_SECOND = 5;
   private static final long LIMIT_SECONDS = 180;
+  private static final long SETTLING_MILLIS = 6_000;
   private static final boolean APART = Processors.canBeSplit();
   private static final Map<String, String> ENVIRONMENT =
       Map.of("OMP_NUM_THREADS", "1", "OMP_WAIT_POLICY", "PASSIVE");
@@ -86,6 +87,8 @@ public final class WatchingBenchmark implements Benchmark {
       throws InterruptedException {
     JsonObject come = page.copy().put("task", Watchers.COME).put("sockets", sockets);
     watchers.ask(come.put("asksPerSecond", asksPerSecond), LIMIT_SECONDS);
+    // The first requests of a socket are answered, however fast they come.
+    Thread.sleep(SETTLING_MILLIS);
     double rate = window(run, seconds, asksPerSecond == 0 ? watched : asked);
     JsonObject left = watchers.ask(new JsonObject().put("task", Watchers.GO), LIMIT_SECONDS);
     messages += left.getLong("messages");
@@ -109,8 +112,8 @@ public final class WatchingBenchmark implements Benchmark {
   }
 
   /**
-   * Each turn watched or asked over the mean of the turns alone before and after it, so that a
-   * machine that grows slower or faster counts for neither.
+   * Adds the ratio of each watched or asked turn to the mean of the turns alone before and after
+   * it. A machine that slows down or speeds up then favours neither.
    */
   private void overNeighbours(BenchmarkReport report, String what, String key) {
     overNeighbours(report, what, "watched", key, watched);
@@ -148,7 +151,7 @@ public final class WatchingBenchmark implements Benchmark {
             .withAim(aim));
   }
 
-  /** Without the turn that warmed up. */
+  /** Returns the figures without the warm-up turn. */
   private static Repetitions measured(List<JsonObject> found, String key, double scale) {
     return Repetitions.of(found.stream().skip(1).map(one -> scale * one.getDouble(key)).toList());
   }

@@ -1,2 +1,2 @@
-/** What it costs a run to be watched by many. */
+/** Measures what it costs a run to be watched by many clients. */
 package io.vertigrad.benchmarks.watching;

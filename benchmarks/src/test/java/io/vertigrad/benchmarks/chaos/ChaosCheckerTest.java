@@ -9,7 +9,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Whatever a fault would leave in a run's folder has to be found. */
+/** Tests that the checker finds each trace that a fault leaves in a run's folder. */
 class ChaosCheckerTest {
 
   @Test

@@ -16,7 +16,7 @@ class ChaosFaultTest {
 
   @TempDir private Path folder;
 
-  /** Otherwise a fault that is planted no longer would seem to be found by nobody. */
+  /** A fault that no longer changes a class would look like one that the checker fails to find. */
   @ParameterizedTest
   @EnumSource(names = {"NO_DEDUPLICATION", "LOST_UPDATE"})
   void shouldChangeAClassOfTheProduct(ChaosFault fault) throws Exception {

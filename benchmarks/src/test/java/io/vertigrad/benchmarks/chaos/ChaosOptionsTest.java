@@ -49,7 +49,7 @@ class ChaosOptionsTest {
 
     assertEquals(List.of(Disturbance.cut(6, 60)), options.disturbances(ChaosPlan.all().get(0)));
     assertEquals(
-        "--cut 60: expected no --kills, --stops and --victim with it",
+        "--cut 60: expected no --kills, --stops, --stop-all and --victim with it",
         assertThrows(
                 IllegalArgumentException.class,
                 () -> read(Map.of("cut", "60", "kills", "2"), false))

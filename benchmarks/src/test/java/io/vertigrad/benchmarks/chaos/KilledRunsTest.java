@@ -22,7 +22,9 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The chaos benchmark's plans in short: some twenty kills in all, two runs at a time. */
+/**
+ * Runs short versions of the chaos benchmark's plans: some twenty kills in all, two runs at a time.
+ */
 @Tag("slow")
 @Execution(ExecutionMode.CONCURRENT)
 @EnabledOnOs(OS.LINUX)
@@ -50,11 +52,11 @@ class KilledRunsTest {
 
     String story = kills + System.lineSeparator() + trial.disturbed().output();
     assertEquals(List.of(), trial.violations(), story);
-    // On a machine that is fast, or where a kill had to wait, the run may end before the last ones.
+    // On a fast machine, or when a kill had to wait, the run may end before the last kills.
     assertTrue(trial.disturbed().strikes().size() >= KILLS - 2, story);
   }
 
-  /** The same job with other samples: the whole way to the verdict has to notice. */
+  /** Trains the same job on other samples; the run and the check together have to notice it. */
   @Test
   void shouldFindARunThatTrainedSomethingElse() throws Exception {
     JsonObject planted = new JsonObject().put("seed", 5);
@@ -79,7 +81,10 @@ class KilledRunsTest {
         .orElseThrow();
   }
 
-  /** This test's own class path, or the archived one, in small processes that start fast. */
+  /**
+   * Returns the command with this test's own class path or the archived one, in small processes
+   * that start fast.
+   */
   private static List<String> command() throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -96,7 +101,7 @@ class KilledRunsTest {
     return command;
   }
 
-  /** Of the modules that the archive of the launcher's tests holds. */
+  /** Returns the classes of the modules in the archive of the launcher's tests. */
   private static Stream<Path> classFiles() {
     return Stream.of("codecs", "compute", "engines/dl4j", "verticles", "dashboard", "launcher")
         .map(module -> Path.of("..", module, "target", "classes"))

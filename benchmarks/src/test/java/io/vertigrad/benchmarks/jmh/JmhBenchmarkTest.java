@@ -9,7 +9,7 @@ import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition;
 import org.junit.jupiter.api.Test;
 
-/** Whether what JMH would measure does what its name says. */
+/** Tests that each JMH method does what its name says. */
 class JmhBenchmarkTest {
 
   @Test

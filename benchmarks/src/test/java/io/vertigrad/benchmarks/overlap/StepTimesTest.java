@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.TransportKind;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
@@ -47,7 +48,7 @@ class StepTimesTest {
       JobConfig job = JobConfig.read("test", one.job(30, true));
 
       assertTrue(job.exchange().overlap());
-      assertEquals(one.megabits(), job.exchange().megabitsPerSecond());
+      assertEquals(TransportKind.STREAM, job.exchange().transport());
     }
   }
 

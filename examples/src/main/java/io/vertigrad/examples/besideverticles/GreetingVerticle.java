@@ -5,7 +5,7 @@ import io.vertx.core.VerticleBase;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.json.JsonObject;
 
-/** An application's own verticle: greets over HTTP, and says how far the training is. */
+/** An application's own verticle: it greets over HTTP and reports the training's progress. */
 final class GreetingVerticle extends VerticleBase {
 
   private final String events;
@@ -14,10 +14,10 @@ final class GreetingVerticle extends VerticleBase {
   private HttpServer server;
 
   /**
-   * A greeting that follows one job.
+   * Creates a greeting that follows one job.
    *
    * @param events address of the job's events
-   * @param port where it listens on loopback; 0 for any
+   * @param port port to listen on at loopback; 0 for any
    */
   GreetingVerticle(String events, int port) {
     this.events = events;

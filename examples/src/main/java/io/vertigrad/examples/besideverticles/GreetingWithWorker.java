@@ -12,14 +12,17 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** An application that serves HTTP and lends its JVM to a job that was started elsewhere. */
+/** Serves HTTP and runs a worker of a job that was started elsewhere, in the same JVM. */
 public final class GreetingWithWorker {
 
   private static final int PORT = 8080;
 
   private GreetingWithWorker() {}
 
-  /** Takes the address to join and the run's job.json, as {@code train --listen} prints them. */
+  /**
+   * Takes the address to join and the run's {@code job.json}, as {@code train --listen} prints
+   * them.
+   */
   public static void main(String[] arguments) throws IOException {
     if (arguments.length != 2) {
       System.err.println("expected HOST:PORT and a job file, as ./vertigrad train --listen prints");
@@ -49,7 +52,7 @@ public final class GreetingWithWorker {
         .compose(greeting -> work(vertx, job));
   }
 
-  /** All that an application needs which is clustered with the job already. */
+  /** Deploys a worker; an application whose Vert.x is in the job's cluster needs nothing else. */
   static Future<String> work(Vertx vertx, JobConfig job) {
     return vertx.deployVerticle(
         new WorkerVerticle(), new DeploymentOptions().setConfig(job.json()));

@@ -1,2 +1,2 @@
-/** Workers inside a Vert.x application that has other things to do. */
+/** Runs workers inside a Vert.x application that also has other tasks. */
 package io.vertigrad.examples.besideverticles;

@@ -12,12 +12,12 @@ import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.EventBusOptions;
 import java.nio.file.Path;
 
-/** What an application may do with a job that it has deployed. */
+/** Controls a job that the application has deployed. */
 final class ControlledTraining {
 
   private ControlledTraining() {}
 
-  /** Stops a job as soon as a test finds this accuracy, in percent, and saves its model. */
+  /** Stops a job as soon as a test reaches this accuracy, in percent, and saves its model. */
   static Future<TrainingResult> trainUntil(double accuracy, RunningJob job, Path file) {
     job.events()
         .ofType(Evaluated.class)
@@ -27,7 +27,7 @@ final class ControlledTraining {
     return job.result().compose(result -> job.saveModel(file).map(saved -> result));
   }
 
-  /** Leads a job whose workers all join from elsewhere. */
+  /** Coordinates a job whose workers all join from elsewhere. */
   static Future<RunningJob> lead(Vertx clustered, EventBusOptions bus, JobConfig config) {
     ClusterStreams.open(clustered, bus);
     LocalMembers all = LocalMembers.of(config);

@@ -12,8 +12,8 @@ import java.net.URI;
 import java.util.function.Consumer;
 
 /**
- * Follows a run from wherever its page can be reached, without being a node of the cluster: the
- * event-bus bridge over a WebSocket, as a browser uses it. {@code docs/reference/metrics.md} has
+ * Follows a run from any place that reaches its page, without joining the cluster. It uses the
+ * event-bus bridge over a WebSocket, as a browser does. {@code docs/reference/metrics.md} describes
  * the messages.
  */
 public final class BridgeWatch {
@@ -38,7 +38,7 @@ public final class BridgeWatch {
         .onSuccess(socket -> socket.closeHandler(closed -> vertx.close()));
   }
 
-  /** Hears every delta from now on, until the socket is closed. */
+  /** Passes on every delta from now until the socket is closed. */
   Future<WebSocket> follow(Consumer<JsonObject> deltas) {
     return job().compose(job -> listen("metrics." + job, deltas));
   }
@@ -53,7 +53,10 @@ public final class BridgeWatch {
             state.getDouble("samplesPerSecond", 0.0));
   }
 
-  /** Vert.x closes a client that nobody holds any more: each is held until it has done its work. */
+  /**
+   * Asks the page for the job's name. Vert.x closes a client that the garbage collector finds
+   * unreachable, so the handlers keep a reference to each client.
+   */
   private Future<String> job() {
     HttpClient client = vertx.createHttpClient();
     return client

@@ -1,2 +1,2 @@
-/** Following a run through its page's bridge, from a program that is no node of the cluster. */
+/** Follows a run through its page's bridge, from a program outside the cluster. */
 package io.vertigrad.examples.metricsbridge;

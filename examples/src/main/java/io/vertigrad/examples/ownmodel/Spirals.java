@@ -7,9 +7,9 @@ import java.util.List;
 /**
  * Points on spiral arms within the unit circle.
  *
- * @param points x and y of each
- * @param labels the arm of each, from 0
- * @param classes how many arms
+ * @param points x and y of each point
+ * @param labels the arm of each point, from 0
+ * @param classes number of arms
  */
 record Spirals(float[] points, int[] labels, int classes) implements Dataset {
 

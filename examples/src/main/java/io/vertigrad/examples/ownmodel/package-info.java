@@ -1,2 +1,2 @@
-/** A network and a data set from outside, trained from a job file. */
+/** A network and a data set outside Vertigrad's own modules, trained from a job file. */
 package io.vertigrad.examples.ownmodel;

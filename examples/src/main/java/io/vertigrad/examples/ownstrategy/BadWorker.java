@@ -16,7 +16,10 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Trains with two good workers and one broken one, by plain mean and by trimmed mean. */
+/**
+ * Trains with two good workers and a broken one, once with the plain mean and once with the trimmed
+ * mean.
+ */
 public final class BadWorker {
 
   private static final String BROKEN_GAIN = "-50";
@@ -49,8 +52,8 @@ public final class BadWorker {
   }
 
   /**
-   * One after the other, so that ranks and so results repeat; how the job ended, as {@link
-   * CoordinatorVerticle#result()} tells it.
+   * Trains once. It deploys one member after the other, so that ranks, and therefore results,
+   * repeat. It completes with the job's end as {@link CoordinatorVerticle#result()} reports it.
    */
   Future<JsonObject> train() {
     JsonObject broken = job.copy();
@@ -69,7 +72,7 @@ public final class BadWorker {
                     .eventually(() -> vertx.undeploy(id)));
   }
 
-  /** A data folder of a machine whose camera is broken. */
+  /** Returns the data folder of a machine whose camera is broken. */
   private static Path brokenCamera() {
     try {
       Path folder = Files.createTempDirectory("broken-camera-");

@@ -10,9 +10,9 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Opens {@code camera}: the generated digits as this machine's camera sees them. Its gain is in the
- * file {@code gain} of the data folder, 1 if there is none; the options are those of {@code
- * digits}.
+ * Opens {@code camera}: the generated digits as this machine's camera sees them. The file {@code
+ * gain} of the data folder holds the camera's gain, 1 if there is no file; the options are those of
+ * {@code digits}.
  */
 public final class CameraProvider implements DatasetProvider {
 
@@ -39,7 +39,7 @@ public final class CameraProvider implements DatasetProvider {
     }
   }
 
-  /** Another data set, every value multiplied by {@code gain}. */
+  /** Multiplies every value of another data set by {@code gain}. */
   private record Camera(Dataset scene, float gain) implements Dataset {
 
     @Override

@@ -7,14 +7,15 @@ import io.vertigrad.strategy.PartitionStore;
 import java.util.List;
 
 /**
- * Takes one step with the coordinate-wise trimmed mean of a round's gradients: of n values the
- * {@code trim} largest and smallest are dropped, the rest is averaged.
+ * Takes one step with the coordinate-wise trimmed mean of a round's gradients. It drops the {@code
+ * trim} largest and smallest of n values and averages the others.
  *
- * <p>Up to {@code trim} workers may send anything at all, as long as {@code n > 2 trim}; with n = 2
- * trim + 1 it is the coordinate-wise median. Yin, Chen, Ramchandran, Bartlett: "Byzantine-Robust
- * Distributed Learning: Towards Optimal Statistical Rates", ICML 2018.
+ * <p>Up to {@code trim} workers may send arbitrary values, as long as {@code n > 2 trim}. With n =
+ * 2 trim + 1 the result is the coordinate-wise median. Yin, Chen, Ramchandran, Bartlett:
+ * "Byzantine-Robust Distributed Learning: Towards Optimal Statistical Rates", ICML 2018.
  *
- * <p>Workers count alike, whatever their batch. All gradients of a round are kept until it closes.
+ * <p>Every worker has the same weight, whatever its batch size. All gradients of a round are kept
+ * until it closes.
  *
  * @param trim values dropped at each end of every coordinate
  */

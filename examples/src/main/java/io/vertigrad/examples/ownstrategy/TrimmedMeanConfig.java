@@ -7,7 +7,7 @@ import io.vertigrad.strategy.Barrier;
  * Settings of {@link TrimmedMean}.
  *
  * @param trim values dropped at each end of every coordinate
- * @param deadlineMillis longest a gradient waits for the others
+ * @param deadlineMillis longest time that a gradient waits for the others
  */
 record TrimmedMeanConfig(int trim, long deadlineMillis) {
 

@@ -13,7 +13,7 @@ public final class TrimmedMeanProvider implements StrategyProvider {
     return "trimmed-mean";
   }
 
-  /** With a barrier around it, which waits for every active worker. */
+  /** Returns the rule inside a barrier that waits for every active worker. */
   @Override
   public StrategyFactory configure(Settings settings) {
     TrimmedMeanConfig config = TrimmedMeanConfig.read(settings);

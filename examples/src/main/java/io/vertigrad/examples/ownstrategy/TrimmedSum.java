@@ -5,16 +5,16 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The sum, coordinate by coordinate, of what is left when the largest and smallest values are gone.
+ * The sum of each coordinate without its largest and smallest values.
  *
  * @param sum one value per coordinate
- * @param kept how many gradients each value is the sum of
+ * @param kept number of gradients in each value
  */
 record TrimmedSum(float[] sum, int kept) {
 
   /**
-   * Sorts each coordinate of {@code n} gradients and adds up all but {@code trim} at each end; with
-   * too few gradients for that, the middle one or two.
+   * Sorts each coordinate of {@code n} gradients and adds up all but {@code trim} at each end. With
+   * too few gradients for that, it keeps the middle one or two.
    */
   static TrimmedSum of(List<TensorView> gradients, int trim) {
     int n = gradients.size();

@@ -1,2 +1,2 @@
-/** A strategy from outside: trimmed-mean gather, which one broken worker cannot spoil. */
+/** An own strategy: a trimmed mean, which one broken worker cannot spoil. */
 package io.vertigrad.examples.ownstrategy;

@@ -5,7 +5,9 @@ import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
 import java.util.function.Consumer;
 
-/** Who comes and goes: a plain consumer of the event bus, for code without RxJava. */
+/**
+ * Lists members that join and leave: a plain consumer of the event bus, for code without RxJava.
+ */
 final class MemberLog {
 
   private MemberLog() {}

@@ -11,12 +11,14 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Prints what a run does: one of its own, or one that listens elsewhere. */
+/** Prints the events of a run: one of its own, or one that listens elsewhere. */
 public final class RunEvents {
 
   private RunEvents() {}
 
-  /** Without arguments trains; with HOST:PORT and a run's job.json follows that run. */
+  /**
+   * Trains when called without arguments; with HOST:PORT and a run's job.json it follows that run.
+   */
   public static void main(String[] arguments) throws IOException {
     boolean elsewhere = arguments.length == 2;
     String file = elsewhere ? arguments[1] : "conf/digits-async.json";

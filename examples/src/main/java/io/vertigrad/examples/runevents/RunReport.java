@@ -9,12 +9,12 @@ import io.vertx.core.Vertx;
 import io.vertx.rxjava3.RxHelper;
 import java.util.concurrent.TimeUnit;
 
-/** A run's throughput, second by second, and its accuracy, as lines of text. */
+/** Reports a run's throughput, second by second, and its accuracy, as lines of text. */
 final class RunReport {
 
   private RunReport() {}
 
-  /** The lines of a job, until the whole test set has been tested. */
+  /** Returns the lines of a job, until the whole test set has been tested. */
   static Flowable<String> of(Vertx vertx, String job) {
     Flowable<TrainingEvent> events =
         TrainingEvents.of(vertx, job).takeUntil(RunReport::isTheEnd).share();

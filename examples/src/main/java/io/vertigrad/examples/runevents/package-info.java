@@ -1,2 +1,2 @@
-/** Hearing what a run does, from Java. */
+/** Receives a run's events in Java. */
 package io.vertigrad.examples.runevents;

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The jobs of examples/losses, on the samples beside them. */
+/** Trains the jobs of examples/losses on the samples beside them. */
 @Tag("slow")
 class LossExamplesTest {
 

@@ -57,7 +57,10 @@ final class BridgeWatchTest {
     assertTrue(BridgeWatch.line(delta).contains("running"), BridgeWatch.line(delta));
   }
 
-  /** Vert.x closes a client, and what it is about to open, that nobody holds at a collection. */
+  /**
+   * Vert.x closes an unreferenced client, and the connection it is opening, at a garbage
+   * collection.
+   */
   @Tag("slow")
   @Test
   void shouldConnectAlsoWhileMemoryIsCollected() throws Exception {

@@ -28,15 +28,15 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 /**
- * The consumers of a clustered event bus: every node keeps those of all nodes in its own memory.
+ * Keeps the consumers of a clustered event bus: every node keeps those of all nodes in its own
+ * memory.
  *
- * <p>A node numbers the versions of its own registrations and sends the newest version to each
+ * <p>A node numbers the versions of its own registrations. It sends the newest version to each
  * other node, which answers with the versions that it holds. Looking up an address therefore never
- * leaves the node. A registration completes when every other node has it, but no node that is
- * silent delays it for longer than {@link #SLOW_MILLIS}; a silent node gets the newest version when
- * it answers again.
+ * leaves the node. A registration completes when every other node has it, but a silent node delays
+ * it by {@link #SLOW_MILLIS} at most. A silent node gets the newest version when it answers again.
  *
- * <p>Safe for use by several threads.
+ * <p>Several threads may use it.
  */
 final class BusRegistrations {
 
@@ -49,7 +49,7 @@ final class BusRegistrations {
   /** A registration no longer waits for a node that has not answered for this long. */
   static final long SLOW_MILLIS = 1_000;
 
-  /** A message without an answer for this long is sent again, with what is newest then. */
+  /** A message without an answer for this long is sent again, with the newest registrations. */
   private static final long ANSWER_MILLIS = 5_000;
 
   private static final long RETRY_MILLIS = 100;
@@ -76,7 +76,7 @@ final class BusRegistrations {
    * Creates the registrations of a node that has joined its cluster.
    *
    * @param self this node's id
-   * @param listener is told of addresses whose consumers have changed
+   * @param listener is notified of addresses whose consumers have changed
    * @param nodes returns the ids of all nodes that are in the cluster now, this one included
    * @param channel reaches the other nodes
    */
@@ -89,10 +89,10 @@ final class BusRegistrations {
   }
 
   /**
-   * Follows a change of the cluster: forgets nodes that have left and asks newcomers for their
+   * Applies a change of the cluster: drops nodes that have left and asks new ones for their
    * registrations.
    *
-   * @return completes when every newcomer has answered or is slow
+   * @return completes when every new node has answered or is slow
    */
   Future<Void> updateNodes() {
     Set<String> addresses = new HashSet<>();
@@ -124,7 +124,7 @@ final class BusRegistrations {
     return done.future();
   }
 
-  /** Publishes where this node's event bus is reached. */
+  /** Publishes the address at which this node's event bus is reached. */
   void setInfo(NodeInfo own, Completable<Void> done) {
     synchronized (this) {
       info = own;
@@ -136,7 +136,10 @@ final class BusRegistrations {
     return info;
   }
 
-  /** Returns where a node's event bus is reached; fails when the node is not in the cluster. */
+  /**
+   * Returns the address at which a node's event bus is reached; fails when the node is not in the
+   * cluster.
+   */
   Future<NodeInfo> info(String node) {
     Peer peer;
     synchronized (this) {
@@ -151,7 +154,7 @@ final class BusRegistrations {
     return peer.answered.future().compose(answered -> infoOf(peer));
   }
 
-  /** Returns where the event buses of all other nodes are reached. */
+  /** Returns the addresses at which the event buses of all other nodes are reached. */
   synchronized List<NodeInfo> others() {
     return peers.values().stream().map(peer -> peer.info).filter(Objects::nonNull).toList();
   }
@@ -177,7 +180,7 @@ final class BusRegistrations {
     }
   }
 
-  /** Removes a consumer of this node; the other nodes are told, not waited for. */
+  /** Removes a consumer of this node; notifies the other nodes without waiting for them. */
   void remove(String address, RegistrationInfo consumer) {
     synchronized (this) {
       (consumer.localOnly() ? local : own)
@@ -202,7 +205,7 @@ final class BusRegistrations {
     return all;
   }
 
-  /** Takes another node's message; returns the answer. */
+  /** Processes another node's message and returns the answer. */
   JsonObject receive(JsonObject message) {
     String node = message.getString("node");
     if (!knows(node)) {
@@ -223,7 +226,7 @@ final class BusRegistrations {
     return answer;
   }
 
-  /** Stops sending; registrations that still wait complete. */
+  /** Stops sending; pending registrations complete. */
   void close() {
     synchronized (this) {
       closed = true;
@@ -245,7 +248,8 @@ final class BusRegistrations {
   }
 
   /**
-   * Sends what the peer lacks. One request is under way at a time; the next sends what is newer.
+   * Sends the registrations that the peer lacks. One request runs at a time; the next one sends
+   * what has changed since.
    */
   private synchronized void exchange(Peer peer) {
     if (closed || peer.asked || peers.get(peer.node) != peer) {
@@ -290,7 +294,8 @@ final class BusRegistrations {
   }
 
   /**
-   * What this node holds of the peer, and this node's own registrations where the peer lacks them.
+   * Builds a message: the version held of the peer's registrations, and this node's own
+   * registrations if the peer lacks them.
    */
   private JsonObject message(Peer peer, long peerHolds) {
     JsonObject message = new JsonObject().put("node", self).put("held", peer.version);
@@ -341,7 +346,7 @@ final class BusRegistrations {
         });
   }
 
-  /** Completes registrations that all other nodes have; looks again later when some are left. */
+  /** Completes registrations that all other nodes have, and checks again later if some are left. */
   private void completePending() {
     List<Completable<Void>> done = new ArrayList<>();
     synchronized (this) {
@@ -362,7 +367,7 @@ final class BusRegistrations {
     done.forEach(Completable::succeed);
   }
 
-  /** The version up to which registrations need not wait for a peer. */
+  /** Returns the version up to which registrations need not wait for a peer. */
   private long awaited(Peer peer) {
     boolean slow =
         peer.behindSinceNanos != 0
@@ -372,8 +377,9 @@ final class BusRegistrations {
   }
 
   /**
-   * One thread at a time calls the listener, each time with the newest consumers, so that an older
-   * list never follows a newer one. No lock is held: the listener sends messages.
+   * Notifies the listener of changed addresses. One thread at a time calls it, each time with the
+   * newest consumers, so that an older list never follows a newer one. No lock is held, because the
+   * listener sends messages.
    */
   private void notifyListener(Set<String> addresses) {
     changed.addAll(addresses);
@@ -391,7 +397,7 @@ final class BusRegistrations {
     } while (notifications.addAndGet(-seen) > 0);
   }
 
-  /** Not by a timer of Vert.x: that would end with the verticle that happened to register. */
+  /** Runs a task later. A Vert.x timer would end with the verticle that happened to register. */
   private static void after(long millis, Runnable task) {
     CompletableFuture.delayedExecutor(millis, TimeUnit.MILLISECONDS).execute(task);
   }
@@ -400,7 +406,7 @@ final class BusRegistrations {
     return new VertxException("node %s is not a member of the cluster".formatted(node), true);
   }
 
-  /** Another node; guarded by the registrations' lock. */
+  /** Another node's state; guarded by the registrations' lock. */
   private static final class Peer {
 
     private final String node;
@@ -417,7 +423,7 @@ final class BusRegistrations {
 
     private boolean asked;
 
-    /** Since when the peer has lacked something without answering; 0 when it lacks nothing. */
+    /** Since when the peer has lacked registrations without answering; 0 when it lacks none. */
     private long behindSinceNanos;
 
     Peer(String node) {

@@ -15,13 +15,16 @@ import java.util.List;
 import java.util.Optional;
 import javax.net.ssl.SSLContext;
 
-/** What the event bus demands of its peers; its port has no protection of its own. */
+/**
+ * Checks and applies what the event bus requires from its peers, because its port has no
+ * protection.
+ */
 final class BusSecurity {
 
   private BusSecurity() {}
 
   /**
-   * Refuses what would open a port to strangers.
+   * Refuses settings that would open a port to any machine.
    *
    * @throws InputException with what to do
    */
@@ -55,7 +58,9 @@ final class BusSecurity {
     config.authority().ifPresent(file -> readable("authority", file));
   }
 
-  /** TLS with a certificate demanded from both ends; nothing when the job file names none. */
+  /**
+   * Sets TLS with a certificate required from both ends; does nothing when the job file names none.
+   */
   static void apply(ClusterConfig config, EventBusOptions bus) {
     if (!config.mutualTls()) {
       return;
@@ -71,10 +76,11 @@ final class BusSecurity {
   }
 
   /**
-   * The same for a port that is no part of Vert.x; empty when the job file names no certificate.
+   * Returns the same TLS settings for a port that is not part of Vert.x; empty when the job file
+   * names no certificate.
    *
    * @param vertx reads the files
-   * @throws InputException when one of them holds something else
+   * @throws InputException when one of the files cannot be used
    */
   static Optional<SSLContext> context(ClusterConfig config, Vertx vertx) {
     if (!config.mutualTls()) {

@@ -20,9 +20,10 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Starts a node of the cluster: loopback unless told otherwise, explicit members, no multicast.
+ * Starts a node of the cluster. It listens on loopback unless the settings say otherwise and joins
+ * the members that they list, without multicast.
  *
- * <p>A job whose roles all live in one JVM needs no node at all: {@link #alone()}.
+ * <p>A job whose roles all run in one JVM needs no node: use {@link #alone()}.
  */
 public final class ClusterStart {
 
@@ -35,10 +36,10 @@ public final class ClusterStart {
   private Consumer<Vertx> onceStarted = vertx -> {};
 
   /**
-   * Checks the settings; nothing is opened yet. Every connection between the nodes proves the
-   * secret of {@code cluster.secretFile}, or this user's own where it names none.
+   * Checks the settings without opening anything. Every connection between nodes proves the secret
+   * of {@code cluster.secretFile}, or this user's own secret when no file is named.
    *
-   * @param name of the cluster; nodes of another name or with another secret are not let in
+   * @param name the cluster's name; nodes with another name or another secret are not admitted
    * @throws InputException for a host that other machines reach without mutual TLS or without a
    *     secret file, or files that cannot be read
    */
@@ -52,15 +53,16 @@ public final class ClusterStart {
     this.config = config;
     this.hazelcastPort = new ConnectionGuard("the port of Hazelcast", secret);
     this.busPort = new ConnectionGuard("the port of the event bus", secret);
-    // Hazelcast puts its cluster's name into logs and messages; the secret keeps it apart as well.
+    // Hazelcast writes its cluster's name into logs and messages, so the name does not reveal the
+    // secret. A different secret gives a different cluster name.
     String hidden = name + "-" + secret.name("the cluster");
     this.manager = new JobClusterManager(HazelcastNode.config(hidden, config), hazelcastPort);
   }
 
   /**
-   * Prepares a node of a job's cluster. The messages and streams of the job are proved as well.
+   * Prepares a node of a job's cluster. Messages and streams of the job are authenticated too.
    *
-   * @param secret of the job
+   * @param secret the job's secret
    * @throws InputException as the constructor
    */
   public static ClusterStart ofJob(JobConfig job, JobSecret secret) {
@@ -72,8 +74,8 @@ public final class ClusterStart {
   }
 
   /**
-   * Reads the secret of the file that {@code cluster.secretFile} names. Without one it is the
-   * secret of this user, which processes of the same user on this machine share.
+   * Reads the secret of the file that {@code cluster.secretFile} names. Without a file it is the
+   * user's secret, which processes of the same user on this machine share.
    *
    * @throws InputException when other machines reach the host and no file is named
    */
@@ -93,7 +95,7 @@ public final class ClusterStart {
   }
 
   /**
-   * Prepares a node that takes part in a job and leaves the cluster with it.
+   * Prepares a node that belongs to a job and leaves the cluster with it.
    *
    * @param coordinates true for the node of the job's coordinator
    * @throws InputException as the constructor
@@ -105,7 +107,7 @@ public final class ClusterStart {
   }
 
   /**
-   * Checks the settings alone.
+   * Checks the settings without preparing a node.
    *
    * @throws InputException as the constructor
    */
@@ -113,7 +115,7 @@ public final class ClusterStart {
     BusSecurity.check(config);
   }
 
-  /** Vert.x without a cluster: everything in this JVM, no port is opened. */
+  /** Returns a Vert.x without a cluster: everything runs in this JVM and no port is opened. */
   public static Vertx alone() {
     return Vertx.builder().withMetrics(BusTraffic.counting()).build();
   }
@@ -121,10 +123,10 @@ public final class ClusterStart {
   /**
    * Opens the ports and joins the members.
    *
-   * <p>A node that is to join never founds a cluster of its own, where nobody would hear it.
+   * <p>A node that has to join never starts its own cluster, where no other node would find it.
    *
    * @return fails with an {@link InputException} when no member to join answers or no port is free,
-   *     with a {@link JoinException} when one answers and does not let this node in
+   *     with a {@link JoinException} when one answers and does not admit this node
    */
   public Future<Vertx> start() {
     VertxOptions options = new VertxOptions();
@@ -143,9 +145,9 @@ public final class ClusterStart {
   }
 
   /**
-   * Prepares a builder of Vert.x that an application or the stock launcher builds: it sets the
-   * event bus's address and TLS, the cluster manager, and the proof of every connection. Call
-   * {@link #opened} once Vert.x is there.
+   * Prepares a builder of Vert.x for an application or the stock launcher. It sets the event bus's
+   * address and TLS, the cluster manager, and the proof of every connection. Call {@link #opened}
+   * once Vert.x has started.
    *
    * @return the same builder
    */
@@ -174,28 +176,31 @@ public final class ClusterStart {
     return manager;
   }
 
-  /** Where another node can join this one, {@code HOST:PORT}; only after {@link #start()}. */
+  /**
+   * Returns the address at which another node can join this one, {@code HOST:PORT}. Call it only
+   * after {@link #start()}.
+   */
   public String joinAddress() {
     HazelcastInstance node = manager.getHazelcastInstance();
     return config.host() + ":" + node.getCluster().getLocalMember().getAddress().getPort();
   }
 
   /**
-   * Says that the job is over: Vert.x then closes without handing the cluster's data to the other
-   * nodes, unless one of them takes no part in the job. Only after {@link #start()}.
+   * Marks the job as over. Vert.x then closes without handing the cluster's data to the other
+   * nodes, unless one of them does not belong to the job. Call it only after {@link #start()}.
    */
   public void jobOver() {
     manager.jobOver();
   }
 
-  /** How many other nodes there are in the cluster; only after {@link #start()}. */
+  /** Returns the number of other nodes in the cluster. Call it only after {@link #start()}. */
   public int otherNodes() {
     return manager.getNodes().size() - 1;
   }
 
   /**
-   * Tells where all nodes of the cluster are, {@code HOST:PORT}, now and whenever one comes or
-   * goes; only after {@link #start()}.
+   * Reports the addresses of all nodes of the cluster, {@code HOST:PORT}, now and whenever a node
+   * joins or leaves. Call it only after {@link #start()}.
    *
    * @param listener called on any thread
    */
@@ -208,7 +213,10 @@ public final class ClusterStart {
     return manager.coordinatorGone();
   }
 
-  /** A line for people when the port is not the configured one; only after {@link #start()}. */
+  /**
+   * Returns a line for the user when the port is not the configured one. Call it only after {@link
+   * #start()}.
+   */
   public Optional<String> otherPort() {
     int port = JoinAddress.parse(joinAddress()).port();
     return port == config.port()
@@ -218,7 +226,9 @@ public final class ClusterStart {
                 .formatted(config.port(), joinAddress()));
   }
 
-  /** Members may let a node in and drop it again while it still joins; then it is alone. */
+  /**
+   * Fails when this node is alone. Members may admit a node and drop it again while it still joins.
+   */
   private Future<Vertx> withOthers(Vertx vertx) {
     if (config.members().isEmpty() || manager.getNodes().size() > 1) {
       return Future.succeededFuture(vertx);

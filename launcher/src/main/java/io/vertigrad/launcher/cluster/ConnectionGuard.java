@@ -14,18 +14,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the two ports of a node, of the event bus and of Hazelcast, have in common: the secret that
- * each connection proves, and the connections that have not proved it yet.
+ * Guards one of a node's two ports, the event bus's or Hazelcast's. It holds the secret that each
+ * connection must prove and the connections that have not proved it yet.
  *
- * <p>Those are few: beyond {@value #MOST_UNPROVED} the one that has waited longest is closed. A
- * proof takes milliseconds, so a flood of connections keeps no node of the job out. Any thread.
+ * <p>At most {@value #MOST_UNPROVED} connections may be unproved; beyond that, the one that has
+ * waited longest is closed. A proof takes milliseconds, so a flood of connections does not keep
+ * nodes of the job out. Any thread may use it.
  */
 final class ConnectionGuard {
 
-  /** Connections to a port that may be unproved at a time. */
+  /** Most connections to a port that may be unproved at a time. */
   static final int MOST_UNPROVED = 64;
 
-  /** How long a connection may take to prove itself. */
+  /** Time that a connection has to prove itself. */
   static final int SECONDS = 10;
 
   private static final Logger LOG = LoggerFactory.getLogger(ConnectionGuard.class);
@@ -43,14 +44,14 @@ final class ConnectionGuard {
   /** An accepted connection that has not proved the secret yet. */
   interface Unproved {
 
-    /** Closes the connection; on any thread, and without effect where it is closed already. */
+    /** Closes the connection; on any thread. Does nothing when it is already closed. */
     void close();
   }
 
   /**
    * Guards a port.
    *
-   * @param port name of the port, in messages and in what is signed
+   * @param port name of the port, used in messages and in what is signed
    */
   ConnectionGuard(String port, JobSecret secret) {
     this.port = port;
@@ -65,7 +66,10 @@ final class ConnectionGuard {
     return Handshake.accepting(codes);
   }
 
-  /** Counts an accepted connection until {@link #remove} and closes it when it takes too long. */
+  /**
+   * Counts an accepted connection until {@link #remove}, and closes it when its proof takes too
+   * long.
+   */
   void add(Unproved connection) {
     Unproved oldest = null;
     synchronized (unproved) {
@@ -85,7 +89,7 @@ final class ConnectionGuard {
         });
   }
 
-  /** Counts a connection no longer: it has proved itself, or it is closed. */
+  /** Stops counting a connection, because it has proved itself or is closed. */
   boolean remove(Unproved connection) {
     synchronized (unproved) {
       return unproved.remove(connection);
@@ -115,12 +119,12 @@ final class ConnectionGuard {
         before == 0 ? "" : " (and %d more since the last line)".formatted(before));
   }
 
-  /** Remembers that the node that was connected to has another secret. */
+  /** Records that the node this one connected to has another secret. */
   void refusedBy(SocketAddress peer, String why) {
     refusedBy = "%s at %s: %s".formatted(port, peer, why);
   }
 
-  /** Returns why the last node that this one connected to was not accepted. */
+  /** Returns why the connection to another node was refused last; empty when none was refused. */
   Optional<String> refusal() {
     return Optional.ofNullable(refusedBy);
   }

@@ -9,14 +9,14 @@ import java.util.Arrays;
 
 /**
  * One end of a new connection while it proves the cluster's secret: bytes in, bytes out, no socket.
- * Every message has a fixed length, so that nothing is allocated for what a stranger announces.
+ * Every message has a fixed length, so an unproved peer cannot make this end allocate memory.
  *
- * <p>The connecting end sends a mark and its random bytes, the rest is as {@link ConnectionProof}
- * describes. One thread at a time.
+ * <p>The connecting end sends a mark and its random bytes; {@link ConnectionProof} describes the
+ * other messages. One thread at a time may use it.
  */
 final class Handshake {
 
-  /** Longest message of either end, in bytes. */
+  /** Length of the longest message of either end, in bytes. */
   static final int MOST_BYTES = ConnectionProof.CHALLENGE_BYTES;
 
   private static final byte[] MARK = "VGPROOF1".getBytes(StandardCharsets.US_ASCII);
@@ -36,7 +36,7 @@ final class Handshake {
     }
   }
 
-  /** The other end has not proved that it knows the secret. */
+  /** Reports that the other end has not proved that it knows the secret. */
   static final class RefusedException extends IOException {
 
     private static final long serialVersionUID = 1;
@@ -56,12 +56,12 @@ final class Handshake {
     this.state = first;
   }
 
-  /** Starts at the end that opened the connection. */
+  /** Creates the end that opened the connection. */
   static Handshake connecting(ConnectionProof codes) {
     return new Handshake(codes, State.AWAITS_CHALLENGE);
   }
 
-  /** Starts at the end that accepted the connection. */
+  /** Creates the end that accepted the connection. */
   static Handshake accepting(ConnectionProof codes) {
     return new Handshake(codes, State.AWAITS_MARK);
   }
@@ -73,7 +73,10 @@ final class Handshake {
         : NOTHING;
   }
 
-  /** Returns the exact length of the next message from the other end, 0 once it is proved. */
+  /**
+   * Returns the exact length of the next message from the other end, 0 once the other end is
+   * proved.
+   */
   int expectedBytes() {
     return state.expectedBytes;
   }
@@ -83,9 +86,9 @@ final class Handshake {
   }
 
   /**
-   * Takes a message of {@link #expectedBytes()} bytes.
+   * Processes a message of {@link #expectedBytes()} bytes.
    *
-   * @return what to send in reply, possibly nothing
+   * @return the reply to send, possibly empty
    * @throws RefusedException when the connection has to be closed
    */
   byte[] take(byte[] message) throws RefusedException {

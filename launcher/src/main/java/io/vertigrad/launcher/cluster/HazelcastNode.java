@@ -9,42 +9,48 @@ import io.vertigrad.job.ClusterConfig;
 import java.util.List;
 import java.util.Map;
 
-/** Hazelcast's settings for one node, all of them in code so that no stray file can change them. */
+/**
+ * Builds Hazelcast's settings for one node. All of them are in code, so that no stray file can
+ * change them.
+ */
 final class HazelcastNode {
 
-  /** Ports tried above the first, so that several nodes share a machine. */
+  /** Number of ports tried from the first one up, so that several nodes can share a machine. */
   static final int PORTS = 100;
 
-  /** How long a node asks to be let in. */
+  /** Time for which a node asks to be admitted. */
   static final int JOIN_SECONDS = 30;
 
-  /** Read once more from the system, before there is any configuration. */
+  /** Also set as a system property, because Hazelcast reads it before there is a configuration. */
   private static final String LOGGING = "hazelcast.logging.type";
 
   /**
-   * How long a newcomer waits for a connection to everyone: one of them may sleep, and Hazelcast's
-   * own limit is longer than others wait for the newcomer's heartbeats.
+   * Time for which a new node waits for a connection to every other node. One of them may be
+   * suspended, and Hazelcast's own limit is longer than the others wait for the new node's
+   * heartbeats.
    */
   private static final String CONNECT_SECONDS = "3";
 
   /**
-   * How soon a cluster of those who slept, or were cut off, looks for the others and joins them
-   * again; Hazelcast's own is five minutes, in which no newcomer finds a server that slept.
+   * Interval at which a separated part of the cluster looks for the other part and merges with it.
+   * Hazelcast's default is five minutes, during which no new node finds a server that was
+   * suspended.
    */
   private static final String MERGE_SECONDS = "5";
 
   /**
-   * How long Hazelcast keeps a node that says nothing. One that it drops wakes up in a cluster of
-   * its own, where no heartbeat of a job finds it for long after; so a coordinator that was stopped
-   * for a minute must not be dropped. A process that ended is noticed at once by its connections,
-   * and members that are silent are evicted by the coordinator, far earlier.
+   * Time for which Hazelcast keeps a silent node. A node that it drops continues in its own
+   * cluster, where the job's heartbeats do not find it for a long time. A coordinator that was
+   * stopped for a minute must therefore not be dropped. When a process ends, its broken connections
+   * show that at once, and the coordinator evicts silent members far earlier.
    */
   private static final String SILENCE_SECONDS = "90";
 
   private static final Map<String, String> PROPERTIES =
       Map.ofEntries(
           Map.entry(LOGGING, "slf4j"),
-          // Its lines would begin with the cluster's name, which is not for everybody.
+          // With details, each log line would start with the cluster's name, which must stay
+          // private.
           Map.entry("hazelcast.logging.details.enabled", "false"),
           Map.entry("hazelcast.phone.home.enabled", "false"),
           Map.entry("hazelcast.shutdownhook.enabled", "false"),
@@ -81,7 +87,8 @@ final class HazelcastNode {
   }
 
   /**
-   * Joins this member's cluster or none: never founds another, whatever does not answer in time.
+   * Makes the node join this member's cluster or fail: it never starts another cluster, even when
+   * the member does not answer in time.
    */
   static void require(Config config, JoinAddress member) {
     config.getNetworkConfig().getJoin().getTcpIpConfig().setRequiredMember(member.toString());
@@ -101,8 +108,8 @@ final class HazelcastNode {
   }
 
   /**
-   * What Java may deserialise: what Vert.x shares, and Hazelcast's own answers and exceptions. The
-   * classes that attacks are made of live elsewhere.
+   * Returns the classes that Java may deserialise: those that Vert.x shares, and Hazelcast's own
+   * answers and exceptions. The classes used in deserialisation attacks are in other packages.
    */
   private static JavaSerializationFilterConfig filter() {
     ClassFilter allowed = new ClassFilter();

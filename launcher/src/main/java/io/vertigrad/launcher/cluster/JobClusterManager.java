@@ -38,24 +38,24 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /**
- * The cluster manager of a node of one job.
+ * Manages the cluster for a node of one job.
  *
- * <p>Hazelcast says which nodes there are and carries messages between them. Consumers of the event
- * bus are {@link BusRegistrations}, in the memory of every node, and not a map of Hazelcast as in
- * Vert.x's own cluster manager: an operation on such a map waits for the node that owns the entry,
- * and where that node is cut off it waits until Hazelcast drops it, while nobody can send anything
- * to an address that was not used before. Hazelcast's maps hold only what an application shares.
+ * <p>Hazelcast lists the nodes and carries messages between them. Consumers of the event bus are
+ * kept by {@link BusRegistrations} in the memory of every node. Vert.x's own cluster manager keeps
+ * them in a Hazelcast map. An operation on such a map waits for the node that owns the entry. When
+ * that node is cut off, the operation waits until Hazelcast drops it. Meanwhile nobody can send to
+ * an address that was not used before. Here Hazelcast's maps hold only what an application shares.
  *
- * <p>The node ends the cluster together with the job. A node that leaves a Hazelcast cluster first
- * hands its share of the cluster's data to the others. When all nodes leave at once, each of them
- * waits for migrations to nodes that are going too, for up to {@code
- * hazelcast.graceful.shutdown.max.wait}, and warns of every connection that breaks. After the job
- * nobody reads that data any more, so that the nodes go without handing it over, unless the cluster
- * has a node that takes no part in the job.
+ * <p>The node leaves the cluster together with the job. A node that leaves a Hazelcast cluster
+ * first hands its share of the cluster's data to the others. When all nodes leave at once, each of
+ * them waits for migrations to nodes that are leaving too. It waits for up to {@code
+ * hazelcast.graceful.shutdown.max.wait} and warns of every connection that breaks. Nobody reads
+ * that data after the job, so the nodes leave without handing it over. The exception is a cluster
+ * with a node that does not belong to the job.
  */
 final class JobClusterManager implements ClusterManager, MembershipListener, LifecycleListener {
 
-  /** The attribute of a Hazelcast member that says what its node is in the job. */
+  /** The attribute of a Hazelcast member that names its node's part in the job. */
   private static final String PART = "vertigrad.part";
 
   private static final String NODE_ID = "vertigrad.node";
@@ -81,7 +81,7 @@ final class JobClusterManager implements ClusterManager, MembershipListener, Lif
   /**
    * Takes the settings of a node that is about to start.
    *
-   * @param guard of Hazelcast's port
+   * @param guard guards Hazelcast's port
    */
   JobClusterManager(Config config, ConnectionGuard guard) {
     this.config = config;
@@ -98,14 +98,14 @@ final class JobClusterManager implements ClusterManager, MembershipListener, Lif
     return hazelcast;
   }
 
-  /** Tells the other nodes that this one belongs to the job; before it starts. */
+  /** Marks this node as part of the job for the other nodes. Call it before the node starts. */
   void takePart(boolean coordinates) {
     config.getMemberAttributeConfig().setAttribute(PART, coordinates ? COORDINATOR : MEMBER);
   }
 
   /**
    * Lets this node leave without handing over its data, if every node of the cluster belongs to the
-   * job; it then no longer follows who else leaves.
+   * job. The node then ignores other nodes that leave.
    */
   void jobOver() {
     over =
@@ -114,7 +114,10 @@ final class JobClusterManager implements ClusterManager, MembershipListener, Lif
                 .allMatch(member -> member.getAttribute(PART) != null);
   }
 
-  /** Is told where all nodes are, now and whenever one comes or goes; called on any thread. */
+  /**
+   * Sets the listener for the addresses of all nodes and calls it now and whenever a node joins or
+   * leaves; on any thread.
+   */
   void tellNodes(Consumer<List<String>> some) {
     listener = some;
     told();
@@ -170,7 +173,8 @@ final class JobClusterManager implements ClusterManager, MembershipListener, Lif
   }
 
   /**
-   * Others know a node, and must not wait for it, before its Hazelcast says that it has started.
+   * Receives another node's message. Other nodes may send one, and must not wait for the answer,
+   * before Hazelcast reports that this node has started.
    */
   private JsonObject receive(HazelcastInstance starting, JsonObject message) {
     if (hazelcast == null) {
@@ -179,7 +183,7 @@ final class JobClusterManager implements ClusterManager, MembershipListener, Lif
     return registrations.receive(message);
   }
 
-  /** Over Hazelcast's connection to that node, which is not waited for on this thread. */
+  /** Sends a message over Hazelcast's connection to that node, without blocking this thread. */
   private Future<JsonObject> request(String node, JsonObject message) {
     Promise<JsonObject> answer = Promise.promise();
     try {
@@ -232,7 +236,7 @@ final class JobClusterManager implements ClusterManager, MembershipListener, Lif
     }
   }
 
-  /** After two parts of a cluster have found each other, not every change was an event. */
+  /** When two parts of a cluster merge, Hazelcast does not report every change as an event. */
   @Override
   public void stateChanged(LifecycleEvent event) {
     if (event.getState() == LifecycleEvent.LifecycleState.MERGED) {
@@ -257,7 +261,7 @@ final class JobClusterManager implements ClusterManager, MembershipListener, Lif
     return List.copyOf(nodeIds());
   }
 
-  /** Empty before this node has joined. */
+  /** Returns the ids of all nodes; empty before this node has joined. */
   private Set<String> nodeIds() {
     HazelcastInstance node = hazelcast;
     return node == null
@@ -268,7 +272,7 @@ final class JobClusterManager implements ClusterManager, MembershipListener, Lif
             .collect(Collectors.toSet());
   }
 
-  /** Returns true for the address of the event bus of another node of this cluster. */
+  /** Returns true for the event bus address of another node of this cluster. */
   boolean isNode(SocketAddress address) {
     return registrations.others().stream()
         .anyMatch(info -> new InetSocketAddress(info.host(), info.port()).equals(address));

@@ -14,7 +14,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Where a cluster can be joined: {@code HOST}, {@code HOST:PORT} or {@code [IPv6]:PORT}.
+ * An address at which a cluster can be joined: {@code HOST}, {@code HOST:PORT} or {@code
+ * [IPv6]:PORT}.
  *
  * @param host name or address
  * @param port Hazelcast's port there
@@ -32,7 +33,7 @@ public record JoinAddress(String host, int port) {
     return parse(text, DEFAULT_PORT);
   }
 
-  /** Reads an address, which has this port when it names none. */
+  /** Reads an address, using the default port when it names none. */
   public static JoinAddress parse(String text, int defaultPort) {
     int colon = text.lastIndexOf(':');
     boolean bare = colon < 0 || text.endsWith("]") || text.indexOf(':') != colon && !bracket(text);
@@ -44,9 +45,9 @@ public record JoinAddress(String host, int port) {
   }
 
   /**
-   * The first member to join that can be reached; empty when there is none to join.
+   * Returns the first member to join that can be reached; empty when the settings list none.
    *
-   * @throws InputException when none of them can
+   * @throws InputException when no listed member can be reached
    */
   static Optional<JoinAddress> firstAnswering(ClusterConfig config) {
     List<JoinAddress> members = config.members().stream().map(JoinAddress::parse).toList();
@@ -60,12 +61,17 @@ public record JoinAddress(String host, int port) {
     return first;
   }
 
-  /** The join port of the job whose cluster is joined here, where nothing was in its way. */
+  /**
+   * Returns the join port of the job whose cluster is at this address, assuming that the usual port
+   * was free.
+   */
   public JoinAddress joinPort() {
     return new JoinAddress(host, port + JoinPoint.ABOVE_CLUSTER);
   }
 
-  /** Asks twice a second until something answers there; false when nothing did in this time. */
+  /**
+   * Asks twice a second until something answers; returns false when nothing does within the time.
+   */
   public boolean answersWithin(int seconds) {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
     while (System.nanoTime() < end) {
@@ -82,12 +88,12 @@ public record JoinAddress(String host, int port) {
     return (host.contains(":") ? "[" + host + "]" : host) + ":" + port;
   }
 
-  /** True when something answers there within half a second. */
+  /** Returns true when something answers within half a second. */
   public boolean answersNow() {
     return answers(ASK_MILLIS);
   }
 
-  /** True when something listens there. */
+  /** Returns true when something listens at this address. */
   public boolean answers() {
     return answers(CONNECT_MILLIS);
   }

@@ -14,13 +14,13 @@ import java.net.UnknownHostException;
 import java.util.Optional;
 import java.util.function.Consumer;
 
-/** The join port of a run, and how a node asks there. */
+/** Opens the join port of a run, and asks for a job at such a port. */
 public final class JoinPoint {
 
-  /** The join port's number is that of Hazelcast's port and this, or the next free one. */
+  /** The join port's number is Hazelcast's port plus this, or the next free one. */
   public static final int ABOVE_CLUSTER = HazelcastNode.PORTS;
 
-  /** Where a node asks when it is told no port. */
+  /** The port at which a node asks when no port is given. */
   public static final int DEFAULT_PORT = JoinAddress.DEFAULT_PORT + ABOVE_CLUSTER;
 
   private JoinPoint() {}
@@ -28,7 +28,7 @@ public final class JoinPoint {
   /**
    * Opens the join port of a run.
    *
-   * @param clusterAddress where its cluster is joined
+   * @param clusterAddress address at which its cluster is joined
    * @param report takes a line about a node that is refused
    * @throws InputException when no port is free
    */
@@ -58,7 +58,7 @@ public final class JoinPoint {
    * @param own this node's certificate, if it has one
    * @param job name of the job that this node expects, if it has a job file
    * @return empty when something else listens there
-   * @throws InputException when nothing does
+   * @throws InputException when nothing listens there
    * @throws JoinException when this node is refused
    */
   public static Optional<JoinOffer> ask(
@@ -68,7 +68,7 @@ public final class JoinPoint {
       return JoinOffer.ask(
           there.host(), there.port(), secret, BusSecurity.context(own, vertx), job);
     } catch (JoinException refused) {
-      // The other end's alert is the same whatever is wrong with a certificate.
+      // The other end sends the same alert for every problem with a certificate.
       throw NodeCertificate.untimely(own)
           .map(why -> JoinException.refused(refused.getMessage() + "; " + why))
           .orElse(refused);
@@ -83,7 +83,7 @@ public final class JoinPoint {
     }
   }
 
-  /** True when other machines cannot reach this address. */
+  /** Returns true when other machines cannot reach this address. */
   public static boolean isLoopback(String host) {
     return BusSecurity.loopback(host);
   }

@@ -18,9 +18,9 @@ import java.util.Base64;
 import java.util.Optional;
 
 /**
- * The certificate this node shows to its peers, checked against its key and its authority.
+ * The certificate that this node shows to its peers, checked against its key and its authority.
  *
- * @param certificate the node's own
+ * @param certificate the node's own certificate
  */
 public record NodeCertificate(X509Certificate certificate) {
 
@@ -48,7 +48,10 @@ public record NodeCertificate(X509Certificate certificate) {
     return new NodeCertificate(own);
   }
 
-  /** Says that a node's certificate is not valid now; empty where it is, or there is none. */
+  /**
+   * Returns a line when a node's certificate is not valid now; empty when it is valid or there is
+   * none.
+   */
   static Optional<String> untimely(ClusterConfig config) {
     if (config.certificate().isEmpty()) {
       return Optional.empty();
@@ -67,7 +70,7 @@ public record NodeCertificate(X509Certificate certificate) {
     }
   }
 
-  /** Whose it is and until when. */
+  /** Returns the certificate's subject and the date until which it is valid. */
   public String describe() {
     return "%s, valid until %s"
         .formatted(

@@ -30,17 +30,18 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Function;
 
 /**
- * Hazelcast with a proof of the cluster's secret before anything else on every connection: before
- * it reads a protocol or the size of a packet, which it allocates at once.
+ * Starts Hazelcast so that every connection proves the cluster's secret first. Before the proof
+ * Hazelcast reads no protocol and no packet size, for which it would allocate memory at once.
  *
- * <p>Hazelcast's open-source edition has no TLS and calls no socket interceptor, but lets a node
- * bring its own handlers. They are internal classes of Hazelcast, so its version is pinned.
+ * <p>Hazelcast's open-source edition has no TLS and calls no socket interceptor, but it accepts
+ * custom channel handlers. The handlers' classes are internal to Hazelcast, so its version is
+ * pinned.
  */
 final class ProvedHazelcast {
 
   private ProvedHazelcast() {}
 
-  /** Starts a node; blocks until it has joined or founded its cluster. */
+  /** Starts a node; blocks until it has joined or started its cluster. */
   static HazelcastInstance start(Config config, ConnectionGuard guard) {
     return HazelcastInstanceFactory.newHazelcastInstance(
         config,
@@ -76,7 +77,10 @@ final class ProvedHazelcast {
           };
     }
 
-    /** A node with another secret is told at once, and not after it has tried for half a minute. */
+    /**
+     * Stops joining when this node's secret is refused, so that it fails at once and not after half
+     * a minute of attempts.
+     */
     private void endJoining() {
       if (!node.getClusterService().isJoined()) {
         Thread end = new Thread(() -> node.shutdown(true), "end-joining");
@@ -125,7 +129,7 @@ final class ProvedHazelcast {
       this.onRefusal = onRefusal;
       this.encoder = new UnifiedProtocolEncoder(server);
       this.decoder = new UnifiedProtocolDecoder(server, encoder);
-      // The decoder may signal the encoder before the other thread has put that in its place.
+      // The decoder may signal the encoder before the other thread has installed the encoder.
       encoder.setChannel(channel);
       if (channel.isClientMode()) {
         handshake = guard.connecting();
@@ -142,7 +146,7 @@ final class ProvedHazelcast {
       try {
         channel.close();
       } catch (IOException e) {
-        // It carries nothing any more either way.
+        // The connection is of no further use, closed or not.
       }
     }
 
@@ -159,7 +163,7 @@ final class ProvedHazelcast {
         } else {
           guard.refused(channel.remoteSocketAddress(), why.getMessage());
         }
-        // The kind of exception at which Hazelcast closes a connection without a stack trace.
+        // Hazelcast closes a connection at this kind of exception without a stack trace.
         throw new EOFException(why.getMessage());
       }
       if (handshake.proved()) {
@@ -186,7 +190,7 @@ final class ProvedHazelcast {
         byte[] message = new byte[src.flip().remaining()];
         src.get(message);
         take(message);
-        // Never more than the next message, so that what follows the proof stays in the socket.
+        // Read no more than the next message, so that what follows the proof stays in the socket.
         src.clear().limit(handshake.expectedBytes());
         return HandlerStatus.CLEAN;
       }
@@ -203,7 +207,7 @@ final class ProvedHazelcast {
       public HandlerStatus onWrite() {
         compactOrClear(dst);
         try {
-          // Read before the queue: the last reply is in there when this is true.
+          // Read this before the queue: when it is true, the last reply is already in the queue.
           boolean last = proved;
           if (dst.position() == 0 && !replies.isEmpty()) {
             dst.put(replies.remove());
@@ -215,7 +219,7 @@ final class ProvedHazelcast {
             channel.outboundPipeline().replace(this, encoder);
             return HandlerStatus.CLEAN;
           }
-          // Frames of Hazelcast wait; the next reply wakes this up.
+          // Hazelcast's frames wait; the next reply wakes up this handler.
           return HandlerStatus.BLOCKED;
         } finally {
           dst.flip();

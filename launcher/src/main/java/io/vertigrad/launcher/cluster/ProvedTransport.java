@@ -28,12 +28,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Predicate;
 
 /**
- * Vert.x's transport with a proof of the cluster's secret before anything else on every connection
- * of the event bus: before TLS where there is TLS, and before Vert.x reads a length.
+ * A Vert.x transport in which every connection of the event bus proves the cluster's secret first.
+ * The proof comes before TLS, if any, and before Vert.x reads a length.
  *
- * <p>The event bus's server is the first that a clustered Vert.x opens. Its clients connect to
- * addresses that the cluster manager gave out. Other servers and clients of this Vert.x are left as
- * they are.
+ * <p>The event bus's server is the first one that a clustered Vert.x opens. Its clients connect to
+ * addresses that the cluster manager supplies. Other servers and clients of this Vert.x are
+ * unchanged.
  */
 final class ProvedTransport implements io.vertx.core.transport.Transport, Transport {
 
@@ -44,10 +44,10 @@ final class ProvedTransport implements io.vertx.core.transport.Transport, Transp
   private final AtomicBoolean busListens = new AtomicBoolean();
 
   /**
-   * Serves one clustered Vert.x.
+   * Creates the transport of one clustered Vert.x.
    *
    * @param preferNative as in the options of Vert.x
-   * @param isNode tells whether an address is the event bus's of a node of the cluster
+   * @param isNode returns whether an address is the event bus address of a node of the cluster
    */
   ProvedTransport(ConnectionGuard guard, Predicate<SocketAddress> isNode, boolean preferNative) {
     io.vertx.core.transport.Transport faster =
@@ -89,7 +89,7 @@ final class ProvedTransport implements io.vertx.core.transport.Transport, Transp
     }
   }
 
-  /** A connection until it is proved: nothing passes to the handlers behind. */
+  /** Handles a connection until it is proved; until then it passes nothing to later handlers. */
   private abstract class Proof extends ChannelDuplexHandler {
 
     private final Handshake handshake;
@@ -158,7 +158,7 @@ final class ProvedTransport implements io.vertx.core.transport.Transport, Transp
 
     @Override
     public void channelReadComplete(ChannelHandlerContext context) {
-      // Nothing was read for the handlers behind.
+      // No data was read for later handlers.
     }
   }
 
@@ -196,7 +196,7 @@ final class ProvedTransport implements io.vertx.core.transport.Transport, Transp
       guard.refused(channel.remoteAddress(), why.getMessage());
     }
 
-    /** A connection that breaks before it is proved is nobody's concern. */
+    /** Closes an unproved connection that breaks, without logging it. */
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable broken) {
       context.close();
@@ -317,7 +317,7 @@ final class ProvedTransport implements io.vertx.core.transport.Transport, Transp
   }
 
   @Override
-  @SuppressWarnings("deprecation") // As the interface has it.
+  @SuppressWarnings("deprecation") // The interface declares it deprecated.
   public DatagramChannel datagramChannel(InternetProtocolFamily family) {
     return plain.datagramChannel(family);
   }

@@ -11,7 +11,10 @@ import java.io.IOException;
 import java.util.concurrent.Callable;
 import java.util.function.BiFunction;
 
-/** One message between the {@link BusRegistrations} of two nodes, over Hazelcast's connection. */
+/**
+ * Carries one message between the {@link BusRegistrations} of two nodes over Hazelcast's
+ * connection.
+ */
 final class RegistrationMessage
     implements Callable<String>, IdentifiedDataSerializable, HazelcastInstanceAware {
 
@@ -31,9 +34,10 @@ final class RegistrationMessage
   }
 
   /**
-   * Lets a node take such messages; before it starts.
+   * Lets a node receive such messages. Call it before the node starts.
    *
-   * @param handler is given the node, which may be starting still, and returns the answer
+   * @param handler receives the node, which may still be starting, and the message, and returns the
+   *     answer
    */
   static void accept(Config config, BiFunction<HazelcastInstance, JsonObject, JsonObject> handler) {
     config

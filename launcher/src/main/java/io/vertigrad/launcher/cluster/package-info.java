@@ -1,2 +1,2 @@
-/** Starts Vert.x, alone or clustered; the only package that knows Hazelcast. */
+/** Starts Vert.x, alone or clustered; the only package that uses Hazelcast. */
 package io.vertigrad.launcher.cluster;

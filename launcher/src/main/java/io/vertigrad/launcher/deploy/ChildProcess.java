@@ -17,27 +17,30 @@ import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One member of a job in its own JVM, like this one, with its output in a file. */
+/** Runs one member of a job in its own JVM, started like this one, with its output in a file. */
 final class ChildProcess {
 
   private static final Logger LOG = LoggerFactory.getLogger(ChildProcess.class);
 
-  /** Told to a child so that it ends when its parent does, which closes its standard input. */
+  /**
+   * The option that makes a child end when its parent does. The parent's end closes the child's
+   * standard input.
+   */
   static final String WITH_PARENT = "--with-parent";
 
-  /** Options that no two JVMs of one machine can share. */
+  /** Options that only one JVM of a machine may have. */
   private static final List<String> ONLY_ONCE =
       List.of("-agentlib:jdwp", "-XX:ArchiveClassesAtExit");
 
   private static final int LAST_LINES = 5;
 
-  /** Exit codes above are this and the signal that ended the process. */
+  /** A larger exit code is this number plus the signal that ended the process. */
   private static final int SIGNALS = 128;
 
   private final String name;
   private final Path log;
 
-  /** Of one that another process has started, of which nobody here hears how it ended. */
+  /** The exit code of a process that another process started; nobody here receives its real one. */
   private static final int UNKNOWN = -1;
 
   private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -53,7 +56,7 @@ final class ChildProcess {
     this.process = process;
   }
 
-  /** A member's process that another process has started. */
+  /** Returns a member's process that another process has started. */
   static ChildProcess found(String name, Path log, ProcessHandle handle) {
     ChildProcess child = new ChildProcess(name, log, handle, Optional.empty());
     Thread watch = new Thread(child::watch, "watch-" + name);
@@ -63,7 +66,8 @@ final class ChildProcess {
   }
 
   /**
-   * Nobody may have asked for the exit code of one whose parent has ended: it is dead all the same.
+   * Waits until a process that this JVM did not start has ended. If its parent has ended too, its
+   * exit code may stay uncollected; it counts as ended all the same.
    */
   private void watch() {
     while (isAlive()) {
@@ -72,7 +76,7 @@ final class ChildProcess {
     found.complete(null);
   }
 
-  /** Starts {@code java} as this JVM was started, with other arguments for the main class. */
+  /** Starts {@code java} with this JVM's options and other arguments for the main class. */
   static ChildProcess start(String name, Path log, String mainClass, List<String> arguments)
       throws IOException {
     List<String> command = new ArrayList<>();
@@ -90,7 +94,10 @@ final class ChildProcess {
     return new ChildProcess(name, log, started.toHandle(), Optional.of(started));
   }
 
-  /** Writes a line to its standard input, which stays open. One that has ended misses it. */
+  /**
+   * Writes a line to the process's standard input, which stays open. A process that has ended does
+   * not receive it.
+   */
   void tell(String line) {
     process.ifPresent(
         started -> {
@@ -125,7 +132,7 @@ final class ChildProcess {
     return process.<CompletableFuture<?>>map(Process::onExit).orElse(found);
   }
 
-  /** Its exit code, and the signal that it stands for. */
+  /** Returns the exit code, and the signal that it stands for. */
   String exit() {
     int code = exitCode();
     if (code == UNKNOWN) {
@@ -136,7 +143,10 @@ final class ChildProcess {
         : "exit code " + code;
   }
 
-  /** How it ended, for a person: exit code, log, and the log's end if it ended by itself. */
+  /**
+   * Returns how the process ended, for the user: exit code and log, and the log's last lines if it
+   * ended by itself.
+   */
   String ending() {
     String ending = "%s (process %d) ended with %s".formatted(name, pid(), exit());
     return exitCode() > SIGNALS || exitCode() == UNKNOWN
@@ -144,7 +154,7 @@ final class ChildProcess {
         : "%s; %s ends with: %s".formatted(ending, log, String.join(" | ", lastLines()));
   }
 
-  /** The last thing it said. */
+  /** Returns the last line of the log. */
   String lastLine() {
     List<String> lines = lastLines();
     return lines.get(lines.size() - 1).replaceFirst("^vertigrad: ", "");
@@ -163,17 +173,17 @@ final class ChildProcess {
     }
   }
 
-  /** Ends it at once, also where it is stopped and obeys nothing else. */
+  /** Kills the process at once, also when it is stopped and reacts to nothing else. */
   void kill() {
     handle.destroyForcibly();
   }
 
-  /** Asks it to end; its shutdown hooks leave the job in good order. */
+  /** Asks the process to end; its shutdown hooks leave the job in good order. */
   void ask() {
     handle.destroy();
   }
 
-  /** Waits for its end, and after the limit does not wait any more. */
+  /** Waits for the process to end and kills it after the limit. */
   void end(long limitNanos) {
     try {
       onExit().get(Math.max(0, limitNanos), TimeUnit.NANOSECONDS);
@@ -190,7 +200,7 @@ final class ChildProcess {
     try {
       onExit().get(1, TimeUnit.SECONDS);
     } catch (TimeoutException | ExecutionException stays) {
-      // The operating system has been told; there is nothing more to do.
+      // The operating system has been asked to kill it; nothing more can be done.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

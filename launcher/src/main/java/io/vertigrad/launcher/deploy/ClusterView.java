@@ -10,18 +10,18 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * Whether a node's cluster is still the coordinator's; belongs to one event loop.
+ * Checks whether a node is still in the same cluster as the coordinator; belongs to one event loop.
  *
- * <p>A process that sleeps for longer than Hazelcast waits is dropped by the others and wakes up in
- * a cluster of its own. Its connections are still open, so it can send; but nobody finds it, and it
- * finds nobody who came since. Hazelcast brings the two together again; where that takes too long,
- * it leaves and joins anew, unless it alone has what the job would lose with it. Where the
- * coordinator neither answers nor is found by a process that never slept, it is the coordinator
- * that sleeps, and whoever waits for it stays.
+ * <p>The others drop a process that is suspended for longer than Hazelcast waits, and it continues
+ * in its own cluster. Its connections are still open, so it can send, but it and the nodes that
+ * joined since do not find each other. Hazelcast merges the two clusters again. When that takes too
+ * long, the process leaves and joins anew, unless it alone holds state that the job would lose.
+ * Sometimes the coordinator neither answers nor is found, and this process was never suspended.
+ * Then the coordinator is the suspended one, and a process that waits for it stays.
  */
 final class ClusterView {
 
-  /** In so many looks, one a second, the two clusters should have found each other again. */
+  /** Number of checks, one a second, within which the two clusters should have merged. */
   static final int LOOKS = 30;
 
   private final Supplier<List<String>> nodes;
@@ -32,10 +32,10 @@ final class ClusterView {
   private int missed;
 
   /**
-   * A view before its first look.
+   * Creates a view before its first check.
    *
-   * @param nodes names of the cluster's nodes; throws when the cluster was shut down
-   * @param stays true for whoever goes on without the coordinator's node
+   * @param nodes returns the names of the cluster's nodes; throws when the cluster was shut down
+   * @param stays true for a member that continues without the coordinator's node
    */
   ClusterView(Supplier<List<String>> nodes, boolean stays) {
     this.nodes = nodes;
@@ -43,7 +43,7 @@ final class ClusterView {
   }
 
   /**
-   * Of the cluster that this Vert.x is in; of one without a cluster nothing is ever wrong. A server
+   * Returns the view of this Vert.x's cluster; without a cluster it never finds a fault. A server
    * and a stage stay: their parameters are newer than any checkpoint.
    */
   static ClusterView of(Vertx vertx, JobConfig job, Role role) {
@@ -53,18 +53,20 @@ final class ClusterView {
         stays);
   }
 
-  /** The coordinator's node is called so; null when it did not say. */
+  /**
+   * Records the name of the coordinator's node, which has just answered; null when it gave no name.
+   */
   void expect(String node) {
     coordinator = node;
     answers = true;
   }
 
-  /** This process did not run for a while, so that the others may have let it go. */
+  /** Records that this process did not run for a while, so that the others may have dropped it. */
   void slept() {
     slept = true;
   }
 
-  /** Looks once; what is wrong, if it is wrong for good. */
+  /** Checks once; returns the fault when it has lasted for too long. */
   Optional<JobFailedException> fault() {
     List<String> found;
     try {
@@ -78,7 +80,7 @@ final class ClusterView {
     }
     boolean here = coordinator == null || found.contains(coordinator);
     slept = slept && !here;
-    // A coordinator that is not here and does not answer may be the one that sleeps.
+    // A coordinator that is not in the cluster and does not answer may be the suspended one.
     boolean fine = stays || here || !(answers || slept);
     answers = false;
     missed = fine ? 0 : missed + 1;

@@ -2,7 +2,10 @@ package io.vertigrad.launcher.deploy;
 
 import io.vertigrad.training.JobFailedException;
 
-/** A coordinator that had answered fell silent for too long: it died, or the network was cut. */
+/**
+ * Reports that a coordinator that had answered was silent for too long: it died, or the network was
+ * cut.
+ */
 public final class CoordinatorLostException extends JobFailedException {
 
   private static final long serialVersionUID = 1L;

@@ -11,26 +11,26 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Processes of members that are started before there is a cluster to join: they load their classes
- * and their engine while the coordinator's process starts, and wait for the cluster's address on
- * their standard input.
+ * Starts members' processes before there is a cluster to join. They load their classes and their
+ * engine while the coordinator's process starts, and read the cluster's address from standard
+ * input.
  *
- * <p>Used by one thread at a time.
+ * <p>One thread at a time may use it.
  */
 public final class EarlyProcesses {
 
   private final Map<String, ChildProcess> waiting = new HashMap<>();
 
-  /** None: each member's process is started when it can join. */
+  /** Returns no early processes: each member's process starts when it can join. */
   public static EarlyProcesses none() {
     return new EarlyProcesses();
   }
 
   /**
-   * Starts one for each member.
+   * Starts one process for each member.
    *
-   * @param roles whom to start
-   * @param mainClass the command line's, started with {@code node}
+   * @param roles the members to start
+   * @param mainClass main class of the command line, started with {@code node}
    * @throws InputException when a process cannot be started
    */
   public static EarlyProcesses start(
@@ -51,14 +51,17 @@ public final class EarlyProcesses {
     }
   }
 
-  /** The process that waits for this member, which is told where to join; empty where none does. */
+  /**
+   * Returns the process that waits for this member, and sends it the address to join; empty when
+   * none waits.
+   */
   Optional<ChildProcess> join(String name, String address) {
     Optional<ChildProcess> child = Optional.ofNullable(waiting.remove(name));
     child.ifPresent(told -> told.tell(address));
     return child;
   }
 
-  /** Ends those that still wait: there is no cluster for them. */
+  /** Ends the processes that still wait, because there is no cluster for them. */
   public void end() {
     waiting.values().forEach(ChildProcess::kill);
     waiting.clear();

@@ -6,14 +6,14 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 
-/** Members of a job, each as a verticle of this JVM. */
+/** Runs each member of a job as a verticle of this JVM. */
 public final class EmbeddedDeployment implements Deployment {
 
   private final Vertx vertx;
   private final JobConfig job;
   private final LocalMembers members;
 
-  /** These members only. */
+  /** Creates a deployment of these members only. */
   public EmbeddedDeployment(Vertx vertx, JobConfig job, LocalMembers members) {
     this.vertx = vertx;
     this.job = job;
@@ -30,7 +30,10 @@ public final class EmbeddedDeployment implements Deployment {
     return Promise.<Void>promise().future();
   }
 
-  /** Members go when the coordinator says so, and with Vert.x at the latest. */
+  /**
+   * Does nothing: members leave when the coordinator releases them, or at the latest when Vert.x
+   * closes.
+   */
   @Override
   public Future<Void> stop() {
     return Future.succeededFuture();

@@ -10,15 +10,15 @@ import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.json.JsonObject;
 
 /**
- * Tells a node when the job it takes part in is over, its coordinator gone, or its own cluster not
- * the coordinator's any more.
+ * Notifies a node when its job is over, when the coordinator is gone, or when the node is no longer
+ * in the coordinator's cluster.
  */
 public final class JobEndMonitor {
 
   private static final long ASK_MILLIS = 1_000;
   private static final String STATE = "state";
 
-  /** Questions that lie so far apart mean that this process did not run. */
+  /** A gap of this length between two questions means that this process did not run. */
   private static final long FREEZE_MILLIS = 3_000;
 
   private static final long FREEZE_QUESTIONS = 3;
@@ -34,12 +34,12 @@ public final class JobEndMonitor {
   private volatile boolean jobOver;
   private long timer;
 
-  /** For a node that plays this role. */
+  /** Creates the monitor of a node that plays this role. */
   public JobEndMonitor(Vertx vertx, JobConfig job, Role role) {
     this(vertx, job, ASK_MILLIS, ClusterView.of(vertx, job, role));
   }
 
-  /** Asks the coordinator every {@code askMillis}. */
+  /** Creates a monitor that asks the coordinator every {@code askMillis}. */
   JobEndMonitor(Vertx vertx, JobConfig job, long askMillis, ClusterView cluster) {
     this.vertx = vertx;
     this.job = job;
@@ -47,7 +47,7 @@ public final class JobEndMonitor {
     this.cluster = cluster;
   }
 
-  /** Starts watching; completes when the coordinator's word can be heard. */
+  /** Starts watching; completes when the coordinator's messages can arrive. */
   public Future<Void> listen() {
     timer = vertx.setPeriodic(askMillis, id -> ask());
     return vertx
@@ -57,7 +57,7 @@ public final class JobEndMonitor {
   }
 
   /**
-   * Completes when the coordinator lets its members go.
+   * Completes when the coordinator releases its members.
    *
    * @return fails with a {@link JobFailedException} when the job failed or the coordinator is gone
    */
@@ -65,12 +65,12 @@ public final class JobEndMonitor {
     return over.future();
   }
 
-  /** True when the coordinator has let its members go; from any thread. */
+  /** Returns true when the coordinator has released its members; from any thread. */
   public boolean jobOver() {
     return jobOver;
   }
 
-  /** Asks no more; before Vert.x closes, whose bus throws from then on. */
+  /** Stops asking. Call it before Vert.x closes, because its event bus throws afterwards. */
   public void close() {
     vertx.cancelTimer(timer);
   }
@@ -87,7 +87,7 @@ public final class JobEndMonitor {
     long now = System.nanoTime();
     long gapMillis = (now - askedNanos) / 1_000_000;
     if (gapMillis >= Math.max(FREEZE_MILLIS, FREEZE_QUESTIONS * askMillis)) {
-      // This process did not run meanwhile; that is no silence of the coordinator.
+      // This process did not run in between, so the coordinator was not silent.
       lastAnswerNanos += now - askedNanos;
       cluster.slept();
     }

@@ -14,31 +14,31 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * How a member of a job gets a process of its own.
+ * Starts a process for a member of a job, or tells the user how to start one.
  *
- * @param job which job
- * @param directory the run's
- * @param joinAddress where processes of this machine join the cluster, {@code HOST:PORT}
- * @param joinPort where everybody else asks for the job, {@code HOST:PORT}
- * @param mainClass the command line's, started with {@code node}
+ * @param job the job
+ * @param directory the run's directory
+ * @param joinAddress address at which processes of this machine join the cluster, {@code HOST:PORT}
+ * @param joinPort address at which all others ask for the job, {@code HOST:PORT}
+ * @param mainClass main class of the command line, started with {@code node}
  */
 public record NodeLaunch(
     JobConfig job, RunDirectory directory, String joinAddress, String joinPort, String mainClass) {
 
-  /** An address that is told later, on standard input. */
+  /** Stands for an address that is sent later, on standard input. */
   public static final String TOLD_LATER = "-";
 
-  /** Processes that wait for the cluster's address. */
+  /** Returns the launch of processes that wait for the cluster's address. */
   static NodeLaunch early(JobConfig job, RunDirectory directory, String mainClass) {
     return new NodeLaunch(job, directory, TOLD_LATER, TOLD_LATER, mainClass);
   }
 
-  /** What a member's process is called. */
+  /** Returns the name of a member's process. */
   String name(Role role, int rank) {
     return RoleName.of(job, role) + "-" + rank;
   }
 
-  /** Starts one, with its output in a log of its own for each time it is started again. */
+  /** Starts a process. Each restart has its own log. */
   ChildProcess start(Role role, String name, int restarts) throws IOException {
     List<String> arguments = new ArrayList<>();
     arguments.addAll(List.of("node", ChildProcess.WITH_PARENT, "--join", joinAddress));
@@ -50,7 +50,7 @@ public record NodeLaunch(
     return ChildProcess.start(name, directory.log(log), mainClass, arguments);
   }
 
-  /** What a person types to start one on this machine, in any folder. */
+  /** Returns the command that starts a member on this machine, in any folder. */
   public ShellCommand byHand(Role role) {
     List<String> words = new ArrayList<>(List.of("node", joinPort));
     words.addAll(options(role, directory.secret(job).toAbsolutePath()));
@@ -58,7 +58,10 @@ public record NodeLaunch(
     return new ShellCommand(words);
   }
 
-  /** Says what to do on another machine, where nothing of this run is. */
+  /**
+   * Returns a line that says how to start a node on another machine, which has no files of this
+   * run.
+   */
   public String elsewhere() {
     String host = job.cluster().host();
     if (JoinPoint.isLoopback(host)) {

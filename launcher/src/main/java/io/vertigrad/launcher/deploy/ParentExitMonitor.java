@@ -8,9 +8,10 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Notices when this JVM's parent has ended, which holds our standard input. One that ends in good
- * order has told its members before; one that was killed leaves a run that can be resumed, so that
- * its members go on, and wait for the next coordinator for as long as for one that is silent.
+ * Notices when this JVM's parent has ended: the parent holds the other end of standard input. A
+ * parent that ends in good order has released its members before. A killed one leaves a run that
+ * can be resumed. Its members therefore continue and wait for the next coordinator, as long as for
+ * a silent one.
  */
 public final class ParentExitMonitor {
 
@@ -19,10 +20,9 @@ public final class ParentExitMonitor {
   private ParentExitMonitor() {}
 
   /**
-   * From now on.
+   * Starts monitoring.
    *
-   * @param ended called once, on a thread of its own, when the parent has ended after it has told
-   *     something, or without
+   * @param ended called once, on a separate thread, when the parent has ended
    */
   public static ParentExitMonitor start(Runnable ended) {
     ParentExitMonitor monitor = new ParentExitMonitor();
@@ -32,7 +32,7 @@ public final class ParentExitMonitor {
     return monitor;
   }
 
-  /** Waits for the first line that the parent writes; empty if it ends before. */
+  /** Waits for the first line that the parent writes; empty if it ends first. */
   public Optional<String> awaitLine() {
     return line.join();
   }
@@ -47,7 +47,7 @@ public final class ParentExitMonitor {
         said = parent.readLine();
       }
     } catch (IOException closed) {
-      // A broken pipe says the same as its end.
+      // A broken pipe means the same as the end of the input.
     }
     line.complete(Optional.empty());
     ended.run();

@@ -6,25 +6,25 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * Members of a run that were there before its coordinator.
+ * Lists the members of a run that were already running when this coordinator started.
  *
  * @param members each with its process, in the order in which they joined
  */
 public record PresentMembers(List<Present> members) {
 
-  /** A run that begins. */
+  /** No members: the run has just begun. */
   public static final PresentMembers NOBODY = new PresentMembers(List.of());
 
   /**
-   * One of them.
+   * One member.
    *
-   * @param role what it is
-   * @param rank under which it was admitted
-   * @param node where it runs, {@code HOST pid N}
+   * @param role the member's role
+   * @param rank rank under which it was admitted
+   * @param node its process, {@code HOST pid N}
    */
   public record Present(Role role, int rank, String node) {
 
-    /** The number of its process, if that is one of this machine. */
+    /** Returns the member's process id if the process runs on this host. */
     OptionalLong pid(String host) {
       String prefix = host + " pid ";
       return node.startsWith(prefix)
@@ -38,23 +38,23 @@ public record PresentMembers(List<Present> members) {
     members = List.copyOf(members);
   }
 
-  /** Those of these members that are not there. */
+  /** Returns how many members of each role are missing. */
   public LocalMembers missing(LocalMembers all) {
     return new LocalMembers(
         missing(all, Role.SERVER), missing(all, Role.WORKER), missing(all, Role.EVALUATOR));
   }
 
-  /** How many processes they live in. */
+  /** Returns the number of processes that the members run in. */
   public int processes() {
     return (int) members.stream().map(Present::node).distinct().count();
   }
 
-  /** True when somebody plays this rank. */
+  /** Returns true when a member has this role and rank. */
   boolean has(Role role, int rank) {
     return members.stream().anyMatch(member -> member.role() == role && member.rank() == rank);
   }
 
-  /** For people. */
+  /** Describes the members for the user. */
   public String describe() {
     return members.isEmpty()
         ? "no member of the run is left: all start anew, from its checkpoints"

@@ -27,18 +27,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Members of a job, each as a process of this machine, joined over the cluster.
+ * Runs each member of a job as a process of this machine that joins over the cluster.
  *
- * <p>One that dies is started again, a few times, if a replacement can go on from where the job is.
- * A server or stage that dies without checkpoints ends the job, and so does a member that finds its
- * input wrong.
+ * <p>A process that dies is started again, a few times, if a replacement can continue where the job
+ * is. The job ends when a server or stage dies without a checkpoint or backup, or when a member
+ * finds its input wrong.
  */
 public final class ProcessDeployment implements Deployment {
 
   private static final Logger LOG = LoggerFactory.getLogger(ProcessDeployment.class);
   private static final long STOP_SECONDS = 5;
 
-  /** Ctrl-C reaches this process and its children at once; whoever came too late ends well. */
+  /**
+   * Ctrl-C reaches this process and its children at once, so these exit codes are an orderly end.
+   */
   private static final Set<Integer> IN_GOOD_ORDER = Set.of(ExitStatus.OK, ExitStatus.INTERRUPTED);
 
   private final LocalMembers roles;
@@ -58,11 +60,11 @@ public final class ProcessDeployment implements Deployment {
   /**
    * Prepares the processes.
    *
-   * @param roles whom to start
-   * @param present those of them that live already, and are watched as if they had been started
-   * @param early processes that wait already
-   * @param launch how the others are started
-   * @param coordinator is told who died, and knows when the job is over
+   * @param roles the members to start
+   * @param present members that already run; they are watched as if they had been started here
+   * @param early processes that already wait
+   * @param launch starts the other processes
+   * @param coordinator is notified of processes that died, and knows when the job is over
    * @param report takes a line about a member that died and is not started again
    * @param offer takes a label and the command that replaces such a member
    */
@@ -110,7 +112,7 @@ public final class ProcessDeployment implements Deployment {
     }
   }
 
-  /** One that took part again and has ended since is started again like any that ends later. */
+  /** Starts a member. One that took part again and has ended since counts as a restart. */
   private void begin(Role role, int rank) throws IOException {
     String name = launch.name(role, rank);
     if (present.has(role, rank) && restarts.claim(name)) {
@@ -121,7 +123,7 @@ public final class ProcessDeployment implements Deployment {
   }
 
   /**
-   * One that an earlier coordinator's process has started, watched if it runs on this machine.
+   * Watches a member that an earlier coordinator's process started, if it runs on this machine.
    *
    * @return false when its process has ended since it joined
    */
@@ -173,7 +175,7 @@ public final class ProcessDeployment implements Deployment {
     return stopped.future();
   }
 
-  /** Not while, or after, all are stopped. */
+  /** Starts a process, unless all are being stopped. */
   private synchronized void launch(Role role, String name) throws IOException {
     if (stopping) {
       return;
@@ -183,7 +185,8 @@ public final class ProcessDeployment implements Deployment {
   }
 
   /**
-   * One that could not be replaced is left: what it holds may come back, and nobody else has it.
+   * Kills a hung process if it can be replaced. One that cannot be replaced is left alone: it may
+   * run again, and nobody else has its part of the model.
    */
   private void endHung(long pid) {
     if (!stopping) {
@@ -225,7 +228,11 @@ public final class ProcessDeployment implements Deployment {
     }
   }
 
-  /** What a server has saved is the model; nobody repeats what a stage has lost. */
+  /**
+   * Handles a process that died after the job's end. A server with a checkpoint or a backup is
+   * restarted, because its part of the model is still to be saved. A stage's lost part cannot be
+   * computed again.
+   */
   private void endedLate(Role role, ChildProcess child) {
     if (role == Role.SERVER && restarts.lostWith(role).isEmpty()) {
       replace(role, child);

@@ -6,9 +6,9 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Which members of a job can come back after they died, and how often they are started again.
+ * Decides which members of a job can be replaced after they died, and counts their restarts.
  *
- * <p>Processes may end at once: usable from any thread.
+ * <p>Any thread may use it, because processes may end at the same time.
  */
 final class Restarts {
 
@@ -19,7 +19,10 @@ final class Restarts {
     this.job = job;
   }
 
-  /** What is lost for good with a member of this role; empty when a replacement can go on. */
+  /**
+   * Returns what is lost for good with a member of this role; empty when a replacement can
+   * continue.
+   */
   String lostWith(Role role) {
     boolean hasBackup = role == Role.SERVER && job.servers().replicas() > 0;
     return holdsModel(role) && !job.checkpoint().isOn() && !hasBackup
@@ -28,12 +31,12 @@ final class Restarts {
         : "";
   }
 
-  /** True when a member of this role is the only one with its part of the model. */
+  /** Returns true when a member of this role is the only one with its part of the model. */
   boolean holdsModel(Role role) {
     return role == Role.SERVER || role == Role.WORKER && job.pipeline().isPresent();
   }
 
-  /** True when this process may be started once more; counts it. */
+  /** Returns true when this process may be started once more, and counts that restart. */
   synchronized boolean claim(String process) {
     boolean left = made(process) < limit();
     if (left) {
@@ -42,12 +45,12 @@ final class Restarts {
     return left;
   }
 
-  /** How often this process was started again. */
+  /** Returns how often this process was started again. */
   synchronized int made(String process) {
     return made.getOrDefault(process, 0);
   }
 
-  /** How often each may be. */
+  /** Returns how often each process may be started again. */
   int limit() {
     return job.cluster().restarts();
   }

@@ -4,15 +4,15 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import java.util.Locale;
 
-/** What a role is called on the command line and in logs. */
+/** Names the roles as they appear on the command line and in logs. */
 public final class RoleName {
 
-  /** What a worker of a job with a pipeline is called. */
+  /** The name of a worker in a job with a pipeline. */
   public static final String STAGE = "stage";
 
   private RoleName() {}
 
-  /** Returns what a role is called in a job: its workers are stages where there is a pipeline. */
+  /** Returns the name of a role in a job: its workers are stages when it has a pipeline. */
   public static String of(JobConfig job, Role role) {
     return role == Role.WORKER && job.pipeline().isPresent() ? STAGE : role.lower();
   }

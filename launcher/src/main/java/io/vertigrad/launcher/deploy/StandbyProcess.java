@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** A process that waits until this one has ended, to take its place as the run's coordinator. */
+/** Runs a process that waits for this one to end and then replaces it as the run's coordinator. */
 public final class StandbyProcess {
 
   private static final long STOP_SECONDS = 2;
@@ -18,9 +18,9 @@ public final class StandbyProcess {
   }
 
   /**
-   * Starts it; it outlives this process, unless that stops it.
+   * Starts the standby; it outlives this process unless it is stopped.
    *
-   * @param mainClass the command line's, started with {@code resume}
+   * @param mainClass main class of the command line, started with {@code resume}
    * @param resumes how many coordinators the run has had before this one
    * @throws InputException when no process can be started
    */
@@ -37,7 +37,7 @@ public final class StandbyProcess {
     }
   }
 
-  /** The job is over: nobody takes this process's place. Blocks for two seconds at most. */
+  /** Stops the standby when the job is over; blocks for a few seconds at most. */
   public void stop() {
     process.ask();
     process.end(TimeUnit.SECONDS.toNanos(STOP_SECONDS));

@@ -17,7 +17,7 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** Says which workers a job waits for and for how long, until it starts or gives up. */
+/** Reports which workers a job waits for and for how long, until it starts or fails. */
 public final class StartProgress {
 
   private static final String WORKER = "worker";
@@ -31,7 +31,7 @@ public final class StartProgress {
   private MessageConsumer<JsonObject> events;
   private long reminder;
 
-  /** The wait begins now. */
+  /** Creates a report of a wait that begins now. */
   public StartProgress(Vertx vertx, JobConfig job, Consumer<String> say) {
     this.vertx = vertx;
     this.job = job;
@@ -39,7 +39,7 @@ public final class StartProgress {
     this.deadlineNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(job.workers().waitSeconds());
   }
 
-  /** Says it for the first time; completes when no arrival can be missed any more. */
+  /** Reports for the first time; completes when no later arrival can be missed. */
   public synchronized Future<Void> open() {
     say.accept(waiting());
     reminder = vertx.setPeriodic(REMIND_MILLIS, id -> say.accept(waiting()));

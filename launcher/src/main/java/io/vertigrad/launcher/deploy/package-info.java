@@ -1,2 +1,2 @@
-/** Puts the roles of a job somewhere: into this JVM, or each into a process of its own. */
+/** Starts the roles of a job, in this JVM or each in its own process. */
 package io.vertigrad.launcher.deploy;

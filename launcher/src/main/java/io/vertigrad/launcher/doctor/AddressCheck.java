@@ -9,7 +9,7 @@ import java.net.ServerSocket;
 import java.net.UnknownHostException;
 import java.util.List;
 
-/** The cluster's address is this machine's, and its port is free. */
+/** Checks that the cluster's address belongs to this machine and that its port is free. */
 final class AddressCheck implements Check {
 
   private static final String SUBJECT = "address";

@@ -2,10 +2,10 @@ package io.vertigrad.launcher.doctor;
 
 import java.util.List;
 
-/** One thing the doctor looks at. */
+/** Makes one check of {@code vertigrad doctor}. */
 @FunctionalInterface
 interface Check {
 
-  /** Looks; never throws for what it was made to find. */
+  /** Runs the check; never throws for the problem that it looks for. */
   List<Finding> run();
 }

@@ -8,7 +8,7 @@ import io.vertigrad.compute.data.DatasetProvider.Split;
 import java.util.List;
 import java.util.Optional;
 
-/** The job's data set opens; nothing is downloaded for this. */
+/** Checks that the job's data set opens; downloads nothing. */
 final class DataCheck implements Check {
 
   private final DataConfig data;

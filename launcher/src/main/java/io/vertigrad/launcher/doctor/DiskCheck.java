@@ -6,7 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** The folder where runs are kept can be written and has room. */
+/** Checks that the folder of the runs is writable and has enough free space. */
 final class DiskCheck implements Check {
 
   private static final long MIB = 1L << 20;

@@ -16,7 +16,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code vertigrad doctor}: looks at this machine and says what to do. */
+/** Implements {@code vertigrad doctor}, which checks this machine and says what to do. */
 @Command(
     name = "doctor",
     mixinStandardHelpOptions = true,
@@ -70,7 +70,7 @@ public final class DoctorCommand implements Callable<Integer> {
         new DiskCheck());
   }
 
-  /** Trains what was looked at. */
+  /** Returns the command that trains the job that was checked. */
   private ShellCommand next() {
     ShellCommand train = ShellCommand.of("train");
     train = file == null ? train : train.with(file);

@@ -5,13 +5,13 @@ import io.vertigrad.compute.Engine;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The compute engine loads, and says what it runs on. */
+/** Checks that the compute engine loads, and reports what it runs on. */
 final class EngineCheck implements Check {
 
   private final String engine;
   private final Device device;
 
-  /** {@code device}: where the job's workers are to compute. */
+  /** Creates the check; {@code device} is where the job's workers will compute. */
   EngineCheck(String engine, Device device) {
     this.engine = engine;
     this.device = device;

@@ -1,16 +1,16 @@
 package io.vertigrad.launcher.doctor;
 
 /**
- * What one check found.
+ * The finding of one check.
  *
- * @param level how bad it is
- * @param subject what was looked at
- * @param found what is there
- * @param advice what to do; empty when nothing is
+ * @param level how serious it is
+ * @param subject what was checked
+ * @param found what was found
+ * @param advice what to do; empty when nothing is needed
  */
 record Finding(Level level, String subject, String found, String advice) {
 
-  /** How bad a finding is. */
+  /** How serious a finding is. */
   enum Level {
     OK,
     WARN,
@@ -29,12 +29,12 @@ record Finding(Level level, String subject, String found, String advice) {
     return new Finding(Level.FAIL, subject, found, advice);
   }
 
-  /** For a refusal that says itself what to do. */
+  /** Returns a failure whose message already says what to do. */
   static Finding fail(String subject, String refusal) {
     return new Finding(Level.FAIL, subject, refusal, "");
   }
 
-  /** As printed by the doctor. */
+  /** Returns the finding as the doctor prints it. */
   String line() {
     String what = "%-4s  %-10s  %s".formatted(level, subject, found);
     return advice.isEmpty() ? what : what + "\n" + " ".repeat(18) + "-> " + advice;

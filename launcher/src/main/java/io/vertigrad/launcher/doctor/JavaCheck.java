@@ -2,7 +2,7 @@ package io.vertigrad.launcher.doctor;
 
 import java.util.List;
 
-/** Java is new enough and 64 bits wide. */
+/** Checks that Java is new enough and 64-bit. */
 final class JavaCheck implements Check {
 
   private static final int LEAST = 17;

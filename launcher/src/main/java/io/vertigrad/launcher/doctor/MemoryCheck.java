@@ -4,7 +4,7 @@ import com.sun.management.OperatingSystemMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.List;
 
-/** Heap and machine leave room for native memory, which holds the networks. */
+/** Checks that the heap leaves enough memory outside it for the networks. */
 final class MemoryCheck implements Check {
 
   private static final long MIB = 1L << 20;
@@ -19,7 +19,7 @@ final class MemoryCheck implements Check {
         Runtime.getRuntime().maxMemory() / MIB);
   }
 
-  /** {@code machineMib}: the container's limit where there is one. */
+  /** Creates the check; {@code machineMib} is the container's limit if there is one. */
   MemoryCheck(long machineMib, long heapMib) {
     this.machineMib = machineMib;
     this.heapMib = heapMib;

@@ -11,30 +11,30 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * The heap that members need at least, estimated before any of them starts: what they keep of a
- * model's size, and the samples. What networks compute with lies outside the heap.
+ * Estimates the heap that members need at least, before any of them starts: their copies of the
+ * parameters, and the samples. Networks compute in memory outside the heap.
  */
 public final class MemoryEstimate {
 
   private static final ClassLoader LOADER = MemoryEstimate.class.getClassLoader();
   private static final long MIB = 1L << 20;
 
-  /** Classes and threads: what is live in a job whose model and data are tiny. */
+  /** Classes and threads: what a job with a tiny model and tiny data keeps on the heap. */
   private static final long BASE_MIB = 30;
 
-  /** Vectors of the model's size: parameters, and the sum of a round. */
+  /** Vectors of the model's size on all servers together: the parameters and the sum of a round. */
   private static final int OF_SERVERS = 2;
 
   /**
-   * Of one in a job without servers: parameters, those of the beginning, the gradient, and what the
-   * strategy makes of them.
+   * Vectors of the model's size on a worker in a job without servers: the parameters, the initial
+   * parameters, the gradient, and the strategy's result.
    */
   private static final int OF_A_WORKER = 4;
 
-  /** Of the process that saves the model at the end. */
+  /** Vectors of the model's size in the process that saves the model at the end. */
   private static final int SAVED = 1;
 
-  /** A heap that is full at every collection is slow. */
+  /** Factor of free room in the suggested heap: a heap that is full at every collection is slow. */
   private static final double ROOM = 1.5;
 
   private final JobConfig job;
@@ -43,12 +43,12 @@ public final class MemoryEstimate {
   private final boolean processes;
 
   /**
-   * Looks at a job.
+   * Creates the estimate of a job.
    *
-   * @param job its samples counted
-   * @param roles who starts on this machine
-   * @param parameters of its model
-   * @param processes true when each of them has a JVM of its own
+   * @param job the job, with its samples counted
+   * @param roles the members that start on this machine
+   * @param parameters number of parameters of its model
+   * @param processes true when each member has its own JVM
    */
   public MemoryEstimate(JobConfig job, LocalMembers roles, long parameters, boolean processes) {
     this.job = job;
@@ -57,7 +57,10 @@ public final class MemoryEstimate {
     this.processes = processes;
   }
 
-  /** Why the largest member, or all of them in this JVM, cannot do with a heap; empty if it can. */
+  /**
+   * Returns why a heap is too small for the largest process, or for all members in this JVM; empty
+   * when it is enough.
+   */
   public Optional<String> shortage(long heapBytes) {
     long needed = neededMib();
     long heap = heapBytes / MIB;
@@ -75,7 +78,7 @@ public final class MemoryEstimate {
             describe(), heap, wanted, apart));
   }
 
-  /** One line: what needs how much. */
+  /** Describes in one line how much memory each part needs. */
   public String describe() {
     List<String> owners = new ArrayList<>();
     add(owners, "server", ofServers());
@@ -105,7 +108,7 @@ public final class MemoryEstimate {
     return BASE_MIB + (copies * parameters * Float.BYTES + samplesBytes()) / MIB;
   }
 
-  /** Of all shards together, or of one process's share, rounded up. */
+  /** Returns the vectors of all shards together, or of one process's share, rounded up. */
   private long ofServers() {
     int together = Math.max(1, processes ? roles.servers() : 1);
     return roles.servers() == 0 ? 0 : (OF_SERVERS + together - 1) / together;
@@ -118,7 +121,10 @@ public final class MemoryEstimate {
         : 0;
   }
 
-  /** Images are kept as bytes, lines of values as numbers; of other data nothing is known. */
+  /**
+   * Returns the size of the samples. Images are kept as bytes and CSV rows as floats; for other
+   * data the size is unknown and counts as 0.
+   */
   private long samplesBytes() {
     Dataset test = DatasetProvider.open(job.data(), Split.TEST, LOADER);
     int bytes = test.normalisation().isPresent() ? 1 : job.data().name().equals("csv") ? 4 : 0;

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** Which process listens on a TCP port, as far as Linux tells this user. */
+/** Finds the process that listens on a TCP port, as far as Linux lets this user see it. */
 final class PortHolder {
 
   private static final Path PROC = Path.of("/proc");
@@ -18,7 +18,7 @@ final class PortHolder {
 
   private PortHolder() {}
 
-  /** {@code process 1234 (java)}, or empty when it cannot be known. */
+  /** Returns text such as {@code process 1234 (java)}; empty when the process is unknown. */
   static Optional<String> of(int port) {
     return Stream.of("net/tcp", "net/tcp6")
         .flatMap(table -> inode(PROC.resolve(table), port).stream())

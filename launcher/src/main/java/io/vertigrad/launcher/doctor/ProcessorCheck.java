@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** Which vector instructions the processor has; the native libraries choose by them. */
+/** Checks the processor's vector instructions, by which the native libraries choose their code. */
 final class ProcessorCheck implements Check {
 
   private static final Path CPU_INFO = Path.of("/proc/cpuinfo");

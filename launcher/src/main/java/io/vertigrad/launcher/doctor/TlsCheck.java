@@ -6,7 +6,7 @@ import io.vertigrad.launcher.cluster.NodeCertificate;
 import io.vertigrad.launcher.job.InputException;
 import java.util.List;
 
-/** Certificate, key and authority can be read and belong together. */
+/** Checks that certificate, key and authority can be read and belong together. */
 final class TlsCheck implements Check {
 
   private static final String ADVICE = "docs/guide/operations.md says how to make certificates";

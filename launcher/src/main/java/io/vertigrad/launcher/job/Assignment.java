@@ -9,7 +9,7 @@ import io.vertx.core.json.JsonObject;
  * One {@code --set a.b.c=value} of the command line.
  *
  * @param path keys from the root of the job file, separated by dots
- * @param value a JSON literal's value; text that is no literal stands for itself
+ * @param value the value of a JSON literal; text that is not a literal is the value itself
  */
 public record Assignment(String path, Object value) {
 
@@ -41,16 +41,17 @@ public record Assignment(String path, Object value) {
   }
 
   /**
-   * What follows {@code --set} to give a key this text, also where it looks like a JSON literal.
+   * Returns the word after {@code --set} that gives a key this text, even when the text looks like
+   * a JSON literal.
    */
   public static String words(String path, String text) {
     return path + "=" + (isPlain(text) ? text : Json.encode(text));
   }
 
   /**
-   * Writes the value into a job, creating the sections on the way; {@code null} removes the key.
+   * Writes the value into a job and creates missing sections; {@code null} removes the key.
    *
-   * @throws InputException when a key on the way holds something that is not a section
+   * @throws InputException when a key on the path holds something that is not a section
    */
   public void applyTo(JsonObject job) {
     String[] keys = path.split("\\.");

@@ -1,6 +1,6 @@
 package io.vertigrad.launcher.job;
 
-/** Something the person typed or wrote is wrong; the one-line message says what to do. */
+/** Reports that the user's input is wrong; the one-line message says what to do. */
 public final class InputException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;

@@ -16,18 +16,20 @@ import java.util.function.Function;
 /**
  * A job file as it was written, JSON or YAML, not yet checked.
  *
- * @param origin how errors name it
+ * @param origin the file's name in error messages
  * @param json its content
  */
 public record JobFile(String origin, JsonObject json) {
 
-  /** Trained when no file is named: in seconds, with nothing but this machine. */
+  /**
+   * The job that is trained when no file is named; it takes seconds and needs only this machine.
+   */
   public static final String DEFAULT = "conf/digits-sync.json";
 
   private static final String BYTES = "bytes";
 
   /**
-   * Reads a file, or the built-in one of that name where there is no such file.
+   * Reads a file, or the built-in file of that name when there is no such file.
    *
    * @return fails with an exception that names file, line and column
    */
@@ -101,7 +103,10 @@ public record JobFile(String origin, JsonObject json) {
     }
   }
 
-  /** Vert.x's own readers take the last of two equal keys, and follow cycles. */
+  /**
+   * Returns a strict reader. Vert.x's own readers keep the last of two equal keys and follow
+   * cycles.
+   */
   private static Function<String, JsonObject> reader(String name) {
     if (name.endsWith(".json")) {
       return text -> JsonText.object(name, text);

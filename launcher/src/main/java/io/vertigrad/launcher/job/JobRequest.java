@@ -14,12 +14,12 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** A job file's name and what the command line changes in it. */
+/** A job file's name and the changes that the command line makes to it. */
 public final class JobRequest {
 
   private static final String JOB = "job";
 
-  /** Sections whose names are parts of jobs' names. */
+  /** Sections whose names appear in job names. */
   private static final List<String> NAMING = List.of("data", "model", "strategy");
 
   private final String name;
@@ -37,7 +37,7 @@ public final class JobRequest {
     return this;
   }
 
-  /** Adds an option that stands for one key; null for an option that was not given. */
+  /** Adds an option that sets one key; null means that the option was not given. */
   public JobRequest option(String option, String key, Object value) {
     if (value != null) {
       assignments.add(new Assignment(key, value));
@@ -47,15 +47,15 @@ public final class JobRequest {
   }
 
   /**
-   * Reads the file, makes the changes and checks the outcome.
+   * Reads the file, applies the changes and checks the result.
    *
-   * @return fails with the first thing wrong, naming the file and the changes
+   * @return fails with the first error, naming the file and the changes
    */
   public Future<JobConfig> read(Vertx vertx) {
     return JobFile.read(vertx, name).map(this::resolve);
   }
 
-  /** What the changes alone say about the cluster, before there is a job file. */
+  /** Returns the cluster settings that the changes alone make, before there is a job file. */
   public ClusterConfig cluster() {
     JsonObject alone = new JsonObject();
     assignments.stream()
@@ -65,9 +65,9 @@ public final class JobRequest {
   }
 
   /**
-   * Makes the changes in a job file that was read elsewhere, and checks the outcome.
+   * Applies the changes to a job file that was read elsewhere, and checks the result.
    *
-   * @throws io.vertigrad.compute.settings.SettingsException at the first thing wrong
+   * @throws io.vertigrad.compute.settings.SettingsException at the first error
    */
   public JobConfig resolve(JobFile file) {
     JsonObject changed = file.json().copy();
@@ -93,7 +93,10 @@ public final class JobRequest {
     return job;
   }
 
-  /** A job called after the data of its file, {@code digits-sync}, is called after other data. */
+  /**
+   * Renames a job after its changed parts: {@code digits-sync} trained on other data gets that
+   * data's name.
+   */
   private static void rename(String section, JsonObject before, JsonObject changed) {
     Optional<String> old = nameIn(section, before);
     Optional<String> now = nameIn(section, changed).map(JobRequest::shortName);
@@ -113,7 +116,7 @@ public final class JobRequest {
         : Optional.empty();
   }
 
-  /** A name, a file without folder and ending, or a class without its package. */
+  /** Returns a plain name: a file without folder and extension, a class without package. */
   private static String shortName(String name) {
     return name.replaceFirst(".*[/\\\\]", "")
         .replaceFirst("\\.(zip|json|pt|h5|hdf5)$", "")
@@ -121,12 +124,18 @@ public final class JobRequest {
         .replaceAll("[^A-Za-z0-9_]", "_");
   }
 
-  /** Steps that are asked for here stand instead of a file's epochs, and the other way round. */
+  /**
+   * Returns true for an option that sets the training length. It replaces the file's length: steps
+   * on the command line replace epochs in the file, and the other way round.
+   */
   private static boolean isLength(Assignment assignment) {
     return assignment.value() != null && TrainingLength.keys().contains(assignment.path());
   }
 
-  /** Likewise for how often the model is tested. */
+  /**
+   * Returns true for an option that sets how often the model is tested; it replaces the file's
+   * setting.
+   */
   private static boolean isInterval(Assignment assignment) {
     return assignment.value() != null
         && EvaluatorConfig.INTERVALS.stream()

@@ -8,8 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a job file says about one machine alone: paths and addresses there. A run's {@code job.json}
- * goes to other machines without them; a member of this machine is given them as options.
+ * Separates the settings that are valid on one machine only: paths and addresses. A run's {@code
+ * job.json} goes to other machines without them; a member on this machine gets them as options.
  */
 public final class LocalSettings {
 
@@ -33,7 +33,7 @@ public final class LocalSettings {
 
   private LocalSettings() {}
 
-  /** The job file without them. */
+  /** Returns the job file without the local settings. */
   public static JsonObject removedFrom(JsonObject job) {
     JsonObject portable = job.copy();
     for (String key : KEYS) {
@@ -46,7 +46,9 @@ public final class LocalSettings {
     return portable;
   }
 
-  /** Only them; paths absolute, so that they mean the same in any folder. */
+  /**
+   * Returns the local settings only, with absolute paths, so that they mean the same in any folder.
+   */
   public static JsonObject of(JsonObject job) {
     JsonObject local = new JsonObject();
     for (String key : KEYS) {
@@ -69,7 +71,7 @@ public final class LocalSettings {
   }
 
   /**
-   * Options that give them to a node of this machine.
+   * Returns the options that pass the local settings to a node of this machine.
    *
    * @param keeps true for a node that may write checkpoints
    */
@@ -92,7 +94,7 @@ public final class LocalSettings {
   }
 
   /**
-   * The same with paths that mean the same in every folder.
+   * Returns the same options with absolute paths, which mean the same in every folder.
    *
    * @param keeps true for a node that may write checkpoints
    */

@@ -5,10 +5,9 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * A command of this program that a person can paste into a shell, in the folder in which it was
- * printed.
+ * A command of this program that you can paste into a shell, in the folder in which it was printed.
  *
- * @param words what follows the program's name, not quoted
+ * @param words the words after the program's name, not quoted
  */
 public record ShellCommand(List<String> words) {
 
@@ -19,19 +18,22 @@ public record ShellCommand(List<String> words) {
     words = List.copyOf(words);
   }
 
-  /** The program with these words. */
+  /** Returns the program's command with these words. */
   public static ShellCommand of(String... words) {
     return new ShellCommand(List.of(words));
   }
 
-  /** The same with more words behind. */
+  /** Returns the same command with more words appended. */
   public ShellCommand with(String... more) {
     List<String> all = new ArrayList<>(words);
     all.addAll(List.of(more));
     return new ShellCommand(all);
   }
 
-  /** The program as it was called, as the start script says, and every word quoted if needed. */
+  /**
+   * Returns the program's name as the start script passes it, followed by every word, quoted if
+   * needed.
+   */
   @Override
   public String toString() {
     String program = System.getProperty(PROGRAM, "");

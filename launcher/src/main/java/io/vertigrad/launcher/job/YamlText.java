@@ -33,20 +33,20 @@ import org.yaml.snakeyaml.reader.ReaderException;
 import org.yaml.snakeyaml.representer.Representer;
 
 /**
- * Reads settings that were written as YAML, as strictly as {@link JsonText} does JSON: a key that
- * is given twice, an alias inside what it stands for, aliases that multiply into more values than a
- * file of settings can have, and types other than JSON's are refused. Anchors, aliases and merge
+ * Reads settings written as YAML, as strictly as {@link JsonText} reads JSON. It refuses a key that
+ * is given twice, an alias inside its own anchor, and types other than JSON's. It also refuses
+ * aliases that multiply into more values than a settings file can have. Anchors, aliases and merge
  * keys ({@code <<}) work.
  */
 final class YamlText {
 
-  /** Values of a file with all its aliases followed; a mixing matrix of 1,000 workers fits. */
+  /** Most values of a file with all its aliases expanded; a mixing matrix of 1,000 workers fits. */
   private static final int MOST_VALUES = 1_100_000;
 
-  /** Characters of a number; to read a number takes time that grows with the square of them. */
+  /** Most characters of a number; the time to parse a number grows with their square. */
   private static final int MOST_DIGITS = 1_000;
 
-  /** Characters without white space; SnakeYAML's time for them grows with their square, too. */
+  /** Most characters without white space; SnakeYAML's time grows with their square too. */
   private static final int MOST_IN_A_ROW = 1 << 16;
 
   private static final int SHOWN_CHARACTERS = 200;
@@ -54,10 +54,9 @@ final class YamlText {
   private final String origin;
   private final Scalars scalars = new Scalars();
   private final Set<Node> open = Collections.newSetFromMap(new IdentityHashMap<>());
-  private final Map<Node, Long> counts = new IdentityHashMap<>();
-  private int levels;
+  private int values;
 
-  /** What SnakeYAML makes of a scalar; it keeps the method that does it to its subclasses. */
+  /** Converts a scalar as SnakeYAML does; only a subclass may call SnakeYAML's method for that. */
   private static final class Scalars extends SafeConstructor {
 
     Scalars() {
@@ -76,8 +75,8 @@ final class YamlText {
   /**
    * Reads a text that holds one document, which is a mapping.
    *
-   * @param origin how errors name the text
-   * @param text the whole of it
+   * @param origin the text's name in error messages
+   * @param text the whole text
    * @throws SettingsException naming the line, what was found and what was expected
    */
   static JsonObject object(String origin, String text) {
@@ -90,7 +89,6 @@ final class YamlText {
         throw new SettingsException(
             origin + ": is empty, expected one object, key: value on each line");
       }
-      reader.count(root, root.getStartMark(), "");
       if (reader.read(root, root.getStartMark(), "") instanceof JsonObject object) {
         return object;
       }
@@ -134,7 +132,7 @@ final class YamlText {
     }
   }
 
-  /** SnakeYAML would refuse what is nested too deeply, too, but not say where. */
+  /** SnakeYAML would also refuse nesting that is too deep, but without the position. */
   private void requireShallow(String text) {
     int depth = 0;
     for (Event event : parser().parse(new StringReader(text))) {
@@ -160,61 +158,34 @@ final class YamlText {
     LoaderOptions options = new LoaderOptions();
     options.setNestingDepthLimit(JsonText.MOST_LEVELS);
     options.setCodePointLimit(JsonText.MOST_BYTES);
-    // Aliases are counted here by what they stand for.
+    // This class counts the values that aliases expand to.
     options.setMaxAliasesForCollections(Integer.MAX_VALUE);
     DumperOptions unused = new DumperOptions();
     return new Yaml(new SafeConstructor(options), new Representer(unused), unused, options);
   }
 
   /**
-   * Counts the values that a node stands for with its aliases followed, and looks for aliases of
-   * what they stand in. It looks at each node once, so that a small file of aliases of aliases is
-   * refused before anything is made of it.
+   * Reads a node with its aliases followed.
    *
-   * @param place of the key that the node is the value of; an alias has no place of its own
+   * @param place position of the node's key, because an alias has no position of its own
    */
-  private long count(Node node, Mark place, String path) {
-    if (node instanceof ScalarNode) {
-      return 1;
+  private Object read(Node node, Mark place, String path) {
+    values++;
+    if (values > MOST_VALUES) {
+      throw refuse(
+          place,
+          path,
+          "brings the file above %d values with its aliases followed, expected fewer"
+              .formatted(MOST_VALUES));
     }
-    Long known = counts.get(node);
-    if (known != null) {
-      return known;
+    if (node instanceof ScalarNode scalar) {
+      return scalar(scalar, path);
     }
     if (!open.add(node)) {
       throw refuse(
           place, path, "is an alias of what it stands in, expected values that have an end");
     }
-    long count = 1;
-    if (node instanceof MappingNode mapping) {
-      for (NodeTuple entry : mapping.getValue()) {
-        Mark at = entry.getKeyNode().getStartMark();
-        count += count(entry.getValueNode(), at, below(path, key(entry.getKeyNode(), path)));
-      }
-    } else {
-      List<Node> elements = ((SequenceNode) node).getValue();
-      for (int i = 0; i < elements.size(); i++) {
-        count += count(elements.get(i), node.getStartMark(), path + "[" + i + "]");
-      }
-    }
-    if (count > MOST_VALUES) {
-      throw refuse(
-          place,
-          path,
-          "has more than %d values with its aliases followed, expected fewer"
-              .formatted(MOST_VALUES));
-    }
-    open.remove(node);
-    counts.put(node, count);
-    return count;
-  }
-
-  private Object read(Node node, Mark place, String path) {
-    if (node instanceof ScalarNode scalar) {
-      return scalar(scalar, path);
-    }
-    levels++;
-    if (levels > JsonText.MOST_LEVELS) {
+    if (open.size() > JsonText.MOST_LEVELS) {
       throw refuse(
           place,
           path,
@@ -224,7 +195,7 @@ final class YamlText {
         node instanceof MappingNode mapping
             ? object(mapping, path)
             : array((SequenceNode) node, path);
-    levels--;
+    open.remove(node);
     return value;
   }
 
@@ -255,7 +226,7 @@ final class YamlText {
     return object;
   }
 
-  /** What is merged in gives way to what is written out. */
+  /** Merges fields; a key that the object already has keeps its value. */
   private void merge(NodeTuple entry, JsonObject into, String path) {
     Mark at = entry.getKeyNode().getStartMark();
     Node value = entry.getValueNode();
@@ -309,7 +280,7 @@ final class YamlText {
               .formatted(node.getValue().length(), MOST_DIGITS));
     }
     if (node.isPlain() && node.getValue().indexOf(':') >= 0) {
-      // YAML 1.1 reads 190:20:30 as a number to base 60; who writes it means text.
+      // YAML 1.1 reads 190:20:30 as a number in base 60, but its author means text.
       return node.getValue();
     }
     try {

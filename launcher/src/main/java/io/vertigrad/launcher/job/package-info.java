@@ -1,2 +1,2 @@
-/** From a job file and the command line's assignments to one checked job. */
+/** Turns a job file and the command line's assignments into one checked job. */
 package io.vertigrad.launcher.job;

@@ -22,14 +22,15 @@ import java.util.TreeMap;
 import java.util.function.Consumer;
 
 /**
- * One line for each epoch, as the coordinators of published programs log it: epoch from 0, seconds
- * of training so far, mean of the workers' mean training losses over the epoch, test accuracy in
- * percent, or the RMSE, perplexity or label accuracy in its place, and with {@code evaluator.topK}
- * the top-k accuracy. Separated by spaces.
+ * Writes one line for each epoch, as the coordinators of published programs log it. Four columns
+ * are separated by spaces: epoch from 0, seconds of training so far, training loss, test accuracy
+ * in percent. The loss is the mean over the workers of their mean losses in the epoch. RMSE,
+ * perplexity or label accuracy replaces the accuracy where the test reports it; {@code
+ * evaluator.topK} adds the top-k accuracy.
  *
  * <p>The seconds are those of the slowest worker of each epoch, from each batch to the next
- * parameters; tests and pauses are not in them. An accuracy is that of the version at which the
- * epoch ended, {@code nan} where that was not tested. Single-threaded.
+ * parameters; tests and pauses are excluded. An accuracy is that of the version at which the epoch
+ * ended, {@code nan} when that version was not tested. Single-threaded.
  */
 public final class EpochLog implements AutoCloseable {
 
@@ -44,16 +45,19 @@ public final class EpochLog implements AutoCloseable {
   private final TreeMap<Long, Evaluated> tests = new TreeMap<>();
   private long newestTest;
 
-  /** Number of the newest epoch that has its line, from 1. */
+  /** Number of the newest epoch whose line is written, from 1. */
   private long written;
 
   private double seconds;
   private boolean full;
 
-  /** An epoch without its line yet. */
+  /** An epoch whose line is not written yet. */
   private record Open(long version, Map<Integer, EpochTrained> reports) {}
 
-  /** {@code trouble} is told once, when no more can be written; the run goes on. */
+  /**
+   * Opens the log; {@code trouble} is called once when no more can be written, and the run
+   * continues.
+   */
   public EpochLog(Path file, JobConfig job, Consumer<String> trouble) {
     this.file = file;
     this.job = job;
@@ -64,7 +68,7 @@ public final class EpochLog implements AutoCloseable {
     goOn();
   }
 
-  /** An earlier coordinator of the run has written some. */
+  /** Continues the file that an earlier coordinator of the run has written. */
   private void goOn() {
     if (!Files.exists(file)) {
       return;
@@ -80,7 +84,7 @@ public final class EpochLog implements AutoCloseable {
     }
   }
 
-  /** Takes in the next event; writes the lines of which it was the last that was missing. */
+  /** Processes the next event; writes the lines that it completes. */
   public void record(TrainingEvent event) {
     if (event instanceof EpochTrained report && report.epoch() > written) {
       open.computeIfAbsent(report.epoch(), epoch -> new Open(report.version(), new HashMap<>()))
@@ -102,7 +106,7 @@ public final class EpochLog implements AutoCloseable {
     writeComplete();
   }
 
-  /** Writes the lines of the epochs that still wait for a report or a test. */
+  /** Writes the lines of the epochs that still lack a report or a test. */
   @Override
   public void close() {
     while (!open.isEmpty()) {
@@ -110,7 +114,10 @@ public final class EpochLog implements AutoCloseable {
     }
   }
 
-  /** In order: an epoch that waits for somebody gets its line at the latest with the next. */
+  /**
+   * Writes complete epochs in order. An epoch that still lacks a report gets its line with the next
+   * complete one at the latest.
+   */
   private void writeComplete() {
     long complete =
         open.descendingMap().entrySet().stream()
@@ -144,13 +151,16 @@ public final class EpochLog implements AutoCloseable {
     append(line.append(System.lineSeparator()).toString());
   }
 
-  /** Percents have no sign here. */
+  /** Returns the test's figure; percentages have no sign here. */
   private static String figure(Evaluated test) {
     double value = test.kind().value(test.loss(), test.accuracy());
     return test.kind().figure(value).replace(" %", "");
   }
 
-  /** Each worker counts once, whatever its share of the samples, as in the published program. */
+  /**
+   * Returns the mean loss. Each worker counts once, whatever its share of the samples, as in the
+   * published program.
+   */
   private static double loss(Open epoch) {
     return epoch.reports().values().stream()
         .mapToDouble(EpochTrained::loss)

@@ -77,24 +77,27 @@ public final class FinishedRun {
     }
   }
 
-  /** Of its folder. */
+  /** Returns the name of the run's folder. */
   public String name() {
     return folder.toAbsolutePath().normalize().getFileName().toString();
   }
 
-  /** As {@link RunSummary} wrote it. */
+  /** Returns the summary as {@link RunSummary} wrote it. */
   public JsonObject summary() {
     return summary;
   }
 
-  /** {@code finished} or {@code interrupted}; older versions wrote a summary at the end only. */
+  /**
+   * Returns {@code finished} or {@code interrupted}; older versions wrote a summary only at the
+   * end.
+   */
   public String state() {
     return summary.getString("state", "finished");
   }
 
   /**
-   * A key of its job file, such as {@code model.name}; empty where the file is missing or does not
-   * have it.
+   * Returns a key of the run's job file, such as {@code model.name}; empty when the file or the key
+   * is missing.
    */
   public Optional<Object> setting(String key) {
     Object value = job;
@@ -105,8 +108,8 @@ public final class FinishedRun {
   }
 
   /**
-   * What its version counts: rounds of all workers, or updates by one worker each; empty where the
-   * strategy is not known.
+   * Returns what the run's version counts: {@code rounds} of all workers, or {@code updates} of one
+   * worker each; empty when the strategy is unknown.
    */
   public Optional<String> counted() {
     if (job.isEmpty()) {
@@ -118,39 +121,42 @@ public final class FinishedRun {
           StrategyProviders.configure(strategy, FinishedRun.class.getClassLoader()).lockstep();
       return Optional.of(rounds ? "rounds" : "updates");
     } catch (RuntimeException unreadable) {
-      // The job file is of an older version, or its strategy is not on the class path.
+      // An older version wrote the job file, or its strategy is not on the class path.
       return Optional.empty();
     }
   }
 
-  /** Its losses and accuracies from beginning to end. */
+  /** Returns the run's losses and accuracies from beginning to end. */
   public RunCurves curves() {
     return curves;
   }
 
-  /** Training samples behind each of its updates, on average. */
+  /** Returns the mean number of training samples per update. */
   public double samplesPerVersion() {
     return summary.getDouble("samples", 0.0) / Math.max(1, summary.getLong("version", 0L));
   }
 
-  /** Training samples behind its first evaluation; infinity when there is none. */
+  /**
+   * Returns the number of training samples before the first evaluation; infinity when there is
+   * none.
+   */
   public double firstTested() {
     return accuracies.isEmpty() ? Double.POSITIVE_INFINITY : accuracies.firstKey();
   }
 
-  /** Training samples behind its last evaluation; 0 when there is none. */
+  /** Returns the number of training samples before the last evaluation; 0 when there is none. */
   public double lastTested() {
     return accuracies.isEmpty() ? 0 : accuracies.lastKey();
   }
 
-  /** What its tests tell beside the loss. */
+  /** Returns the metric that the run's tests report besides the loss. */
   public Metric metric() {
     return metric;
   }
 
   /**
-   * Its accuracy in percent, or the figure of its metric, after so many training samples, between
-   * the evaluations around.
+   * Returns the accuracy in percent, or the metric's value, after this number of training samples,
+   * interpolated between the two nearest evaluations.
    */
   public OptionalDouble accuracyAt(double samples) {
     Map.Entry<Double, Double> before = accuracies.floorEntry(samples);

@@ -12,10 +12,11 @@ import java.util.stream.Stream;
 import org.slf4j.Marker;
 
 /**
- * Keeps peers from filling the log: what Vert.x and Netty warn of, such as a connection that breaks
- * or a request that is no HTTP, becomes one line without stack trace, once a minute for each kind,
- * with the number of those left out. An error that comes from our own code keeps its stack trace.
- * {@code logback.xml} names it. Any thread.
+ * Keeps other nodes and clients from filling the log with warnings of Vert.x and Netty. Examples
+ * are a broken connection and a request that is not HTTP. Each kind of warning gives one line a
+ * minute without a stack trace, with the number of omitted ones. An error that comes from
+ * Vertigrad's own code keeps its stack trace. {@code logback.xml} installs the filter. Any thread
+ * may use it.
  */
 public final class LibraryWarnings extends TurboFilter {
 
@@ -32,7 +33,7 @@ public final class LibraryWarnings extends TurboFilter {
     private long untold;
   }
 
-  /** With the clock of this JVM. */
+  /** Creates the filter with the clock of this JVM. */
   public LibraryWarnings() {
     this(System::nanoTime);
   }
@@ -65,7 +66,7 @@ public final class LibraryWarnings extends TurboFilter {
     return FilterReply.DENY;
   }
 
-  /** How many of a kind were left out; -1 when this one is to be left out, too. */
+  /** Returns how many warnings of a kind were omitted; -1 when this one is to be omitted too. */
   private synchronized long untold(String kind) {
     long now = clock.getAsLong();
     Kind known = kinds.get(kind);
@@ -83,7 +84,7 @@ public final class LibraryWarnings extends TurboFilter {
     return untold;
   }
 
-  /** Thrown by our code, or by Java when our code called it. */
+  /** Returns true for an error thrown by Vertigrad, or by Java when Vertigrad called it. */
   private static boolean isOwn(Throwable error) {
     return Stream.iterate(error, cause -> cause != null, Throwable::getCause)
         .limit(MOST_CAUSES)

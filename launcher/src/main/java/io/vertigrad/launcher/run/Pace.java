@@ -3,19 +3,19 @@ package io.vertigrad.launcher.run;
 import java.util.OptionalDouble;
 
 /**
- * How fast versions follow each other, since the first that was heard of; single-threaded. The
- * first steps of a JVM are many times slower than those that follow, so nothing is told of what is
- * left until a part of the versions or some seconds have passed; the page ({@code run.js}) does the
- * same.
+ * Measures the time per version since the first version seen; single-threaded. The first steps of a
+ * JVM are many times slower than later ones. There is therefore no estimate of the remaining time
+ * until a share of the versions or some seconds have passed. The page ({@code run.js}) follows the
+ * same rule.
  */
 final class Pace {
 
   private static final double NANOS = 1e9;
 
-  /** One in so many versions makes a pace, */
+  /** One in this many versions is enough for an estimate. */
   private static final long SHARE = 50;
 
-  /** and so does this time. */
+  /** This many seconds are enough for an estimate. */
   private static final double LONG_SECONDS = 10;
 
   private boolean begun;
@@ -23,7 +23,7 @@ final class Pace {
   private long firstNanos;
   private long version;
 
-  /** A worker has seen this version; a resumed run does not begin with 0. */
+  /** Records that a worker has seen this version; a resumed run does not begin with 0. */
   void reached(long seen, long nowNanos) {
     if (!begun) {
       begun = true;
@@ -33,7 +33,10 @@ final class Pace {
     version = Math.max(version, seen);
   }
 
-  /** Seconds until the last version at this pace; empty while there is none. */
+  /**
+   * Returns the estimated seconds until the last version; empty when it is too early for an
+   * estimate.
+   */
   OptionalDouble secondsTo(long lastVersion, long nowNanos) {
     if (version <= firstVersion || nowNanos <= firstNanos) {
       return OptionalDouble.empty();

@@ -9,13 +9,13 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.ToDoubleFunction;
 
-/** What is known of workers that exchange without a server, folded from events. */
+/** Collects from events the state of workers that exchange without a server. */
 public final class ReplicasProgress {
 
   private final Map<String, PeerExchange> exchanges = new TreeMap<>();
   private ReplicasAveraged averaged;
 
-  /** Takes in the next event; others than its own change nothing. */
+  /** Processes the next event; ignores other kinds of events. */
   void apply(TrainingEvent event) {
     if (event instanceof PeerExchange exchange) {
       exchanges.put(exchange.rank() + "." + exchange.incarnation(), exchange);
@@ -24,28 +24,28 @@ public final class ReplicasProgress {
     }
   }
 
-  /** True when workers have exchanged without a server. */
+  /** Returns true when workers have exchanged without a server. */
   public boolean present() {
     return !exchanges.isEmpty();
   }
 
-  /** The newest average. */
+  /** Returns the newest average. */
   public Optional<ReplicasAveraged> averaged() {
     return Optional.ofNullable(averaged);
   }
 
-  /** Mean over the workers of the seconds they waited for each other. */
+  /** Returns the seconds that workers waited for each other, averaged over the workers. */
   public double secondsWaited() {
     return exchanges.isEmpty() ? 0 : sum(PeerExchange::secondsWaited) / exchanges.size();
   }
 
-  /** Share of all exchanges that went on beside gradients, 0 to 1. */
+  /** Returns the share of the exchange time that overlapped with computing gradients, 0 to 1. */
   public double hiddenShare() {
     double all = sum(PeerExchange::secondsExchanging);
     return all == 0 ? 0 : 1 - sum(PeerExchange::secondsWaited) / all;
   }
 
-  /** For {@code summary.json}. */
+  /** Returns the values for {@code summary.json}. */
   JsonObject toJson() {
     JsonObject json = new JsonObject();
     averaged()

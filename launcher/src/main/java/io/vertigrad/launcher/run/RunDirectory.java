@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
 /**
  * The folder of one run.
  *
- * @param path {@code runs/<time>-<job>} unless chosen
+ * @param path {@code runs/<time>-<job>} unless another was chosen
  */
 public record RunDirectory(Path path) {
 
@@ -39,7 +39,7 @@ public record RunDirectory(Path path) {
   public static final String SECRET = "secret";
 
   /**
-   * Makes a fresh folder {@code runs/<time>-<job>} below the working directory.
+   * Creates a new folder {@code runs/<time>-<job>} below the working directory.
    *
    * @throws InputException when it cannot be written
    */
@@ -53,9 +53,9 @@ public record RunDirectory(Path path) {
   }
 
   /**
-   * Makes the folder that was asked for.
+   * Creates the folder that was asked for.
    *
-   * @throws InputException when it holds something already, or cannot be written
+   * @throws InputException when it is not empty, or cannot be written
    */
   public static RunDirectory at(Path path) {
     if (Files.isDirectory(path) && !isEmpty(path) || Files.isRegularFile(path)) {
@@ -67,54 +67,63 @@ public record RunDirectory(Path path) {
   }
 
   /**
-   * The job as it is run, with every change of the command line, but without paths and addresses
-   * that mean something on this machine alone.
+   * Returns the file of the job as it runs, with every change of the command line. It lacks the
+   * paths and addresses that are valid on this machine only.
    */
   public Path job() {
     return path.resolve("job.json");
   }
 
-  /** One JSON object per line and event. */
+  /** Returns the file of events, one JSON object per line. */
   public Path events() {
     return path.resolve("events.jsonl");
   }
 
-  /** A line per epoch: number from 0, seconds of training, training loss, test accuracy. */
+  /**
+   * Returns the file with a line per epoch: number from 0, seconds of training, training loss, test
+   * accuracy.
+   */
   public Path epochs() {
     return path.resolve("epochs.log");
   }
 
-  /** What every member did when; only when the job asks for it. One file for each coordinator. */
+  /**
+   * Returns the file with each member's activities over time, which is written only when the job
+   * asks for it. Each coordinator has its own file.
+   */
   public Path timeline(int resumes) {
     return path.resolve(resumes == 0 ? "timeline.json" : "timeline-%d.json".formatted(resumes));
   }
 
-  /** Held by the process of the run's coordinator. */
+  /** Returns the file that the process of the run's coordinator holds locked. */
   public Path lock() {
     return path.resolve("lock");
   }
 
-  /** How it was started on this machine. */
+  /** Returns the file that records how the run was started on this machine. */
   public Path launch() {
     return path.resolve("launch.json");
   }
 
-  /** Where the cluster's nodes were last, so that the next coordinator finds those that live. */
+  /**
+   * Returns the file with the last addresses of the cluster's nodes, from which the next
+   * coordinator finds those that still run.
+   */
   public Path nodes() {
     return path.resolve("nodes.json");
   }
 
-  /** What came out. */
+  /** Returns the file of the result. */
   public Path summary() {
     return path.resolve("summary.json");
   }
 
-  /** Where this engine saves the trained network. */
+  /** Returns the file in which this engine saves the trained network. */
   public Path model(String engine) {
     return path.resolve(Engine.named(engine).modelFile());
   }
 
-  /** The trained network, if it is there: {@code model.zip}, or as another engine calls it. */
+  /** Returns the trained network if it exists: {@code model.zip}, or another engine's file name. */
   public Optional<Path> model() {
     try (DirectoryStream<Path> found =
         Files.newDirectoryStream(path, file -> MODEL.matcher(name(file)).matches())) {
@@ -129,30 +138,33 @@ public record RunDirectory(Path path) {
     return file.getFileName().toString();
   }
 
-  /** The full log of this JVM. */
+  /** Returns the full log of this JVM. */
   public Path log() {
     return path.resolve("run.log");
   }
 
-  /** What a child process said, for example {@code logs/worker-1.log}. */
+  /** Returns the log of a child process, for example {@code logs/worker-1.log}. */
   public Path log(String process) {
     return path.resolve("logs").resolve(process + ".log");
   }
 
   /**
-   * What members prove with that they are of this run; where the job file names no other one. Its
-   * owner alone can read it.
+   * Returns the file of the secret with which members prove that they belong to this run, unless
+   * the job file names another. Only the owner can read it.
    */
   public Path secret(JobConfig job) {
     return job.cluster().secretFile().map(Path::of).orElseGet(() -> path.resolve(SECRET));
   }
 
-  /** Where servers keep checkpoints unless the job file says otherwise. */
+  /** Returns the folder in which servers keep checkpoints unless the job file names another. */
   public Path checkpoints() {
     return path.resolve("checkpoints");
   }
 
-  /** The job as a new run of this folder, with checkpoints in it unless it says where. */
+  /**
+   * Returns the job as a new run of this folder. Its checkpoints go into the folder unless the job
+   * names another.
+   */
   public JobConfig begin(JobConfig job) {
     JsonObject json = job.json().copy();
     if (job.checkpoint().directory().isEmpty()) {
@@ -200,10 +212,10 @@ public record RunDirectory(Path path) {
   }
 
   /**
-   * The folder that a name means, whether it holds a run or not.
+   * Returns the folder that a name means, whether it holds a run or not.
    *
    * @param name its path, its name below {@code parent}, or {@code last} for the newest there
-   * @throws InputException when there is no newest
+   * @throws InputException when {@code last} is given and there is no run
    */
   public static Path named(Path parent, String name) {
     Path path = Path.of(name);
@@ -222,7 +234,7 @@ public record RunDirectory(Path path) {
     }
   }
 
-  /** The job file of a run that was started before. */
+  /** Reads the job file of a run that was started before. */
   public JsonObject readJob() {
     try {
       return new JsonObject(Files.readString(job()));
@@ -234,12 +246,14 @@ public record RunDirectory(Path path) {
     }
   }
 
-  /** What its last coordinator wrote at the end; empty when that did not get so far. */
+  /**
+   * Reads the summary that the last coordinator wrote at its end; empty when it did not write one.
+   */
   public Optional<JsonObject> readSummary() {
     return read(summary());
   }
 
-  /** Where the cluster's nodes were last; empty when the run had no cluster. */
+  /** Reads the last addresses of the cluster's nodes; empty when the run had no cluster. */
   public Optional<JsonObject> readNodes() {
     return read(nodes());
   }
@@ -270,8 +284,8 @@ public record RunDirectory(Path path) {
   }
 
   /**
-   * Writes a JSON file of this folder. Whoever reads it at the same time, or after a crash, finds
-   * the old one or the new one.
+   * Writes a JSON file of this folder. A reader at the same time, or after a crash, finds either
+   * the old file or the new one.
    */
   public void write(Path file, JsonObject json) {
     try {

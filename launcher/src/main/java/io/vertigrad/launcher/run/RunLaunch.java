@@ -7,11 +7,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 
 /**
- * How a run was started on this machine, kept in its folder so that it can be resumed: what {@code
- * job.json} leaves out.
+ * Records how a run was started on this machine. It is kept in the run's folder for a resume and
+ * holds what {@code job.json} leaves out.
  *
  * @param local paths and addresses of this machine, as sections of a job file
- * @param processes true when each role has a process of its own
+ * @param processes true when each role has its own process
  * @param listen true when nodes from elsewhere may join
  * @param workersHere how many of the workers start here
  * @param resumes how many coordinators the run has had before
@@ -19,12 +19,12 @@ import java.nio.file.Files;
 public record RunLaunch(
     JsonObject local, boolean processes, boolean listen, int workersHere, int resumes) {
 
-  /** The next coordinator's. */
+  /** Returns the launch of the next coordinator. */
   public RunLaunch again(JsonObject newLocal, boolean newProcesses) {
     return new RunLaunch(newLocal, newProcesses, listen, workersHere, resumes + 1);
   }
 
-  /** Writes it into the run's folder. */
+  /** Writes the launch into the run's folder. */
   public void write(RunDirectory run) {
     run.write(
         run.launch(),
@@ -37,9 +37,9 @@ public record RunLaunch(
   }
 
   /**
-   * Reads it.
+   * Reads the launch from the run's folder.
    *
-   * @throws InputException when it is missing or makes no sense
+   * @throws InputException when the file is missing or invalid
    */
   public static RunLaunch read(RunDirectory run) {
     try {

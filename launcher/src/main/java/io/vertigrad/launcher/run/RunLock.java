@@ -11,8 +11,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * Holds a run's folder for one coordinator at a time. The operating system lets go of it with the
- * process, however that ends.
+ * Locks a run's folder for one coordinator at a time. The operating system releases the lock when
+ * the process ends, in whatever way.
  */
 public final class RunLock implements AutoCloseable {
 
@@ -25,9 +25,9 @@ public final class RunLock implements AutoCloseable {
   }
 
   /**
-   * Takes it at once.
+   * Takes the lock at once.
    *
-   * @throws InputException when another process has it
+   * @throws InputException when another process holds it
    */
   public static RunLock take(RunDirectory run) {
     try {
@@ -38,7 +38,7 @@ public final class RunLock implements AutoCloseable {
           return held(channel);
         }
       } catch (OverlappingFileLockException here) {
-        // This very process runs it.
+        // This process itself holds the lock.
       }
       String holder = holder(channel);
       channel.close();
@@ -50,7 +50,7 @@ public final class RunLock implements AutoCloseable {
     }
   }
 
-  /** Waits until whoever has it has ended; blocks. */
+  /** Waits until the holder has ended, then takes the lock; blocks. */
   public static RunLock await(RunDirectory run) {
     try {
       FileChannel channel = open(run.lock());
@@ -66,7 +66,7 @@ public final class RunLock implements AutoCloseable {
     try {
       channel.close();
     } catch (IOException e) {
-      // The process ends, and the lock with it.
+      // The lock is released when the process ends.
     }
   }
 
@@ -75,7 +75,9 @@ public final class RunLock implements AutoCloseable {
         file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
   }
 
-  /** The number of the process can be read by whoever does not get the lock. */
+  /**
+   * Writes the process id into the file, where a process that does not get the lock can read it.
+   */
   private static RunLock held(FileChannel channel) throws IOException {
     String pid = Long.toString(ProcessHandle.current().pid());
     channel.truncate(0);

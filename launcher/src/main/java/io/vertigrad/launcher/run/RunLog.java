@@ -9,22 +9,22 @@ import java.nio.file.Path;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Where what is logged goes: to the run's own file rather than to the console. */
+/** Directs the log to the run's own file instead of the console. */
 public final class RunLog {
 
   private static final String PATTERN = "%d{HH:mm:ss.SSS} %-5level [%thread] %logger{30} %msg%n";
 
-  /** A node warns of every other one that leaves. */
+  /** Hazelcast logs a warning for every other node that leaves. */
   private static final String CLUSTER = "com.hazelcast";
 
-  /** What {@link #CLUSTER} had before its warnings were left out, else null. */
+  /** The level of {@link #CLUSTER} before its warnings were left out, else null. */
   private static Level formerLevel;
 
   private static boolean leaving;
 
   private RunLog() {}
 
-  /** Keeps the log off the console, where a command speaks for itself. */
+  /** Keeps the log off the console, where a command prints its own lines. */
   public static void leaveConsole() {
     if (LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
       context.getLogger(Logger.ROOT_LOGGER_NAME).detachAppender("console");
@@ -32,8 +32,8 @@ public final class RunLog {
   }
 
   /**
-   * Leaves out the cluster's warnings of nodes that leave, until the JVM ends or another run's log
-   * begins; for when the job is over and all of them do.
+   * Omits the cluster's warnings about leaving nodes, until the JVM ends or another run's log
+   * begins. Call it when the job is over and all nodes leave.
    */
   public static synchronized void expectLeavingNodes() {
     if (!leaving && LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
@@ -43,7 +43,7 @@ public final class RunLog {
     }
   }
 
-  /** From now on until the JVM ends; without Logback nothing happens. */
+  /** Appends the log to this file until the JVM ends; does nothing without Logback. */
   public static synchronized void appendTo(Path file) {
     if (LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
       if (leaving) {

@@ -24,7 +24,7 @@ import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
 
-/** Where a run stands, folded from its events; single-threaded. */
+/** Derives a run's progress from its events; single-threaded. */
 public final class RunProgress {
 
   private static final double NANOS = 1e9;
@@ -54,12 +54,12 @@ public final class RunProgress {
   private long pausedAtNanos;
   private long pausedNanos;
 
-  /** {@code nanoClock} gives monotonic time. */
+  /** Creates the progress of a new run; {@code nanoClock} returns monotonic time. */
   public RunProgress(LongSupplier nanoClock) {
     this.nanoClock = nanoClock;
   }
 
-  /** Takes in the next event. */
+  /** Processes the next event. */
   public void apply(TrainingEvent event) {
     replicas.apply(event);
     updates.apply(event);
@@ -103,8 +103,8 @@ public final class RunProgress {
   }
 
   /**
-   * The run goes on: what was trained before is not counted as done in this one's time. Members
-   * that have lived on tell of it once more.
+   * Marks the run as resumed: earlier training does not count into this coordinator's time. Members
+   * that kept running report earlier training once more.
    *
    * @param incarnation of the first members that this coordinator admits
    */
@@ -121,12 +121,12 @@ public final class RunProgress {
     firstVersion = firstVersion == 0 ? version : firstVersion;
   }
 
-  /** What is known of workers that exchange without a server. */
+  /** Returns the state of workers that exchange without a server. */
   public ReplicasProgress replicas() {
     return replicas;
   }
 
-  /** What became of every update, as soon as the servers have said so. */
+  /** Returns the outcome of every update, as far as the servers have reported it. */
   public UpdateLedger updates() {
     return updates;
   }
@@ -139,32 +139,32 @@ public final class RunProgress {
     return Optional.ofNullable(finished);
   }
 
-  /** Why it ended before its last version, if it did. */
+  /** Returns why the job ended before its last version, if it did. */
   public Optional<JobEnding> ending() {
     return Optional.ofNullable(ending);
   }
 
-  /** The newest evaluation. */
+  /** Returns the newest evaluation. */
   public Optional<Evaluated> evaluated() {
     return Optional.ofNullable(evaluated);
   }
 
-  /** The newest evaluation on the whole test set. */
+  /** Returns the newest evaluation on the whole test set. */
   public Optional<Evaluated> wholeTestSet() {
     return Optional.ofNullable(wholeTestSet);
   }
 
-  /** Loss of the parameters before the first step; NaN where they were not tested. */
+  /** Returns the loss of the parameters before the first step; NaN when they were not tested. */
   public double initialLoss() {
     return initialLoss;
   }
 
-  /** The highest loss that a worker or a test has reported; NaN before the first. */
+  /** Returns the highest loss that a worker or a test has reported; NaN before the first. */
   public double worstLoss() {
     return worstLoss;
   }
 
-  /** Highest version any worker has seen. */
+  /** Returns the highest version that any worker has seen. */
   public long version() {
     long seen =
         workers.values().stream().mapToLong(WorkerProgress::version).max().orElse(resumedAt());
@@ -172,8 +172,9 @@ public final class RunProgress {
   }
 
   /**
-   * Steps of the job so far, out of {@link JobStarted#steps()}; it never falls, whichever worker
-   * spoke last. Where each worker's step is a version of its own, as many of them are one step.
+   * Returns the steps of the job so far, out of {@link JobStarted#steps()}. It never decreases,
+   * whichever worker reported last. When each worker's step makes its own version, one step is that
+   * many versions.
    */
   public long step() {
     if (started == null || started.lastVersion() == 0) {
@@ -183,35 +184,38 @@ public final class RunProgress {
     return Math.round(share * started.steps());
   }
 
-  /** The job is about to be ended: what comes from now on is no training. */
+  /** Stops the clock before the job is ended, because later events are not training. */
   public void stopClock() {
     endedNanos = endedNanos == 0 ? now() : endedNanos;
     stopped = true;
   }
 
-  /** True when the job was stopped, or failed: its members leave because of that. */
+  /** Returns true when the job was stopped or failed; its members leave for that reason. */
   public boolean stopped() {
     return stopped;
   }
 
-  /** Epoch of the worker that is furthest. */
+  /** Returns the epoch of the worker that is furthest ahead. */
   public int epoch() {
     return workers.values().stream().mapToInt(WorkerProgress::epoch).max().orElse(0);
   }
 
-  /** Samples applied: at the end as the servers counted them, until then as the workers did. */
+  /**
+   * Returns the samples applied: at the end as the servers counted them, until then as the workers
+   * did.
+   */
   public long samples() {
     return finished == null ? sum(workers.values(), WorkerProgress::samples) : finished.samples();
   }
 
-  /** True while no worker begins another step. */
+  /** Returns true while no worker begins another step. */
   public boolean paused() {
     return paused;
   }
 
   /**
-   * Seconds from the start to now, or to {@link #stopClock()}, or until the last worker left a
-   * finished job, less pauses.
+   * Returns the seconds of training without pauses, from the start until now. The time ends with
+   * {@link #stopClock()} or when the last worker leaves a finished job.
    */
   public double seconds() {
     if (started == null) {
@@ -222,8 +226,8 @@ public final class RunProgress {
   }
 
   /**
-   * Seconds to the last version at the pace so far; empty before there is one (a fiftieth of the
-   * versions, or ten seconds), in a pause, and at the end.
+   * Returns the estimated seconds to the last version. It is empty before an estimate is possible
+   * (a fiftieth of the versions, or ten seconds), in a pause, and at the end.
    */
   public OptionalDouble secondsLeft() {
     return started == null || endedNanos != 0 || stopped || paused
@@ -231,19 +235,21 @@ public final class RunProgress {
         : pace.secondsTo(started.lastVersion(), now());
   }
 
-  /** Samples applied per second since this coordinator has started the job. */
+  /** Returns the samples applied per second since this coordinator started the job. */
   public double samplesPerSecond() {
     boolean earlier = startedBefore && finished != null && version() > 0;
     double share = earlier ? 1 - (double) firstVersion / version() : 1;
     return seconds() == 0 ? 0 : share * samples() / seconds();
   }
 
-  /** How far the run was when this coordinator took it over; 0 of one that it has begun. */
+  /** Returns the version at which this coordinator resumed the run; 0 for a run that it started. */
   public long resumedAt() {
     return startedBefore ? firstVersion : 0;
   }
 
-  /** Mean of the latest training losses of the workers that are there; NaN before the first. */
+  /**
+   * Returns the mean of the latest training losses of the present workers; NaN before the first.
+   */
   public double trainingLoss() {
     boolean nobody = gone.containsAll(workers.keySet());
     return workers.entrySet().stream()
@@ -255,7 +261,10 @@ public final class RunProgress {
         .orElse(Double.NaN);
   }
 
-  /** Likewise of their training accuracies, in percent; NaN before the first, or where unknown. */
+  /**
+   * Returns the mean of the workers' latest training accuracies in percent; NaN before the first,
+   * or when unknown.
+   */
   public double trainingAccuracy() {
     return workers.values().stream()
         .filter(worker -> worker.samples() > 0)
@@ -264,7 +273,7 @@ public final class RunProgress {
         .orElse(Double.NaN);
   }
 
-  /** How many gradients were applied at which staleness, over all workers. */
+  /** Returns how many gradients were applied at each staleness, over all workers. */
   public Map<Integer, Long> staleness() {
     Map<Integer, Long> histogram = new TreeMap<>();
     workers
@@ -273,7 +282,7 @@ public final class RunProgress {
     return histogram;
   }
 
-  /** Mean of {@link #staleness()}, 0 before the first. */
+  /** Returns the mean of {@link #staleness()}, 0 before the first gradient. */
   public double meanStaleness() {
     Map<Integer, Long> histogram = staleness();
     long count = histogram.values().stream().mapToLong(Long::longValue).sum();
@@ -284,24 +293,27 @@ public final class RunProgress {
     return count == 0 ? 0 : total / count;
   }
 
-  /** A counter of all workers ever admitted, added up. */
+  /** Returns the sum of a counter over all workers ever admitted. */
   public double ofWorkers(ToDoubleFunction<WorkerProgress> counter) {
     return workers.values().stream().mapToDouble(counter).sum();
   }
 
-  /** A counter of all servers ever admitted, added up. */
+  /** Returns the sum of a counter over all servers ever admitted. */
   public long ofServers(ToLongFunction<ServerProgress> counter) {
     return sum(servers.values(), counter);
   }
 
-  /** Workers that hold the model stay after their last step: the first one there ends the clock. */
+  /**
+   * Stops the clock when the first worker reaches the last version. Workers that hold the model
+   * stay in the job after their last step.
+   */
   private void noteEnd(WorkerProgress worker) {
     if (started != null && endedNanos == 0 && worker.version() >= started.lastVersion()) {
       endedNanos = now();
     }
   }
 
-  /** Stands still while the job is paused, and lags by its pauses. */
+  /** Returns the time without pauses; it does not advance while the job is paused. */
   private long now() {
     return paused ? pausedAtNanos : nanoClock.getAsLong() - pausedNanos;
   }

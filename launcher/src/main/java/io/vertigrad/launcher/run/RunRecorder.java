@@ -17,8 +17,8 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Writes a run's events to {@code events.jsonl}: all of them, but counters at most once a second
- * and member, and their last value.
+ * Writes a run's events to {@code events.jsonl}. It writes every event, except that a member's
+ * counters are written at most once a second; their last value is always written.
  *
  * <p>Single-threaded; a few small writes a second.
  */
@@ -34,9 +34,9 @@ public final class RunRecorder implements AutoCloseable {
   private boolean full;
 
   /**
-   * Opens the file; what was recorded there before stays.
+   * Opens the file; earlier records stay.
    *
-   * @param trouble told once, when no more can be written; the run goes on
+   * @param trouble called once when no more can be written; the run continues
    */
   public RunRecorder(Path file, Consumer<String> trouble) {
     this.file = file;
@@ -48,7 +48,7 @@ public final class RunRecorder implements AutoCloseable {
     }
   }
 
-  /** Takes in the next event. */
+  /** Processes the next event. */
   public void record(TrainingEvent event) {
     String member = member(event);
     if (member == null) {

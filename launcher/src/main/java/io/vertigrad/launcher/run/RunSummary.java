@@ -12,28 +12,32 @@ import io.vertx.core.json.JsonObject;
 import java.util.Map;
 import java.util.Optional;
 
-/** What came out of a run, as {@code summary.json}. */
+/** Builds the result of a run, {@code summary.json}. */
 public final class RunSummary {
 
   private static final String DIVERGED = "diverged";
 
-  /** How many times the loss before the first step one is that no good training comes to. */
+  /**
+   * A loss above this multiple of the loss before the first step does not occur in good training.
+   */
   private static final double WORSE = 1.5;
 
-  /** What share of the loss before the first step a model has that learned something. */
+  /**
+   * A model that learned something has a loss below this share of the loss before the first step.
+   */
   private static final double BETTER = 0.9;
 
   private RunSummary() {}
 
   /**
-   * Collects the summary.
+   * Builds the summary.
    *
-   * @param job what was asked for
-   * @param progress every event of the run, folded
+   * @param job the job that was asked for
+   * @param progress the run's progress from every event
    * @param state {@code finished} or {@code interrupted}
-   * @param tested the final parameters on the whole test set; of an interrupted run on a part of
+   * @param tested the final parameters on the whole test set; for an interrupted run on a part of
    *     it, or empty
-   * @param versions of everything that took part
+   * @param versions the versions of all software that took part
    */
   public static JsonObject of(
       JobConfig job,
@@ -92,17 +96,18 @@ public final class RunSummary {
   }
 
   /**
-   * Tells how a run diverged: the loss before the first step as {@code initialLoss} and the highest
-   * one as {@code worstLoss}, those of them that are finite; empty when it did not.
+   * Returns how a run diverged: the loss before the first step as {@code initialLoss} and the
+   * highest one as {@code worstLoss}, without values that are not finite. Empty when it did not
+   * diverge.
    */
   public static Optional<JsonObject> divergence(JsonObject summary) {
     return Optional.ofNullable(summary.getJsonObject(DIVERGED));
   }
 
   /**
-   * A loss that is no number, or one far above that of the initial parameters when the model ends
-   * no better than these. One that knows its training set by heart has a high test loss as well,
-   * but a low training loss.
+   * Returns true when the loss is not a number, or is far too high while the final model is no
+   * better than the initial one. A model that has memorised its training set has a high test loss
+   * too, but a low training loss.
    */
   private static boolean diverged(double tested, RunProgress progress) {
     double initial = progress.initialLoss();
@@ -132,7 +137,7 @@ public final class RunSummary {
   }
 
   /**
-   * Puts the accuracy there, or what a test has in its place or beside it.
+   * Puts the accuracy into the summary, or the metric that a test has instead of it or besides it.
    *
    * @return the summary
    */
@@ -146,14 +151,15 @@ public final class RunSummary {
     return summary;
   }
 
-  /** Which of them a summary has. */
+  /** Returns the metric that a summary has. */
   public static Metric metricOf(JsonObject summary) {
     for (Metric metric : Metric.values()) {
       if (metric != Metric.ACCURACY && summary.containsKey(metric.key())) {
         return metric;
       }
     }
-    // What is not finite was left out, and only tests with an RMSE may have nothing else.
+    // Values that are not finite were left out, and only a test with an RMSE may have no other
+    // value.
     return summary.containsKey("testSamples") && !summary.containsKey("accuracy")
         ? Metric.RMSE
         : Metric.ACCURACY;

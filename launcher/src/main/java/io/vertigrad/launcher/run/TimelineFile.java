@@ -13,8 +13,8 @@ import java.util.function.Consumer;
 
 /**
  * Writes {@code timeline.json}: spans of all members in Chrome's trace-event format, a JSON array
- * whose closing bracket may be missing after a crash. At most {@value #LIMIT} spans, the first
- * ones. Any thread, but none that must not block.
+ * whose closing bracket may be missing after a crash. It keeps the first {@value #LIMIT} spans. Any
+ * thread that may block can use it.
  */
 public final class TimelineFile implements AutoCloseable {
 
@@ -34,13 +34,13 @@ public final class TimelineFile implements AutoCloseable {
   /**
    * Opens the file.
    *
-   * @param trouble told when spans are missing, at the latest when it is closed
+   * @param trouble called when spans are missing, at the latest when the file is closed
    */
   public TimelineFile(Path file, Consumer<String> trouble) {
     this(file, LIMIT, trouble);
   }
 
-  /** Keeps so many spans. */
+  /** Opens a file that keeps {@code limit} spans. */
   TimelineFile(Path file, int limit, Consumer<String> trouble) {
     this.file = file;
     this.limit = limit;
@@ -53,7 +53,7 @@ public final class TimelineFile implements AutoCloseable {
     }
   }
 
-  /** Takes in what a member has shipped. */
+  /** Adds the spans that a member has sent. */
   public synchronized void add(JsonObject shipment) {
     if (closed) {
       return;
@@ -105,7 +105,7 @@ public final class TimelineFile implements AutoCloseable {
     written++;
   }
 
-  /** The first shipment of a member names it. */
+  /** Returns the process number of a member; the member's first message names it. */
   private int process(JsonObject shipment) throws IOException {
     String member = shipment.getString("member");
     Integer known = members.get(member + shipment.getString("node"));

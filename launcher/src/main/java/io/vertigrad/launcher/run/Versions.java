@@ -7,12 +7,15 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
 
-/** Versions of everything that takes part in a run. */
+/** Returns the versions of the software that takes part in a run. */
 public final class Versions {
 
   private Versions() {}
 
-  /** By name: {@code java}, {@code vertx}, {@code dl4j}, {@code hazelcast}, {@code vertigrad}. */
+  /**
+   * Returns the versions by name: {@code java}, {@code vertx}, {@code dl4j}, {@code hazelcast},
+   * {@code vertigrad}.
+   */
   public static Map<String, String> all() {
     Map<String, String> versions = new TreeMap<>();
     Properties built = built();
@@ -21,7 +24,7 @@ public final class Versions {
     return versions;
   }
 
-  /** Commit this was started from, as the start script passes it; {@code unknown} without. */
+  /** Returns the commit that the start script passes; {@code unknown} when it passes none. */
   public static String gitRevision() {
     String revision = System.getProperty("vertigrad.revision", "");
     return revision.isBlank() ? "unknown" : revision;

@@ -1,2 +1,2 @@
-/** What is kept of a run: its folder, events, log, summary and model. */
+/** The files of a run: its folder, events, log, summary and model. */
 package io.vertigrad.launcher.run;

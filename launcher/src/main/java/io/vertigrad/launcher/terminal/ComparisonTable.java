@@ -12,7 +12,7 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * Runs side by side: a column for each, and their accuracies at the same counts of samples.
+ * Compares runs side by side: one column per run, and their accuracies at the same sample counts.
  *
  * <p>Every row is a label and a cell for each run, or one cell that says what is missing.
  */
@@ -30,7 +30,7 @@ public final class ComparisonTable {
     this.runs = runs;
   }
 
-  /** The table of these runs. */
+  /** Returns the table of these runs. */
   public static ComparisonTable of(List<FinishedRun> runs) {
     ComparisonTable table = new ComparisonTable(runs);
     table.summarise();
@@ -38,17 +38,17 @@ public final class ComparisonTable {
     return table;
   }
 
-  /** An empty label and the runs' names. */
+  /** Returns an empty label and the runs' names. */
   public List<String> heading() {
     return row("", FinishedRun::name);
   }
 
-  /** What each run was and came to. */
+  /** Returns the settings and the results of each run. */
   public List<List<String>> summaries() {
     return List.copyOf(summaries);
   }
 
-  /** Accuracy in percent, a row for each count of samples. */
+  /** Returns the accuracies in percent, one row for each sample count. */
   public List<List<String>> accuracies() {
     return List.copyOf(accuracies);
   }
@@ -98,12 +98,15 @@ public final class ComparisonTable {
         .orElse(NOTHING);
   }
 
-  /** Without an exponent: 0.0001. */
+  /** Formats a number without an exponent, such as 0.0001. */
   private static String plain(double number) {
     return BigDecimal.valueOf(number).stripTrailingZeros().toPlainString();
   }
 
-  /** A round of all workers and an update by one of them do not compare: samples do. */
+  /**
+   * Returns the versions done. A round of all workers and an update by one worker do not compare,
+   * so samples have their own row.
+   */
   private static String done(FinishedRun run) {
     return run.summary().getValue("version") instanceof Number version
         ? EventText.format("%,d ", version.longValue()) + run.counted().orElse("versions")
@@ -153,7 +156,7 @@ public final class ComparisonTable {
                     : NOTHING));
   }
 
-  /** Of the time that all workers spent. */
+  /** Adds a row with the share of the time that all workers spent. */
   private void share(String label, String key) {
     summaries.add(row(label, run -> share(run.summary(), key)));
   }

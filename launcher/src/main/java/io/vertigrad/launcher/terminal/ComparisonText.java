@@ -4,12 +4,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** A comparison of runs as lines for a terminal. */
+/** Formats a comparison of runs as lines for a terminal. */
 public final class ComparisonText {
 
   private ComparisonText() {}
 
-  /** The table, line by line. */
+  /** Returns the lines of the table. */
   public static List<String> of(ComparisonTable table) {
     List<List<String>> upper = new ArrayList<>(List.of(table.heading()));
     upper.addAll(table.summaries());
@@ -18,7 +18,7 @@ public final class ComparisonText {
     return lines;
   }
 
-  /** Labels to the left, numbers to the right, columns as wide as they need. */
+  /** Aligns labels to the left and numbers to the right, in columns as wide as needed. */
   private static List<String> lines(List<List<String>> rows) {
     int columns = rows.stream().mapToInt(List::size).max().orElse(0);
     int[] widths = IntStream.range(0, columns).map(column -> width(rows, column)).toArray();

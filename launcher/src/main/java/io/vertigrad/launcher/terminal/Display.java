@@ -8,29 +8,29 @@ import java.io.PrintStream;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Where a person, or a program, follows a run; called from one thread at a time. */
+/** Shows a run to a user or a program; called from one thread at a time. */
 public interface Display extends AutoCloseable {
 
-  /** Something about the run that is no event of it. */
+  /** Shows a line about the run that is not an event. */
   void say(String line);
 
   /**
-   * A command that the person may paste, as it is.
+   * Shows a command that the user may paste unchanged.
    *
-   * @param label what it is for
+   * @param label what the command is for
    */
   void offer(String label, String command);
 
-  /** An event, and where the run stands with it. */
+  /** Shows an event, and the run's progress including it. */
   void show(TrainingEvent event, RunProgress progress);
 
-  /** The run is over: its result in words and as numbers. */
+  /** Shows the result when the run is over, as text and as numbers. */
   void conclude(List<String> lines, JsonObject summary);
 
   @Override
   void close();
 
-  /** Chooses the display that fits where {@code out} leads. */
+  /** Creates the display of a style. */
   static Display of(Style style, PrintStream out, JobConfig job) {
     return switch (style) {
       case JSON -> new JsonLines(out);
@@ -46,18 +46,18 @@ public interface Display extends AutoCloseable {
     return new LiveLine(new TerminalLine(out, width, width::close), job);
   }
 
-  /** Kinds of display. */
+  /** The kinds of display. */
   enum Style {
-    /** Every event as one JSON object a line, the summary last. */
+    /** Prints every event as one JSON object per line, the summary last. */
     JSON,
-    /** The result only. */
+    /** Prints the result only. */
     QUIET,
-    /** A line now and then. */
+    /** Prints a line from time to time. */
     PLAIN,
-    /** A line that moves; needs a terminal. */
+    /** Updates a line in place; needs a terminal. */
     LIVE;
 
-    /** What was asked for, else what the standard output can do. */
+    /** Returns the style that was asked for, else the one that the standard output supports. */
     public static Style chosen(boolean json, boolean quiet) {
       if (json) {
         return JSON;

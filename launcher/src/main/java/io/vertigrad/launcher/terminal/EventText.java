@@ -22,12 +22,12 @@ import io.vertigrad.launcher.run.RunProgress;
 import java.util.Locale;
 import java.util.Optional;
 
-/** Events and progress in words. */
+/** Formats events and progress as text. */
 final class EventText {
 
   private EventText() {}
 
-  /** A line for an event that a person wants to know of. */
+  /** Returns a line for an event that concerns the user. */
   static Optional<String> of(TrainingEvent event, JobConfig job) {
     if (event instanceof Evaluated tested) {
       return Optional.of(evaluated(tested));
@@ -73,17 +73,19 @@ final class EventText {
     return trouble(event, job);
   }
 
-  /** The same, unless nobody needs it: that members leave a job which was stopped is no news. */
+  /**
+   * Returns the same line, except for members that leave a stopped job, which nobody needs to know.
+   */
   static Optional<String> of(TrainingEvent event, RunProgress progress, JobConfig job) {
     return event instanceof MemberLeft && progress.stopped() ? Optional.empty() : of(event, job);
   }
 
-  /** Where the run stands, without the step. */
+  /** Returns the run's progress without the step. */
   static String progress(RunProgress progress) {
     return ProgressLine.of(progress).words();
   }
 
-  /** {@code 0:07}, {@code 12:34} or {@code 1:02:03}. */
+  /** Formats a duration as {@code 0:07}, {@code 12:34} or {@code 1:02:03}. */
   static String duration(double seconds) {
     long whole = Math.round(seconds);
     return whole < 3_600
@@ -155,7 +157,7 @@ final class EventText {
     return job.pipeline().map(stages -> stages.name(shard)).orElse("shard " + shard);
   }
 
-  /** A test's outcome. */
+  /** Returns the outcome of a test. */
   static String evaluated(Evaluated tested) {
     return format(
         "version %,6d  %s  loss %.4f  (%,d test samples%s)",

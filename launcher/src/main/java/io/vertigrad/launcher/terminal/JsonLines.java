@@ -6,7 +6,7 @@ import io.vertx.core.json.JsonObject;
 import java.io.PrintStream;
 import java.util.List;
 
-/** A run as JSON lines: its events, then {@code {"type": "summary", ...}}. */
+/** Prints a run as JSON lines: its events, then {@code {"type": "summary", ...}}. */
 final class JsonLines implements Display {
 
   private final PrintStream out;

@@ -15,8 +15,8 @@ import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 
 /**
- * One line that moves at the bottom of a terminal, and the lines that scroll away above it. What
- * evaluations find is shown in the line that moves.
+ * Updates one line at the bottom of a terminal; other lines scroll above it. Results of evaluations
+ * appear in the updated line.
  */
 final class LiveLine implements Display {
 
@@ -73,7 +73,9 @@ final class LiveLine implements Display {
     line.leave();
   }
 
-  /** The library draws in its own time; what it draws is the newest line. */
+  /**
+   * Opens the progress bar. The library draws at its own interval and always draws the newest line.
+   */
   private ProgressBar open() {
     return new ProgressBarBuilder()
         .setInitialMax(Math.max(1, now.steps()))
@@ -88,8 +90,7 @@ final class LiveLine implements Display {
   private void shut() {
     if (bar != null) {
       bar.close();
-      // The library leaves a line open that it is told to close before it has drawn it in its own
-      // time.
+      // The library leaves the line open if it is closed before its next interval.
       line.close();
       bar = null;
     }

@@ -13,12 +13,12 @@ import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** What is said of a trained model that is tested, asked or written. */
+/** Formats what the commands print about a trained model. */
 public final class ModelText {
 
   private ModelText() {}
 
-  /** One line about a test on the whole test set. */
+  /** Returns a line about a test on the whole test set. */
   public static String test(
       Score score, int topK, String hash, String data, List<String> classNames) {
     String top = topK > 0 ? EventText.format(" (top %d %.2f %%)", topK, score.topAccuracy()) : "";
@@ -38,7 +38,7 @@ public final class ModelText {
         + (names.size() > most ? " and %d more classes".formatted(names.size() - most) : "");
   }
 
-  /** The same, with the keys of {@code summary.json}. */
+  /** Returns the same test with the keys of {@code summary.json}. */
   public static JsonObject testJson(Score score, int topK, String hash, List<String> classNames) {
     JsonObject json =
         RunSummary.put(new JsonObject(), score.metric(), score.loss(), score.accuracy())
@@ -52,7 +52,7 @@ public final class ModelText {
     return topK > 0 ? json.put("topK", topK).put("topAccuracy", score.topAccuracy()) : json;
   }
 
-  /** One line about a sample: its class, and the next ones; by name where classes have names. */
+  /** Returns a line about a sample: the most probable classes, by name if they have names. */
   public static String prediction(
       String name, float[] probabilities, int top, List<String> classNames) {
     return name
@@ -67,7 +67,10 @@ public final class ModelText {
             .collect(Collectors.joining(", "));
   }
 
-  /** The same as JSON; the sample is an {@code image} or another {@code kind}. */
+  /**
+   * Returns the same prediction as JSON. {@code kind} is the key of the sample's name, such as
+   * {@code image}.
+   */
   public static JsonObject predictionJson(
       String kind, String name, float[] probabilities, int top, List<String> classNames) {
     List<Integer> best = best(probabilities, top);
@@ -86,7 +89,7 @@ public final class ModelText {
     return json.put("probability", probabilities[k]);
   }
 
-  /** One line about a sample that has several labels, or values: all of them, in their order. */
+  /** Returns a line about a sample with several labels or values: all of them, in order. */
   public static String answers(String name, float[] outputs, Targets.Kind kind) {
     return name
         + ": "
@@ -99,7 +102,10 @@ public final class ModelText {
             .collect(Collectors.joining(", "));
   }
 
-  /** The same as JSON; the sample is an {@code image} or another {@code kind}. */
+  /**
+   * Returns the same answers as JSON. {@code kind} is the key of the sample's name, such as {@code
+   * image}.
+   */
   public static JsonObject answersJson(
       String kind, String name, float[] outputs, Targets.Kind targets) {
     JsonArray all = new JsonArray();
@@ -111,7 +117,7 @@ public final class ModelText {
         .put(targets == Targets.Kind.LABELS ? "probabilities" : "values", all);
   }
 
-  /** One line about a text: the token that follows it, and the next probable ones. */
+  /** Returns a line about a text: the most probable tokens that follow it. */
   public static String nextToken(
       String name, float[] probabilities, int top, IntFunction<String> text) {
     return name
@@ -121,7 +127,7 @@ public final class ModelText {
             .collect(Collectors.joining(", "));
   }
 
-  /** The same as JSON. */
+  /** Returns the same tokens as JSON. */
   public static JsonObject nextTokenJson(
       String name, float[] probabilities, int top, IntFunction<String> text) {
     JsonArray tokens = new JsonArray();
@@ -136,18 +142,20 @@ public final class ModelText {
     return new JsonObject().put("text", name).put("next", tokens);
   }
 
-  /** Quoted, and with its line breaks to be seen; a part of a character as the byte that it is. */
+  /**
+   * Returns a token in quotes with visible line breaks; a part of a character appears as its byte.
+   */
   private static String token(int id, IntFunction<String> text) {
     String meant = text.apply(id);
     return meant.indexOf('\uFFFD') < 0 ? Json.encode(meant) : "byte " + id;
   }
 
-  /** One line about a file. */
+  /** Returns a line about a written file. */
   public static String written(Path file, String format, long bytes, String hash) {
     return EventText.format("saved %s: %s, %,d bytes; parameters %s", file, format, bytes, hash);
   }
 
-  /** The most probable classes; of equally probable ones the first. */
+  /** Returns the most probable classes; the first of equally probable ones comes first. */
   private static List<Integer> best(float[] probabilities, int top) {
     return IntStream.range(0, probabilities.length)
         .boxed()

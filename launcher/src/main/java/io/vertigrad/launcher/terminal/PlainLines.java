@@ -11,15 +11,15 @@ import java.util.List;
 import java.util.function.LongSupplier;
 
 /**
- * Lines that only ever follow each other, for files and pipes: progress and evaluations every five
- * seconds at first, every minute in a run of hours; the first evaluation and the last in any case.
+ * Prints plain lines for files and pipes. It prints progress and evaluations every five seconds at
+ * first and every minute in a run of hours. It always prints the first and the last evaluation.
  */
 final class PlainLines implements Display {
 
   private static final long SHORTEST_MILLIS = 5_000;
   private static final long LONGEST_MILLIS = 60_000;
 
-  /** Share of the time so far that passes between two lines, once that is more than the least. */
+  /** The time between two lines is the time so far divided by this, within the two limits above. */
   private static final int SHARE = 20;
 
   private final PrintStream out;
@@ -31,7 +31,7 @@ final class PlainLines implements Display {
   private Evaluated heldBack;
 
   /**
-   * A display that has printed nothing yet.
+   * Creates a display that has printed nothing yet.
    *
    * @param clockMillis monotonic milliseconds
    */

@@ -13,14 +13,14 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * Where a run stands, in one line that fits a terminal of any width without being cut.
+ * The progress of a run in one line that fits a terminal of any width.
  *
- * <p>A wide terminal gets a bar and whole words, a narrow one no bar and then short words; only
- * below some 75 columns the last figures are left out.
+ * <p>A wide terminal gets a bar and whole words, a narrower one no bar and then short words. Only
+ * below some 75 columns are the last figures left out.
  *
  * @param step steps of the job so far
  * @param steps steps of the whole job
- * @param figures everything else, the most important first
+ * @param figures the other figures, the most important first
  */
 record ProgressLine(long step, long steps, List<Figure> figures) {
 
@@ -32,8 +32,8 @@ record ProgressLine(long step, long steps, List<Figure> figures) {
   /**
    * One figure of a run.
    *
-   * @param words as it is written where there is room
-   * @param brief the same, shorter
+   * @param words the full form, for a wide terminal
+   * @param brief the short form
    */
   record Figure(String words, String brief) {
 
@@ -42,18 +42,18 @@ record ProgressLine(long step, long steps, List<Figure> figures) {
     }
   }
 
-  /** The line of a run as it is now. */
+  /** Returns the line of a run as it is now. */
   static ProgressLine of(RunProgress progress) {
     long steps = progress.started().map(JobStarted::steps).orElse(0L);
     return new ProgressLine(progress.step(), steps, figuresOf(progress));
   }
 
-  /** All figures in whole words, without the step. */
+  /** Returns all figures in full form, without the step. */
   String words() {
     return joined(figures, Figure::words);
   }
 
-  /** The line for a terminal of so many columns, the last of which stays free. */
+  /** Returns the line for a terminal with this many columns; the last column stays free. */
   String fitted(int columns) {
     int room = columns - 1;
     String percent = EventText.format("%3d %%", steps == 0 ? 0 : 100 * step / steps);
@@ -118,7 +118,7 @@ record ProgressLine(long step, long steps, List<Figure> figures) {
     return new Figure("accuracy " + percent, "acc " + percent);
   }
 
-  /** How far workers are apart: from each other, or behind their servers. */
+  /** Returns how far workers have diverged: from each other, or from their servers. */
   private static Figure agreement(RunProgress progress) {
     if (progress.replicas().present()) {
       Optional<ReplicasAveraged> averaged = progress.replicas().averaged();

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Nothing until the run is over, then one line: its result, and where it is saved. */
+/** Prints one line when the run is over: its result, and where it is saved. */
 final class ResultOnly implements Display {
 
   private final PrintStream out;

@@ -11,20 +11,20 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** What is said before the first step and after the last. */
+/** Formats the lines before the first step and after the last. */
 public final class ResultText {
 
-  /** What the line begins with that says where the run is. */
+  /** Start of the line with the run's folder. */
   static final String SAVED = "saved ";
 
-  /** What the line begins with that says that training has spoilt the model. */
+  /** Start of the line that reports that training has made the model worse. */
   static final String DIVERGED = "DIVERGED: ";
 
   private static final int PROBLEMS = 4;
 
   private ResultText() {}
 
-  /** One line about what begins. */
+  /** Returns the first line of a run. */
   public static String opening(JobConfig job, RunDirectory directory) {
     return EventText.format(
         "%s: %s on %s, %s; run: %s",
@@ -35,7 +35,10 @@ public final class ResultText {
         directory.path());
   }
 
-  /** What the job's length comes to; empty where it is given in steps per worker. */
+  /**
+   * Returns the job's length in steps; empty when the job file already gives it in steps per
+   * worker.
+   */
   public static Optional<String> length(JobConfig job) {
     if (job.length().unit() == Unit.STEPS) {
       return Optional.empty();
@@ -49,7 +52,7 @@ public final class ResultText {
         EventText.format("%s%s: %,d steps per %s", job.length(), data, job.steps(), who));
   }
 
-  /** What came out, and where it is. */
+  /** Returns the result and where it is saved. */
   public static List<String> closing(JobConfig job, RunDirectory directory, JsonObject summary) {
     List<String> lines = new ArrayList<>();
     lines.add(outcome(summary));
@@ -66,7 +69,7 @@ public final class ResultText {
     return lines;
   }
 
-  /** At most a few of what does not balance; nothing when all is well. */
+  /** Returns at most a few warnings about updates that do not balance; empty when all do. */
   private static List<String> imbalance(JsonObject updates) {
     List<String> problems =
         updates.getJsonArray("problems", new JsonArray()).stream().map(String::valueOf).toList();
@@ -159,7 +162,10 @@ public final class ResultText {
         job.pipeline().isPresent() ? "each other" : "data");
   }
 
-  /** Nothing of how far apart workers are that agree after every step. */
+  /**
+   * Returns the line about workers without servers. It leaves out how far they diverged when they
+   * agree after every step; empty when nothing else is left.
+   */
   private static List<String> replicas(JsonObject replicas) {
     double distance = replicas.getDouble("consensusDistance");
     double gap = replicas.getDouble("spectralGap");

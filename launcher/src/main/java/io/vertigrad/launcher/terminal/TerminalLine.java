@@ -18,10 +18,10 @@ final class TerminalLine implements ProgressBarConsumer {
   private String shown = "";
 
   /**
-   * A line that shows nothing yet.
+   * Creates a line that shows nothing yet.
    *
-   * @param columns how wide the terminal is now
-   * @param left called when the line is not needed any more
+   * @param columns the present width of the terminal
+   * @param left called when the line is no longer needed
    */
   TerminalLine(PrintStream out, IntSupplier columns, Runnable left) {
     this.out = out;
@@ -29,18 +29,18 @@ final class TerminalLine implements ProgressBarConsumer {
     this.left = left;
   }
 
-  /** Prints a text that stays, above the line that moves; broken where words end. */
+  /** Prints a permanent text above the updated line, wrapped between words. */
   synchronized void above(String text) {
     insert(wrapped(text, columns.getAsInt()));
   }
 
-  /** Prints a command that stays: in one piece, so that it can be copied. */
+  /** Prints a permanent command in one piece, so that it can be copied. */
   synchronized void above(String label, String command) {
     String line = label + ": " + command;
     insert(line.length() <= columns.getAsInt() ? List.of(line) : List.of(label + ":", command));
   }
 
-  /** Watches the terminal's width no more. */
+  /** Stops watching the terminal's width. */
   void leave() {
     left.run();
   }
@@ -78,7 +78,7 @@ final class TerminalLine implements ProgressBarConsumer {
     out.flush();
   }
 
-  /** Lines of at most so many columns; only a word that is longer than that is left to overflow. */
+  /** Wraps a text into lines of at most this many columns; only a longer word overflows. */
   static List<String> wrapped(String text, int columns) {
     List<String> lines = new ArrayList<>();
     String rest = text;

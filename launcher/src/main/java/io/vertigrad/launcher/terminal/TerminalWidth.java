@@ -8,7 +8,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.IntSupplier;
 import org.jline.utils.Signals;
 
-/** How many columns the terminal has, also after its window was resized; thread-safe. */
+/**
+ * Returns the number of columns of the terminal, also after its window was resized; thread-safe.
+ */
 final class TerminalWidth implements IntSupplier, AutoCloseable {
 
   private static final int DEFAULT = 80;

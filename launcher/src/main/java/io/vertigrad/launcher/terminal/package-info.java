@@ -1,2 +1,2 @@
-/** How a run looks on a terminal, in a log file, or as JSON lines. */
+/** Shows a run on a terminal, in a log file, or as JSON lines. */
 package io.vertigrad.launcher.terminal;

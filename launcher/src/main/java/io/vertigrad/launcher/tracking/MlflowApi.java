@@ -15,7 +15,9 @@ import java.util.Base64;
 import java.util.Map;
 import java.util.Optional;
 
-/** The requests to an MLflow server that a run needs; each blocks for a few seconds at most. */
+/**
+ * Sends the requests to an MLflow server that a run needs; each blocks for a few seconds at most.
+ */
 final class MlflowApi {
 
   private static final Duration CONNECT = Duration.ofSeconds(2);
@@ -30,7 +32,7 @@ final class MlflowApi {
   private final Optional<String> authorization;
   private final HttpClient client = HttpClient.newBuilder().connectTimeout(CONNECT).build();
 
-  /** The server answers, and does not accept what it is asked: asking again changes nothing. */
+  /** Reports that the server answered and refused the request; asking again changes nothing. */
   static final class RefusedException extends IOException {
 
     private static final long serialVersionUID = 1L;
@@ -44,7 +46,7 @@ final class MlflowApi {
   }
 
   /**
-   * Requests to one server.
+   * Creates the requests to one server.
    *
    * @param server its address, as MLflow's tracking URI
    * @param environment may hold {@code MLFLOW_TRACKING_TOKEN}, or {@code MLFLOW_TRACKING_USERNAME}
@@ -67,7 +69,7 @@ final class MlflowApi {
     }
   }
 
-  /** The id of an experiment, which is made where there is none of that name. */
+  /** Returns the id of an experiment; creates the experiment if none has that name. */
   String experiment(String name) throws IOException, InterruptedException {
     String query = URLEncoder.encode(name, StandardCharsets.UTF_8);
     try {
@@ -82,7 +84,7 @@ final class MlflowApi {
     return text(post("experiments/create", new JsonObject().put("name", name)), "experiment_id");
   }
 
-  /** Begins a run; its id. */
+  /** Creates a run and returns its id. */
   String createRun(String experiment, String name, long nowMillis)
       throws IOException, InterruptedException {
     JsonObject made =
@@ -101,7 +103,7 @@ final class MlflowApi {
     post("runs/log-batch", what.put("run_id", run));
   }
 
-  /** Says how a run is; {@code endMillis} is 0 while it goes on. */
+  /** Updates a run's status; {@code endMillis} is 0 while the run continues. */
   void update(String run, String status, long endMillis) throws IOException, InterruptedException {
     JsonObject body = new JsonObject().put("run_id", run).put("status", status);
     post("runs/update", endMillis > 0 ? body.put("end_time", endMillis) : body);

@@ -21,12 +21,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells an MLflow server of a run over its REST API, version 2.0: one experiment, one run in it,
- * the keys of the job file as parameters, and the points in batches.
+ * Reports a run to an MLflow server over its REST API, version 2.0. It makes one run in one
+ * experiment, with the keys of the job file as parameters and the points in batches.
  *
- * <p>A thread of its own talks to the server. Points wait in a queue of limited length; a server
- * that is away is asked again every few seconds and warned of once, and what does not fit meanwhile
- * is lost, oldest points first. The run is never held up, but for its end, by {@value
+ * <p>a separate thread sends the requests. Points wait in a queue of limited length, which drops
+ * the oldest points when it is full. A server that does not answer is asked again every few seconds
+ * and causes one warning. The tracker never delays the run, except at its end by {@value
  * #FAREWELL_SECONDS} s at most.
  */
 final class MlflowTracker implements Tracker {
@@ -35,7 +35,7 @@ final class MlflowTracker implements Tracker {
 
   private static final Logger LOG = LoggerFactory.getLogger(MlflowTracker.class);
 
-  /** What one request may hold. */
+  /** Limits of one request. */
   private static final int MOST_METRICS = 1_000;
 
   private static final int MOST_PARAMETERS = 100;
@@ -44,7 +44,7 @@ final class MlflowTracker implements Tracker {
   private static final long BATCH_MILLIS = 1_000;
   private static final long RETRY_MILLIS = 5_000;
 
-  /** Sections that say where a run is, not what is trained. */
+  /** Sections that describe where a run is, not what is trained. */
   private static final Set<String> LEFT_OUT =
       Set.of("cluster", "dashboard", "run", "checkpoint", "tracking", "resolved");
 
@@ -69,7 +69,7 @@ final class MlflowTracker implements Tracker {
     this(server, job, directory, trouble, RETRY_MILLIS);
   }
 
-  /** The same, asking a server that was away again after another time. */
+  /** Creates a tracker that retries after {@code retryMillis} when the server did not answer. */
   MlflowTracker(
       URI server,
       JobConfig job,
@@ -138,7 +138,7 @@ final class MlflowTracker implements Tracker {
     }
   }
 
-  /** Waits until a batch has come together; true when it is the last one. */
+  /** Waits until a batch is complete; returns true when it is the last one. */
   private synchronized boolean awaitWork() throws InterruptedException {
     if (runId == null) {
       return end != null;
@@ -186,7 +186,10 @@ final class MlflowTracker implements Tracker {
     return waiting.stream().limit(MOST_METRICS).toList();
   }
 
-  /** The oldest may have been dropped meanwhile; then fewer are taken away. */
+  /**
+   * Removes the points that were sent. The oldest may have been dropped in the meantime; then fewer
+   * are removed.
+   */
   private synchronized void told(int count) {
     for (int i = dropped; i < count; i++) {
       waiting.removeFirst();
@@ -264,7 +267,7 @@ final class MlflowTracker implements Tracker {
     };
   }
 
-  /** Once in a run; from the server's thread, or at its end from the caller's. */
+  /** Warns once in a run; from the tracker's thread, or at the run's end from the caller's. */
   private void warn(String what) {
     synchronized (this) {
       if (warned) {

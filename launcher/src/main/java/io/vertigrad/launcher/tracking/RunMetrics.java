@@ -18,14 +18,14 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * Makes points of curves of a run's events: what the workers report once a second, every test at
- * once. Single-threaded.
+ * Turns a run's events into points of curves: workers' reports once a second, every test at once.
+ * Single-threaded.
  */
 final class RunMetrics {
 
   private static final long INTERVAL_MILLIS = 1_000;
 
-  /** Epochs between which a schedule of epochs differs. */
+  /** A schedule that depends on epochs has different factors at epoch 0 and at this epoch. */
   private static final double MANY_EPOCHS = 1e6;
 
   private final JobConfig job;
@@ -43,7 +43,7 @@ final class RunMetrics {
     this.rateFactor = scaled ? job.workers().count() : 1;
   }
 
-  /** The points that are known with this event; usually none. */
+  /** Returns the points that this event completes; usually none. */
   List<Metric> record(TrainingEvent event) {
     if (event instanceof WorkerProgress worker) {
       return worker.samples() > 0 ? report(worker) : List.of();
@@ -62,7 +62,7 @@ final class RunMetrics {
     return List.of();
   }
 
-  /** The points of what was reported since the last ones. */
+  /** Returns the points of the reports since the last points. */
   List<Metric> rest() {
     if (interval.isEmpty()) {
       return List.of();
@@ -123,7 +123,10 @@ final class RunMetrics {
     return kind.label().replace(' ', '_').toLowerCase(Locale.ROOT);
   }
 
-  /** Of the next update; empty where it follows from epochs, and the samples were not counted. */
+  /**
+   * Returns the learning rate of the next update; empty when it depends on epochs and the number of
+   * samples is unknown.
+   */
   private OptionalDouble learningRate(long version) {
     long seen = samples.values().stream().mapToLong(Long::longValue).sum();
     double factor =
@@ -147,7 +150,7 @@ final class RunMetrics {
     return new Points(step, timeMillis, new ArrayList<>());
   }
 
-  /** Points of several curves at one step; what is not finite is left out. */
+  /** Points of several curves at one step; values that are not finite are left out. */
   private record Points(long step, long timeMillis, List<Metric> list) {
 
     Points with(String name, double value) {

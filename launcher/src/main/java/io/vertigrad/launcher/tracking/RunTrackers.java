@@ -12,9 +12,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /**
- * What a job file's {@code tracking} asks for: programs that are told of the run while it goes on.
+ * Runs the trackers that a job file's {@code tracking} section asks for: they report the run to
+ * other programs while it runs.
  *
- * <p>One thread at a time, but {@link #close()}, which may take a few seconds: it comes last.
+ * <p>One thread at a time may use it, except that any thread may call {@link #close()}. That call
+ * comes last and may take a few seconds.
  */
 public final class RunTrackers implements AutoCloseable {
 
@@ -30,10 +32,10 @@ public final class RunTrackers implements AutoCloseable {
   }
 
   /**
-   * The trackers of one run.
+   * Creates the trackers of one run.
    *
-   * @param directory where event files go
-   * @param trouble told once by each tracker, when it can tell no more; from any thread
+   * @param directory folder of the event files
+   * @param trouble called once by each tracker when it can report no more; from any thread
    */
   public static RunTrackers of(JobConfig job, RunDirectory directory, Consumer<String> trouble) {
     TrackingConfig asked = job.tracking();
@@ -47,7 +49,7 @@ public final class RunTrackers implements AutoCloseable {
     return new RunTrackers(new RunMetrics(job), trackers);
   }
 
-  /** Takes in the next event. */
+  /** Processes the next event. */
   public void record(TrainingEvent event) {
     if (trackers.isEmpty() || finished) {
       return;
@@ -60,7 +62,7 @@ public final class RunTrackers implements AutoCloseable {
     }
   }
 
-  /** Tells the rest; later events are not heard. */
+  /** Reports the remaining points; later events are ignored. */
   public void finish() {
     if (!finished) {
       tell(metrics.rest());
@@ -68,7 +70,10 @@ public final class RunTrackers implements AutoCloseable {
     }
   }
 
-  /** Tells how the run ended, and waits a few seconds until all is told; not a second time. */
+  /**
+   * Reports how the run ended, and waits a few seconds until everything is sent; a second call does
+   * nothing.
+   */
   @Override
   public void close() {
     if (!closed.getAndSet(true)) {

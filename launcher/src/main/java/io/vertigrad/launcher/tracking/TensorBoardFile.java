@@ -13,12 +13,12 @@ import java.util.function.Consumer;
 import java.util.zip.CRC32C;
 
 /**
- * Writes points as TensorBoard reads them: an event file, a row of records with checksums, each a
- * message {@code Event} of protocol buffers.
+ * Writes points in TensorBoard's format: an event file, which is a sequence of records with
+ * checksums. Each record holds a protocol buffer message {@code Event}.
  *
- * <p>A record is its length (eight bytes, little-endian), the masked CRC-32C of these, the message,
- * and the masked CRC-32C of it. Each point is flushed, so that it can be seen while the run goes
- * on.
+ * <p>A record is the message's length (eight bytes, little-endian), the masked CRC-32C of the
+ * length, the message, and the masked CRC-32C of the message. Each point is flushed, so that it is
+ * visible while the run continues.
  */
 final class TensorBoardFile implements Tracker {
 
@@ -41,10 +41,10 @@ final class TensorBoardFile implements Tracker {
   private OutputStream out;
 
   /**
-   * Begins a file in a run's folder; one more where the run had a coordinator before.
+   * Creates a file in a run's folder; each coordinator of a run creates another one.
    *
-   * @param nowMillis when the run begins, part of the file's name
-   * @param trouble told once, when no more can be written
+   * @param nowMillis start of the run, part of the file's name
+   * @param trouble called once when no more can be written
    */
   TensorBoardFile(Path folder, long nowMillis, Consumer<String> trouble) {
     String name = "events.out.tfevents.%010d.vertigrad".formatted(nowMillis / 1_000);
@@ -113,7 +113,10 @@ final class TensorBoardFile implements Tracker {
     out.write(record.array());
   }
 
-  /** A checksum of data that may hold checksums: turned by 15 bits, plus a constant. */
+  /**
+   * Returns the masked checksum, for data that may itself hold checksums: rotated by 15 bits, plus
+   * a constant.
+   */
   private static int masked(byte[] bytes, int offset, int length) {
     CRC32C sum = new CRC32C();
     sum.update(bytes, offset, length);

@@ -1,2 +1,2 @@
-/** What is told to other programs that draw and compare runs: TensorBoard and MLflow. */
+/** Reports runs to programs that draw and compare them: TensorBoard and MLflow. */
 package io.vertigrad.launcher.tracking;

@@ -130,7 +130,9 @@ class BusRegistrationsTest {
     return added.future();
   }
 
-  /** A silent node takes nothing and answers nothing until it is asked again. */
+  /**
+   * Delivers a message. A silent node neither receives nor answers it until the test delivers it.
+   */
   private Future<JsonObject> request(String node, JsonObject message) {
     JsonObject copy = message.copy();
     Promise<JsonObject> answer = Promise.promise();

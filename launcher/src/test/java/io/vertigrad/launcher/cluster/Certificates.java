@@ -5,7 +5,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Makes a throw-away authority and certificates with {@code openssl}, as the docs say. */
+/** Makes a temporary authority and certificates with {@code openssl}, as the docs describe. */
 final class Certificates {
 
   private final Path folder;
@@ -43,7 +43,7 @@ final class Certificates {
     node(name, authority, "2");
   }
 
-  /** The same, no longer valid. */
+  /** Writes a certificate that is no longer valid. */
   void expired(String name, String authority) throws IOException, InterruptedException {
     node(name, authority, "0");
     Thread.sleep(1_100);

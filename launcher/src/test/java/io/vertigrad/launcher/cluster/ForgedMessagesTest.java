@@ -52,7 +52,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What others than the job's own processes can do to it, on this machine. */
+/** Tests what processes that do not belong to the job can do to it on this machine. */
 @Tag("slow")
 class ForgedMessagesTest {
 
@@ -131,7 +131,7 @@ class ForgedMessagesTest {
         socket.getOutputStream().flush();
         assertTrue(isClosed(socket), "the connection should be closed");
       } catch (IOException reset) {
-        // It was closed while this end still wrote.
+        // The connection was closed while this end was still writing.
       }
     }
 
@@ -142,7 +142,7 @@ class ForgedMessagesTest {
   @Test
   void shouldRefuseASerialisedNumberWithAForgedProofWithoutReadingIt() throws Exception {
     String forged = "someone:0:" + System.currentTimeMillis() + ":" + "A".repeat(43) + "=";
-    // Takes 15 s to be written in decimal digits.
+    // Converting this number to decimal digits takes 15 s.
     BigInteger number = BigInteger.ONE.shiftLeft(8 << 20);
     Vertx insider = insider();
     Vertx member = member();
@@ -355,7 +355,7 @@ class ForgedMessagesTest {
             }));
   }
 
-  /** A node of the same cluster whose messages carry no proof of the job's secret. */
+  /** Returns a node of the same cluster whose messages carry no proof of the job's secret. */
   private Vertx insider() throws Exception {
     JsonObject cluster = JsonObject.of("secretFile", folder.resolve("secret").toString());
     JobConfig joining = job(List.of(start.joinAddress()), cluster);

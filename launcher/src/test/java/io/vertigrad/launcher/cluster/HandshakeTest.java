@@ -75,7 +75,7 @@ class HandshakeTest {
     assertThrows(Handshake.RefusedException.class, () -> there.take("HZC12345".getBytes()));
   }
 
-  /** Brings the connecting end's mark and random bytes to the accepting end. */
+  /** Passes the connecting end's mark and random bytes to the accepting end. */
   private static byte[] open(Handshake there, byte[] opening) throws Exception {
     int mark = there.expectedBytes();
     assertEquals(0, there.take(Arrays.copyOf(opening, mark)).length);

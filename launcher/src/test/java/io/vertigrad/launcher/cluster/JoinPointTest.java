@@ -282,7 +282,7 @@ class JoinPointTest {
     assertTrue(refused.refused());
   }
 
-  /** The first of many is told at once, the others are only counted. */
+  /** Checks that the first of many refusals is reported at once; the others are only counted. */
   private void assertReported(String line) {
     Awaitility.await().atMost(Duration.ofSeconds(10)).until(() -> !reported.isEmpty());
     assertEquals(List.of(line), reported);

@@ -35,11 +35,16 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What somebody without the secret can make a node do who reaches one of its ports. */
+/**
+ * Tests what a client without the secret can make a node do when it reaches one of the node's
+ * ports.
+ */
 @Tag("slow")
 class PortAttackTest {
 
-  /** Far less than a stranger announces, and more than the node's own threads need meanwhile. */
+  /**
+   * Far less than the announced sizes, and more than the node's own threads allocate in that time.
+   */
   private static final long MOST_BYTES = 64 << 20;
 
   private static final int CONNECTIONS = 200;
@@ -66,7 +71,7 @@ class PortAttackTest {
   @Test
   void shouldAllocateNothingForAPacketThatAStrangerAnnouncesToHazelcast() throws Exception {
     for (int announced : new int[] {Integer.MAX_VALUE, 1 << 30, 256 << 20}) {
-      // The protocol, then the head of a packet: version, flags, partition, size.
+      // The protocol, then the header of a packet: version, flags, partition, size.
       byte[] frame =
           ByteBuffer.allocate(14)
               .put("HZC".getBytes())

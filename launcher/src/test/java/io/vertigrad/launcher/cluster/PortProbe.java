@@ -20,12 +20,12 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.concurrent.TimeUnit;
 
-/** Ports: one that is free, and what a stranger finds at a node's. */
+/** Finds free ports, and checks what a client without the secret finds at a node's port. */
 public final class PortProbe {
 
   private PortProbe() {}
 
-  /** A port that nobody listens to, a moment ago. */
+  /** Returns a port that was free a moment ago. */
   public static int free() throws IOException {
     try (ServerSocket socket = new ServerSocket(0)) {
       return socket.getLocalPort();
@@ -36,7 +36,7 @@ public final class PortProbe {
     return ((JobClusterManager) start.manager()).getNodeInfo().port();
   }
 
-  /** Brings a frame from one node to the other over a stream; answers that stream's port. */
+  /** Sends a frame from one node to the other over a stream; returns that stream's port. */
   static int streamPort(Vertx here, Vertx there) throws Exception {
     FrameCodecs.register(here.eventBus());
     FrameCodecs.register(there.eventBus());
@@ -53,7 +53,9 @@ public final class PortProbe {
         .getInteger("port");
   }
 
-  /** Sends what the bus would understand without TLS; true when the other end closes. */
+  /**
+   * Sends bytes that the bus would understand without TLS; returns true when the other end closes.
+   */
   static boolean hangsUp(int port) throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
       socket.setSoTimeout(2_000);

@@ -19,14 +19,16 @@ import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 
 /**
- * A node that is stopped is to the others one that is cut off: it keeps its connections, answers
+ * Tests a stopped node, which the others see as cut off. It keeps its connections and answers
  * nothing, and Hazelcast does not drop it for a long time.
  */
 @Tag("slow")
 @EnabledOnOs({OS.LINUX, OS.MAC})
 class SilentNodeTest {
 
-  /** More than Hazelcast has partitions, so that the silent node would own some. */
+  /**
+   * More addresses than Hazelcast has partitions, so that the silent node would own some of them.
+   */
   private static final int ADDRESSES = 64;
 
   private static final int LIMIT_SECONDS = 8;
@@ -70,7 +72,7 @@ class SilentNodeTest {
     assertEquals(2, first.otherNodes(), "Hazelcast should not have dropped the silent node yet");
   }
 
-  /** A node in a JVM of its own, until it is killed. */
+  /** Runs a node in its own JVM, until it is killed. */
   public static void main(String[] arguments) {
     new ClusterStart("silent", config(List.of(arguments[0]))).start();
   }

@@ -62,7 +62,7 @@ class JobEndMonitorTest {
     assertSilence();
   }
 
-  /** One question may still be on its way. */
+  /** Checks that the monitor asks no more; one question may still be in transit. */
   private void assertSilence() {
     int before = asked.get();
     Awaitility.await()

@@ -28,7 +28,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Asks every package for its keys, with one that none knows: the refusal lists those it does. */
+/**
+ * Compares the documented keys with those that the code knows. It gives each section an unknown
+ * key, and the refusal lists the known ones.
+ */
 class KnownKeysTest {
 
   private static final Path CONF = Path.of("../conf");

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Epochs of 10 rounds of two workers. */
+/** Tests the log with epochs of 10 rounds of two workers. */
 final class EpochLogTest {
 
   @TempDir private Path folder;

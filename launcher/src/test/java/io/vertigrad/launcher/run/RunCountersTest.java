@@ -9,7 +9,7 @@ import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What {@code summary.json} counts when members die and join again. */
+/** Tests what {@code summary.json} counts when members die and join again. */
 final class RunCountersTest {
 
   private final RunProgress progress = new RunProgress(() -> 0);
@@ -28,7 +28,7 @@ final class RunCountersTest {
 
     progress.apply(server(1, 5));
     progress.apply(worker(1, 2, 1));
-    // What the incarnation before said last came late, and twice.
+    // The last report of the earlier incarnation arrives late, and twice.
     progress.apply(worker(0, 31, 10));
     progress.apply(worker(0, 31, 10));
 

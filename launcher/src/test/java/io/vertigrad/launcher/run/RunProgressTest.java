@@ -64,7 +64,7 @@ class RunProgressTest {
 
     progress.apply(worker(0, 101, 101 * 128));
 
-    // 100 versions in 2 s, 299 are left.
+    // 100 versions took 2 s; 299 are left.
     assertEquals(299 * 0.02, progress.secondsLeft().orElseThrow(), 1e-9);
     clock.set(4 * SECOND);
     assertEquals(299 * 0.04, progress.secondsLeft().orElseThrow(), 1e-9);

@@ -52,7 +52,7 @@ final class LiveLineTest {
     live.show(event, progress);
   }
 
-  /** What a terminal shows in the end: each line as it was drawn last. */
+  /** Returns the lines that a terminal shows at the end, each as it was drawn last. */
   private List<String> remaining() {
     return Stream.of(printed.toString(StandardCharsets.UTF_8).split(System.lineSeparator()))
         .map(line -> line.replaceFirst("(?s).*\u001b\\[K", ""))

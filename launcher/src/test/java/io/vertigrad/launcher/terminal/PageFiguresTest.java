@@ -30,14 +30,14 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The dashboard's page and the terminal write the same number in the same way. */
+/** Tests that the dashboard's page and the terminal format the same number in the same way. */
 final class PageFiguresTest {
 
   private static final Path FUNCTIONS =
       Path.of("../dashboard/src/main/resources/io/vertigrad/dashboard/page/modules/format.js");
   private static final JobConfig JOB = JobConfig.read("test", new JsonObject());
 
-  /** Halves, what is stored a little below or above a half, and both sides of every limit. */
+  /** Halves, numbers stored a little below or above a half, and both sides of every limit. */
   private static final double[] VALUES = {
     0, 0.5, 1.5, 2.5, 0.05, 0.15, 0.25, 0.35, 1.005, 2.675, 0.0005, 0.00005, 0.00015, 1.0005,
     0.1234, 0.12345, 0.99995, 9.99995, 59.4, 59.5, 59.94, 59.95, 61.25, 92.35, 92.345, 93.65,
@@ -97,7 +97,7 @@ final class PageFiguresTest {
     return EventText.of(event, JOB).orElseThrow();
   }
 
-  /** A run of two seconds. */
+  /** Returns the progress line of a run of two seconds. */
   private static String progress(double loss, long samples) {
     AtomicLong clock = new AtomicLong();
     RunProgress progress = new RunProgress(clock::get);
@@ -133,7 +133,7 @@ final class PageFiguresTest {
     return found.group(1);
   }
 
-  /** What the page's functions make of the same numbers. */
+  /** Returns the same numbers as the page's functions format them. */
   private List<String> page() throws IOException, InterruptedException {
     Path node = onThePath("node");
     Path script = folder.resolve("figures.mjs");
@@ -163,7 +163,7 @@ final class PageFiguresTest {
     return page;
   }
 
-  /** Skips the test and says why where it is not installed. */
+  /** Returns the program, or skips the test with a reason when it is not installed. */
   private static Path onThePath(String program) {
     Path found =
         Stream.of(System.getenv("PATH").split(":"))

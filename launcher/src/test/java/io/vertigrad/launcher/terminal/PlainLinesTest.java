@@ -69,7 +69,7 @@ final class PlainLinesTest {
       hear(evaluated(10L * second, false));
     }
 
-    // A line a minute from twenty minutes on, and no more than one in 5 s before.
+    // One line a minute after the first twenty minutes, and at most one in 5 s before.
     assertTrue(printedLines().size() > 2 * 100, printedLines().size() + " lines");
     assertTrue(printedLines().size() < 2 * 200, printedLines().size() + " lines");
   }
@@ -82,7 +82,7 @@ final class PlainLinesTest {
 
     hear(worker(1, 20));
 
-    // Version 80 of 200 is step 40 of 100, though worker 1 has only seen version 20.
+    // Version 80 of 200 is step 40 of 100, although worker 1 has only seen version 20.
     assertTrue(printedLines().get(1).startsWith("step 40 of 100, "), printedLines().toString());
   }
 

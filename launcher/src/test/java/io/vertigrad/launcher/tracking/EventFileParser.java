@@ -15,15 +15,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Reads TensorBoard's event files by their published layout, with a checksum and a reader of
- * protocol buffers of its own.
+ * Reads TensorBoard's event files by their published format, with its own checksum and its own
+ * reader of protocol buffers.
  */
 public final class EventFileParser {
 
   /** Polynomial of CRC-32C, lowest bit first. */
   private static final int POLYNOMIAL = 0x82F63B78;
 
-  /** One event; the version is null where it is a summary. */
+  /** One event; the version is null when the event is a summary. */
   public record Event(double wallTime, long step, String version, Map<String, Float> values) {}
 
   private EventFileParser() {}

@@ -198,7 +198,7 @@ class MlflowTrackerTest {
         .toList();
   }
 
-  /** As MLflow answers. */
+  /** Answers a request as MLflow does. */
   private void answer(HttpExchange exchange) throws IOException {
     String text = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
     String path = exchange.getRequestURI().toString();

@@ -27,7 +27,7 @@ class RunMetricsTest {
     List<Metric> points = metrics.record(progress(1_000, 0, 5, 1_100, 1));
 
     assertEquals(List.of(), early);
-    // 500 samples in 0.5 s and 400 in 0.8 s.
+    // The rates are 500 samples in 0.5 s and 400 samples in 0.8 s.
     assertEquals(
         new TreeMap<>(
             Map.of(

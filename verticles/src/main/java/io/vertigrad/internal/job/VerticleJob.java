@@ -47,7 +47,7 @@ public final class VerticleJob {
     }
     Optional<String> file = job.cluster().secretFile();
     if (file.isEmpty()) {
-      secrets.warnOfNone(job.addresses());
+      secrets.warnMissingSecret(job.addresses());
       return Future.succeededFuture();
     }
     return vertx

@@ -19,23 +19,23 @@ public final class ReplicaRule {
    */
   public static PeerStrategyFactory of(JobConfig job) {
     if (!(StrategyProviders.configure(job.strategy(), ReplicaRule.class.getClassLoader())
-        instanceof PeerStrategyFactory rule)) {
+        instanceof PeerStrategyFactory strategy)) {
       throw refused(job, "it sits beside servers, and a pipeline has none");
     }
-    long every = rule.agreesEvery();
+    long every = strategy.agreesEvery();
     if (every == 0) {
       throw refused(job, "with it the replicas of a stage never agree on one model");
     }
     if (job.steps() % every != 0) {
-      throw between(job, every, steps(job), job.steps());
+      throw refusedInterval(job, every, steps(job), job.steps());
     }
-    double interval = EvaluationPlan.of(job, rule).interval();
+    double interval = EvaluationPlan.of(job, strategy).interval();
     if (job.evaluator().count() > 0 && interval % every != 0 && interval < job.steps()) {
       boolean epochs = job.evaluator().everyEpochs() > 0;
       String key = epochs ? "evaluator.everyEpochs (in steps)" : "evaluator.every";
-      throw between(job, every, key, (long) Math.ceil(interval));
+      throw refusedInterval(job, every, key, (long) Math.ceil(interval));
     }
-    return rule;
+    return strategy;
   }
 
   private static String steps(JobConfig job) {
@@ -49,7 +49,7 @@ public final class ReplicaRule {
             .formatted(job.origin(), job.strategy().name(), why));
   }
 
-  private static IllegalArgumentException between(
+  private static IllegalArgumentException refusedInterval(
       JobConfig job, long every, String key, long found) {
     return new IllegalArgumentException(
         ("%s: %s is %d, expected a multiple of %d with strategy \"%s\": replicas of a stage agree"

@@ -22,10 +22,10 @@ import java.util.function.Supplier;
  * @param trainingSamples size of the training set
  * @param testSet opens the test set
  * @param events receives what the stages find out together
- * @param tested counts the test samples that went through the stage
+ * @param testedSamples counts the test samples that went through the stage
  * @param lastVersion step after which the job ends
- * @param patience monotonic nanoseconds that limit how long the stage waits for others
- * @param track records what the stage does
+ * @param waitClock monotonic nanoseconds that limit how long the stage waits for others
+ * @param recorder records what the stage does
  */
 record StageContext(
     Vertx vertx,
@@ -37,8 +37,8 @@ record StageContext(
     long trainingSamples,
     Supplier<Dataset> testSet,
     Consumer<TrainingEvent> events,
-    AtomicLong tested,
+    AtomicLong testedSamples,
     long lastVersion,
     LongSupplier nanoClock,
-    LongSupplier patience,
-    SpanRecorder track) {}
+    LongSupplier waitClock,
+    SpanRecorder recorder) {}

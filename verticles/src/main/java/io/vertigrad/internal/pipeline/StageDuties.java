@@ -1,13 +1,18 @@
 package io.vertigrad.internal.pipeline;
 
+import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.exchange.TrafficCounters;
+import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.internal.transport.FrameEndpoint;
 import io.vertigrad.internal.worker.CheckpointAgreement;
 import io.vertigrad.internal.worker.CheckpointAgreement.Rule;
 import io.vertigrad.internal.worker.CheckpointAgreement.Statement;
 import io.vertigrad.internal.worker.ReplicaDuties;
+import io.vertigrad.internal.worker.ReplicaSaves;
 import io.vertigrad.internal.worker.RunVersion;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
@@ -18,6 +23,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,26 +35,44 @@ final class StageDuties implements ReplicaDuties {
 
   private static final Logger LOG = LoggerFactory.getLogger(StageDuties.class);
 
-  private final StageContext setting;
+  private final StageContext context;
   private final StageReplica replica;
   private final SenderIdentity identity;
   private final StageGroup group;
-  private final StageVersions versions;
+  private final SnapshotServer endpoint;
+  private final EvaluationPlan plan;
+  private final Optional<PipelineEvaluation> evaluation;
+  private final ReplicaSaves saves;
+  private Supplier<float[]> memory = () -> new float[0];
 
   StageDuties(
-      StageContext setting, StageReplica replica, SenderIdentity identity, StageGroup group) {
-    this.setting = setting;
+      StageContext context, StageReplica replica, SenderIdentity identity, StageGroup group) {
+    this.context = context;
     this.replica = replica;
     this.identity = identity;
     this.group = group;
-    versions =
-        new StageVersions(
-            setting, replica, identity, group.neighbours(setting.job(), setting.nanoClock()));
+    JobConfig job = context.job();
+    endpoint =
+        new SnapshotServer(
+            context.plan().partitions(),
+            identity.incarnation(),
+            job.exchange().type(),
+            job.exchange().deadlineMillis(),
+            context.waitClock());
+    plan = EvaluationPlan.of(job, context.strategy());
+    boolean first = job.pipeline().orElseThrow().replicaOf(identity.rank()) == 0;
+    evaluation =
+        job.stagesTest() && first
+            ? Optional.of(
+                new PipelineEvaluation(
+                    context, replica.model(), group.neighbours(job, context.nanoClock())))
+            : Optional.empty();
+    saves = new ReplicaSaves(context.checkpoints(), identity.rank(), identity.incarnation());
   }
 
   @Override
   public FrameEndpoint endpoint() {
-    return versions.endpoint();
+    return endpoint;
   }
 
   @Override
@@ -68,17 +92,19 @@ final class StageDuties implements ReplicaDuties {
 
   @Override
   public boolean current() {
-    return group.ready();
+    return group.isComplete();
   }
 
   @Override
   public void remembers(Supplier<float[]> strategyMemory) {
-    versions.remembers(strategyMemory);
+    memory = strategyMemory;
   }
 
   @Override
   public void stepped(long version) {
-    versions.stepped(version);
+    if (context.checkpoints().due(version)) {
+      write();
+    }
   }
 
   @Override
@@ -91,21 +117,33 @@ final class StageDuties implements ReplicaDuties {
           group.missing());
       return Optional.empty();
     }
-    List<RunVersion> kept = replica.kept(setting.checkpoints(), identity);
-    Optional<RunVersion> held = replica.held(identity.rank());
-    Statement mine = new Statement(held, kept, false, true);
+    List<RunVersion> kept = replica.savedVersions(context.checkpoints(), identity);
+    Optional<RunVersion> held = replica.heldVersion(identity.rank());
+    Statement statement = new Statement(held, kept, false, true);
     long anyRun = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
     CheckpointAgreement.Agreed agreed =
-        CheckpointAgreement.hold(peers, all, mine, Rule.COMMON_STATE, anyRun)
-            .orElseThrow(() -> StageErrors.nothingInCommon(name(), replica.point(), kept));
+        CheckpointAgreement.hold(peers, all, statement, Rule.COMMON_STATE, anyRun)
+            .orElseThrow(() -> noCommonVersion(kept));
     RunVersion from = agreed.from().orElseThrow();
     long before = replica.vector().updates();
     if (!held.equals(Optional.of(from))) {
       rule.restore(restored(from));
     }
-    replica.belongsTo(agreed.run(), identity.rank());
+    replica.assignRun(agreed.run(), identity.rank());
     LOG.info("{}: was at step {}, goes on at {}", name(), before, replica.vector().updates());
     return Optional.of(group.replicas());
+  }
+
+  private ExchangeException noCommonVersion(List<RunVersion> kept) {
+    return new ExchangeException(
+        ("%s: there is no step from which every stage can go on; this one has %s. Set"
+                + " checkpoint.every, and a checkpoint.directory that a replacement"
+                + " can read")
+            .formatted(
+                name(),
+                Stream.concat(Stream.of(replica.runVersion()), kept.stream())
+                    .map(RunVersion::version)
+                    .toList()));
   }
 
   /** Goes back to a version and returns the strategy's state at that version. */
@@ -114,12 +152,12 @@ final class StageDuties implements ReplicaDuties {
       replica.restart();
       return new float[0];
     }
-    return replica.restore(name(), setting.checkpoints().restore(identity.rank(), from));
+    return replica.restore(name(), context.checkpoints().restore(identity.rank(), from));
   }
 
   @Override
   public void changing() {
-    versions.saves().changing();
+    saves.changing();
   }
 
   /**
@@ -130,17 +168,24 @@ final class StageDuties implements ReplicaDuties {
     return false;
   }
 
-  /** Shows and tests the version; blocks during the test. */
+  /**
+   * Shows the version if it is the last one or one that an evaluator may ask for, and tests it;
+   * blocks during the test.
+   */
   @Override
   public void reached(long version, float[] parameters, boolean last) {
     replica.reached(version);
-    versions.reached(version);
+    boolean asked = context.job().evaluators() > 0 && (version == 0 || plan.isDue(version));
+    if (version >= context.lastVersion() || asked) {
+      show(version);
+    }
+    evaluation.ifPresent(stages -> stages.after(version));
   }
 
   @Override
   public void hold(long version, float[] parameters) {
-    if (group.ready()) {
-      versions.rest(version);
+    if (group.isComplete()) {
+      show(version);
     }
   }
 
@@ -150,8 +195,9 @@ final class StageDuties implements ReplicaDuties {
    */
   @Override
   public void end(long version, float[] parameters) {
-    if (version < setting.lastVersion()) {
-      versions.ended(version);
+    if (version < context.lastVersion()) {
+      show(version);
+      evaluation.ifPresent(stages -> stages.end(version));
     }
   }
 
@@ -160,12 +206,15 @@ final class StageDuties implements ReplicaDuties {
    */
   @Override
   public void leftOut(long version, double loss) {
-    throw StageErrors.diverged(name(), version, loss);
+    throw new ExchangeException(
+        ("%s: training diverged: the gradient of step %d holds NaN or infinity (loss %s). Lower"
+                + " optimizer.learningRate")
+            .formatted(name(), version, loss));
   }
 
   @Override
   public void idle() {
-    versions.saves().idle(versions::write);
+    saves.idle(this::write);
   }
 
   @Override
@@ -175,16 +224,28 @@ final class StageDuties implements ReplicaDuties {
 
   @Override
   public Future<Path> checkpoint() {
-    return versions.saves().ask();
+    return saves.ask();
   }
 
   @Override
   public Future<?> close() {
-    versions.saves().close("this stage is stopping");
+    saves.close("this stage is stopping");
     return group.close();
   }
 
+  /** Shows a version to readers. */
+  private void show(long version) {
+    endpoint.show(version, replica.partitions(context.job().exchange().type()));
+  }
+
+  /** Starts to write a checkpoint while training continues. */
+  private Future<Path> write() {
+    float[] remembered = memory.get();
+    return saves.write(
+        replica.vector().updates(), replica.run(), into -> replica.copy(remembered, into));
+  }
+
   private String name() {
-    return setting.job().pipeline().orElseThrow().name(identity.rank());
+    return context.job().pipeline().orElseThrow().name(identity.rank());
   }
 }

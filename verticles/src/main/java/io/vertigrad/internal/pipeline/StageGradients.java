@@ -1,13 +1,26 @@
 package io.vertigrad.internal.pipeline;
 
+import io.vertigrad.codecs.StageTensor.Direction;
 import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.data.BatchSource;
+import io.vertigrad.compute.pipeline.StageLoss;
+import io.vertigrad.compute.pipeline.StageModel;
+import io.vertigrad.internal.pipeline.Schedule.Action;
+import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.internal.worker.GradientSource;
 import io.vertigrad.job.PipelineConfig;
+import java.nio.FloatBuffer;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.LongFunction;
+import java.util.function.LongSupplier;
 
 /** Computes the gradients of one stage: runs all actions of a step without changing parameters. */
 final class StageGradients implements GradientSource {
 
-  private final StageContext setting;
+  private final StageContext context;
   private final StageReplica replica;
   private final StageNeighbours neighbours;
   private final StepBatches batches;
@@ -21,12 +34,12 @@ final class StageGradients implements GradientSource {
    * @param stage index of the stage, from 0
    */
   StageGradients(
-      StageContext setting,
+      StageContext context,
       StageReplica replica,
       StageNeighbours neighbours,
       StepBatches batches,
       int stage) {
-    this.setting = setting;
+    this.context = context;
     this.replica = replica;
     this.neighbours = neighbours;
     this.batches = batches;
@@ -35,31 +48,21 @@ final class StageGradients implements GradientSource {
 
   @Override
   public Computed compute(long version, long step) {
-    long started = setting.nanoClock().getAsLong();
+    long started = context.nanoClock().getAsLong();
     Batch batch = batches.of(version);
-    long ready = setting.nanoClock().getAsLong();
-    PipelineConfig pipeline = setting.job().pipeline().orElseThrow();
-    int samples = setting.sizes().of(version);
+    long ready = context.nanoClock().getAsLong();
+    PipelineConfig pipeline = context.job().pipeline().orElseThrow();
+    int samples = context.sizes().of(version);
     int parts = Math.min(pipeline.microBatches(), samples);
-    StageStep work =
-        new StageStep(
-            replica.model(),
-            neighbours,
-            setting.nanoClock(),
-            setting.track(),
-            version + 1,
-            samples,
-            parts,
-            batch,
-            replica.gradient());
+    StageStep work = new StageStep(version + 1, samples, parts, batch);
     Schedule schedule = Schedule.named(pipeline.schedule(), pipeline.stages(), parts);
     work.run(schedule.stages().get(stage));
-    long moved = neighbours.movedNanos() - movedNanos;
+    long moved = neighbours.transferNanos() - movedNanos;
     long waited = neighbours.waitedNanos() - waitedNanos;
     movedNanos += moved;
     waitedNanos += waited;
     return new Computed(
-        setting.sizes().epoch(version),
+        context.sizes().epoch(version),
         samples,
         replica.model().hasLoss() ? samples : 0,
         work.loss(),
@@ -67,5 +70,198 @@ final class StageGradients implements GradientSource {
         ready - started + waited,
         work.computedNanos(),
         moved);
+  }
+
+  /**
+   * One stage's part of one step: runs its actions in order until the gradient of the whole batch
+   * is summed. It does not change parameters.
+   */
+  private final class StageStep {
+
+    private final StageModel model = replica.model();
+    private final LongSupplier nanoClock = context.nanoClock();
+    private final float[] sum = replica.gradient();
+    private final long step;
+    private final int samples;
+    private final int microBatches;
+    private final Batch batch;
+    private final Map<Integer, float[]> keptInputs = new HashMap<>();
+    private double lossSum;
+    private int correct;
+    private boolean accuracyUnknown;
+    private long computedNanos;
+
+    /**
+     * Creates a step that has not begun.
+     *
+     * @param samples number of samples of the whole batch
+     * @param microBatches number of parts that the batch is cut into
+     * @param batch the data; null in a stage between the first and the last
+     */
+    StageStep(long step, int samples, int microBatches, Batch batch) {
+      this.step = step;
+      this.samples = samples;
+      this.microBatches = microBatches;
+      this.batch = batch;
+    }
+
+    void run(List<Action> actions) {
+      Arrays.fill(sum, 0);
+      SpanRecorder recorder = context.recorder();
+      for (Action action : actions) {
+        long begun = recorder.now();
+        if (action.kind() == Action.Kind.FORWARD) {
+          forward(action.microBatch());
+        } else {
+          backward(action.microBatch());
+        }
+        String name = action.kind() == Action.Kind.FORWARD ? "forward" : "backward";
+        recorder.span(name, begun, recorder.now(), step - 1);
+      }
+    }
+
+    /** Returns the mean loss of the batch, which only the last stage knows. */
+    double loss() {
+      return lossSum / samples;
+    }
+
+    /**
+     * Returns the number of samples classified correctly, which only the last stage knows; -1 if
+     * its model does not count them.
+     */
+    int correct() {
+      return accuracyUnknown ? -1 : correct;
+    }
+
+    long computedNanos() {
+      return computedNanos;
+    }
+
+    private void forward(int microBatch) {
+      float[] input = input(microBatch);
+      keptInputs.put(microBatch, input);
+      if (!model.hasLoss()) {
+        long begun = nanoClock.getAsLong();
+        FloatBuffer output = model.forward(input, count(microBatch));
+        computedNanos += nanoClock.getAsLong() - begun;
+        neighbours.send(Direction.FORWARD, step, microBatch, output);
+      }
+    }
+
+    private void backward(int microBatch) {
+      float[] input = keptInputs.remove(microBatch);
+      FloatBuffer gradient =
+          model.hasLoss() ? loss(microBatch, input) : backwardMiddle(microBatch, input);
+      if (!isFirst()) {
+        neighbours.send(Direction.BACKWARD, step, microBatch, gradient);
+      }
+    }
+
+    private FloatBuffer loss(int microBatch, float[] input) {
+      Batch part =
+          batch.part(first(microBatch), first(microBatch + 1), input, model.spec().input());
+      long begun = nanoClock.getAsLong();
+      StageLoss loss = model.loss(part);
+      lossSum += loss.sum();
+      correct += Math.max(0, loss.correct());
+      accuracyUnknown |= loss.correct() < 0;
+      model.addGradient(sum, samples);
+      computedNanos += nanoClock.getAsLong() - begun;
+      return loss.inputGradient();
+    }
+
+    private FloatBuffer backwardMiddle(int microBatch, float[] input) {
+      int count = count(microBatch);
+      int length = count * model.spec().outputLength();
+      float[] outputGradient = neighbours.receive(Direction.BACKWARD, step, microBatch, length);
+      long begun = nanoClock.getAsLong();
+      FloatBuffer gradient = model.backward(input, outputGradient, count);
+      model.addGradient(sum, samples);
+      computedNanos += nanoClock.getAsLong() - begun;
+      return gradient;
+    }
+
+    private float[] input(int microBatch) {
+      int length = model.spec().inputLength();
+      if (isFirst()) {
+        return Arrays.copyOfRange(
+            batch.features(), first(microBatch) * length, first(microBatch + 1) * length);
+      }
+      return neighbours.receive(Direction.FORWARD, step, microBatch, count(microBatch) * length);
+    }
+
+    private boolean isFirst() {
+      return model.spec().index() == 0;
+    }
+
+    private int count(int microBatch) {
+      return first(microBatch + 1) - first(microBatch);
+    }
+
+    private int first(int microBatch) {
+      return BatchSizes.first(samples, microBatch, microBatches);
+    }
+  }
+
+  /** Reads the batch of each step, however often a job goes back to an earlier step. */
+  static final class StepBatches implements AutoCloseable {
+
+    private final LongFunction<BatchSource> open;
+    private final String name;
+    private final BatchSizes sizes;
+    private final boolean needed;
+    private BatchSource source;
+    private long next;
+
+    /**
+     * Creates a reader that has opened nothing yet.
+     *
+     * @param open opens the same sequence of batches, starting at a step
+     * @param rank rank of the member whose stage reads the batches
+     */
+    StepBatches(
+        LongFunction<BatchSource> open, PipelineConfig pipeline, int rank, BatchSizes sizes) {
+      this.open = open;
+      this.name = pipeline.name(rank);
+      this.sizes = sizes;
+      int stage = pipeline.stageOf(rank);
+      this.needed = stage == 0 || stage == pipeline.stages() - 1;
+    }
+
+    /**
+     * Returns the batch of a step for the first stage, which needs its features, and the last,
+     * which needs its labels; null for the others.
+     */
+    Batch of(long step) {
+      if (!needed) {
+        return null;
+      }
+      Batch batch = read(step);
+      if (batch.count() != sizes.of(step)) {
+        throw new IllegalStateException(
+            "%s: the batch of step %d has %d samples, expected %d"
+                .formatted(name, step, batch.count(), sizes.of(step)));
+      }
+      return batch;
+    }
+
+    @Override
+    public void close() {
+      if (source != null) {
+        source.close();
+        source = null;
+      }
+    }
+
+    /** Reads a batch. Opens the source again when the step is not the next one. */
+    private Batch read(long step) {
+      if (source == null || step != next) {
+        close();
+        source = open.apply(step);
+      }
+      Batch batch = source.next();
+      next = step + 1;
+      return batch;
+    }
   }
 }

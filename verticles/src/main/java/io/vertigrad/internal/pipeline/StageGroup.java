@@ -26,7 +26,7 @@ final class StageGroup {
 
   private final PipelineConfig pipeline;
   private final SenderIdentity self;
-  private final WorkerPeers line;
+  private final WorkerPeers peers;
   private PeerGroup group;
   private volatile boolean complete;
 
@@ -41,23 +41,23 @@ final class StageGroup {
     this.pipeline = job.pipeline().orElseThrow();
     this.self = self;
     StageFrames stages = new StageFrames(pipeline, job.exchange().partitionElements());
-    line = new WorkerPeers(vertx, job, plan, self, patience, track, stop, stages);
+    peers = new WorkerPeers(vertx, job, plan, self, patience, track, stop, stages);
   }
 
   Future<?> open() {
-    return line.open();
+    return peers.open();
   }
 
   Future<?> close() {
-    return line.close();
+    return peers.close();
   }
 
   void membershipChanged(Membership now) {
-    line.membershipChanged(now);
+    peers.membershipChanged(now);
   }
 
   void wake() {
-    line.wake();
+    peers.wake();
   }
 
   /**
@@ -66,14 +66,14 @@ final class StageGroup {
   boolean adopt(PeerGroup all) {
     complete = false;
     group = all;
-    PeerGroup ofLine = line.adopt();
+    PeerGroup ofLine = peers.adopt();
     complete = missing().isEmpty() && ofLine.epoch() == group.epoch();
     return complete;
   }
 
   /** Returns true while every stage is present and no newer membership has arrived. */
-  boolean ready() {
-    return complete && line.current();
+  boolean isComplete() {
+    return complete && peers.current();
   }
 
   /** Returns the replicas of this stage. */
@@ -97,7 +97,7 @@ final class StageGroup {
   /** Returns the connection to the stages before and after this one. */
   StageNeighbours neighbours(JobConfig job, LongSupplier nanoClock) {
     return new StageNeighbours(
-        line,
+        peers,
         pipeline,
         self.rank(),
         job.exchange().type(),
@@ -107,6 +107,6 @@ final class StageGroup {
 
   /** Returns the counters of traffic with other stages. */
   TrafficCounters traffic() {
-    return line.traffic();
+    return peers.traffic();
   }
 }

@@ -16,23 +16,23 @@ import java.util.function.LongSupplier;
  */
 final class StageNeighbours {
 
-  private final Peers line;
+  private final Peers peers;
   private final PipelineConfig pipeline;
   private final int rank;
   private final DataType type;
   private final int pieceElements;
   private final LongSupplier nanoClock;
   private long waitedNanos;
-  private long movedNanos;
+  private long transferNanos;
 
   StageNeighbours(
-      Peers line,
+      Peers peers,
       PipelineConfig pipeline,
       int rank,
       DataType type,
       int pieceElements,
       LongSupplier nanoClock) {
-    this.line = line;
+    this.peers = peers;
     this.pipeline = pipeline;
     this.rank = rank;
     this.type = type;
@@ -49,9 +49,10 @@ final class StageNeighbours {
       int first = piece * pieceElements;
       FloatBuffer part =
           values.slice(values.position() + first, Math.min(pieceElements, length - first));
-      line.send(to, StageFrames.tag(step, direction, microBatch, piece), Tensor.copyOf(type, part));
+      peers.send(
+          to, StageFrames.tag(step, direction, microBatch, piece), Tensor.copyOf(type, part));
     }
-    movedNanos += nanoClock.getAsLong() - begun;
+    transferNanos += nanoClock.getAsLong() - begun;
   }
 
   /** Waits for the values that the previous stage sends forward, or the next one sends back. */
@@ -60,7 +61,7 @@ final class StageNeighbours {
     float[] values = new float[length];
     for (int piece = 0; piece * (long) pieceElements < length; piece++) {
       long begun = nanoClock.getAsLong();
-      TensorView tensor = line.receive(from, StageFrames.tag(step, direction, microBatch, piece));
+      TensorView tensor = peers.receive(from, StageFrames.tag(step, direction, microBatch, piece));
       long arrived = nanoClock.getAsLong();
       int first = piece * pieceElements;
       int expected = Math.min(pieceElements, length - first);
@@ -78,7 +79,7 @@ final class StageNeighbours {
       }
       tensor.copyTo(values, first);
       waitedNanos += arrived - begun;
-      movedNanos += nanoClock.getAsLong() - arrived;
+      transferNanos += nanoClock.getAsLong() - arrived;
     }
     return values;
   }
@@ -91,7 +92,7 @@ final class StageNeighbours {
   }
 
   /** Returns the time spent on creating, sending and unpacking tensors so far. */
-  long movedNanos() {
-    return movedNanos;
+  long transferNanos() {
+    return transferNanos;
   }
 }

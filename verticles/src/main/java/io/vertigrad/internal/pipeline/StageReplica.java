@@ -42,7 +42,7 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
   private Optimizer optimizer;
   private long run;
   private int rank;
-  private long whole;
+  private long completeVersion;
 
   StageReplica(StageModel model, JobConfig job, StagePlan plan, long trainingSamples) {
     this.model = model;
@@ -96,7 +96,7 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
   }
 
   /** Returns the version that this stage holds in memory. */
-  RunVersion point() {
+  RunVersion runVersion() {
     return new RunVersion(vector.updates(), run);
   }
 
@@ -105,33 +105,35 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
    * earlier incarnation saved, and the beginning, for a stage that is lost before the first
    * checkpoint. A job without checkpoints does not start over by itself.
    */
-  List<RunVersion> kept(ReplicaCheckpoints checkpoints, SenderIdentity identity) {
-    List<RunVersion> kept = new ArrayList<>(checkpoints.points(identity.rank()));
+  List<RunVersion> savedVersions(ReplicaCheckpoints checkpoints, SenderIdentity identity) {
+    List<RunVersion> saved = new ArrayList<>(checkpoints.points(identity.rank()));
     if (job.checkpoint().isOn()) {
-      kept.add(RunVersion.BEGINNING);
+      saved.add(RunVersion.BEGINNING);
     }
-    return kept;
+    return saved;
   }
 
   /** Records that a version was reached completely. */
   void reached(long version) {
-    whole = version;
+    completeVersion = version;
   }
 
   /**
    * Returns the version in memory; empty if an abandoned step has changed it, or if it was trained
    * as another replica of the stage.
    */
-  Optional<RunVersion> held(int asRank) {
+  Optional<RunVersion> heldVersion(int asRank) {
     boolean own = vector.updates() == 0 || rank == asRank;
-    return own && whole == vector.updates() ? Optional.of(point()) : Optional.empty();
+    return own && completeVersion == vector.updates()
+        ? Optional.of(runVersion())
+        : Optional.empty();
   }
 
   long run() {
     return run;
   }
 
-  void belongsTo(long someRun, int someRank) {
+  void assignRun(long someRun, int someRank) {
     run = someRun;
     rank = someRank;
   }

@@ -7,7 +7,15 @@ import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.internal.exchange.InitialParameters;
+import io.vertigrad.internal.exchange.SenderIdentity;
+import io.vertigrad.internal.pipeline.StageGradients.StepBatches;
+import io.vertigrad.internal.worker.BatchOpener;
+import io.vertigrad.internal.worker.GradientSource;
+import io.vertigrad.internal.worker.Incarnation;
+import io.vertigrad.internal.worker.ParameterExchange;
 import io.vertigrad.internal.worker.ReplicaCheckpoints;
+import io.vertigrad.internal.worker.StrategyExchange;
 import io.vertigrad.internal.worker.TrainingLoop;
 import io.vertigrad.internal.worker.TrainingPlan;
 import io.vertigrad.internal.worker.WorkerMember;
@@ -18,6 +26,7 @@ import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertx.core.Vertx;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /** The one thread that builds a stage, computes with it and closes it. */
 public final class StageThread extends WorkerThread {
@@ -52,7 +61,7 @@ public final class StageThread extends WorkerThread {
             true,
             member,
             events);
-    StageContext setting =
+    StageContext context =
         new StageContext(
             vertx,
             job,
@@ -71,11 +80,123 @@ public final class StageThread extends WorkerThread {
     TrainingPlan training = TrainingPlan.of(job, strategy, plan.partitions(), data.size());
     StageParts parts =
         new StageParts(
-            setting,
+            context,
             surroundings(training, "update"),
             split,
             () -> StagePlan.split(job, model),
             (replica, first) -> batches(data, replica, pipeline.replicas(), first));
     return work(plan.layout(), new TrainingLoop(training, member, parts, System::nanoTime));
+  }
+
+  /** The parts of a stage member: the stage of its rank, and the batches of its replica. */
+  private static final class StageParts implements TrainingLoop.Parts {
+
+    private final StageContext context;
+    private final StrategyExchange.Surroundings surroundings;
+    private final BatchOpener data;
+    private final Supplier<SplitModel> splitting;
+    private final PipelineConfig pipeline;
+    private SplitModel split;
+    private StageReplica replica;
+    private StepBatches batches;
+    private StageGroup group;
+
+    /**
+     * Creates parts, none of which is built yet.
+     *
+     * @param split the cut model; the reference is dropped once the stage is built
+     * @param splitting cuts the model again if the member takes over another stage
+     * @param data opens the batches of a replica
+     */
+    StageParts(
+        StageContext context,
+        StrategyExchange.Surroundings surroundings,
+        SplitModel split,
+        Supplier<SplitModel> splitting,
+        BatchOpener data) {
+      this.context = context;
+      this.surroundings = surroundings;
+      this.split = split;
+      this.splitting = splitting;
+      this.data = data;
+      this.pipeline = context.job().pipeline().orElseThrow();
+    }
+
+    @Override
+    public GradientSource source(Incarnation self) {
+      SenderIdentity identity = self.identity();
+      int rank = identity.rank();
+      Thread.currentThread()
+          .setName("%s of %s".formatted(pipeline.name(rank), context.job().addresses().job()));
+      provide(pipeline.stageOf(rank));
+      closeBatches();
+      int of = pipeline.replicaOf(rank);
+      batches = new StepBatches(first -> data.open(of, first), pipeline, rank, context.sizes());
+      group =
+          new StageGroup(
+              context.vertx(),
+              context.job(),
+              context.plan().hash(),
+              identity,
+              context.waitClock(),
+              context.recorder(),
+              self.stop());
+      return new StageGradients(
+          context,
+          replica,
+          group.neighbours(context.job(), context.nanoClock()),
+          batches,
+          pipeline.stageOf(rank));
+    }
+
+    @Override
+    public ParameterExchange exchange(Incarnation self) {
+      return new StrategyExchange(
+          surroundings, self, replica, new StageDuties(context, replica, self.identity(), group));
+    }
+
+    @Override
+    public long tested() {
+      return context.testedSamples().get();
+    }
+
+    @Override
+    public void close() {
+      closeBatches();
+      closeStage();
+      context.checkpoints().close();
+    }
+
+    /** Builds the stage, unless the member already has it. */
+    private void provide(int stage) {
+      if (replica != null && replica.model().spec().index() == stage) {
+        return;
+      }
+      closeStage();
+      SplitModel whole = split == null ? splitting.get() : split;
+      replica =
+          new StageReplica(
+              InitialParameters.into(whole.stage(stage), whole.layout(), context.job()),
+              context.job(),
+              context.plan(),
+              context.trainingSamples());
+      split = null;
+      // Only the garbage collector frees the native memory of the whole model's parameters.
+      System.gc();
+    }
+
+    private void closeBatches() {
+      if (batches != null) {
+        batches.close();
+        batches = null;
+      }
+    }
+
+    private void closeStage() {
+      if (replica != null) {
+        replica.close();
+        replica = null;
+      }
+    }
   }
 }

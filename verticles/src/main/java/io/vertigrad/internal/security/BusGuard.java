@@ -5,7 +5,6 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameBytes;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.FrameLimits;
-import io.vertigrad.internal.security.ReplayFilter.From;
 import io.vertigrad.job.JobSecret;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
@@ -18,12 +17,17 @@ import io.vertx.core.eventbus.impl.clustered.ClusteredMessage;
 import io.vertx.core.internal.buffer.BufferInternal;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -63,45 +67,46 @@ final class BusGuard {
           CodecManager.JSON_OBJECT_MESSAGE_CODEC);
 
   private final String prefix;
-  private final Set<String> others;
+  private final Set<String> metricsAddresses;
   private final JobSecret secret;
-  private final Set<String> frames;
+  private final Set<String> localFrameAddresses;
   private final String sender = HexFormat.of().formatHex(RandomBytes.of(ID_BYTES));
   private final ReplayFilter replays = new ReplayFilter(System.currentTimeMillis());
   private final PeerWarnings warnings = new PeerWarnings(LOG::warn);
   private final Map<String, AtomicLong> sent = new ConcurrentHashMap<>();
   private final Map<String, AtomicLong> published = new ConcurrentHashMap<>();
 
-  private BusGuard(Addresses job, JobSecret secret, Set<String> frames) {
+  private BusGuard(Addresses job, JobSecret secret, Set<String> localFrameAddresses) {
     this.prefix = Addresses.PREFIX + job.job() + ".";
-    this.others = Set.of(job.metrics(), job.metricsRequests());
+    this.metricsAddresses = Set.of(job.metrics(), job.metricsRequests());
     this.secret = secret;
-    this.frames = frames;
+    this.localFrameAddresses = localFrameAddresses;
   }
 
   /**
    * Installs the guard on the event bus, until this Vert.x closes.
    *
-   * @param frames the addresses at which this process receives frames: what it sends there stays
-   *     here
+   * @param localFrameAddresses the addresses at which this process receives frames: what it sends
+   *     there stays here
    */
-  static void install(Vertx vertx, Addresses job, JobSecret secret, Set<String> frames) {
-    BusGuard guard = new BusGuard(job, secret, frames);
-    vertx.eventBus().addOutboundInterceptor(guard::prove);
-    vertx.eventBus().addInboundInterceptor(guard::check);
+  static void install(
+      Vertx vertx, Addresses job, JobSecret secret, Set<String> localFrameAddresses) {
+    BusGuard guard = new BusGuard(job, secret, localFrameAddresses);
+    vertx.eventBus().addOutboundInterceptor(guard::addProof);
+    vertx.eventBus().addInboundInterceptor(guard::checkProof);
   }
 
   private boolean guards(String address) {
-    return address != null && (address.startsWith(prefix) || others.contains(address));
+    return address != null && (address.startsWith(prefix) || metricsAddresses.contains(address));
   }
 
-  private void prove(DeliveryContext<Object> context) {
+  private void addProof(DeliveryContext<Object> context) {
     Message<Object> message = context.message();
     String address = message.address();
     if (guards(address)) {
       message.headers().remove(PROOF);
       MessageCodec<?, ?> codec = ((MessageImpl<?, ?>) message).codec();
-      if (isDecoded(codec) && !frames.contains(address)) {
+      if (isDecoded(codec) && !localFrameAddresses.contains(address)) {
         message.headers().add(PROOF, proof(address, context.send(), codec, context.body()));
       }
     }
@@ -124,16 +129,16 @@ final class BusGuard {
     return head + ":" + Base64.getEncoder().encodeToString(code);
   }
 
-  private void check(DeliveryContext<Object> context) {
+  private void checkProof(DeliveryContext<Object> context) {
     Message<Object> message = context.message();
     String address = message.address();
     if (!guards(address)
-        || !(message instanceof ClusteredMessage<?, ?> travelled)
-        || !travelled.isFromWire()) {
+        || !(message instanceof ClusteredMessage<?, ?> fromWire)
+        || !fromWire.isFromWire()) {
       context.next();
       return;
     }
-    Optional<Refusal> refusal = refusal(travelled, address, context.send());
+    Optional<Refusal> refusal = refusal(fromWire, address, context.send());
     if (refusal.isEmpty()) {
       context.next();
       return;
@@ -176,7 +181,7 @@ final class BusGuard {
       }
       return replays
           .refusal(
-              new From(fields[0], address, send),
+              new ReplayFilter.Source(fields[0], address, send),
               Long.parseLong(fields[1]),
               Long.parseLong(fields[2]),
               System.currentTimeMillis(),
@@ -279,6 +284,123 @@ final class BusGuard {
       public byte systemCodecID() {
         return -1;
       }
+    }
+  }
+
+  /**
+   * Recognizes copies of recorded messages; their proofs are valid, so only their numbers and times
+   * reveal them.
+   *
+   * <p>A sender numbers its messages to each address, and the filter accepts a number once. The
+   * first message of an unknown sender must have been sent after this filter was created, with a
+   * tolerance for different clocks. So a message that was recorded in an earlier run cannot
+   * introduce a sender.
+   *
+   * <p>A published message reaches each consumer of a process separately, so its copies are
+   * accepted for half a minute. In that time a copy changes nothing: pauses are numbered,
+   * memberships carry an epoch, and a stop is final. Any thread may use it.
+   */
+  private static final class ReplayFilter {
+
+    /** Most milliseconds between a new sender's clock and this one's. */
+    private static final long MAX_CLOCK_DIFFERENCE_MILLIS = 60_000;
+
+    /** Most milliseconds by which a new sender's message may seem older than this filter. */
+    private static final long MAX_EARLY_MILLIS = 5_000;
+
+    private static final long COPIES_NANOS = TimeUnit.SECONDS.toNanos(30);
+    private static final int MOST_SENDERS = 4_000;
+
+    /** Numbers that are tracked; a number further behind the highest is refused. */
+    private static final int WINDOW = 1_024;
+
+    private final long beganMillis;
+    private final Map<Source, Window> senders = new LinkedHashMap<>();
+
+    /**
+     * The sender and address for which messages are numbered.
+     *
+     * @param sent true for messages to one consumer, false for published ones
+     */
+    record Source(String sender, String address, boolean sent) {}
+
+    private static final class Window {
+      private final long[] numbers = new long[WINDOW];
+      private final long[] arrived;
+      private long highest = -1;
+
+      private Window(boolean sent) {
+        arrived = sent ? null : new long[WINDOW];
+        Arrays.fill(numbers, -1);
+      }
+    }
+
+    /**
+     * Creates a filter that has seen no message.
+     *
+     * @param nowMillis the time of day
+     */
+    ReplayFilter(long nowMillis) {
+      beganMillis = nowMillis;
+    }
+
+    /**
+     * Checks a message whose code was correct.
+     *
+     * @param number number of the message, from 0
+     * @param stampMillis the time of day by the sender's clock
+     * @param nowMillis the time of day by this process's clock
+     * @param nowNanos time of {@code System.nanoTime()}
+     * @return why the message is refused; empty when it is new
+     */
+    synchronized Optional<String> refusal(
+        Source from, long number, long stampMillis, long nowMillis, long nowNanos) {
+      Window window = senders.get(from);
+      if (window == null) {
+        Optional<String> refusal = clockRefusal(stampMillis, nowMillis);
+        if (refusal.isPresent()) {
+          return refusal;
+        }
+        if (senders.size() == MOST_SENDERS) {
+          senders.remove(senders.keySet().iterator().next());
+        }
+        window = new Window(from.sent());
+        senders.put(from, window);
+      }
+      return isNew(window, number, nowNanos)
+          ? Optional.empty()
+          : Optional.of("it is a copy of one that was here before");
+    }
+
+    private Optional<String> clockRefusal(long stampMillis, long nowMillis) {
+      if (Math.abs(nowMillis - stampMillis) > MAX_CLOCK_DIFFERENCE_MILLIS) {
+        return Optional.of(
+            String.format(
+                Locale.ROOT,
+                "its sender's clock says %s, %.0f s from this one's: it is old, or the clocks of the"
+                    + " machines have to be set",
+                Instant.ofEpochMilli(stampMillis),
+                (nowMillis - stampMillis) / 1e3));
+      }
+      return stampMillis < beganMillis - MAX_EARLY_MILLIS
+          ? Optional.of("it was sent before this process began to listen")
+          : Optional.empty();
+    }
+
+    private static boolean isNew(Window window, long number, long nowNanos) {
+      if (number < 0 || number <= window.highest - WINDOW) {
+        return false;
+      }
+      int place = (int) (number % WINDOW);
+      if (window.numbers[place] == number) {
+        return window.arrived != null && nowNanos - window.arrived[place] < COPIES_NANOS;
+      }
+      window.numbers[place] = number;
+      window.highest = Math.max(window.highest, number);
+      if (window.arrived != null) {
+        window.arrived[place] = nowNanos;
+      }
+      return true;
     }
   }
 }

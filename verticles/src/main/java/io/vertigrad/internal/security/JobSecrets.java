@@ -18,7 +18,7 @@ public final class JobSecrets implements Shareable {
   private static final String KEY = "vertigrad.secrets";
 
   private final Vertx vertx;
-  private final Set<String> frames = ConcurrentHashMap.newKeySet();
+  private final Set<String> localFrameAddresses = ConcurrentHashMap.newKeySet();
   private final Map<String, JobSecret> secrets = new ConcurrentHashMap<>();
   private final Set<String> warned = ConcurrentHashMap.newKeySet();
 
@@ -38,7 +38,7 @@ public final class JobSecrets implements Shareable {
    */
   public void add(Addresses job, JobSecret secret) {
     if (secrets.putIfAbsent(job.job(), secret) == null) {
-      BusGuard.install(vertx, job, secret, frames);
+      BusGuard.install(vertx, job, secret, localFrameAddresses);
     }
   }
 
@@ -59,16 +59,16 @@ public final class JobSecrets implements Shareable {
   }
 
   /** Records that this process receives frames at an address, or no longer does. */
-  public void listens(String address, boolean now) {
+  public void setListening(String address, boolean now) {
     if (now) {
-      frames.add(address);
+      localFrameAddresses.add(address);
     } else {
-      frames.remove(address);
+      localFrameAddresses.remove(address);
     }
   }
 
   /** Warns once that a job in a cluster has no secret. */
-  public void warnOfNone(Addresses job) {
+  public void warnMissingSecret(Addresses job) {
     if (warned.add(job.job())) {
       LOG.warn(
           "job {} has no secret: whoever reaches the event bus's port can stop it or send it"

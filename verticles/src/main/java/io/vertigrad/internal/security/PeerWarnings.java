@@ -22,11 +22,11 @@ public final class PeerWarnings {
   private final Map<String, Entry> peers = new LinkedHashMap<>();
 
   private static final class Entry {
-    private final long toldNanos;
-    private long untold;
+    private final long loggedNanos;
+    private long suppressed;
 
-    private Entry(long toldNanos) {
-      this.toldNanos = toldNanos;
+    private Entry(long loggedNanos) {
+      this.loggedNanos = loggedNanos;
     }
   }
 
@@ -43,8 +43,8 @@ public final class PeerWarnings {
    */
   public synchronized void warn(String peer, String message, long now) {
     Entry known = peers.get(peer);
-    if (known != null && now - known.toldNanos < MINUTE_NANOS) {
-      known.untold++;
+    if (known != null && now - known.loggedNanos < MINUTE_NANOS) {
+      known.suppressed++;
       return;
     }
     peers.remove(peer);
@@ -53,9 +53,9 @@ public final class PeerWarnings {
     }
     peers.put(peer, new Entry(now));
     log.accept(
-        known == null || known.untold == 0
+        known == null || known.suppressed == 0
             ? message
             : "%s (and %d more about %s since the last line)"
-                .formatted(message, known.untold, peer));
+                .formatted(message, known.suppressed, peer));
   }
 }

@@ -1,14 +1,17 @@
 package io.vertigrad.internal.strategy;
 
+import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.ErrorFeedback;
+import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.internal.collective.AllReduce;
 import io.vertigrad.internal.collective.CompressedAllReduce;
-import io.vertigrad.internal.collective.ReplicaCheck;
 import io.vertigrad.internal.collective.RingBroadcast;
 import io.vertigrad.internal.collective.StateAllGather;
+import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.strategy.ExchangeTiming;
 import io.vertigrad.strategy.GradientProgress;
 import io.vertigrad.strategy.LocalGradient;
@@ -19,7 +22,10 @@ import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.Replica;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
+import io.vertigrad.strategy.Tag;
+import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
+import java.util.HexFormat;
 import java.util.Optional;
 
 /**
@@ -221,8 +227,49 @@ final class AllReduceStrategy implements PeerStrategy {
 
   private void check() {
     if (config.checkEvery() > 0 && replica.updates() % config.checkEvery() == 0) {
-      new ReplicaCheck(context.peers(), group).compare(round, reduction.phases(), replica);
+      compareReplicas();
     }
+  }
+
+  /**
+   * Compares this worker's parameters with its left neighbour's by hash. If all comparisons around
+   * the ring agree, all replicas are equal.
+   *
+   * @throws ExchangeException naming both workers and the step when they differ
+   */
+  private void compareReplicas() {
+    if (group.size() == 1) {
+      return;
+    }
+    TensorView mine = hash(replica.parameters());
+    Tag tag = new Tag(round, reduction.phases(), 0);
+    context.peers().send(group.right(), tag, mine);
+    TensorView theirs = context.peers().receive(group.left(), tag);
+    if (!theirs.equals(mine)) {
+      throw new ExchangeException(
+          ("after step %d the parameters of worker %d (hash %s) differ from those of worker %d"
+                  + " (hash %s), expected equal bits; do all nodes run the same version on the same"
+                  + " kind of processor?")
+              .formatted(
+                  replica.updates(), group.self(), shown(mine), group.left(), shown(theirs)));
+    }
+  }
+
+  private static Tensor hash(float[] parameters) {
+    TensorView all = Tensor.copyOf(DataType.FLOAT32, FloatBuffer.wrap(parameters));
+    long hash = 0xcbf29ce484222325L;
+    ByteBuffer bytes = all.bytes();
+    while (bytes.hasRemaining()) {
+      hash = (hash ^ bytes.getInt()) * 0x100000001b3L;
+      hash ^= hash >>> 32;
+    }
+    return Tensor.wrap(DataType.FLOAT32, ByteBuffer.allocate(Long.BYTES).putLong(0, hash));
+  }
+
+  private static String shown(TensorView hash) {
+    byte[] bytes = new byte[hash.payloadBytes()];
+    hash.bytes().get(bytes);
+    return HexFormat.of().formatHex(bytes);
   }
 
   private static OptimizerConfig scaled(Config config, PeerContext context) {

@@ -7,6 +7,7 @@ import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.strategy.Barrier;
 import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.Membership.Member;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
 import io.vertigrad.strategy.StragglerReport;
@@ -18,7 +19,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Takes one step with every gradient when it arrives, but a worker more than {@code staleness}
@@ -70,13 +74,13 @@ final class BoundedStaleness implements ServerStrategy {
   @Override
   public void membershipChanged(Membership now) {
     clocks.membershipChanged(now);
-    take(worker -> worker.hasLeft(now)).forEach(worker -> worker.refuseAsLeft(now));
+    remove(worker -> worker.hasLeft(now)).forEach(worker -> worker.refuseAsLeft(now));
     release();
   }
 
   @Override
   public void tick(long nowNanos) {
-    List<Waiting> overdue = take(worker -> worker.exceeds(config.deadlineMillis(), nowNanos));
+    List<Waiting> overdue = remove(worker -> worker.exceeds(config.deadlineMillis(), nowNanos));
     overdue.forEach(worker -> worker.refuse(Reason.DEADLINE, overdue(worker)));
   }
 
@@ -91,13 +95,13 @@ final class BoundedStaleness implements ServerStrategy {
 
   @Override
   public void close(String why) {
-    take(worker -> true).forEach(worker -> worker.refuse(Reason.UNAVAILABLE, why));
+    remove(worker -> true).forEach(worker -> worker.refuse(Reason.UNAVAILABLE, why));
   }
 
   private void release() {
     boolean finished = context.store().version() >= context.lastVersion();
-    long furthest = clocks.slowest() + config.staleness();
-    take(worker -> finished || clocks.of(worker.id().worker()) <= furthest)
+    long largestClock = clocks.slowest() + config.staleness();
+    remove(worker -> finished || clocks.of(worker.id().worker()) <= largestClock)
         .forEach(
             worker ->
                 worker.answer(
@@ -106,7 +110,7 @@ final class BoundedStaleness implements ServerStrategy {
                         .parameters(worker.id(), Outcome.APPLIED, worker.staleness())));
   }
 
-  private List<Waiting> take(Predicate<Waiting> chosen) {
+  private List<Waiting> remove(Predicate<Waiting> chosen) {
     List<Waiting> taken = waiting.values().stream().filter(chosen).toList();
     taken.forEach(worker -> waiting.remove(worker.id().worker()));
     return taken;
@@ -163,6 +167,58 @@ final class BoundedStaleness implements ServerStrategy {
     public StrategyFactory configure(Settings settings) {
       Config config = Config.read(settings);
       return StrategyFactory.perGradient(context -> new BoundedStaleness(config, context));
+    }
+  }
+
+  /**
+   * Counts the applied updates of each worker. A newcomer starts at the count of the slowest
+   * worker.
+   */
+  private static final class WorkerClocks {
+
+    private final Map<Integer, Clock> clocks = new TreeMap<>();
+
+    private record Clock(Member member, long steps) {}
+
+    WorkerClocks(Membership membership) {
+      membershipChanged(membership);
+    }
+
+    void membershipChanged(Membership now) {
+      clocks
+          .values()
+          .removeIf(clock -> !now.hasWorker(clock.member().rank(), clock.member().incarnation()));
+      long start = slowest();
+      now.workers().forEach(m -> clocks.putIfAbsent(m.rank(), new Clock(m, start)));
+    }
+
+    void advance(int rank) {
+      clocks.computeIfPresent(rank, (r, clock) -> new Clock(clock.member(), clock.steps() + 1));
+    }
+
+    long of(int rank) {
+      Clock clock = clocks.get(rank);
+      return clock == null ? slowest() : clock.steps();
+    }
+
+    /** Returns the clock of the slowest worker; 0 if there is no worker. */
+    long slowest() {
+      return clocks.values().stream().mapToLong(Clock::steps).min().orElse(0);
+    }
+
+    List<Integer> slowestRanks() {
+      return ofSlowest().map(Member::rank).toList();
+    }
+
+    String describeSlowest() {
+      return ofSlowest()
+          .map(m -> "worker %d (incarnation %d)".formatted(m.rank(), m.incarnation()))
+          .collect(Collectors.joining(", ", "", " at step " + slowest()));
+    }
+
+    private Stream<Member> ofSlowest() {
+      long slowest = slowest();
+      return clocks.values().stream().filter(clock -> clock.steps() == slowest).map(Clock::member);
     }
   }
 }

@@ -2,7 +2,15 @@ package io.vertigrad.internal.timeline;
 
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 
 /**
  * One member's part of a run's timeline. Its spans are published four times a second from an event
@@ -60,6 +68,104 @@ public final class MemberTimeline {
     if (buffer != null) {
       vertx.cancelTimer(timer);
       publish();
+    }
+  }
+
+  /**
+   * Holds spans of a microsecond or more until they are published, at most {@value #CAPACITY}.
+   * Spans that arrive when it is full are counted and dropped. Any thread; adding a span copies
+   * four numbers.
+   */
+  static final class SpanBuffer implements SpanRecorder {
+
+    static final int CAPACITY = 8_192;
+    private static final long NANOS_PER_MICRO = 1_000;
+
+    private static final long WALL_MICROS =
+        ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now())
+            - System.nanoTime() / NANOS_PER_MICRO;
+
+    private final long wallMicros;
+    private final String[] names = new String[CAPACITY];
+    private final long[] begun = new long[CAPACITY];
+    private final long[] ended = new long[CAPACITY];
+    private final long[] steps = new long[CAPACITY];
+    private int size;
+    private long dropped;
+
+    /** Creates a buffer. Reads the wall clock of the process once. */
+    SpanBuffer() {
+      this(WALL_MICROS);
+    }
+
+    /**
+     * Creates a buffer; {@code wallMicros} is the difference between the time since 1970 and {@link
+     * System#nanoTime()}.
+     */
+    SpanBuffer(long wallMicros) {
+      this.wallMicros = wallMicros;
+    }
+
+    @Override
+    public long now() {
+      return System.nanoTime();
+    }
+
+    @Override
+    public synchronized void span(String name, long begunNanos, long endedNanos, long step) {
+      if (endedNanos - begunNanos < NANOS_PER_MICRO) {
+        return;
+      }
+      if (size == CAPACITY) {
+        dropped++;
+        return;
+      }
+      names[size] = name;
+      begun[size] = begunNanos;
+      ended[size] = endedNanos;
+      steps[size++] = step;
+    }
+
+    /**
+     * Removes all spans: {@code names}, {@code spans} as one row of four numbers each (index of the
+     * name, start in microseconds since 1970, duration in microseconds, step), {@code dropped}.
+     * Returns null if there is none.
+     */
+    JsonObject take() {
+      String[] takenNames;
+      long[][] taken;
+      long lost;
+      synchronized (this) {
+        if (size == 0 && dropped == 0) {
+          return null;
+        }
+        takenNames = Arrays.copyOf(names, size);
+        taken = new long[][] {copy(begun), copy(ended), copy(steps)};
+        lost = dropped;
+        size = 0;
+        dropped = 0;
+      }
+      return json(takenNames, taken).put("dropped", lost);
+    }
+
+    private long[] copy(long[] column) {
+      return Arrays.copyOf(column, size);
+    }
+
+    private JsonObject json(String[] takenNames, long[][] taken) {
+      Map<String, Integer> indexes = new LinkedHashMap<>();
+      List<Object> spans = new ArrayList<>(4 * takenNames.length);
+      for (int i = 0; i < takenNames.length; i++) {
+        long from = wallMicros + Math.floorDiv(taken[0][i], NANOS_PER_MICRO);
+        long to = wallMicros + Math.floorDiv(taken[1][i], NANOS_PER_MICRO);
+        spans.add(indexes.computeIfAbsent(takenNames[i], name -> indexes.size()));
+        spans.add(from);
+        spans.add(to - from);
+        spans.add(taken[2][i]);
+      }
+      return new JsonObject()
+          .put("names", new JsonArray(new ArrayList<>(indexes.keySet())))
+          .put("spans", new JsonArray(spans));
     }
   }
 }

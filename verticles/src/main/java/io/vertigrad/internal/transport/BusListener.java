@@ -19,12 +19,12 @@ import org.slf4j.LoggerFactory;
 final class BusListener implements Listening {
 
   /** Header of a message that has no frame but asks for the {@link StreamAddress}. */
-  static final String WHERE = "vertigrad-stream";
+  static final String ADDRESS_LOOKUP = "vertigrad-stream";
 
   private static final Logger LOG = LoggerFactory.getLogger(BusListener.class);
   private static final int DEFECT = 500;
 
-  private final Function<Frame, Future<Frame>> answers;
+  private final Function<Frame, Future<Frame>> handler;
   private final Optional<StreamServer> streams;
   private final MessageConsumer<Object> consumer;
   private final Runnable closed;
@@ -32,23 +32,25 @@ final class BusListener implements Listening {
   private BusListener(
       Vertx vertx,
       String address,
-      Function<Frame, Future<Frame>> answers,
+      Function<Frame, Future<Frame>> handler,
       Optional<StreamServer> streams) {
-    this.answers = answers;
+    this.handler = handler;
     this.streams = streams;
     JobSecrets secrets = JobSecrets.of(vertx);
-    secrets.listens(address, true);
-    closed = () -> secrets.listens(address, false);
-    consumer = vertx.eventBus().consumer(address, this::hear);
+    secrets.setListening(address, true);
+    closed = () -> secrets.setListening(address, false);
+    consumer = vertx.eventBus().consumer(address, this::onMessage);
   }
 
   static Future<Listening> open(
-      Vertx vertx, String address, Function<Frame, Future<Frame>> answers, boolean lends) {
-    Function<Frame, Future<Frame>> guarded = frame -> answer(address, answers, frame);
+      Vertx vertx, String address, Function<Frame, Future<Frame>> handler, boolean lends) {
+    Function<Frame, Future<Frame>> handlerWithErrors = frame -> answer(address, handler, frame);
     return Streams.of(vertx)
-        .map(streams -> StreamServer.open(streams, address, guarded, lends).map(Optional::of))
+        .map(
+            streams ->
+                StreamServer.open(streams, address, handlerWithErrors, lends).map(Optional::of))
         .orElseGet(() -> Future.succeededFuture(Optional.empty()))
-        .map(streams -> new BusListener(vertx, address, guarded, streams))
+        .map(streams -> new BusListener(vertx, address, handlerWithErrors, streams))
         .compose(listener -> listener.consumer.completion().map(listener));
   }
 
@@ -59,12 +61,12 @@ final class BusListener implements Listening {
     return consumer.unregister();
   }
 
-  private void hear(Message<Object> message) {
-    if (message.headers().contains(WHERE)) {
+  private void onMessage(Message<Object> message) {
+    if (message.headers().contains(ADDRESS_LOOKUP)) {
       message.reply(streams.map(open -> open.endpoint().toJson()).orElse(null));
       return;
     }
-    answers
+    handler
         .apply((Frame) message.body())
         .onComplete(
             (answer, defect) -> {
@@ -77,8 +79,8 @@ final class BusListener implements Listening {
   }
 
   private static Future<Frame> answer(
-      String address, Function<Frame, Future<Frame>> answers, Frame frame) {
-    return answers
+      String address, Function<Frame, Future<Frame>> handler, Frame frame) {
+    return handler
         .apply(frame)
         .recover(
             defect -> {

@@ -2,6 +2,9 @@ package io.vertigrad.internal.transport;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.RecvByteBufAllocator;
+import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.util.ReferenceCountUtil;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameBytes;
@@ -10,13 +13,13 @@ import io.vertigrad.codecs.FrameLimits;
 import io.vertigrad.internal.transport.StreamMessage.Kind;
 import io.vertigrad.job.JobSecret;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import io.vertx.core.internal.net.NetSocketInternal;
 import io.vertx.core.net.NetSocket;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /**
  * One end of a connection: sends and receives messages.
@@ -24,36 +27,28 @@ import java.util.function.Consumer;
  * <p>It writes from pooled memory and reads the channel's own buffers, because the buffers of a
  * plain socket would copy each byte once more in either direction. Any thread may write.
  */
-final class FrameChannel implements RingConnection.Line {
+final class FrameChannel implements RingConnection.Channel {
 
   private static final int SHARED_BODY_BYTES = FrameLimits.HEADER_BYTES + SlotReference.BYTES;
 
   private final NetSocketInternal socket;
-  private final ByteBufAllocator memory;
+  private final ByteBufAllocator allocator;
   private final SharedConnection shared;
-  private final Optional<LinkLimit> limit;
   private RingConnection rings;
-  private Consumer<StreamMessage> messages;
-  private Consumer<String> fault;
-  private Runnable heard;
+  private Consumer<StreamMessage> messageHandler;
+  private Consumer<String> faultHandler;
+  private Runnable activityListener;
 
   /**
    * Creates one end of a stream.
    *
    * @param sharing the shared memory of this process; empty if it shares none
    * @param secret secret of the job that the stream belongs to
-   * @param limit limit on what this process sends; empty for none
    * @param name name of the stream for log messages
    */
-  FrameChannel(
-      NetSocket socket,
-      Optional<SharedMemory> sharing,
-      JobSecret secret,
-      Optional<LinkLimit> limit,
-      String name) {
-    this.limit = limit;
+  FrameChannel(NetSocket socket, Optional<SharedMemory> sharing, JobSecret secret, String name) {
     this.socket = (NetSocketInternal) socket;
-    this.memory = this.socket.channelHandlerContext().alloc();
+    this.allocator = this.socket.channelHandlerContext().alloc();
     this.shared = new SharedConnection(sharing, this, secret, name);
   }
 
@@ -63,29 +58,32 @@ final class FrameChannel implements RingConnection.Line {
   }
 
   /**
-   * Starts to pass every message to {@code messages}, and returns the reader that assembles them.
-   * If something cannot be read, {@code fault} is called once and nothing follows.
+   * Starts to pass every message to {@code messageHandler}, and returns the reader that assembles
+   * them. If something cannot be read, {@code faultHandler} is called once and nothing follows.
    *
    * @param lends see {@link StreamMessageReader}
    */
   StreamMessageReader listen(
-      Consumer<StreamMessage> messages, Consumer<String> fault, Runnable heard, boolean lends) {
-    this.messages = messages;
-    this.heard = heard;
-    this.rings = new RingConnection(this, this::hearRing, lends);
-    this.fault =
+      Consumer<StreamMessage> messageHandler,
+      Consumer<String> faultHandler,
+      Runnable activityListener,
+      boolean lends) {
+    this.messageHandler = messageHandler;
+    this.activityListener = activityListener;
+    this.rings = new RingConnection(this, this::onRingMessage, lends);
+    this.faultHandler =
         what -> {
           rings.close();
-          fault.accept(what);
+          faultHandler.accept(what);
         };
-    StreamMessageReader reader = new StreamMessageReader(this::hear, this.fault, lends);
+    StreamMessageReader reader = new StreamMessageReader(this::onMessage, this.faultHandler, lends);
     if (lends && !socket.isSsl()) {
-      InPlaceReader.on(socket.channelHandlerContext().channel(), reader::place);
+      InPlaceReader.on(socket.channelHandlerContext().channel(), reader::bodyBuffer);
     }
     socket.messageHandler(
         piece -> {
           try {
-            heard.run();
+            activityListener.run();
             reader.read((ByteBuf) piece);
           } finally {
             ReferenceCountUtil.release(piece);
@@ -94,38 +92,38 @@ final class FrameChannel implements RingConnection.Line {
     return reader;
   }
 
-  private void hear(StreamMessage message) {
+  private void onMessage(StreamMessage message) {
     switch (message.kind()) {
       case SHARE, SEGMENT, MAPPED, NOT_MAPPED -> {
-        String wrong = shared.hear(message);
+        String wrong = shared.onMessage(message);
         if (wrong != null) {
-          fault.accept(wrong);
+          faultHandler.accept(wrong);
         }
       }
       case WAKE -> read();
       case REQUEST, ANSWER, FAILURE, SHARED_REQUEST, SHARED_ANSWER ->
-          rings.readOfStream(() -> hearFrame(message));
-      default -> messages.accept(message);
+          rings.onStreamMessage(() -> onFrame(message));
+      default -> messageHandler.accept(message);
     }
   }
 
-  private void hearRing(StreamMessage message) {
-    heard.run();
+  private void onRingMessage(StreamMessage message) {
+    activityListener.run();
     if (message.kind() == null) {
-      fault.accept("a message of no kind in shared memory");
+      faultHandler.accept("a message of no kind in shared memory");
       return;
     }
     switch (message.kind()) {
-      case REQUEST, ANSWER, SHARED_REQUEST, SHARED_ANSWER -> hearFrame(message);
-      default -> fault.accept(message.kind() + " in shared memory, expected a frame");
+      case REQUEST, ANSWER, SHARED_REQUEST, SHARED_ANSWER -> onFrame(message);
+      default -> faultHandler.accept(message.kind() + " in shared memory, expected a frame");
     }
   }
 
-  private void hearFrame(StreamMessage message) {
+  private void onFrame(StreamMessage message) {
     switch (message.kind()) {
-      case SHARED_REQUEST -> hearShared(message, Kind.REQUEST);
-      case SHARED_ANSWER -> hearShared(message, Kind.ANSWER);
-      default -> messages.accept(message);
+      case SHARED_REQUEST -> onSharedFrame(message, Kind.REQUEST);
+      case SHARED_ANSWER -> onSharedFrame(message, Kind.ANSWER);
+      default -> messageHandler.accept(message);
     }
   }
 
@@ -133,25 +131,25 @@ final class FrameChannel implements RingConnection.Line {
     try {
       rings.read();
     } catch (InternalError truncated) {
-      fault.accept("shared memory that can no longer be read: " + truncated.getMessage());
+      faultHandler.accept("shared memory that can no longer be read: " + truncated.getMessage());
     }
   }
 
   /** The receiver of the message must have read or copied its payload when it returns. */
-  private void hearShared(StreamMessage message, Kind as) {
+  private void onSharedFrame(StreamMessage message, Kind as) {
     boolean whole = message.body().remaining() == SHARED_BODY_BYTES;
     SlotReference at = whole ? message.reference() : null;
     ByteBuffer payload = whole ? shared.payload(at) : null;
     if (payload == null) {
-      fault.accept("%s of a payload that is not there: %s".formatted(message.kind(), at));
+      faultHandler.accept("%s of a payload that is not there: %s".formatted(message.kind(), at));
       return;
     }
     try {
-      messages.accept(
+      messageHandler.accept(
           new StreamMessage(as, message.number(), message.body(), payload, message.lent()));
       shared.free(at);
     } catch (InternalError truncated) {
-      fault.accept("shared memory that can no longer be read: " + truncated.getMessage());
+      faultHandler.accept("shared memory that can no longer be read: " + truncated.getMessage());
     }
   }
 
@@ -199,20 +197,20 @@ final class FrameChannel implements RingConnection.Line {
 
   /** Sends a message without a body. */
   Future<Void> write(Kind kind, long number) {
-    return send(StreamMessage.of(kind, number, memory));
+    return send(StreamMessage.of(kind, number, allocator));
   }
 
   Future<Void> write(Kind kind, long number, String text) {
-    return send(StreamMessage.of(kind, number, text, memory));
+    return send(StreamMessage.of(kind, number, text, allocator));
   }
 
   void write(Kind kind, long number, byte[] body) {
-    send(StreamMessage.of(kind, number, body, memory));
+    send(StreamMessage.of(kind, number, body, allocator));
   }
 
   /** Sends a message over the stream, in order with frames. */
   void writeInOrder(Kind kind, long number, String text) {
-    rings.overStream(() -> write(kind, number, text));
+    rings.sendOverStream(() -> write(kind, number, text));
   }
 
   /**
@@ -224,7 +222,7 @@ final class FrameChannel implements RingConnection.Line {
   Future<Void> write(Kind kind, long number, Frame frame, boolean urgent) {
     if (frame == null) {
       if (!rings.post(kind, number, urgent)) {
-        rings.overStream(() -> write(kind, number));
+        rings.sendOverStream(() -> write(kind, number));
       }
       return Future.succeededFuture();
     }
@@ -235,29 +233,62 @@ final class FrameChannel implements RingConnection.Line {
       ByteBuffer header = bytes.seal(payload).header();
       return rings.post(kind, number, header, payload, urgent)
           ? Future.succeededFuture()
-          : writeInOrder(StreamMessage.of(kind, number, bytes, memory));
+          : writeInOrder(StreamMessage.of(kind, number, bytes, allocator));
     }
     ByteBuffer reference = at.bytes();
     ByteBuffer header = bytes.seal(reference).header();
     Kind as = kind == Kind.REQUEST ? Kind.SHARED_REQUEST : Kind.SHARED_ANSWER;
     if (!rings.post(as, number, header, reference, urgent)) {
-      writeInOrder(StreamMessage.of(as, number, header, reference, memory));
+      writeInOrder(StreamMessage.of(as, number, header, reference, allocator));
     }
     return Future.succeededFuture();
   }
 
   private Future<Void> writeInOrder(ByteBuf message) {
-    return rings.overStream(() -> send(message));
+    return rings.sendOverStream(() -> send(message));
   }
 
   private Future<Void> send(ByteBuf message) {
-    if (limit.isEmpty()) {
-      return socket.writeMessage(message);
+    return socket.writeMessage(message);
+  }
+
+  /**
+   * Lets a channel read the missing part of a message's body directly to its place, and everything
+   * else into the channel's usual buffers.
+   *
+   * @param delegate the channel's own allocator
+   * @param bodyBuffer where the next bytes belong, or null; called on the event loop, and only when
+   *     all that was read before has been handled
+   */
+  private record InPlaceReader(RecvByteBufAllocator delegate, Supplier<ByteBuf> bodyBuffer)
+      implements RecvByteBufAllocator {
+
+    /**
+     * Installs the allocator on a channel. Call it on the channel's event loop; elsewhere, and for
+     * other channel types, it does nothing.
+     */
+    static void on(Channel channel, Supplier<ByteBuf> bodyBuffer) {
+      if (channel instanceof NioSocketChannel && channel.eventLoop().inEventLoop()) {
+        RecvByteBufAllocator delegate = channel.config().getRecvByteBufAllocator();
+        channel.config().setRecvByteBufAllocator(new InPlaceReader(delegate, bodyBuffer));
+      }
     }
-    Promise<Void> written = Promise.promise();
-    limit
-        .get()
-        .send(message.readableBytes(), () -> socket.writeMessage(message).onComplete(written));
-    return written.future();
+
+    // This handle type is deprecated, but the method to override returns it.
+    @SuppressWarnings("deprecation")
+    @Override
+    public Handle newHandle() {
+      return new DelegatingHandle(delegate.newHandle()) {
+        private ByteBuf last;
+
+        @Override
+        public ByteBuf allocate(ByteBufAllocator allocator) {
+          boolean caughtUp = last == null || last.refCnt() == 0;
+          ByteBuf here = caughtUp ? bodyBuffer.get() : null;
+          last = here == null ? super.allocate(allocator) : here;
+          return last;
+        }
+      };
+    }
   }
 }

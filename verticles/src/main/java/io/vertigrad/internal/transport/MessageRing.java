@@ -31,9 +31,9 @@ final class MessageRing {
   private static final int KIND = 0;
   private static final int LENGTH = 4;
   private static final int NUMBER = 8;
-  private static final int BEHIND = 16;
+  private static final int STREAM_MESSAGES_BEFORE = 16;
   private static final int BODY = 24;
-  private static final VarHandle WORD =
+  private static final VarHandle LONGS =
       MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
   private final ByteBuffer memory;
@@ -57,20 +57,21 @@ final class MessageRing {
    * Writes a message; called by one thread at a time.
    *
    * @param kind code of the message kind, as on a stream
-   * @param behind number of messages that were sent over the stream before this one
+   * @param streamMessagesBefore number of messages that were sent over the stream before this one
    * @return false when there is no room
    */
-  boolean write(int kind, long number, long behind, ByteBuffer head, ByteBuffer rest) {
-    if (position - (long) WORD.getAcquire(memory, READ) >= ENTRIES) {
+  boolean write(
+      int kind, long number, long streamMessagesBefore, ByteBuffer header, ByteBuffer payload) {
+    if (position - (long) LONGS.getAcquire(memory, READ) >= ENTRIES) {
       return false;
     }
     int at = entry(position);
-    int length = head.remaining() + rest.remaining();
+    int length = header.remaining() + payload.remaining();
     memory.putInt(at + KIND, kind).putInt(at + LENGTH, length);
-    memory.putLong(at + NUMBER, number).putLong(at + BEHIND, behind);
-    memory.put(at + BODY, head, head.position(), head.remaining());
-    memory.put(at + BODY + head.remaining(), rest, rest.position(), rest.remaining());
-    WORD.setVolatile(memory, WRITTEN, ++position);
+    memory.putLong(at + NUMBER, number).putLong(at + STREAM_MESSAGES_BEFORE, streamMessagesBefore);
+    memory.put(at + BODY, header, header.position(), header.remaining());
+    memory.put(at + BODY + header.remaining(), payload, payload.position(), payload.remaining());
+    LONGS.setVolatile(memory, WRITTEN, ++position);
     return true;
   }
 
@@ -78,17 +79,17 @@ final class MessageRing {
    * Returns true when the reader waits, and clears its flag: the caller then has to wake it. Called
    * after a write.
    */
-  boolean takeWaiting() {
-    if ((long) WORD.getVolatile(memory, WAITING) == 0) {
+  boolean clearWaiting() {
+    if ((long) LONGS.getVolatile(memory, WAITING) == 0) {
       return false;
     }
-    WORD.setVolatile(memory, WAITING, 0L);
+    LONGS.setVolatile(memory, WAITING, 0L);
     return true;
   }
 
   /** Returns true when the reader waits. Called after a write. */
   boolean isWaiting() {
-    return (long) WORD.getVolatile(memory, WAITING) != 0;
+    return (long) LONGS.getVolatile(memory, WAITING) != 0;
   }
 
   /**
@@ -96,26 +97,26 @@ final class MessageRing {
    *
    * @return false when a message has arrived in the meantime; the flag is then cleared again
    */
-  boolean waits() {
-    WORD.setVolatile(memory, WAITING, 1L);
-    if ((long) WORD.getVolatile(memory, WRITTEN) == position) {
+  boolean startWaiting() {
+    LONGS.setVolatile(memory, WAITING, 1L);
+    if ((long) LONGS.getVolatile(memory, WRITTEN) == position) {
       return true;
     }
-    WORD.setVolatile(memory, WAITING, 0L);
+    LONGS.setVolatile(memory, WAITING, 0L);
     return false;
   }
 
   /** Returns true when there is a message to {@link #take}. */
   boolean hasNext() {
-    return (long) WORD.getAcquire(memory, WRITTEN) != position;
+    return (long) LONGS.getAcquire(memory, WRITTEN) != position;
   }
 
   /**
    * Returns how many messages of the stream precede the next message of the ring. Call it only when
    * there is a next message.
    */
-  long behind() {
-    return memory.getLong(entry(position) + BEHIND);
+  long streamMessagesBefore() {
+    return memory.getLong(entry(position) + STREAM_MESSAGES_BEFORE);
   }
 
   /**
@@ -131,7 +132,7 @@ final class MessageRing {
     memory.get(at + BODY, body);
     Entry next =
         new Entry(memory.getInt(at + KIND), memory.getLong(at + NUMBER), ByteBuffer.wrap(body));
-    WORD.setRelease(memory, READ, ++position);
+    LONGS.setRelease(memory, READ, ++position);
     return next;
   }
 

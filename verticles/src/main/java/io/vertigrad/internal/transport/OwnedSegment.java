@@ -25,7 +25,7 @@ final class OwnedSegment {
   private final long[] exchanges;
 
   /** Number of slots of the payload that begins in a slot; 0 if none begins there. */
-  private final int[] taken;
+  private final int[] slotCounts;
 
   private long lastGeneration;
 
@@ -40,7 +40,7 @@ final class OwnedSegment {
     this.layout = layout;
     this.generations = new long[layout.slots()];
     this.exchanges = new long[layout.slots()];
-    this.taken = new int[layout.slots()];
+    this.slotCounts = new int[layout.slots()];
     memory.put(SegmentLayout.NONCE, nonce);
   }
 
@@ -54,13 +54,13 @@ final class OwnedSegment {
   }
 
   /** Returns the writing end of the ring of messages to the peer. */
-  MessageRing ownersRing() {
-    return new MessageRing(memory, layout.ownersRing());
+  MessageRing ownerToPeerRing() {
+    return new MessageRing(memory, layout.ownerToPeerRing());
   }
 
   /** Returns the reading end of the ring of messages from the peer. */
-  MessageRing peersRing() {
-    return new MessageRing(memory, layout.peersRing());
+  MessageRing peerToOwnerRing() {
+    return new MessageRing(memory, layout.peerToOwnerRing());
   }
 
   /** Returns true once the peer has written its code over the nonce into this memory. */
@@ -95,18 +95,18 @@ final class OwnedSegment {
       generation = ++lastGeneration;
       generations[slot] = generation;
       exchanges[slot] = exchange;
-      taken[slot] = SegmentLayout.slotsOf(payload.remaining());
+      slotCounts[slot] = SegmentLayout.slotsOf(payload.remaining());
     }
     int length = payload.remaining();
-    memory.put(layout.payload(slot), payload, payload.position(), length);
-    layout.written(memory, slot, generation);
+    memory.put(layout.slotOffset(slot), payload, payload.position(), length);
+    layout.setWrittenGeneration(memory, slot, generation);
     return new SlotReference(slot, length, generation);
   }
 
   /** Frees all slots of an exchange; called when the other end no longer reads them. */
   synchronized void release(long exchange) {
-    for (int slot = 0; slot < taken.length; slot += Math.max(1, taken[slot])) {
-      if (taken[slot] > 0 && exchanges[slot] == exchange) {
+    for (int slot = 0; slot < slotCounts.length; slot += Math.max(1, slotCounts[slot])) {
+      if (slotCounts[slot] > 0 && exchanges[slot] == exchange) {
         generations[slot] = 0;
       }
     }
@@ -115,10 +115,10 @@ final class OwnedSegment {
   /** Returns the first of this many consecutive free slots, or -1. */
   private int freeSlots(int count) {
     int free = 0;
-    for (int slot = 0; slot < taken.length; ) {
-      int length = taken[slot];
-      if (length > 0 && isOver(slot)) {
-        taken[slot] = 0;
+    for (int slot = 0; slot < slotCounts.length; ) {
+      int length = slotCounts[slot];
+      if (length > 0 && isReleased(slot)) {
+        slotCounts[slot] = 0;
         length = 0;
       }
       free = length > 0 ? 0 : free + 1;
@@ -130,7 +130,7 @@ final class OwnedSegment {
     return -1;
   }
 
-  private boolean isOver(int slot) {
-    return generations[slot] == 0 || layout.freed(memory, slot) == generations[slot];
+  private boolean isReleased(int slot) {
+    return generations[slot] == 0 || layout.freedGeneration(memory, slot) == generations[slot];
   }
 }

@@ -22,13 +22,13 @@ final class PeerSegment {
   }
 
   /** Returns the reading end of the ring of messages from the owner. */
-  MessageRing ownersRing() {
-    return new MessageRing(memory, layout.ownersRing());
+  MessageRing ownerToPeerRing() {
+    return new MessageRing(memory, layout.ownerToPeerRing());
   }
 
   /** Returns the writing end of the ring of messages to the owner. */
-  MessageRing peersRing() {
-    return new MessageRing(memory, layout.peersRing());
+  MessageRing peerToOwnerRing() {
+    return new MessageRing(memory, layout.peerToOwnerRing());
   }
 
   /** Writes a code into the memory, which proves to the owner that this process has mapped it. */
@@ -52,13 +52,13 @@ final class PeerSegment {
             && at.length() >= 0
             && at.length() <= FrameLimits.MAX_PAYLOAD_BYTES
             && at.slot() <= layout.slots() - SegmentLayout.slotsOf(at.length());
-    return inside && layout.written(memory, at.slot()) == at.generation()
-        ? memory.slice(layout.payload(at.slot()), at.length())
+    return inside && layout.writtenGeneration(memory, at.slot()) == at.generation()
+        ? memory.slice(layout.slotOffset(at.slot()), at.length())
         : null;
   }
 
   /** Lets the owner write to the payload's slots again. */
   void free(SlotReference at) {
-    layout.freed(memory, at.slot(), at.generation());
+    layout.setFreedGeneration(memory, at.slot(), at.generation());
   }
 }

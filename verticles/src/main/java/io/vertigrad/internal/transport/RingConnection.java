@@ -14,34 +14,34 @@ import java.util.function.Supplier;
  * writer may use either path at any time. A message in a ring costs no system call unless its
  * reader waits; a message of the stream then wakes the reader.
  *
- * <p>Any thread may call {@link #post} and {@link #overStream}; only the connection's event loop
- * calls the other methods.
+ * <p>Any thread may call {@link #post} and {@link #sendOverStream}; only the connection's event
+ * loop calls the other methods.
  */
 final class RingConnection {
 
   private static final int MOST_AT_ONCE = 64;
 
   /** Number of acknowledgements that nobody waits for, after which their reader is woken. */
-  private static final int MOST_UNTOLD = 4;
+  private static final int MAX_UNANNOUNCED = 4;
 
   private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
 
-  private final Line line;
-  private final Consumer<StreamMessage> messages;
+  private final Channel channel;
+  private final Consumer<StreamMessage> messageHandler;
   private final Object order = new Object();
   private final boolean lends;
-  private volatile MessageRing out;
-  private volatile boolean ordered;
-  private MessageRing in;
+  private volatile MessageRing outgoing;
+  private volatile boolean counting;
+  private MessageRing incoming;
   private long sentOverStream;
-  private long readOfStream;
-  private int untold;
-  private boolean remindsLater;
+  private long streamMessagesRead;
+  private int unannounced;
+  private boolean wakeScheduled;
   private boolean paused;
-  private boolean over;
+  private boolean closed;
 
   /** The stream between the two ends. */
-  interface Line {
+  interface Channel {
 
     /** Asks the other end to read its ring. */
     void wake();
@@ -56,13 +56,13 @@ final class RingConnection {
   /**
    * Creates a connection that uses no ring until {@link #use}.
    *
-   * @param messages receives what arrives through the ring
+   * @param messageHandler receives what arrives through the ring
    * @param lends whether frames' tensors may be lent
    */
-  RingConnection(Line line, Consumer<StreamMessage> messages, boolean lends) {
+  RingConnection(Channel channel, Consumer<StreamMessage> messageHandler, boolean lends) {
     this.lends = lends;
-    this.line = line;
-    this.messages = messages;
+    this.channel = channel;
+    this.messageHandler = messageHandler;
   }
 
   /**
@@ -70,13 +70,13 @@ final class RingConnection {
    * first request.
    */
   void count() {
-    ordered = true;
+    counting = true;
   }
 
   /** Starts to send messages through one ring and to receive them from another. */
-  void use(MessageRing out, MessageRing in) {
-    this.in = in;
-    this.out = out;
+  void use(MessageRing outgoing, MessageRing incoming) {
+    this.incoming = incoming;
+    this.outgoing = outgoing;
     read();
   }
 
@@ -86,30 +86,30 @@ final class RingConnection {
    * @param urgent false for a message whose reader need not be woken at once
    * @return false when there is no ring, no room, or the message is too long
    */
-  boolean post(Kind kind, long number, ByteBuffer head, ByteBuffer rest, boolean urgent) {
-    MessageRing ring = out;
-    if (ring == null || head.remaining() + rest.remaining() > MessageRing.MOST_BODY_BYTES) {
+  boolean post(Kind kind, long number, ByteBuffer header, ByteBuffer payload, boolean urgent) {
+    MessageRing ring = outgoing;
+    if (ring == null || header.remaining() + payload.remaining() > MessageRing.MOST_BODY_BYTES) {
       return false;
     }
     boolean wake;
     boolean later = false;
     synchronized (order) {
-      if (!ring.write(kind.ordinal(), number, sentOverStream, head, rest)) {
+      if (!ring.write(kind.ordinal(), number, sentOverStream, header, payload)) {
         return false;
       }
-      untold = urgent ? 0 : untold + 1;
-      wake = (urgent || untold >= MOST_UNTOLD) && ring.takeWaiting();
+      unannounced = urgent ? 0 : unannounced + 1;
+      wake = (urgent || unannounced >= MAX_UNANNOUNCED) && ring.clearWaiting();
       if (wake) {
-        untold = 0;
-      } else if (!urgent && !remindsLater && ring.isWaiting()) {
+        unannounced = 0;
+      } else if (!urgent && !wakeScheduled && ring.isWaiting()) {
         later = true;
-        remindsLater = true;
+        wakeScheduled = true;
       }
     }
     if (wake) {
-      line.wake();
+      channel.wake();
     } else if (later) {
-      line.runLater(this::remind);
+      channel.runLater(this::wakeIfNeeded);
     }
     return true;
   }
@@ -123,8 +123,8 @@ final class RingConnection {
    * Sends a message over the stream, in order with those in the ring, and returns the result of
    * {@code write}.
    */
-  <T> T overStream(Supplier<T> write) {
-    if (!ordered) {
+  <T> T sendOverStream(Supplier<T> write) {
+    if (!counting) {
       return write.get();
     }
     synchronized (order) {
@@ -134,12 +134,15 @@ final class RingConnection {
   }
 
   /** Handles a message of the stream, after the messages of the ring that precede it. */
-  void readOfStream(Runnable take) {
+  void onStreamMessage(Runnable take) {
     // Handles all of them, even while the ring is paused: at most as many as the ring holds.
-    while (in != null && in.hasNext() && in.behind() <= readOfStream && !over) {
-      deal(in.take());
+    while (incoming != null
+        && incoming.hasNext()
+        && incoming.streamMessagesBefore() <= streamMessagesRead
+        && !closed) {
+      deliver(incoming.take());
     }
-    readOfStream++;
+    streamMessagesRead++;
     try {
       take.run();
     } finally {
@@ -160,40 +163,40 @@ final class RingConnection {
 
   /** Stops reading for good. */
   void close() {
-    over = true;
+    closed = true;
   }
 
   /** Handles the messages in the ring, then waits to be woken. */
   void read() {
-    if (in == null) {
+    if (incoming == null) {
       return;
     }
     for (int left = MOST_AT_ONCE; ; left--) {
-      while (!in.hasNext()) {
-        if (over || in.waits()) {
+      while (!incoming.hasNext()) {
+        if (closed || incoming.startWaiting()) {
           return;
         }
       }
-      if (over || paused || in.behind() > readOfStream) {
+      if (closed || paused || incoming.streamMessagesBefore() > streamMessagesRead) {
         // The end of the pause, or the missing message of the stream, continues the reading.
         return;
       }
       if (left == 0) {
-        line.run(this::read);
+        channel.run(this::read);
         return;
       }
-      deal(in.take());
+      deliver(incoming.take());
     }
   }
 
-  private void deal(MessageRing.Entry next) {
-    boolean dealtWith = false;
+  private void deliver(MessageRing.Entry next) {
+    boolean delivered = false;
     try {
-      messages.accept(message(next));
-      dealtWith = true;
+      messageHandler.accept(message(next));
+      delivered = true;
     } finally {
-      if (!dealtWith) {
-        line.run(this::read);
+      if (!delivered) {
+        channel.run(this::read);
       }
     }
   }
@@ -202,16 +205,16 @@ final class RingConnection {
     return new StreamMessage(StreamMessage.kind(entry.kind()), entry.number(), entry.body(), lends);
   }
 
-  private void remind() {
-    MessageRing ring = out;
+  private void wakeIfNeeded() {
+    MessageRing ring = outgoing;
     boolean wake;
     synchronized (order) {
-      remindsLater = false;
-      wake = untold > 0 && ring.takeWaiting();
-      untold = 0;
+      wakeScheduled = false;
+      wake = unannounced > 0 && ring.clearWaiting();
+      unannounced = 0;
     }
-    if (wake && !over) {
-      line.wake();
+    if (wake && !closed) {
+      channel.wake();
     }
   }
 }

@@ -33,10 +33,10 @@ record SegmentLayout(int slots) {
 
   private static final int MOST_SLOTS_BY_WINDOW = 512;
   private static final int SLOTS_TO_SPARE = 32;
-  private static final int WORDS = 4_096;
+  private static final int SLOT_STATES_OFFSET = 4_096;
   private static final int LINE_BYTES = 64;
   private static final int PAGE_BYTES = 4_096;
-  private static final VarHandle WORD =
+  private static final VarHandle LONGS =
       MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
   SegmentLayout {
@@ -57,7 +57,7 @@ record SegmentLayout(int slots) {
 
   /** Returns the size of the whole segment in bytes. */
   long bytes() {
-    return first() + (long) slots * SLOT_BYTES;
+    return slotsOffset() + (long) slots * SLOT_BYTES;
   }
 
   /** Returns the number of slots that a payload of this length takes. */
@@ -66,43 +66,43 @@ record SegmentLayout(int slots) {
   }
 
   /** Returns the offset of a slot. */
-  int payload(int slot) {
-    return first() + slot * SLOT_BYTES;
+  int slotOffset(int slot) {
+    return slotsOffset() + slot * SLOT_BYTES;
   }
 
   /** Returns the number of the payload that the owner last wrote to a slot. */
-  long written(ByteBuffer memory, int slot) {
-    return (long) WORD.getAcquire(memory, WORDS + 2 * slot * LINE_BYTES);
+  long writtenGeneration(ByteBuffer memory, int slot) {
+    return (long) LONGS.getAcquire(memory, SLOT_STATES_OFFSET + 2 * slot * LINE_BYTES);
   }
 
-  void written(ByteBuffer memory, int slot, long generation) {
-    WORD.setRelease(memory, WORDS + 2 * slot * LINE_BYTES, generation);
+  void setWrittenGeneration(ByteBuffer memory, int slot, long generation) {
+    LONGS.setRelease(memory, SLOT_STATES_OFFSET + 2 * slot * LINE_BYTES, generation);
   }
 
   /** Returns the number of the last payload in a slot that the peer has finished reading. */
-  long freed(ByteBuffer memory, int slot) {
-    return (long) WORD.getAcquire(memory, WORDS + (2 * slot + 1) * LINE_BYTES);
+  long freedGeneration(ByteBuffer memory, int slot) {
+    return (long) LONGS.getAcquire(memory, SLOT_STATES_OFFSET + (2 * slot + 1) * LINE_BYTES);
   }
 
-  void freed(ByteBuffer memory, int slot, long generation) {
-    WORD.setRelease(memory, WORDS + (2 * slot + 1) * LINE_BYTES, generation);
+  void setFreedGeneration(ByteBuffer memory, int slot, long generation) {
+    LONGS.setRelease(memory, SLOT_STATES_OFFSET + (2 * slot + 1) * LINE_BYTES, generation);
   }
 
   /** Returns the offset of the ring of messages from the segment's owner to its peer. */
-  int ownersRing() {
-    return pages(WORDS + 2 * slots * LINE_BYTES);
+  int ownerToPeerRing() {
+    return roundUpToPage(SLOT_STATES_OFFSET + 2 * slots * LINE_BYTES);
   }
 
   /** Returns the offset of the ring of messages from the peer to the owner. */
-  int peersRing() {
-    return ownersRing() + MessageRing.BYTES;
+  int peerToOwnerRing() {
+    return ownerToPeerRing() + MessageRing.BYTES;
   }
 
-  private int first() {
-    return pages(peersRing() + MessageRing.BYTES);
+  private int slotsOffset() {
+    return roundUpToPage(peerToOwnerRing() + MessageRing.BYTES);
   }
 
-  private static int pages(int end) {
+  private static int roundUpToPage(int end) {
     return (end + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
   }
 }

@@ -31,15 +31,15 @@ final class SharedConnection {
   private static final Logger LOG = LoggerFactory.getLogger(SharedConnection.class);
 
   /** Smallest payload in bytes that is shared; shorter ones are as fast behind their header. */
-  static final int LEAST_BYTES = 4 << 10;
+  static final int MIN_SHARED_BYTES = 4 << 10;
 
   private static final int OFFER_BYTES = 2 * Integer.BYTES;
 
   private static final PeerWarnings FAILED = new PeerWarnings(LOG::info);
-  private static final AtomicBoolean TOLD = new AtomicBoolean();
+  private static final AtomicBoolean LOGGED = new AtomicBoolean();
 
   private final Optional<SharedMemory> memory;
-  private final FrameChannel line;
+  private final FrameChannel channel;
   private final JobSecret secret;
   private final String name;
   private final Promise<Void> established = Promise.promise();
@@ -50,8 +50,8 @@ final class SharedConnection {
   private boolean opening;
   private boolean closed;
   private volatile boolean agreed;
-  private volatile OwnedSegment own;
-  private volatile PeerSegment peers;
+  private volatile OwnedSegment ownSegment;
+  private volatile PeerSegment peerSegment;
 
   /**
    * Creates a connection that shares nothing yet.
@@ -61,9 +61,9 @@ final class SharedConnection {
    * @param name name of the stream for log messages
    */
   SharedConnection(
-      Optional<SharedMemory> memory, FrameChannel line, JobSecret secret, String name) {
+      Optional<SharedMemory> memory, FrameChannel channel, JobSecret secret, String name) {
     this.memory = memory;
-    this.line = line;
+    this.channel = channel;
     this.secret = secret;
     this.name = name;
   }
@@ -80,12 +80,12 @@ final class SharedConnection {
    */
   void ask(boolean atOnce) {
     asked = true;
-    line.rings().count();
+    channel.rings().count();
     offersAtOnce = atOnce;
     if (memory.isEmpty() || memory.get().host().isEmpty()) {
       established.tryFail("this process shares no memory");
     } else {
-      line.write(Kind.SHARE, 0, memory.get().host());
+      channel.write(Kind.SHARE, 0, memory.get().host());
     }
   }
 
@@ -96,10 +96,10 @@ final class SharedConnection {
    * @return where the payload is, or null when it has to go over the stream
    */
   SlotReference write(long exchange, ByteBuffer payload) {
-    if (!agreed || payload.remaining() < LEAST_BYTES) {
+    if (!agreed || payload.remaining() < MIN_SHARED_BYTES) {
       return null;
     }
-    OwnedSegment segment = own;
+    OwnedSegment segment = ownSegment;
     if (segment == null) {
       offer();
       return null;
@@ -113,7 +113,7 @@ final class SharedConnection {
 
   /** Frees the payload of a request that the other end has answered. */
   void release(long exchange) {
-    OwnedSegment segment = own;
+    OwnedSegment segment = ownSegment;
     if (segment != null) {
       segment.release(exchange);
     }
@@ -121,12 +121,12 @@ final class SharedConnection {
 
   /** Returns the payload that a message refers to, or null if there is none. */
   ByteBuffer payload(SlotReference at) {
-    return peers == null ? null : peers.payload(at);
+    return peerSegment == null ? null : peerSegment.payload(at);
   }
 
   /** Frees a payload that is no longer read. */
   void free(SlotReference at) {
-    peers.free(at);
+    peerSegment.free(at);
   }
 
   /**
@@ -134,7 +134,7 @@ final class SharedConnection {
    *
    * @return null, or what is wrong with the message
    */
-  String hear(StreamMessage message) {
+  String onMessage(StreamMessage message) {
     return switch (message.kind()) {
       case SHARE -> agree(message.text());
       case SEGMENT -> open(message);
@@ -157,8 +157,8 @@ final class SharedConnection {
     }
     SharedMemory here = memory.orElseThrow();
     here.blocking(here::create)
-        .onFailure(noRoom -> line.run(() -> fail(noRoom.getMessage())))
-        .onSuccess(segment -> line.run(() -> offer(segment)));
+        .onFailure(noRoom -> channel.run(() -> fail(noRoom.getMessage())))
+        .onSuccess(segment -> channel.run(() -> offer(segment)));
   }
 
   private void offer(OwnedSegment segment) {
@@ -168,7 +168,7 @@ final class SharedConnection {
       return;
     }
     byte[] of = segment.name().getBytes(StandardCharsets.US_ASCII);
-    line.write(
+    channel.write(
         Kind.SEGMENT,
         0,
         ByteBuffer.allocate(OFFER_BYTES + of.length)
@@ -187,13 +187,13 @@ final class SharedConnection {
     if (same) {
       agreed = true;
       if (!asked) {
-        line.rings().count();
-        line.write(Kind.SHARE, 0, host);
+        channel.rings().count();
+        channel.write(Kind.SHARE, 0, host);
       } else if (offersAtOnce) {
         offer();
       }
     } else {
-      line.write(
+      channel.write(
           Kind.NOT_MAPPED,
           0,
           memory.isPresent() ? "this is another host" : "this process shares no memory");
@@ -213,16 +213,16 @@ final class SharedConnection {
     memory
         .orElseThrow()
         .blocking(() -> proved(of, slots, slotBytes))
-        .onFailure(none -> line.write(Kind.NOT_MAPPED, 0, String.valueOf(none.getMessage())))
+        .onFailure(none -> channel.write(Kind.NOT_MAPPED, 0, String.valueOf(none.getMessage())))
         .onSuccess(
             segment ->
-                line.run(
+                channel.run(
                     () -> {
-                      peers = segment;
+                      peerSegment = segment;
                       if (!asked) {
-                        line.rings().use(segment.peersRing(), segment.ownersRing());
+                        channel.rings().use(segment.peerToOwnerRing(), segment.ownerToPeerRing());
                       }
-                      line.write(Kind.MAPPED, 0, "");
+                      channel.write(Kind.MAPPED, 0, "");
                     }));
     return null;
   }
@@ -238,7 +238,7 @@ final class SharedConnection {
   }
 
   private String mapped() {
-    if (offering == null || own != null) {
+    if (offering == null || ownSegment != null) {
       return "word of a segment that was not offered";
     }
     OwnedSegment segment = offering;
@@ -247,7 +247,7 @@ final class SharedConnection {
     remove(segment)
         .onComplete(
             (done, failure) ->
-                line.run(
+                channel.run(
                     () -> {
                       if (!proved) {
                         fail("the other process has mapped other memory of that name");
@@ -261,12 +261,12 @@ final class SharedConnection {
   }
 
   private void use(OwnedSegment segment) {
-    own = segment;
+    ownSegment = segment;
     if (asked) {
-      line.rings().use(segment.ownersRing(), segment.peersRing());
+      channel.rings().use(segment.ownerToPeerRing(), segment.peerToOwnerRing());
     }
     established.tryComplete();
-    if (TOLD.compareAndSet(false, true)) {
+    if (LOGGED.compareAndSet(false, true)) {
       LOG.info(
           "tensors to other processes of this host go through memory in {}", memory.orElseThrow());
     }

@@ -33,34 +33,34 @@ final class Stream implements Transport {
   private static final Logger LOG = LoggerFactory.getLogger(Stream.class);
   private static final long SECOND = 1_000_000_000;
   private static final long PING_NANOS = 5 * SECOND;
-  private static final long SILENT_NANOS = 10 * SECOND;
+  private static final long SILENCE_LIMIT_NANOS = 10 * SECOND;
   private static final long IDLE_NANOS = 300 * SECOND;
 
   /**
    * Shared by all streams of this process, because a lost peer breaks the streams to all of its
    * addresses.
    */
-  private static final PeerWarnings BROKEN = new PeerWarnings(LOG::info);
+  private static final PeerWarnings BROKEN_WARNINGS = new PeerWarnings(LOG::info);
 
-  private static final PeerWarnings REFUSED = new PeerWarnings(LOG::warn);
+  private static final PeerWarnings REFUSED_WARNINGS = new PeerWarnings(LOG::warn);
 
-  private static final PeerWarnings UNSHARED = new PeerWarnings(LOG::error);
+  private static final PeerWarnings UNSHARED_WARNINGS = new PeerWarnings(LOG::error);
 
   private static final long MILLI = 1_000_000;
 
-  private record Due(Completable<Frame> answered, long deadlineNanos) {}
+  private record PendingRequest(Completable<Frame> answered, long deadlineNanos) {}
 
   private final String address;
   private final NetSocket socket;
-  private final FrameChannel line;
+  private final FrameChannel channel;
   private final StreamMessageReader reader;
   private final StreamProof proof;
   private final TransportKind kind;
   private final byte[] nonce = RandomBytes.of(StreamProof.NONCE_BYTES);
   private final Promise<Transport> opened = Promise.promise();
-  private final Map<Long, Due> due = new ConcurrentHashMap<>();
+  private final Map<Long, PendingRequest> pending = new ConcurrentHashMap<>();
   private final AtomicLong numbers = new AtomicLong();
-  private volatile long heardNanos = System.nanoTime();
+  private volatile long lastReceivedNanos = System.nanoTime();
   private volatile boolean closed;
 
   /**
@@ -69,7 +69,6 @@ final class Stream implements Transport {
    * @param secret secret of the address's job
    * @param kind whether payloads may, or must, go through shared memory
    * @param sharing the shared memory of this process; empty if it shares none
-   * @param limit limit on what this process sends; empty for none
    * @param whenClosed called once, before pending requests fail
    */
   Stream(
@@ -78,7 +77,6 @@ final class Stream implements Transport {
       NetSocket socket,
       TransportKind kind,
       Optional<SharedMemory> sharing,
-      Optional<LinkLimit> limit,
       Consumer<Stream> whenClosed) {
     this.kind = kind;
     this.address = address;
@@ -87,19 +85,21 @@ final class Stream implements Transport {
     // the channel at every frame and start it again when the frame has been written.
     socket.setWriteQueueMaxSize(StreamSession.MOST_QUEUED_BYTES);
     proof = new StreamProof(secret, address);
-    line = new FrameChannel(socket, sharing, secret, limit, "to " + address);
-    reader = line.listen(this::hear, this::refuse, () -> heardNanos = System.nanoTime(), true);
+    channel = new FrameChannel(socket, sharing, secret, "to " + address);
+    reader =
+        channel.listen(
+            this::onMessage, this::refuse, () -> lastReceivedNanos = System.nanoTime(), true);
     reader.expect(Kind.CHALLENGE);
     socket.exceptionHandler(
         broken ->
-            BROKEN.warn(
+            BROKEN_WARNINGS.warn(
                 String.valueOf(socket.remoteAddress().hostAddress()),
                 "stream to %s at %s broke: %s".formatted(address, socket.remoteAddress(), broken),
                 System.nanoTime()));
     socket.closeHandler(
         end -> {
           closed = true;
-          line.close();
+          channel.close();
           whenClosed.accept(this);
           opened.tryFail(
               new ReplyException(
@@ -107,7 +107,7 @@ final class Stream implements Transport {
                   "the connection to " + address + " was closed before it was opened"));
           failAll();
         });
-    line.write(Kind.OPEN, StreamMessage.FORMAT, proof.opening(nonce));
+    channel.write(Kind.OPEN, StreamMessage.FORMAT, proof.opening(nonce));
   }
 
   /** Completes when the listener has proved that it knows the secret; requests may then be sent. */
@@ -123,35 +123,35 @@ final class Stream implements Transport {
   @Override
   public void request(String to, Frame frame, long limitMillis, Completable<Frame> answered) {
     long now = System.nanoTime();
-    if (due.isEmpty()) {
-      heardNanos = now;
+    if (pending.isEmpty()) {
+      lastReceivedNanos = now;
     }
     long number = numbers.incrementAndGet();
-    due.put(number, new Due(answered, now + limitMillis * MILLI));
+    pending.put(number, new PendingRequest(answered, now + limitMillis * MILLI));
     if (closed) {
       failAll();
     } else {
-      line.write(Kind.REQUEST, number, frame, true);
+      channel.write(Kind.REQUEST, number, frame, true);
     }
   }
 
   /** Fails overdue requests; pings a silent listener, and closes the stream if it stays silent. */
   void sweep(long now) {
-    due.forEach(
+    pending.forEach(
         (number, request) -> {
           if (now - request.deadlineNanos() >= 0) {
             fail(number, ReplyFailure.TIMEOUT, "no answer from " + address + " in time");
           }
         });
-    long silence = now - heardNanos;
-    if (due.isEmpty() ? silence > IDLE_NANOS : silence > SILENT_NANOS) {
+    long silence = now - lastReceivedNanos;
+    if (pending.isEmpty() ? silence > IDLE_NANOS : silence > SILENCE_LIMIT_NANOS) {
       socket.close();
-    } else if (!due.isEmpty() && silence > PING_NANOS) {
-      line.write(Kind.PING);
+    } else if (!pending.isEmpty() && silence > PING_NANOS) {
+      channel.write(Kind.PING);
     }
   }
 
-  private void hear(StreamMessage message) {
+  private void onMessage(StreamMessage message) {
     if (!opened.future().isComplete()) {
       open(message);
       return;
@@ -159,7 +159,7 @@ final class Stream implements Transport {
     switch (message.kind()) {
       case ANSWER -> answered(message);
       case FAILURE -> {
-        line.shared().release(message.number());
+        channel.shared().release(message.number());
         fail(message.number(), ReplyFailure.RECIPIENT_FAILURE, message.text());
       }
       case PONG -> {}
@@ -170,7 +170,7 @@ final class Stream implements Transport {
   private void open(StreamMessage challenge) {
     if (proof.isListener(nonce, challenge)) {
       reader.expect(null);
-      line.write(Kind.PROOF, 0, proof.proof(nonce, StreamProof.nonce(challenge)));
+      channel.write(Kind.PROOF, 0, proof.proof(nonce, StreamProof.nonce(challenge)));
       share();
     } else {
       refuse("a listener with another secret, or none (cluster.secretFile)");
@@ -179,10 +179,11 @@ final class Stream implements Transport {
 
   private void share() {
     if (kind.shares()) {
-      line.shared().ask(kind == TransportKind.SHARED);
+      channel.shared().ask(kind == TransportKind.SHARED);
     }
     if (kind == TransportKind.SHARED) {
-      line.shared()
+      channel
+          .shared()
           .established()
           .onSuccess(shared -> opened.tryComplete(this))
           .onFailure(why -> refuseUnshared(why.getMessage()));
@@ -196,21 +197,22 @@ final class Stream implements Transport {
         "exchange.transport is shared, but no memory can be shared with %s at %s: %s; set it to auto"
             .formatted(address, socket.remoteAddress(), why);
     if (opened.tryFail(new ReplyException(ReplyFailure.RECIPIENT_FAILURE, what))) {
-      UNSHARED.warn(String.valueOf(socket.remoteAddress().hostAddress()), what, System.nanoTime());
+      UNSHARED_WARNINGS.warn(
+          String.valueOf(socket.remoteAddress().hostAddress()), what, System.nanoTime());
     }
     socket.close();
   }
 
   private void answered(StreamMessage message) {
-    line.shared().release(message.number());
-    Due request = due.remove(message.number());
+    channel.shared().release(message.number());
+    PendingRequest request = pending.remove(message.number());
     if (request != null) {
       request.answered().succeed(message.frame());
     }
   }
 
   private void refuse(String what) {
-    REFUSED.warn(
+    REFUSED_WARNINGS.warn(
         String.valueOf(socket.remoteAddress().hostAddress()),
         "stream to %s at %s closed: found %s".formatted(address, socket.remoteAddress(), what),
         System.nanoTime());
@@ -218,7 +220,8 @@ final class Stream implements Transport {
   }
 
   private void failAll() {
-    due.keySet()
+    pending
+        .keySet()
         .forEach(
             number ->
                 fail(
@@ -228,7 +231,7 @@ final class Stream implements Transport {
   }
 
   private void fail(long number, ReplyFailure how, String why) {
-    Due request = due.remove(number);
+    PendingRequest request = pending.remove(number);
     if (request != null) {
       request.answered().fail(new ReplyException(how, why));
     }

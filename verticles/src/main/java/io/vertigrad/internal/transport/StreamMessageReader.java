@@ -17,28 +17,30 @@ import java.util.function.Consumer;
  */
 final class StreamMessageReader {
 
-  private final Consumer<StreamMessage> messages;
-  private final Consumer<String> fault;
+  private final Consumer<StreamMessage> messageHandler;
+  private final Consumer<String> faultHandler;
   private final boolean lends;
   private final ByteBuffer fields =
       ByteBuffer.allocate(StreamMessage.HEADER_BYTES).order(ByteOrder.LITTLE_ENDIAN);
   private Kind kind;
-  private ByteBuffer shared = ByteBuffer.allocateDirect(0);
-  private ByteBuf inPlace;
+  private ByteBuffer sharedBody = ByteBuffer.allocateDirect(0);
+  private ByteBuf inPlaceBuffer;
   private ByteBuffer body;
   private boolean broken;
   private long delivered;
-  private Kind only;
+  private Kind expectedKind;
 
   /**
    * Creates the reader of one stream.
    *
-   * @param fault called once with what was found and what was expected
-   * @param lends true when a message's body may be overwritten once {@code messages} has returned
+   * @param faultHandler called once with what was found and what was expected
+   * @param lends true when a message's body may be overwritten once {@code messageHandler} has
+   *     returned
    */
-  StreamMessageReader(Consumer<StreamMessage> messages, Consumer<String> fault, boolean lends) {
-    this.messages = messages;
-    this.fault = fault;
+  StreamMessageReader(
+      Consumer<StreamMessage> messageHandler, Consumer<String> faultHandler, boolean lends) {
+    this.messageHandler = messageHandler;
+    this.faultHandler = faultHandler;
     this.lends = lends;
   }
 
@@ -48,22 +50,22 @@ final class StreamMessageReader {
    * @param kind the only kind accepted from now on; null for any
    */
   void expect(Kind kind) {
-    only = kind;
+    expectedKind = kind;
   }
 
   /** Reads a piece, which still belongs to the caller. */
   void read(ByteBuf piece) {
-    if (piece == inPlace) {
+    if (piece == inPlaceBuffer) {
       body.position(body.position() + piece.readableBytes());
       piece.skipBytes(piece.readableBytes());
-      dealWith();
+      deliverIfComplete();
     }
     while (piece.isReadable() && !broken) {
-      take(piece, body == null ? fields : body);
+      copyAvailable(piece, body == null ? fields : body);
       if (body == null && !fields.hasRemaining()) {
         openBody(fields.getInt(0), fields.getInt(Integer.BYTES));
       }
-      dealWith();
+      deliverIfComplete();
     }
   }
 
@@ -71,12 +73,12 @@ final class StreamMessageReader {
    * Returns memory for the missing part of a lent body, or null between bodies. The caller reads
    * into it and passes it to {@link #read} before any other piece.
    */
-  ByteBuf place() {
+  ByteBuf bodyBuffer() {
     if (!lends || body == null || broken) {
       return null;
     }
-    inPlace = Unpooled.wrappedBuffer(body.slice()).clear();
-    return inPlace;
+    inPlaceBuffer = Unpooled.wrappedBuffer(body.slice()).clear();
+    return inPlaceBuffer;
   }
 
   /** Returns true when a message has begun and is not complete. */
@@ -89,13 +91,13 @@ final class StreamMessageReader {
     return delivered;
   }
 
-  private void dealWith() {
+  private void deliverIfComplete() {
     if (body != null && !body.hasRemaining()) {
       deliver();
     }
   }
 
-  private static void take(ByteBuf piece, ByteBuffer whole) {
+  private static void copyAvailable(ByteBuf piece, ByteBuffer whole) {
     int end = whole.limit();
     piece.readBytes(whole.limit(Math.min(end, whole.position() + piece.readableBytes())));
     whole.limit(end);
@@ -105,22 +107,22 @@ final class StreamMessageReader {
     kind = StreamMessage.kind(code);
     if (kind == null) {
       fail("a message of kind %d, expected 0 to %d".formatted(code, Kind.values().length - 1));
-    } else if (only != null && kind != only) {
-      fail("%s before the stream was opened, expected %s".formatted(kind, only));
+    } else if (expectedKind != null && kind != expectedKind) {
+      fail("%s before the stream was opened, expected %s".formatted(kind, expectedKind));
     } else if (length < 0 || length > kind.maxBytes()) {
       fail(
           "%s of %d bytes, expected 0 to %d"
               .formatted(kind, Integer.toUnsignedLong(length), kind.maxBytes()));
     } else {
-      body = lends ? shared(length) : ByteBuffer.allocate(length);
+      body = lends ? sharedBody(length) : ByteBuffer.allocate(length);
     }
   }
 
-  private ByteBuffer shared(int length) {
-    if (shared.capacity() < length) {
-      shared = ByteBuffer.allocateDirect(length);
+  private ByteBuffer sharedBody(int length) {
+    if (sharedBody.capacity() < length) {
+      sharedBody = ByteBuffer.allocateDirect(length);
     }
-    return shared.duplicate().limit(length);
+    return sharedBody.duplicate().limit(length);
   }
 
   private void deliver() {
@@ -128,11 +130,11 @@ final class StreamMessageReader {
     fields.clear();
     body = null;
     delivered++;
-    messages.accept(whole);
+    messageHandler.accept(whole);
   }
 
   private void fail(String what) {
     broken = true;
-    fault.accept(what);
+    faultHandler.accept(what);
   }
 }

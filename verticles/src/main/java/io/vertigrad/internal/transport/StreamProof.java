@@ -22,29 +22,32 @@ record StreamProof(ConnectionProof codes) {
   }
 
   /** Returns the sender's first message: its random bytes, and the address of the stream. */
-  byte[] opening(byte[] ofSender) {
+  byte[] opening(byte[] senderNonce) {
     byte[] address = codes.name().getBytes(StandardCharsets.UTF_8);
-    return ByteBuffer.allocate(ofSender.length + address.length).put(ofSender).put(address).array();
+    return ByteBuffer.allocate(senderNonce.length + address.length)
+        .put(senderNonce)
+        .put(address)
+        .array();
   }
 
   /** Returns the listener's answer: its own random bytes, and its code over both. */
-  byte[] challenge(byte[] ofSender, byte[] ofListener) {
-    return codes.challenge(ofSender, ofListener);
+  byte[] challenge(byte[] senderNonce, byte[] listenerNonce) {
+    return codes.challenge(senderNonce, listenerNonce);
   }
 
   /** Returns the sender's last message before its first request: its code over both. */
-  byte[] proof(byte[] ofSender, byte[] ofListener) {
-    return codes.proof(ofSender, ofListener);
+  byte[] proof(byte[] senderNonce, byte[] listenerNonce) {
+    return codes.proof(senderNonce, listenerNonce);
   }
 
   /** Returns true when the sender of this challenge knows the secret. */
-  boolean isListener(byte[] ofSender, StreamMessage challenge) {
-    return codes.isFromAccepting(ofSender, nonce(challenge), challenge.bytes(0));
+  boolean isListener(byte[] senderNonce, StreamMessage challenge) {
+    return codes.isFromAccepting(senderNonce, nonce(challenge), challenge.bytes(0));
   }
 
   /** Returns true when the sender of this proof knows the secret. */
-  boolean isSender(byte[] ofSender, byte[] ofListener, StreamMessage proof) {
-    return codes.isFromConnecting(ofSender, ofListener, proof.bytes(0));
+  boolean isSender(byte[] senderNonce, byte[] listenerNonce, StreamMessage proof) {
+    return codes.isFromConnecting(senderNonce, listenerNonce, proof.bytes(0));
   }
 
   /** Returns the random bytes of an opening or a challenge, or all of one that is shorter. */

@@ -42,7 +42,7 @@ final class StreamServer {
   private final Vertx vertx;
   private final Streams streams;
   private final String address;
-  private final Function<Frame, Future<Frame>> answers;
+  private final Function<Frame, Future<Frame>> handler;
   private final boolean lends;
   private final JobSecret secret;
   private final NetServer server;
@@ -56,30 +56,30 @@ final class StreamServer {
   private long sweeping;
 
   private StreamServer(
-      Streams streams, String address, Function<Frame, Future<Frame>> answers, boolean lends) {
+      Streams streams, String address, Function<Frame, Future<Frame>> handler, boolean lends) {
     this.lends = lends;
     this.vertx = streams.vertx();
     this.streams = streams;
     this.address = address;
-    this.answers = answers;
+    this.handler = handler;
     this.secret = JobSecrets.of(vertx).forAddress(address);
     this.server =
         vertx
             .createNetServer(streams.listening())
-            .connectHandler(this::accept)
-            .exceptionHandler(bad -> broken(bad));
+            .connectHandler(this::onConnection)
+            .exceptionHandler(this::onConnectionFailure);
   }
 
   /** Opens a port; fails when there is none. */
   static Future<StreamServer> open(
-      Streams streams, String address, Function<Frame, Future<Frame>> answers, boolean lends) {
-    StreamServer opening = new StreamServer(streams, address, answers, lends);
+      Streams streams, String address, Function<Frame, Future<Frame>> handler, boolean lends) {
+    StreamServer opening = new StreamServer(streams, address, handler, lends);
     return opening
         .server
         .listen()
         .map(
             bound -> {
-              streams.listens(address, true);
+              streams.setListening(address, true);
               opening.sweeping = streams.vertx().setPeriodic(SWEEP_MILLIS, tick -> opening.sweep());
               return opening;
             });
@@ -91,26 +91,25 @@ final class StreamServer {
 
   /** Closes the port and every stream to it; senders then look the address up again. */
   Future<Void> close() {
-    streams.listens(address, false);
+    streams.setListening(address, false);
     vertx.cancelTimer(sweeping);
     return server.close();
   }
 
-  private void accept(NetSocket socket) {
+  private void onConnection(NetSocket socket) {
     rate.count(((NetSocketInternal) socket).channelHandlerContext().channel().parent());
     if (sessions.size() >= streams.maxConnections()) {
-      socket.exceptionHandler(broken -> {});
+      socket.exceptionHandler(ignored -> {});
       warnings.warn(
           String.valueOf(socket.remoteAddress().hostAddress()),
-          "a stream to %s from %s is closed: %d are open, as many as exchange.maxConnections allows"
+          "a stream to %s from %s is closed: %d are open, the most that one listener serves"
               .formatted(address, socket.remoteAddress(), sessions.size()),
           System.nanoTime());
       socket.close();
       return;
     }
     StreamSession session =
-        StreamSession.serve(
-            socket, address, answers, lends, secret, streams.sharing(), streams.limit(), warnings);
+        StreamSession.serve(socket, address, handler, lends, secret, streams.sharing(), warnings);
     sessions.add(session);
     socket.closeHandler(
         closed -> {
@@ -150,7 +149,7 @@ final class StreamServer {
    * Reports a connection that was never made, for example because TLS failed; its peer is not
    * known.
    */
-  private void broken(Throwable bad) {
+  private void onConnectionFailure(Throwable bad) {
     rate.count(null);
     warnings.warn("unknown peers", "stream to %s: %s".formatted(address, bad), System.nanoTime());
   }
@@ -158,8 +157,8 @@ final class StreamServer {
   /** Checks all sessions. It iterates over copies, because closing a session removes it at once. */
   void sweep() {
     unproved.keySet().removeIf(StreamSession::isOpened);
-    List.copyOf(unproved.keySet()).forEach(session -> session.expectOpened(OPENING_SECONDS));
-    List.copyOf(sessions).forEach(session -> session.expectMessage(MESSAGE_SECONDS));
+    List.copyOf(unproved.keySet()).forEach(session -> session.closeIfUnproved(OPENING_SECONDS));
+    List.copyOf(sessions).forEach(session -> session.closeIfStalled(MESSAGE_SECONDS));
   }
 
   /**

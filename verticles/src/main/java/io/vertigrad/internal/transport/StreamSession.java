@@ -26,39 +26,34 @@ final class StreamSession {
   static final int MOST_QUEUED_BYTES = 16 << 20;
 
   private final NetSocket socket;
-  private final FrameChannel line;
+  private final FrameChannel channel;
   private final String address;
-  private final Function<Frame, Future<Frame>> answers;
+  private final Function<Frame, Future<Frame>> handler;
   private final PeerWarnings warnings;
   private final StreamProof proof;
   private final byte[] nonce = RandomBytes.of(StreamProof.NONCE_BYTES);
-  private byte[] nonceOfSender;
+  private byte[] senderNonce;
   private StreamMessageReader reader;
   private boolean opened;
   private boolean paused;
-  private long delivered;
-  private int unfinished;
-  private int unproved;
+  private long deliveredAtLastCheck;
+  private int checksWithoutProgress;
+  private int checksWithoutProof;
 
   private StreamSession(
       NetSocket socket,
       String address,
-      Function<Frame, Future<Frame>> answers,
+      Function<Frame, Future<Frame>> handler,
       JobSecret secret,
       Optional<SharedMemory> sharing,
-      Optional<LinkLimit> limit,
       PeerWarnings warnings) {
     this.proof = new StreamProof(secret, address);
     this.socket = socket;
-    this.line =
+    this.channel =
         new FrameChannel(
-            socket,
-            sharing,
-            secret,
-            limit,
-            "to %s from %s".formatted(address, socket.remoteAddress()));
+            socket, sharing, secret, "to %s from %s".formatted(address, socket.remoteAddress()));
     this.address = address;
-    this.answers = answers;
+    this.handler = handler;
     this.warnings = warnings;
   }
 
@@ -66,24 +61,22 @@ final class StreamSession {
   static StreamSession serve(
       NetSocket socket,
       String address,
-      Function<Frame, Future<Frame>> answers,
+      Function<Frame, Future<Frame>> handler,
       boolean lends,
       JobSecret secret,
       Optional<SharedMemory> sharing,
-      Optional<LinkLimit> limit,
       PeerWarnings warnings) {
-    StreamSession session =
-        new StreamSession(socket, address, answers, secret, sharing, limit, warnings);
+    StreamSession session = new StreamSession(socket, address, handler, secret, sharing, warnings);
     socket.setWriteQueueMaxSize(MOST_QUEUED_BYTES);
     socket.exceptionHandler(broken -> session.warn("broke: " + broken));
-    session.reader = session.line.listen(session::hear, session::refuse, () -> {}, lends);
+    session.reader = session.channel.listen(session::onMessage, session::refuse, () -> {}, lends);
     session.reader.expect(Kind.OPEN);
     return session;
   }
 
   /** Releases what the connection used; called after it has ended. */
   void closed() {
-    line.close();
+    channel.close();
   }
 
   /** Returns true once the sender has proved that it knows the secret. */
@@ -100,11 +93,11 @@ final class StreamSession {
    * Closes a connection whose sender has not proved that it knows the secret in time; called once a
    * second.
    *
-   * @param most number of calls that the sender has for its proof
+   * @param maxChecks number of calls that the sender has for its proof
    */
-  void expectOpened(int most) {
-    unproved++;
-    if (unproved > most && !opened) {
+  void closeIfUnproved(int maxChecks) {
+    checksWithoutProof++;
+    if (checksWithoutProof > maxChecks && !opened) {
       socket.close();
     }
   }
@@ -114,24 +107,24 @@ final class StreamSession {
    * second. It counts calls and not time, so that a pause of this process does not count against
    * the sender.
    *
-   * @param most number of calls during which one message may arrive
+   * @param maxChecks number of calls during which one message may arrive
    */
-  void expectMessage(int most) {
-    boolean waits = reader.isInside() && !paused && reader.delivered() == delivered;
-    delivered = reader.delivered();
-    unfinished = waits ? unfinished + 1 : 0;
-    if (unfinished > most) {
-      refuse("a message that was begun and not complete after %d s".formatted(most));
+  void closeIfStalled(int maxChecks) {
+    boolean waits = reader.isInside() && !paused && reader.delivered() == deliveredAtLastCheck;
+    deliveredAtLastCheck = reader.delivered();
+    checksWithoutProgress = waits ? checksWithoutProgress + 1 : 0;
+    if (checksWithoutProgress > maxChecks) {
+      refuse("a message that was begun and not complete after %d s".formatted(maxChecks));
     }
   }
 
-  private void hear(StreamMessage message) {
+  private void onMessage(StreamMessage message) {
     if (!opened) {
       open(message);
       return;
     }
     switch (message.kind()) {
-      case PING -> line.write(Kind.PONG);
+      case PING -> channel.write(Kind.PONG);
       case REQUEST -> serve(message);
       default -> refuse("%s from a sender, expected %s".formatted(message.kind(), Kind.REQUEST));
     }
@@ -139,21 +132,21 @@ final class StreamSession {
 
   private void open(StreamMessage message) {
     if (message.kind() == Kind.PROOF) {
-      prove(message);
+      verifyProof(message);
     } else if (message.number() != StreamMessage.FORMAT) {
       refuse("a stream of another format; do all nodes run the same version?");
     } else if (!StreamProof.address(message).equals(address)) {
       // Another listener had this port before; the sender asks for the address again.
       socket.close();
     } else {
-      nonceOfSender = StreamProof.nonce(message);
+      senderNonce = StreamProof.nonce(message);
       reader.expect(Kind.PROOF);
-      line.write(Kind.CHALLENGE, 0, proof.challenge(nonceOfSender, nonce));
+      channel.write(Kind.CHALLENGE, 0, proof.challenge(senderNonce, nonce));
     }
   }
 
-  private void prove(StreamMessage message) {
-    if (proof.isSender(nonceOfSender, nonce, message)) {
+  private void verifyProof(StreamMessage message) {
+    if (proof.isSender(senderNonce, nonce, message)) {
       opened = true;
       reader.expect(null);
     } else {
@@ -170,7 +163,7 @@ final class StreamSession {
     // The answer to a peer's partition only frees room in the sender's window, so it need not wake
     // the sender at once.
     boolean urgent = !(frame instanceof PeerPartition);
-    answers
+    handler
         .apply(frame)
         .onComplete((answer, defect) -> reply(request.number(), answer, defect, urgent));
   }
@@ -178,20 +171,20 @@ final class StreamSession {
   /** Sends an answer. While the write queue is full, nothing more is read from this sender. */
   private void reply(long number, Frame answer, Throwable defect, boolean urgent) {
     if (defect == null) {
-      Future<Void> written = line.write(Kind.ANSWER, number, answer, urgent || answer != null);
+      Future<Void> written = channel.write(Kind.ANSWER, number, answer, urgent || answer != null);
       if (answer instanceof ParameterPartition parameters) {
         written.onComplete(end -> SharedTensor.giveBack(parameters.parameters()));
       }
     } else {
-      line.writeInOrder(Kind.FAILURE, number, String.valueOf(defect.getMessage()));
+      channel.writeInOrder(Kind.FAILURE, number, String.valueOf(defect.getMessage()));
     }
     if (socket.writeQueueFull()) {
       paused = true;
-      line.pause();
+      channel.pause();
       socket.drainHandler(
           drained -> {
             paused = false;
-            line.resume();
+            channel.resume();
           });
     }
   }

@@ -27,7 +27,7 @@ public interface Transport {
   static Transport of(Vertx vertx, ExchangeConfig config) {
     Optional<Streams> streams = Streams.of(vertx);
     return streams.isPresent() && config.transport() != TransportKind.BUS
-        ? new StreamTransport(vertx, streams.get(), config.transport())
+        ? streams.get().transport(config.transport())
         : new BusTransport(vertx.eventBus());
   }
 

@@ -31,7 +31,7 @@ class CompressedAllReduceTest {
   @EnumSource(names = {"INT8", "TOPK"})
   @Tag("slow")
   void shouldConvergeToTheSameMeanWhenGradientsAreCompressed(Kind kind) {
-    SimulatedTraining training = AllReduceStrategyTest.training("{}", Weather.FAIR, 1);
+    SimulatedTraining training = AllReduceStrategyTest.training("{}", NetworkFaults.NONE, 1);
     training.compression = new Compression(kind, 0.2);
     training.optimizer = OptimizerConfig.sgd(0.01);
     training.steps = 1_500;
@@ -52,7 +52,7 @@ class CompressedAllReduceTest {
 
   @Test
   void shouldOweNothingMoreWhenACompressedStepIsSkipped() {
-    SimulatedTraining training = AllReduceStrategyTest.training("{}", Weather.FAIR, 1);
+    SimulatedTraining training = AllReduceStrategyTest.training("{}", NetworkFaults.NONE, 1);
     training.compression = new Compression(Kind.TOPK, 0.2);
     training.steps = 2;
     training.gradient =

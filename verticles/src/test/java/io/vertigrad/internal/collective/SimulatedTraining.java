@@ -4,6 +4,7 @@ import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.compute.optimizer.UpdateRule;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.internal.collective.SimulatedWorkers.Worker;
 import io.vertigrad.strategy.GroupChangedException;
@@ -14,6 +15,7 @@ import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.Replica;
 import io.vertigrad.strategy.StrategyProvider;
 import io.vertx.core.json.JsonObject;
+import java.nio.FloatBuffer;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
@@ -58,10 +60,11 @@ public final class SimulatedTraining {
   private final StrategyProvider provider;
   private final JsonObject settings;
 
-  public SimulatedTraining(StrategyProvider provider, String settings, Weather weather, long seed) {
+  public SimulatedTraining(
+      StrategyProvider provider, String settings, NetworkFaults faults, long seed) {
     this.provider = provider;
     this.settings = new JsonObject(settings);
-    this.network = new SimulatedWorkers(seed, weather);
+    this.network = new SimulatedWorkers(seed, faults);
   }
 
   /** Trains with this many workers from the start. */
@@ -169,5 +172,46 @@ public final class SimulatedTraining {
       values[i] -= target(rank, i);
     }
     return values;
+  }
+
+  /** SGD, or with momentum a heavy ball, {@code v <- mu v + g; step = r v}. */
+  private static final class TestRule implements UpdateRule {
+
+    private final double momentum;
+    private final int length;
+    private final float[] velocity;
+
+    TestRule(OptimizerConfig config, int length) {
+      boolean heavy = config.momentum() > 0;
+      this.length = length;
+      momentum = config.momentum();
+      velocity = new float[heavy ? length : 0];
+    }
+
+    @Override
+    public void toStep(float[] gradient, double learningRate, long iteration) {
+      for (int i = 0; i < velocity.length; i++) {
+        velocity[i] = (float) (momentum * velocity[i] + gradient[i]);
+        gradient[i] = velocity[i];
+      }
+      for (int i = 0; i < length; i++) {
+        gradient[i] *= (float) learningRate;
+      }
+    }
+
+    @Override
+    public int stateLength() {
+      return velocity.length;
+    }
+
+    @Override
+    public void readState(FloatBuffer destination) {
+      destination.put(velocity);
+    }
+
+    @Override
+    public void writeState(FloatBuffer source) {
+      source.get(velocity);
+    }
   }
 }

@@ -8,8 +8,10 @@ import io.vertigrad.strategy.Peers;
 import io.vertigrad.strategy.Tag;
 import java.util.List;
 import java.util.Optional;
+import java.util.PriorityQueue;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.concurrent.Semaphore;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
@@ -22,15 +24,15 @@ public final class SimulatedWorkers {
   private static final long DEADLINE_NANOS = 60_000_000_000L;
 
   private final Random random;
-  private final Weather weather;
+  private final NetworkFaults faults;
   private final VirtualTime time = new VirtualTime();
   private final TreeMap<Integer, Worker> workers = new TreeMap<>();
   private long messages;
   private long bytes;
 
-  SimulatedWorkers(long seed, Weather weather) {
+  SimulatedWorkers(long seed, NetworkFaults faults) {
     this.random = new Random(seed);
-    this.weather = weather;
+    this.faults = faults;
   }
 
   /** Adds a worker that starts immediately. */
@@ -48,7 +50,7 @@ public final class SimulatedWorkers {
             ranks.forEach(
                 rank ->
                     at(
-                        now() + weather.delayNanos(random),
+                        now() + faults.delayNanos(random),
                         () -> workers.get(rank).groupChanged(epoch, ranks))));
   }
 
@@ -100,16 +102,16 @@ public final class SimulatedWorkers {
   private void transmit(Worker from, int to, int epoch, Tag tag, TensorView tensor) {
     messages++;
     bytes += tensor.payloadBytes();
-    if (random.nextDouble() < weather.loss()) {
-      at(now() + Weather.RETRY_NANOS, () -> retry(from, to, epoch, tag, tensor));
+    if (random.nextDouble() < faults.loss()) {
+      at(now() + NetworkFaults.RETRY_NANOS, () -> retry(from, to, epoch, tag, tensor));
       return;
     }
     at(
-        now() + weather.delayNanos(random),
+        now() + faults.delayNanos(random),
         () -> workers.get(to).deliver(from.rank, epoch, tag, tensor));
-    if (random.nextDouble() < weather.duplicates()) {
+    if (random.nextDouble() < faults.duplicates()) {
       at(
-          now() + weather.delayNanos(random) * 7,
+          now() + faults.delayNanos(random) * 7,
           () -> workers.get(to).deliver(from.rank, epoch, tag, tensor));
     }
   }
@@ -244,5 +246,115 @@ public final class SimulatedWorkers {
   /** Returns ranks 0 to n-1. */
   static List<Integer> ranks(int workers) {
     return IntStream.range(0, workers).boxed().toList();
+  }
+
+  /**
+   * A clock that jumps from one event to the next. Events of the same time run in the order in
+   * which they were added.
+   */
+  private static final class VirtualTime {
+
+    private final PriorityQueue<Event> events = new PriorityQueue<>();
+    private long now;
+    private long sequence;
+
+    private record Event(long nanos, long order, Runnable action) implements Comparable<Event> {
+      @Override
+      public int compareTo(Event other) {
+        int byTime = Long.compare(nanos, other.nanos);
+        return byTime != 0 ? byTime : Long.compare(order, other.order);
+      }
+    }
+
+    long now() {
+      return now;
+    }
+
+    void at(long nanos, Runnable action) {
+      events.add(new Event(nanos, sequence++, action));
+    }
+
+    /** Runs the next event; returns false if there is none. */
+    boolean advance() {
+      Event event = events.poll();
+      if (event == null) {
+        return false;
+      }
+      now = Math.max(now, event.nanos());
+      event.action().run();
+      return true;
+    }
+  }
+
+  /**
+   * A thread that runs only while it has the turn. The caller that gives turns decides the order of
+   * all threads.
+   */
+  private static final class SimulatedThread {
+
+    private static final long STACK_BYTES = 256 << 10;
+
+    private final Thread thread;
+    private final Semaphore turn = new Semaphore(0);
+    private final Semaphore returned = new Semaphore(0);
+    private boolean done;
+    private Throwable failure;
+
+    SimulatedThread(String name, Runnable body) {
+      thread = new Thread(null, () -> live(body), name, STACK_BYTES);
+      thread.setDaemon(true);
+    }
+
+    void launch() {
+      thread.start();
+    }
+
+    /** Gives the thread the turn; returns when the thread gives it back or has ended. */
+    void resume() {
+      turn.release();
+      returned.acquireUninterruptibly();
+    }
+
+    /** Gives the turn back; returns when the thread has it again. Called by the thread itself. */
+    void pause() {
+      returned.release();
+      try {
+        turn.acquire();
+      } catch (InterruptedException e) {
+        throw new SimulationOver();
+      }
+    }
+
+    /** Ends the thread while it waits for its turn. */
+    void interrupt() {
+      thread.interrupt();
+    }
+
+    boolean done() {
+      return done;
+    }
+
+    void rethrow() {
+      if (failure != null) {
+        throw new AssertionError(thread.getName() + " failed: " + failure, failure);
+      }
+    }
+
+    private void live(Runnable body) {
+      try {
+        turn.acquireUninterruptibly();
+        body.run();
+      } catch (SimulationOver over) {
+        return;
+      } catch (Throwable e) {
+        failure = e;
+      }
+      done = true;
+      returned.release();
+    }
+
+    private static final class SimulationOver extends Error {
+      private static final long serialVersionUID = 1L;
+    }
   }
 }

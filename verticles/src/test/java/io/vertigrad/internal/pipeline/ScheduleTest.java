@@ -4,7 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.internal.pipeline.Action.Kind;
+import io.vertigrad.internal.pipeline.Schedule.Action;
+import io.vertigrad.internal.pipeline.Schedule.Action.Kind;
 import java.util.HashSet;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -49,16 +50,16 @@ class ScheduleTest {
 
     Schedule schedule = Schedule.named(name, stages, microBatches);
 
-    assertEquals(expected, ScheduleCost.of(schedule, 1, 1).bubble(), 1e-12);
-    assertEquals(expected, ScheduleCost.of(schedule, 1, 3).bubble(), 1e-12);
+    assertEquals(expected, schedule.cost(1, 1).bubble(), 1e-12);
+    assertEquals(expected, schedule.cost(1, 3).bubble(), 1e-12);
   }
 
   /** The peak is M with GPipe, and min(S - s, M) with one forward one backward. */
   @ParameterizedTest
   @CsvSource({"2,4", "4,8", "4,2", "8,3", "1,6"})
   void shouldKeepAsManyActivationsAsTheFormula(int stages, int microBatches) {
-    ScheduleCost gpipe = ScheduleCost.of(Schedule.named("gpipe", stages, microBatches), 1, 2);
-    ScheduleCost turns = ScheduleCost.of(Schedule.named("1f1b", stages, microBatches), 1, 2);
+    Schedule.Cost gpipe = Schedule.named("gpipe", stages, microBatches).cost(1, 2);
+    Schedule.Cost turns = Schedule.named("1f1b", stages, microBatches).cost(1, 2);
 
     for (int s = 0; s < stages; s++) {
       assertEquals(microBatches, gpipe.peaks().get(s));
@@ -88,7 +89,7 @@ class ScheduleTest {
                 List.of(Action.forward(0), Action.backward(0))));
 
     IllegalArgumentException stuck =
-        assertThrows(IllegalArgumentException.class, () -> ScheduleCost.of(wrong, 1, 1));
+        assertThrows(IllegalArgumentException.class, () -> wrong.cost(1, 1));
 
     assertEquals("stages [0, 1] wait for ever", stuck.getMessage());
   }

@@ -14,6 +14,7 @@ import io.vertigrad.compute.data.SequentialBatches;
 import io.vertigrad.compute.pipeline.StageLoss;
 import io.vertigrad.compute.pipeline.StageModel;
 import io.vertigrad.compute.pipeline.StageSpec;
+import io.vertigrad.internal.pipeline.PipelineEvaluation.StageEvaluation;
 import io.vertigrad.internal.worker.Mailboxes;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.PeerGroup;

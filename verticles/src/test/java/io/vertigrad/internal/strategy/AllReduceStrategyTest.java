@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
+import io.vertigrad.internal.collective.NetworkFaults;
 import io.vertigrad.internal.collective.SimulatedTraining;
-import io.vertigrad.internal.collective.Weather;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,7 +35,7 @@ public class AllReduceStrategyTest {
   })
   void shouldEqualOneMachineWithTheWholeBatch(
       int workers, int length, int pieceElements, int directBytes) {
-    SimulatedTraining training = training(direct(directBytes), Weather.FAIR, 1);
+    SimulatedTraining training = training(direct(directBytes), NetworkFaults.NONE, 1);
     training.length = length;
     training.trainable = length;
     training.pieceElements = pieceElements;
@@ -57,7 +57,7 @@ public class AllReduceStrategyTest {
 
   @Test
   void shouldWeighBySamplesWhenBatchesAreUneven() {
-    SimulatedTraining training = training("{}", Weather.FAIR, 1);
+    SimulatedTraining training = training("{}", NetworkFaults.NONE, 1);
     training.samples = (rank, step) -> rank == 0 ? 1 : 3;
     training.steps = 1;
 
@@ -73,7 +73,7 @@ public class AllReduceStrategyTest {
 
   @Test
   void shouldScaleLearningRateByWorkersWhenAsked() {
-    SimulatedTraining training = training("{\"scaleLearningRate\":true}", Weather.FAIR, 1);
+    SimulatedTraining training = training("{\"scaleLearningRate\":true}", NetworkFaults.NONE, 1);
     training.steps = 1;
 
     training.run(4);
@@ -90,22 +90,22 @@ public class AllReduceStrategyTest {
   }
 
   public static void assertUnharmed(long seed, int directBytes, Compression compression) {
-    SimulatedTraining calm = random(directBytes, Weather.FAIR, 1);
-    SimulatedTraining rough = random(directBytes, Weather.ROUGH, seed);
-    calm.compression = compression;
-    rough.compression = compression;
+    SimulatedTraining undisturbed = random(directBytes, NetworkFaults.NONE, 1);
+    SimulatedTraining disturbed = random(directBytes, NetworkFaults.FREQUENT, seed);
+    undisturbed.compression = compression;
+    disturbed.compression = compression;
 
-    calm.run(4);
-    rough.run(4);
+    undisturbed.run(4);
+    disturbed.run(4);
 
-    assertIdentical(rough, 4);
-    assertArrayEquals(calm.parameters(0), rough.parameters(0));
+    assertIdentical(disturbed, 4);
+    assertArrayEquals(undisturbed.parameters(0), disturbed.parameters(0));
   }
 
   @ParameterizedTest
   @CsvSource({"FLOAT16, 0", "BFLOAT16, 0", "FLOAT16, 65536", "BFLOAT16, 65536"})
   void shouldKeepReplicasIdenticalWhenSumsTravelRounded(String type, int directBytes) {
-    SimulatedTraining training = random(directBytes, Weather.FAIR, 1);
+    SimulatedTraining training = random(directBytes, NetworkFaults.NONE, 1);
     training.type = DataType.valueOf(type);
 
     training.run(3);
@@ -119,7 +119,7 @@ public class AllReduceStrategyTest {
     long[] bytes = new long[2];
     for (int steps = 0; steps < 2; steps++) {
       SimulatedTraining training =
-          training("{\"checkEvery\":0,\"directBytes\":0}", Weather.FAIR, 1);
+          training("{\"checkEvery\":0,\"directBytes\":0}", NetworkFaults.NONE, 1);
       training.length = 8 * 3 * 7 - 1;
       training.trainable = training.length;
       training.steps = steps;
@@ -136,7 +136,7 @@ public class AllReduceStrategyTest {
   void shouldSendTheVectorToEachOtherInHalfTheMessagesWhenItIsSmall(int workers) {
     long[][] traffic = new long[2][2];
     for (int steps = 0; steps < 2; steps++) {
-      SimulatedTraining training = training("{\"checkEvery\":0}", Weather.FAIR, 1);
+      SimulatedTraining training = training("{\"checkEvery\":0}", NetworkFaults.NONE, 1);
       training.pieceElements = 100;
       training.steps = steps;
       training.run(workers);
@@ -152,7 +152,7 @@ public class AllReduceStrategyTest {
 
   @Test
   void shouldSkipTheStepTogetherWhenOneGradientIsNotFinite() {
-    SimulatedTraining training = training("{}", Weather.FAIR, 1);
+    SimulatedTraining training = training("{}", NetworkFaults.NONE, 1);
     training.steps = 1;
     training.gradient =
         (rank, step, x) -> {
@@ -169,7 +169,7 @@ public class AllReduceStrategyTest {
 
   @Test
   void shouldNameBothWorkersWhenReplicasDiffer() {
-    SimulatedTraining training = training("{\"checkEvery\":3}", Weather.FAIR, 1);
+    SimulatedTraining training = training("{\"checkEvery\":3}", NetworkFaults.NONE, 1);
     training.gradient =
         (rank, step, x) -> {
           if (rank == 1 && step == 2) {
@@ -188,7 +188,7 @@ public class AllReduceStrategyTest {
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
   void shouldGoOnIdenticallyWhenAWorkerDiesInTheMiddle(long seed) {
-    SimulatedTraining training = random(seed % 2 == 0 ? 0 : 65_536, Weather.ROUGH, seed);
+    SimulatedTraining training = random(seed % 2 == 0 ? 0 : 65_536, NetworkFaults.FREQUENT, seed);
     training.steps = 40;
     training.network.kill(60_000_000 + seed * 7_300_000, 2);
     training.network.regroup(200_000_000, 2, List.of(0, 1, 3));
@@ -202,7 +202,7 @@ public class AllReduceStrategyTest {
 
   @Test
   void shouldGiveANewcomerTheStateOfTheOthers() {
-    SimulatedTraining training = random(0, Weather.FAIR, 1);
+    SimulatedTraining training = random(0, NetworkFaults.NONE, 1);
     training.workers = 3;
     for (int rank = 0; rank < 3; rank++) {
       training.network.start(rank, training::train);
@@ -216,16 +216,16 @@ public class AllReduceStrategyTest {
     assertEquals(training.steps, training.replicas.get(0).updates());
   }
 
-  public static SimulatedTraining training(String settings, Weather weather, long seed) {
-    return new SimulatedTraining(new AllReduceStrategy.Provider(), settings, weather, seed);
+  public static SimulatedTraining training(String settings, NetworkFaults faults, long seed) {
+    return new SimulatedTraining(new AllReduceStrategy.Provider(), settings, faults, seed);
   }
 
   private static String direct(int bytes) {
     return "{\"checkEvery\":1,\"directBytes\":%d}".formatted(bytes);
   }
 
-  private static SimulatedTraining random(int directBytes, Weather weather, long seed) {
-    SimulatedTraining training = training(direct(directBytes), weather, seed);
+  private static SimulatedTraining random(int directBytes, NetworkFaults faults, long seed) {
+    SimulatedTraining training = training(direct(directBytes), faults, seed);
     training.length = 23;
     training.trainable = 20;
     training.pieceElements = 3;

@@ -7,8 +7,8 @@ import io.vertigrad.codecs.DataType;
 import io.vertigrad.compute.optimizer.LearningRateSchedule;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.internal.collective.InitialSync;
+import io.vertigrad.internal.collective.NetworkFaults;
 import io.vertigrad.internal.collective.SimulatedTraining;
-import io.vertigrad.internal.collective.Weather;
 import io.vertigrad.strategy.Topology;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -33,7 +33,7 @@ class DecentralizedSgdTest {
     "ring, 1"
   })
   void shouldFollowMatrixIterationWhateverTheTopology(String topology, int workers) {
-    SimulatedTraining training = training(topology, "", Weather.FAIR, 1).run(workers);
+    SimulatedTraining training = training(topology, "", NetworkFaults.NONE, 1).run(workers);
 
     assertFollows(expected(Topology.named(topology, workers), 0, 0, training), training);
   }
@@ -41,14 +41,15 @@ class DecentralizedSgdTest {
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
   void shouldFollowMatrixIterationWhenMessagesAreLostDoubledAndReordered(long seed) {
-    SimulatedTraining training = training("ring", "", Weather.ROUGH, seed).run(4);
+    SimulatedTraining training = training("ring", "", NetworkFaults.FREQUENT, seed).run(4);
 
     assertFollows(expected(Topology.named("ring", 4), 0, 0, training), training);
   }
 
   @Test
   void shouldAddDecayOnceAtTheGradientsPointWhenClean() {
-    SimulatedTraining training = training("ring", ",\"conformance\":\"clean\"", Weather.FAIR, 1);
+    SimulatedTraining training =
+        training("ring", ",\"conformance\":\"clean\"", NetworkFaults.NONE, 1);
     training.optimizer = OptimizerConfig.sgd(RATE).withL2(0.3);
 
     training.run(4);
@@ -59,7 +60,7 @@ class DecentralizedSgdTest {
   @Test
   void shouldAddDecayAgainAtTheAverageWhenPublished() {
     SimulatedTraining training =
-        training("ring", ",\"conformance\":\"published\"", Weather.FAIR, 1);
+        training("ring", ",\"conformance\":\"published\"", NetworkFaults.NONE, 1);
     training.optimizer = OptimizerConfig.sgd(RATE).withL2(0.3);
 
     training.run(4);
@@ -78,7 +79,7 @@ class DecentralizedSgdTest {
 
   @Test
   void shouldShrinkConsensusDistanceByTheSecondEigenvalueWithoutGradients() {
-    SimulatedTraining training = training("ring", "", Weather.FAIR, 1);
+    SimulatedTraining training = training("ring", "", NetworkFaults.NONE, 1);
     training.gradient = (rank, step, x) -> step == 0 ? filled(rank) : new float[x.length];
     training.steps = 6;
 
@@ -93,7 +94,7 @@ class DecentralizedSgdTest {
 
   @Test
   void shouldKeepStatisticsLocalWhileTraining() {
-    SimulatedTraining training = training("ring", "", Weather.FAIR, 1).run(3);
+    SimulatedTraining training = training("ring", "", NetworkFaults.NONE, 1).run(3);
 
     float initial = training.initial(0)[6];
     assertEquals(initial - 10 * 0.25f * 1, training.parameters(0)[6], CLOSE);
@@ -102,7 +103,7 @@ class DecentralizedSgdTest {
 
   @Test
   void shouldStayCloseWhenParametersTravelAsBfloat16() {
-    SimulatedTraining training = training("ring", "", Weather.FAIR, 1);
+    SimulatedTraining training = training("ring", "", NetworkFaults.NONE, 1);
     training.type = DataType.BFLOAT16;
 
     training.run(4);
@@ -115,7 +116,7 @@ class DecentralizedSgdTest {
 
   private static double[] lastVelocities(String momentum) {
     SimulatedTraining training =
-        training("complete", ",\"momentum\":\"" + momentum + "\"", Weather.FAIR, 1);
+        training("complete", ",\"momentum\":\"" + momentum + "\"", NetworkFaults.NONE, 1);
     training.optimizer =
         new OptimizerConfig(
             "sgd", 1, 0.5, 0, false, 0, 0, 1e-8, 0, 0, 0, LearningRateSchedule.constant());
@@ -133,9 +134,9 @@ class DecentralizedSgdTest {
   }
 
   private static SimulatedTraining training(
-      String topology, String more, Weather weather, long seed) {
+      String topology, String more, NetworkFaults faults, long seed) {
     String settings = "{\"topology\":\"%s\"%s}".formatted(topology, more);
-    return new SimulatedTraining(new DecentralizedSgd.Provider(), settings, weather, seed);
+    return new SimulatedTraining(new DecentralizedSgd.Provider(), settings, faults, seed);
   }
 
   /** Computes the iteration in double precision, for trainable elements only. */

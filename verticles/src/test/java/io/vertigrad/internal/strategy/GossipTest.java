@@ -3,8 +3,8 @@ package io.vertigrad.internal.strategy;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.internal.collective.NetworkFaults;
 import io.vertigrad.internal.collective.SimulatedTraining;
-import io.vertigrad.internal.collective.Weather;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -15,7 +15,7 @@ class GossipTest {
 
   @Test
   void shouldBePlainSgdWhenAlone() {
-    SimulatedTraining training = training(Weather.FAIR, 1).run(1);
+    SimulatedTraining training = training(NetworkFaults.NONE, 1).run(1);
 
     double x = 1;
     for (int step = 0; step < 10; step++) {
@@ -27,7 +27,7 @@ class GossipTest {
   @ParameterizedTest
   @CsvSource({"2, 1", "3, 2", "4, 3", "5, 4", "8, 5", "8, 6", "8, 7"})
   void shouldKeepTheMeanAndComeTogether(int workers, long seed) {
-    SimulatedTraining training = training(Weather.ROUGH, seed);
+    SimulatedTraining training = training(NetworkFaults.FREQUENT, seed);
     training.steps = 60;
     training.gradient =
         (rank, step, x) -> {
@@ -52,7 +52,7 @@ class GossipTest {
 
   @Test
   void shouldLetPassiveWorkersRunOnWhenAnActiveOneIsSlow() {
-    SimulatedTraining training = training(Weather.FAIR, 1);
+    SimulatedTraining training = training(NetworkFaults.NONE, 1);
     training.steps = 30;
     training.extraNanos = (rank, step) -> rank == 0 ? 50_000_000 : 0;
 
@@ -74,7 +74,7 @@ class GossipTest {
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6})
   void shouldGoOnWhenAWorkerDies(long seed) {
-    SimulatedTraining training = training(Weather.ROUGH, seed);
+    SimulatedTraining training = training(NetworkFaults.FREQUENT, seed);
     training.steps = 50;
     training.network.kill(20_000_000 + seed * 5_700_000, 1);
     training.network.regroup(150_000_000, 2, List.of(0, 2, 3));
@@ -87,10 +87,10 @@ class GossipTest {
   }
 
   private static double gap(int workers) {
-    return training(Weather.FAIR, 1).run(workers).strategies.get(0).spectralGap();
+    return training(NetworkFaults.NONE, 1).run(workers).strategies.get(0).spectralGap();
   }
 
-  private static SimulatedTraining training(Weather weather, long seed) {
-    return new SimulatedTraining(new Gossip.Provider(), "{}", weather, seed);
+  private static SimulatedTraining training(NetworkFaults faults, long seed) {
+    return new SimulatedTraining(new Gossip.Provider(), "{}", faults, seed);
   }
 }

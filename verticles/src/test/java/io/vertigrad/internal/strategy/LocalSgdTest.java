@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
+import io.vertigrad.internal.collective.NetworkFaults;
 import io.vertigrad.internal.collective.SimulatedTraining;
-import io.vertigrad.internal.collective.Weather;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -19,7 +19,7 @@ class LocalSgdTest {
   @ParameterizedTest
   @CsvSource({"1, 5, 10", "2, 5, 10", "4, 3, 10", "3, 1, 10", "4, 20, 10"})
   void shouldFollowTheIterationByHand(int workers, int every, int steps) {
-    SimulatedTraining training = training(every, Weather.ROUGH, 7);
+    SimulatedTraining training = training(every, NetworkFaults.FREQUENT, 7);
     training.steps = steps;
     training.run(workers);
 
@@ -42,7 +42,7 @@ class LocalSgdTest {
 
   @Test
   void shouldAgreeOnStatisticsTooAfterAnAverage() {
-    SimulatedTraining training = training(5, Weather.FAIR, 1).run(3);
+    SimulatedTraining training = training(5, NetworkFaults.NONE, 1).run(3);
 
     assertArrayEquals(training.parameters(0), training.parameters(2));
     assertEquals(7 - 10 * 0.25 * 2, training.parameters(0)[6], CLOSE);
@@ -50,7 +50,7 @@ class LocalSgdTest {
 
   @Test
   void shouldDifferBetweenAverages() {
-    SimulatedTraining training = training(6, Weather.FAIR, 1).run(3);
+    SimulatedTraining training = training(6, NetworkFaults.NONE, 1).run(3);
 
     assertNotEquals(training.parameters(0)[0], training.parameters(2)[0]);
   }
@@ -58,7 +58,7 @@ class LocalSgdTest {
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6})
   void shouldGoOnWhenAWorkerDies(long seed) {
-    SimulatedTraining training = training(4, Weather.ROUGH, seed);
+    SimulatedTraining training = training(4, NetworkFaults.FREQUENT, seed);
     training.steps = 40;
     training.network.kill(30_000_000 + seed * 5_700_000, 0);
     training.network.regroup(120_000_000, 2, List.of(1, 2));
@@ -69,8 +69,8 @@ class LocalSgdTest {
     assertEquals(40, training.replicas.get(1).updates());
   }
 
-  private static SimulatedTraining training(int every, Weather weather, long seed) {
+  private static SimulatedTraining training(int every, NetworkFaults faults, long seed) {
     return new SimulatedTraining(
-        new LocalSgd.Provider(), "{\"every\":%d}".formatted(every), weather, seed);
+        new LocalSgd.Provider(), "{\"every\":%d}".formatted(every), faults, seed);
   }
 }

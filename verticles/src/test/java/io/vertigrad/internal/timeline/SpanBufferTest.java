@@ -3,6 +3,7 @@ package io.vertigrad.internal.timeline;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
+import io.vertigrad.internal.timeline.MemberTimeline.SpanBuffer;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import org.junit.jupiter.api.Test;

@@ -66,7 +66,8 @@ public final class BitFlippingProxy {
     this.behind = behind;
     return vertx
         .eventBus()
-        .<JsonObject>request(behind, null, new DeliveryOptions().addHeader(BusListener.WHERE, ""))
+        .<JsonObject>request(
+            behind, null, new DeliveryOptions().addHeader(BusListener.ADDRESS_LOOKUP, ""))
         .map(answer -> StreamAddress.fromJson(answer.body()))
         .compose(
             target ->

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.vertx.core.Vertx;
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -98,10 +99,10 @@ class KilledOwnerTest {
 
   private static String said(BufferedReader lines) throws IOException {
     String line = lines.readLine();
-    while (!line.startsWith(SegmentOwnerProcess.SAYS)) {
+    while (!line.startsWith(SegmentOwnerProcess.OUTPUT_PREFIX)) {
       line = lines.readLine();
     }
-    return line.substring(SegmentOwnerProcess.SAYS.length());
+    return line.substring(SegmentOwnerProcess.OUTPUT_PREFIX.length());
   }
 
   private Process start() throws IOException {
@@ -124,5 +125,40 @@ class KilledOwnerTest {
 
   private static int run(String... command) throws IOException, InterruptedException {
     return new ProcessBuilder(command).start().waitFor();
+  }
+
+  /**
+   * A process that owns a segment, writes one payload when it is asked to, and then keeps running.
+   */
+  public static final class SegmentOwnerProcess {
+
+    /** Marks this process's own output lines among its log lines. */
+    static final String OUTPUT_PREFIX = "says: ";
+
+    static final SegmentLayout LAYOUT = new SegmentLayout(16);
+
+    private SegmentOwnerProcess() {}
+
+    /** Prints the segment's name and, after a line of input, where the payload is. */
+    public static void main(String[] arguments) throws Exception {
+      SharedMemory memory =
+          new SharedMemory(Vertx.vertx(), Path.of(arguments[0]), LAYOUT, 1L << 30);
+      OwnedSegment segment = memory.create();
+      System.out.println(OUTPUT_PREFIX + segment.name());
+      if (System.in.read() >= 0) {
+        SlotReference at = segment.write(1, payload());
+        System.out.println(OUTPUT_PREFIX + at.slot() + " " + at.length() + " " + at.generation());
+        Thread.sleep(Long.MAX_VALUE);
+      }
+    }
+
+    /** Returns the payload that it writes. */
+    static ByteBuffer payload() {
+      ByteBuffer bytes = ByteBuffer.allocate(300_000);
+      while (bytes.hasRemaining()) {
+        bytes.put((byte) (31 * bytes.position()));
+      }
+      return bytes.flip();
+    }
   }
 }

@@ -24,7 +24,7 @@ class MessageRingTest {
     writer.write(3, 7, 11, bytes(1, 2), bytes(3));
 
     assertTrue(reader.hasNext());
-    assertEquals(11, reader.behind());
+    assertEquals(11, reader.streamMessagesBefore());
     assertEquals(new MessageRing.Entry(3, 7, bytes(1, 2, 3)), reader.take());
     assertFalse(reader.hasNext());
   }
@@ -48,16 +48,16 @@ class MessageRingTest {
   @Test
   void shouldHaveAReaderWokenOnceAndOnlyWhenItWaits() {
     writer.write(1, 1, 0, NOTHING, NOTHING);
-    assertFalse(writer.takeWaiting(), "it has not said so");
-    assertFalse(reader.waits(), "there is something to read");
+    assertFalse(writer.clearWaiting(), "it has not said so");
+    assertFalse(reader.startWaiting(), "there is something to read");
     reader.take();
-    assertTrue(reader.waits());
+    assertTrue(reader.startWaiting());
 
     writer.write(1, 2, 0, NOTHING, NOTHING);
 
     assertTrue(writer.isWaiting());
-    assertTrue(writer.takeWaiting());
-    assertFalse(writer.takeWaiting(), "it has been woken");
+    assertTrue(writer.clearWaiting());
+    assertFalse(writer.clearWaiting(), "it has been woken");
   }
 
   @Test
@@ -70,7 +70,7 @@ class MessageRingTest {
               for (int i = 0; i < messages; ) {
                 if (writer.write(1, i, 0, NOTHING, NOTHING)) {
                   i++;
-                  if (writer.takeWaiting()) {
+                  if (writer.clearWaiting()) {
                     wakings.release();
                   }
                 }
@@ -84,7 +84,7 @@ class MessageRingTest {
 
     for (int i = 0; i < messages; ) {
       while (!reader.hasNext()) {
-        if (reader.waits()) {
+        if (reader.startWaiting()) {
           assertTrue(wakings.tryAcquire(20, TimeUnit.SECONDS), "nobody woke it at " + i);
         }
       }

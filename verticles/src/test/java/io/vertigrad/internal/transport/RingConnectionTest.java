@@ -31,11 +31,11 @@ class RingConnectionTest {
   private static final ByteBuffer LONG = ByteBuffer.allocate(200);
 
   private final ByteBuffer memory = ByteBuffer.allocateDirect(2 * MessageRing.BYTES);
-  private final List<Long> heard = new ArrayList<>();
-  private final AtomicInteger wakings = new AtomicInteger();
+  private final List<Long> received = new ArrayList<>();
+  private final AtomicInteger wakeups = new AtomicInteger();
   private final ScheduledExecutorService there = Executors.newSingleThreadScheduledExecutor();
   private final ScheduledExecutorService here = Executors.newSingleThreadScheduledExecutor();
-  private Consumer<StreamMessage> listener = message -> heard.add(message.number());
+  private Consumer<StreamMessage> listener = message -> received.add(message.number());
   private final RingConnection sender = connection(here, this::wakeListener, message -> {});
   private final RingConnection receiver =
       connection(there, () -> {}, message -> listener.accept(message));
@@ -52,7 +52,7 @@ class RingConnectionTest {
     CountDownLatch all = new CountDownLatch(messages);
     listener =
         message -> {
-          heard.add(message.number());
+          received.add(message.number());
           all.countDown();
         };
     connect();
@@ -67,8 +67,8 @@ class RingConnectionTest {
 
     assertTrue(all.await(30, TimeUnit.SECONDS), () -> all.getCount() + " did not come");
     assertTrue(
-        LongStream.range(0, messages).allMatch(i -> heard.get((int) i) == i), "out of order");
-    assertTrue(wakings.get() < messages, "nobody should be woken who is awake");
+        LongStream.range(0, messages).allMatch(i -> received.get((int) i) == i), "out of order");
+    assertTrue(wakeups.get() < messages, "nobody should be woken who is awake");
   }
 
   @Test
@@ -89,7 +89,7 @@ class RingConnectionTest {
     CountDownLatch first = new CountDownLatch(1);
     listener =
         message -> {
-          heard.add(message.number());
+          received.add(message.number());
           first.countDown();
         };
     connect();
@@ -97,7 +97,7 @@ class RingConnectionTest {
 
     send(1, NOTHING, false);
     assertTrue(first.await(10, TimeUnit.SECONDS));
-    assertEquals(1, wakings.get());
+    assertEquals(1, wakeups.get());
   }
 
   @Test
@@ -125,11 +125,11 @@ class RingConnectionTest {
     for (int i = 0; i < 5; i++) {
       send(i, NOTHING, true);
     }
-    there.submit(() -> assertEquals(List.of(), heard)).get();
+    there.submit(() -> assertEquals(List.of(), received)).get();
 
     there.submit(receiver::resume).get();
 
-    until(() -> heardNumbers().equals(List.of(0L, 1L, 2L, 3L, 4L)));
+    until(() -> receivedNumbers().equals(List.of(0L, 1L, 2L, 3L, 4L)));
   }
 
   @Test
@@ -146,7 +146,7 @@ class RingConnectionTest {
     send(posted, NOTHING, true);
     reading.countDown();
 
-    until(() -> heardNumbers().equals(LongStream.range(0, 257).boxed().toList()));
+    until(() -> receivedNumbers().equals(LongStream.range(0, 257).boxed().toList()));
   }
 
   private void connect() throws Exception {
@@ -157,13 +157,14 @@ class RingConnectionTest {
 
   private void send(long number, ByteBuffer body, boolean urgent) {
     if (!sender.post(Kind.REQUEST, number, body, NOTHING, urgent)) {
-      sender.overStream(
-          () -> there.submit(() -> receiver.readOfStream(() -> listener.accept(message(number)))));
+      sender.sendOverStream(
+          () ->
+              there.submit(() -> receiver.onStreamMessage(() -> listener.accept(message(number)))));
     }
   }
 
   private void wakeListener() {
-    wakings.incrementAndGet();
+    wakeups.incrementAndGet();
     there.execute(receiver::read);
   }
 
@@ -175,9 +176,9 @@ class RingConnectionTest {
     }
   }
 
-  private List<Long> heardNumbers() {
+  private List<Long> receivedNumbers() {
     try {
-      return there.submit(() -> List.copyOf(heard)).get();
+      return there.submit(() -> List.copyOf(received)).get();
     } catch (Exception e) {
       throw new IllegalStateException(e);
     }
@@ -194,7 +195,7 @@ class RingConnectionTest {
   private static RingConnection connection(
       ScheduledExecutorService loop, Runnable wake, Consumer<StreamMessage> messages) {
     return new RingConnection(
-        new RingConnection.Line() {
+        new RingConnection.Channel() {
           @Override
           public void wake() {
             wake.run();

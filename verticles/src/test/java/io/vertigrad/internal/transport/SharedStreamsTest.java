@@ -263,7 +263,7 @@ class SharedStreamsTest {
     borrow(frame -> Future.succeededFuture(frame.retain()));
     openStreams(folder, "shared", 1);
 
-    String why = failure(streams().ways().to(ADDRESS, TransportKind.SHARED));
+    String why = failure(streams().to(ADDRESS, TransportKind.SHARED));
 
     assertTrue(why.contains("exchange.transport is shared"), why);
     assertTrue(why.contains("sharedMebibytes"), why);
@@ -275,7 +275,7 @@ class SharedStreamsTest {
     borrow(frame -> Future.succeededFuture(frame.retain()));
     openStreams(folder, "shared", 64);
 
-    String why = failure(streams().ways().to(ADDRESS, TransportKind.SHARED));
+    String why = failure(streams().to(ADDRESS, TransportKind.SHARED));
 
     assertTrue(why.contains("shares no memory"), why);
   }
@@ -388,7 +388,9 @@ class SharedStreamsTest {
                   vertx
                       .eventBus()
                       .<JsonObject>request(
-                          ADDRESS, null, new DeliveryOptions().addHeader(BusListener.WHERE, ""))
+                          ADDRESS,
+                          null,
+                          new DeliveryOptions().addHeader(BusListener.ADDRESS_LOOKUP, ""))
                       .map(answer -> answer.body())));
       socket = new Socket(at.host(), at.port());
       socket.setSoTimeout(10_000);
@@ -477,7 +479,7 @@ class SharedStreamsTest {
   }
 
   private Transport stream(TransportKind kind) {
-    return await(streams().ways().to(ADDRESS, kind));
+    return await(streams().to(ADDRESS, kind));
   }
 
   private static Frame ask(Transport stream, Frame frame) {

@@ -122,9 +122,9 @@ class StreamMessageReaderTest {
           new StreamMessageReader(message -> keep(message, kept), faults::add, true);
       int places = 0;
       for (int at = 0; at < stream.length; ) {
-        ByteBuf place = lending.place();
-        places += place == null ? 0 : 1;
-        ByteBuf piece = place == null ? Unpooled.buffer(most, most) : place;
+        ByteBuf bodyBuffer = lending.bodyBuffer();
+        places += bodyBuffer == null ? 0 : 1;
+        ByteBuf piece = bodyBuffer == null ? Unpooled.buffer(most, most) : bodyBuffer;
         int length = Math.min(Math.min(most, piece.writableBytes()), stream.length - at);
         lending.read(piece.writeBytes(stream, at, length));
         piece.release();
@@ -143,12 +143,12 @@ class StreamMessageReaderTest {
         StreamMessage.of(Kind.REQUEST, 1, FrameCodecs.encode(FRAME), memory()).writerIndex(20);
     StreamMessageReader lending = new StreamMessageReader(messages::add, faults::add, true);
 
-    assertNull(lending.place());
+    assertNull(lending.bodyBuffer());
     lending.read(head.duplicate());
     reader.read(head.duplicate());
 
-    assertNull(reader.place());
-    assertEquals(FrameCodecs.encode(FRAME).length() - 4, lending.place().writableBytes());
+    assertNull(reader.bodyBuffer());
+    assertEquals(FrameCodecs.encode(FRAME).length() - 4, lending.bodyBuffer().writableBytes());
   }
 
   @Test
@@ -177,7 +177,7 @@ class StreamMessageReaderTest {
     reader.read(Unpooled.wrappedBuffer(header(500_000, Kind.REQUEST.ordinal())));
 
     assertEquals(List.of("REQUEST before the stream was opened, expected OPEN"), faults);
-    assertFalse(reader.isInside() && reader.place() != null);
+    assertFalse(reader.isInside() && reader.bodyBuffer() != null);
   }
 
   @Test

@@ -22,7 +22,7 @@ import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.security.PeerWarnings;
-import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobSecret;
 import io.vertigrad.job.TransportKind;
 import io.vertx.core.Context;
@@ -146,7 +146,7 @@ class StreamsTest {
   @Test
   void shouldTakeTheBusWithinAProcess() {
     listen(Future::succeededFuture);
-    Transport transport = new StreamTransport(vertx, streams(), TransportKind.AUTO);
+    Transport transport = streams().transport(TransportKind.AUTO);
 
     assertSame(FRAME, await(transport.request(ADDRESS, FRAME, LIMIT_MILLIS)));
   }
@@ -184,14 +184,13 @@ class StreamsTest {
 
     assertEquals("the connection to streams-test was closed", failure(waiting).getMessage());
     assertEquals(
-        ReplyFailure.NO_HANDLERS,
-        failure(streams().ways().to(ADDRESS, TransportKind.AUTO)).failureType());
+        ReplyFailure.NO_HANDLERS, failure(streams().to(ADDRESS, TransportKind.AUTO)).failureType());
   }
 
   @Test
   void shouldFindAListenerThatComesBack() {
     await(listen(Future::succeededFuture).close());
-    failure(streams().ways().to(ADDRESS, TransportKind.AUTO));
+    failure(streams().to(ADDRESS, TransportKind.AUTO));
 
     listen(Future::succeededFuture);
 
@@ -204,9 +203,8 @@ class StreamsTest {
     vertx.runOnContext(
         go ->
             streams()
-                .ways()
                 .to(ADDRESS, TransportKind.AUTO)
-                .recover(first -> streams().ways().to(ADDRESS, TransportKind.AUTO))
+                .recover(first -> streams().to(ADDRESS, TransportKind.AUTO))
                 .onFailure(second::complete));
 
     assertInstanceOf(ReplyException.class, await(second.future()));
@@ -238,7 +236,6 @@ class StreamsTest {
             JobSecret.none(),
             await(mute),
             TransportKind.STREAM,
-            Optional.empty(),
             Optional.empty(),
             closed -> {});
     Future<Frame> waiting = stream.request(ADDRESS, FRAME, 60_000);
@@ -274,7 +271,7 @@ class StreamsTest {
             vertx
                 .eventBus()
                 .<JsonObject>request(
-                    ADDRESS, null, new DeliveryOptions().addHeader(BusListener.WHERE, ""))
+                    ADDRESS, null, new DeliveryOptions().addHeader(BusListener.ADDRESS_LOOKUP, ""))
                 .map(answer -> StreamAddress.fromJson(answer.body()))
                 .compose(at -> client.connect(at.port(), at.host())));
     Promise<Void> closed = Promise.promise();
@@ -286,40 +283,10 @@ class StreamsTest {
   }
 
   @Test
-  void shouldSendNoFasterThanTheJobAllows() {
-    Vertx limited = Vertx.vertx();
-    FrameCodecs.register(limited.eventBus());
-    JsonObject exchange = new JsonObject().put("megabitsPerSecond", 80);
-    Streams.open(
-        limited,
-        new EventBusOptions().setHost("127.0.0.1"),
-        JobConfig.read("test", new JsonObject().put("exchange", exchange)).exchange());
-    await(Transport.listen(limited, ADDRESS, frame -> Future.succeededFuture()));
-    Transport stream =
-        await(Streams.of(limited).orElseThrow().ways().to(ADDRESS, TransportKind.AUTO));
-    Frame large = frame(new float[100_000]);
-
-    long begun = System.nanoTime();
-    await(
-        Future.all(
-            stream.request(ADDRESS, large, LIMIT_MILLIS),
-            stream.request(ADDRESS, large, LIMIT_MILLIS)));
-    double millis = (System.nanoTime() - begun) / 1e6;
-
-    assertTrue(millis > 78, "0.8 MB at 10 MB/s in " + millis + " ms");
-    await(limited.close());
-  }
-
-  @Test
   void shouldCloseWhoeverComesWhenAsManyAreConnectedAsAllowed() throws Exception {
     Vertx limited = Vertx.vertx();
     FrameCodecs.register(limited.eventBus());
-    Streams.open(
-        limited,
-        new EventBusOptions().setHost("127.0.0.1"),
-        JobConfig.read(
-                "test", new JsonObject().put("exchange", new JsonObject().put("maxConnections", 2)))
-            .exchange());
+    Streams.open(limited, new EventBusOptions().setHost("127.0.0.1"), ExchangeConfig.usual(), 2);
     StreamServer server = served(limited).server;
     Socket second = connected(server);
     try (Socket first = connected(server);
@@ -524,7 +491,7 @@ class StreamsTest {
   }
 
   private Transport stream() {
-    return await(streams().ways().to(ADDRESS, TransportKind.AUTO));
+    return await(streams().to(ADDRESS, TransportKind.AUTO));
   }
 
   private static Frame frame(float... values) {

@@ -1,4 +1,4 @@
-// The bar at the top: which run, how far, how well.
+// Shows the bar at the top: the run, its progress and its results.
 
 import { byId, element, setText } from './dom.js';
 import { accuracy, count, duration, many, metric, NONE, trainingLoss } from './format.js';

@@ -1,4 +1,4 @@
-// Curves over time or over updates, drawn by uPlot.
+// Draws curves over time or over updates with uPlot.
 
 import { element, setText } from './dom.js';
 import { count, duration, significant } from './format.js';
@@ -7,17 +7,17 @@ import { named } from './palette.js';
 const HEIGHT = 220;
 const LEGEND_NAMES = 9;
 
-/** uPlot's null mode, per column: where other lines have points in a gap of this one it stays one. */
+/** uPlot's null mode, per column: a gap of a line stays a gap where other lines have points. */
 const OVER_THE_WHOLE_GAP = [0, 2];
 const WHOLE_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400, 604800];
 const UPDATE_STEPS = [1, 2, 5].flatMap((n) => [...Array(12).keys()].map((e) => n * 10 ** e)).sort((a, b) => a - b);
 
 /**
- * One chart that is told its lines anew each time; a legend in text above it. Between two segments
- * of a line nothing was measured, and nothing is drawn.
+ * One chart with a text legend above it; it receives all lines at each update. Nothing was measured
+ * between two segments of a line, so nothing is drawn there.
  */
 export class Chart {
-  /** `options.value` formats a value of a line without `value`, `options.range` may fix the scale. */
+  /** `options.value` formats the values of lines without their own `value`; `options.range` may fix the scale. */
   constructor(host, options) {
     this.host = host;
     this.options = options;
@@ -28,15 +28,15 @@ export class Chart {
     new ResizeObserver(() => this.#resize()).observe(host);
   }
 
-  /** From now on shows something else, called so and written so. */
+  /** Changes what the chart shows: its label and the format of its values. */
   named(label, value) {
     this.options = { ...this.options, label, value };
     this.canvas.setAttribute('aria-label', label);
   }
 
   /**
-   * `lines` are {name, color, x, y, segment, width, value}: x, y and the number of the segment are
-   * columns. `marks` are {x, kind}; all of it lies before `end`.
+   * Draws `lines`, each {name, color, x, y, segment, width, value}: x, y and the segment's number are
+   * columns. `marks` are {x, kind}. Every x lies before `end`.
    */
   show(lines, axis, marks, end) {
     this.end = end;
@@ -89,7 +89,7 @@ export class Chart {
     };
   }
 
-  /** The value under the cursor, or the newest. */
+  /** Shows the value under the cursor, or the newest one. */
   #label(index) {
     const shown = this.lines.slice(0, LEGEND_NAMES).map((line, i) => {
       const column = this.plot.data[i + 1];
@@ -145,14 +145,14 @@ export class Chart {
   }
 }
 
-/** uPlot wants x to grow; a worker that begins again, or a test twice, may go back a little. */
+/** Makes x rise, as uPlot requires; a worker that starts again, or a repeated test, may step back a little. */
 export function rising(values) {
   let last = -Infinity;
   return values.map((value) => (last = value > last ? value : last + 1e-6));
 }
 
 /**
- * Exponential smoothing that starts at the first value of each segment, without a bias towards zero.
+ * Smooths exponentially, starting at the first value of each segment, without a bias towards zero.
  */
 export function smoothed(values, factor, segment) {
   let sum = 0;
@@ -178,11 +178,11 @@ function legendItem() {
   );
 }
 
-/** Places before which a segment begins that is not the first. */
+/** Returns the indexes at which a segment other than the first begins. */
 const gapsOf = ({ segment }) =>
   segment.map((_, i) => i).filter((i) => i > 0 && segment[i] !== segment[i - 1]);
 
-/** For uPlot, which draws no line over a null. */
+/** Inserts a null at each gap, because uPlot draws no line across a null. */
 function withGaps(line) {
   const x = [...line.x];
   const y = [...line.y];
@@ -193,7 +193,7 @@ function withGaps(line) {
   return [x, y];
 }
 
-/** Points without a neighbour, which no line shows. */
+/** Returns the points without a neighbour, which no line shows. */
 function alone(plot, series, show) {
   if (show) {
     return null;
@@ -207,7 +207,7 @@ function alone(plot, series, show) {
   });
 }
 
-/** Before the place, but of the same segment. */
+/** Returns the last value at or before the index in the same segment. */
 function nearest(column, index) {
   for (let i = index; i >= 0; i--) {
     if (column[i] !== undefined) {

@@ -1,4 +1,4 @@
-// The page that shows several runs in the same charts; docs/reference/metrics.md describes its input.
+// Shows several runs in the same charts; docs/reference/metrics.md describes the input.
 
 import { Chart, rising, smoothed } from './charts.js';
 import { byId, element, setText } from './dom.js';
@@ -36,7 +36,7 @@ class Comparison {
     const shown = this.runs.filter((run) => run.shown);
     this.#draw(this.training, shown, ({ training }) => [training, smoothed(training.loss, factor, training.segment)]);
     this.#draw(this.loss, shown, ({ tests }) => [tests, tests.loss]);
-    // Runs of one metric share a scale; where they differ each is drawn with its own figures.
+    // Runs with the same metric share a scale; otherwise each run has its own figures.
     const kinds = new Set(shown.map(({ tests }) => tests.metric?.find(Boolean) ?? ''));
     const other = metric(kinds.size === 1 ? [...kinds][0] : '');
     setText(byId('accuracy-title'), kinds.size > 1 ? 'Metrics of the tests' : `${other ? other.title : 'Accuracy'} of the tests`);
@@ -89,7 +89,7 @@ class Comparison {
   }
 }
 
-/** So many runs, and how many of them ended how. */
+/** Returns the number of runs, and how many of them ended in each state. */
 function described(runs) {
   const states = [...new Set(runs.map((run) => run.state))].map(
     (state) => `${runs.filter((run) => run.state === state).length} ${state}`,
@@ -97,7 +97,7 @@ function described(runs) {
   return `of ${many(runs.length, 'run')}: ${states.join(', ')}`;
 }
 
-/** Rounds of all workers and updates by one worker do not share an axis. */
+/** Names the axis of versions: rounds of all workers and updates by one worker cannot share it. */
 function nameVersions(runs) {
   const kinds = new Set(runs.map((run) => run.counted));
   byId('versions').hidden = kinds.size > 1;

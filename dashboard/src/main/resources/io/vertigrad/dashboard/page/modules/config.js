@@ -1,4 +1,4 @@
-// The resolved job file, flat, and the names of the classes.
+// Shows the resolved job file as a flat list, and the names of the classes.
 
 import { byId, element } from './dom.js';
 

@@ -1,4 +1,4 @@
-// Buttons for whoever came with the token the run printed; the token stays behind the # of the address.
+// Shows the control buttons when the address has the token that the run printed, after its #.
 
 import { byId, element, setText } from './dom.js';
 

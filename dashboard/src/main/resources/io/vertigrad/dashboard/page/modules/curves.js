@@ -1,4 +1,4 @@
-// The three charts: loss, accuracy, throughput.
+// Shows the three charts: loss, accuracy, throughput.
 
 import { byId, setText } from './dom.js';
 import { Chart, rising, smoothed } from './charts.js';

@@ -1,20 +1,20 @@
-// Elements made from code. Whatever comes from a run goes in as text, never as markup.
+// Makes elements. Text that comes from a run is inserted as text, never as markup.
 
 const SVG = 'http://www.w3.org/2000/svg';
 
 export const byId = (id) => document.getElementById(id);
 
-/** An HTML element; children are elements or text. */
+/** Returns an HTML element; children are elements or text. */
 export function element(name, attributes = {}, ...children) {
   return filled(document.createElement(name), attributes, children);
 }
 
-/** The same for SVG. */
+/** Returns an SVG element; children are elements or text. */
 export function shape(name, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, name), attributes, children);
 }
 
-/** Changes a text only where it differs, so that a selection survives. */
+/** Changes a text only when it differs, so that the user's selection stays. */
 export function setText(node, text) {
   const wanted = String(text);
   if (node.textContent !== wanted) {

@@ -1,4 +1,4 @@
-// What flows between two members, as the workers counted it: lines, their width and a figure.
+// Draws the traffic between two members, as the workers counted it: lines, their width and a figure.
 
 import { shape } from './dom.js';
 import { bytes } from './format.js';
@@ -8,7 +8,7 @@ const WIDEST = 7;
 const CROSSING = 24;
 const GONE = ['lost', 'left'];
 
-/** Pairs {from, to, out, back}: bytes per second from one to the other and back, where counted. */
+/** Returns pairs {from, to, out, back}: bytes per second in each direction, undefined if not counted. */
 export function pairs(run) {
   return run.run.servers > 0 ? toServers(run) : betweenWorkers(run);
 }
@@ -17,14 +17,14 @@ export const total = ({ out, back }) => (out ?? 0) + (back ?? 0);
 
 export const measured = ({ out, back }) => out !== undefined || back !== undefined;
 
-/** For people: which way how much. */
+/** Describes the traffic of a pair in each direction. */
 export function words({ from, to, out, back }) {
   const name = (member) => `${member.role} ${member.rank}`;
   const rate = (value) => (value === undefined ? 'not counted' : `${bytes(value)}/s`);
   return `${name(from)} to ${name(to)}: ${rate(out)}, back: ${rate(back)}`;
 }
 
-/** Lines between the places of members; with a figure each where they are few. */
+/** Returns the lines between members; each has a figure when there are few. */
 export function drawn(edges, places) {
   const used = edges.filter((edge) => flows(edge));
   const lines = edges.map((edge) => line(edge, places));
@@ -42,7 +42,7 @@ function toServers(run) {
   );
 }
 
-/** The edges of the job file, and whatever else is used; either end may have counted. */
+/** Returns the edges of the job file and all others in use; either end may have counted the bytes. */
 function betweenWorkers(run) {
   const workers = new Map(run.of('worker').map((worker) => [worker.rank, worker]));
   const ends = new Map();
@@ -65,7 +65,7 @@ function betweenWorkers(run) {
 const rate = (from, to) =>
   from.sentToPerSecond?.[to.rank] ?? to.receivedFromPerSecond?.[from.rank];
 
-/** In the middle; beside it where edges cross, near the worker where those to servers part. */
+/** Returns the figure's place along a line: its middle, or nearer the worker where lines cross or lead to servers. */
 function where(from, to, places) {
   const all = [...places.values()];
   const mean = (of) => all.reduce((sum, place) => sum + of(place), 0) / all.length;

@@ -1,4 +1,4 @@
-// What happened, newest first, in words.
+// Lists the events in words, newest first.
 
 import { byId, element } from './dom.js';
 import { accuracy, clock, count, duration, many, seconds, testLoss } from './format.js';
@@ -76,7 +76,7 @@ function reached({ reason, value }) {
   }
 }
 
-/** As it is in the job file, whole numbers with a digit after the point. */
+/** Formats a threshold as in the job file: whole numbers have a digit after the point. */
 const threshold = (e) => (Number.isInteger(e.threshold) ? e.threshold.toFixed(1) : String(e.threshold));
 
 const keeper = (shard, run) => (run.trainer === 'stage' ? run.called({ role: 'worker', rank: shard }) : `shard ${shard}`);

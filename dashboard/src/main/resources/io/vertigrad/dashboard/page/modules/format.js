@@ -1,5 +1,4 @@
-// Numbers and times as people read them, digit for digit as the terminal writes them; the rules are
-// in docs/reference/metrics.md.
+// Formats numbers and times exactly as the terminal does; docs/reference/metrics.md has the rules.
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
@@ -13,8 +12,8 @@ export const count = (value) => (known(value) ? whole.format(value) : NONE);
 export const many = (number, what) => `${count(number)} ${what}${number === 1 ? '' : 's'}`;
 
 /**
- * So many digits after the point, halves away from zero as they are written: 1.005 becomes 1.01,
- * though the number that is stored for it is a little smaller.
+ * Formats a number with this many digits after the point. It rounds the decimal digits, halves away
+ * from zero: 1.005 gives 1.01, although the stored number is a little smaller.
  */
 export function fixed(value, digits) {
   if (!known(value)) {
@@ -28,16 +27,16 @@ export function fixed(value, digits) {
 
 export const percent = (value, digits = 0) => (known(value) ? `${fixed(value, digits)} %` : NONE);
 
-/** Loss on the batches of training. */
+/** Formats the loss on training batches. */
 export const trainingLoss = (value) => fixed(value, 3);
 
-/** Loss of a test. */
+/** Formats the loss of a test. */
 export const testLoss = (value) => fixed(value, 4);
 
-/** Accuracy of a test, given in percent. */
+/** Formats the accuracy of a test, given in percent. */
 export const accuracy = (value) => percent(value, 2);
 
-/** What tests of other losses tell beside the loss: a label, how a figure is written, one axis label. */
+/** The metrics of tests with other losses: names, unit of the axis and format of a figure. */
 const METRICS = {
   labelAccuracy: { name: 'label accuracy', title: 'Label accuracy', unit: ', percent', value: (value) => accuracy(value) },
   rmse: { name: 'RMSE', title: 'RMSE', unit: '', value: (value) => significant(value, 4) },
@@ -45,16 +44,16 @@ const METRICS = {
 };
 const BY_LOSS = { binaryCrossEntropy: 'labelAccuracy', meanSquaredError: 'rmse' };
 
-/** That of this key, or before the first test the one that the job's loss has; undefined for the accuracy. */
+/** Returns the metric of this key, or before the first test that of the job's loss; undefined for accuracy. */
 export const metric = (key, loss) => METRICS[key || BY_LOSS[loss]];
 
-/** How many updates old, on average. */
+/** Formats the mean staleness, in updates. */
 export const staleness = (value) => fixed(value, 1);
 
-/** A short time. */
+/** Formats a short time in seconds. */
 export const seconds = (value) => (known(value) ? `${fixed(value, 1)} s` : NONE);
 
-/** So many digits that tell something; an exponent below 0.0001 and where there are more digits. */
+/** Formats this many significant digits; with an exponent below 0.0001 and for longer numbers. */
 export function significant(value, digits) {
   if (!known(value)) {
     return NONE;
@@ -69,7 +68,7 @@ export function significant(value, digits) {
   return `${fixed(carried ? mantissa / 10 : mantissa, digits - 1)}e${exponent < 0 ? '-' : '+'}${two}`;
 }
 
-/** Decimal units: 1 kB is 1000 bytes. */
+/** Formats bytes in decimal units: 1 kB is 1000 bytes. */
 export function bytes(value) {
   if (!known(value)) {
     return NONE;
@@ -85,7 +84,7 @@ export function bytes(value) {
 
 export const millis = (value) => (known(value) ? `${fixed(value, value < 9.95 ? 1 : 0)} ms` : NONE);
 
-/** 1:05, or 1:01:05. */
+/** Formats a duration as 1:05, or 1:01:05. */
 export function duration(seconds) {
   if (!known(seconds)) {
     return NONE;

@@ -1,5 +1,5 @@
-// The line to the run: a snapshot, then deltas; after a gap or a break, all over again. The process
-// that serves a run goes when the run is over, and then nobody is asked again.
+// Connects to the run: it asks for a snapshot, then receives deltas, and starts over after a gap or a
+// lost connection. The process that serves a run ends with the run; then the page does not reconnect.
 
 import { Run, SCHEMA } from './run.js';
 
@@ -8,8 +8,8 @@ const RETRY_MILLIS = 1000;
 const WAITING_DELTAS = 100;
 
 /**
- * Follows a job and tells `heard(run)` after every message, `said(state)` when the line changes:
- * connected, lost, outdated, or when the run ended and its server is gone, how it ended.
+ * Follows a job. It calls `heard(run)` after every message, and `said(state)` when the connection
+ * changes: connected, lost, outdated, or the run's last phase when its server has ended with it.
  */
 export class Line {
   constructor(job, { heard, said, replay }) {
@@ -27,7 +27,7 @@ export class Line {
     this.bus.onerror = (error) => console.warn('the bridge refused', error);
   }
 
-  /** Asks at the one address a page may send to; `answer(body, error)`. */
+  /** Sends a request to the one address that a page may send to; calls `answer(body, error)`. */
   ask(request, answer) {
     this.bus.send(`metrics-requests.${this.job}`, request, (error, message) =>
       answer(message?.body, error),

@@ -1,4 +1,4 @@
-// The page: one run, drawn again after every message, at most once a frame.
+// Shows one run on the page; draws it again after every message, at most once a frame.
 
 import { Bar } from './bar.js';
 import { Config } from './config.js';

@@ -1,4 +1,4 @@
-// A row per process: its members, and what it uses.
+// Lists the processes, one row each: members and resource use.
 
 import { byId, element, setText } from './dom.js';
 import { bytes, fixed, millis, NONE } from './format.js';
@@ -34,7 +34,7 @@ function row() {
 }
 
 function fill(row, name, members, run) {
-  // A member that is gone tells nothing; what it told last is not how its process is.
+  // A member that has left reports nothing, and its last report does not describe its process now.
   const told = members.filter((member) => Number.isFinite(member.cores));
   const newest = told.reduce((a, b) => (a && a.timeMillis > b.timeMillis ? a : b), undefined);
   const worst = (key) => (told.length ? Math.max(...told.map((member) => member[key])) : undefined);

@@ -1,14 +1,14 @@
-// Okabe and Ito's colours, which the colour-blind can tell apart; a little lighter on dark ground.
+// Okabe and Ito's colours, which colour-blind readers can distinguish; a little lighter on a dark background.
 
 const LIGHT = ['#0072b2', '#d98a00', '#009e73', '#c2649a', '#3f9fd6', '#8a6d3b', '#5b5bd6', '#7a7a7a'];
 const DARK = ['#4aa8e0', '#f0b440', '#3cc9a0', '#e091c0', '#8ccbf0', '#c9a66b', '#9a9af5', '#a8a8a8'];
 
 const dark = window.matchMedia('(prefers-color-scheme: dark)');
 
-/** A worker's colour, by rank; they come around after eight. */
+/** Returns a worker's colour by rank; the colours repeat after eight. */
 export const ofRank = (rank) => (dark.matches ? DARK : LIGHT)[rank % LIGHT.length];
 
-/** A colour of the style sheet, for what is drawn on a canvas. */
+/** Returns a colour of the style sheet, for drawing on a canvas. */
 export const named = (name) =>
   getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 

@@ -1,4 +1,4 @@
-// A run that is over: all its deltas, and a slider over them.
+// Shows a run that is over: all its deltas, and a slider over them.
 
 import { byId, setText } from './dom.js';
 import { clock } from './format.js';
@@ -20,7 +20,7 @@ export class Replay {
     this.#load(0);
   }
 
-  /** Shows the run as it was after so many frames. */
+  /** Shows the run as it was after this many frames. */
   show(frame) {
     if (!this.run || frame < this.position) {
       this.run = new Run(structuredClone(this.snapshot));

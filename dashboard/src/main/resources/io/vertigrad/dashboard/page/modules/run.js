@@ -1,4 +1,4 @@
-// A run, folded from one snapshot and the deltas after it; see docs/reference/metrics.md for the messages.
+// Builds the state of a run from a snapshot and its deltas; docs/reference/metrics.md describes the messages.
 
 export const SCHEMA = 1;
 
@@ -27,7 +27,7 @@ export class Run {
     }
   }
 
-  /** Takes in the next delta; false when one before it is missing. */
+  /** Applies the next delta; returns false when an earlier one is missing. */
   advance(delta) {
     if (delta.number <= this.number) {
       return true;
@@ -50,7 +50,7 @@ export class Run {
     return true;
   }
 
-  /** A member for people: a worker of a pipeline is a stage. */
+  /** Returns a member's name for the user: a worker of a pipeline is a stage. */
   called({ role, rank }) {
     const { stages = 0, replicas = 1 } = this.run.config?.pipeline ?? {};
     if (role !== 'worker' || stages === 0) {
@@ -60,12 +60,12 @@ export class Run {
     return replicas > 1 ? `${stage} of replica ${Math.floor(rank / stages)}` : stage;
   }
 
-  /** What its workers are. */
+  /** Returns the name of the run's workers: stage or worker. */
   get trainer() {
     return this.run.config?.pipeline?.stages > 0 ? 'stage' : 'worker';
   }
 
-  /** Members of a role, by rank. */
+  /** Returns the members of a role, by rank. */
   of(role) {
     return [...this.members.values()]
       .filter((member) => member.role === role)
@@ -76,22 +76,22 @@ export class Run {
     return this.state.startedMillis ?? this.timeMillis;
   }
 
-  /** Whether nothing more will happen. */
+  /** Returns whether the run has ended. */
   get ended() {
     return ENDED.includes(this.state.phase);
   }
 
-  /** From its start until its end or now, pauses included: the length of the time axis. */
+  /** Returns the seconds from the start until the end or now, with pauses: the length of the time axis. */
   get spanSeconds() {
     return ((this.state.endedMillis ?? this.timeMillis) - this.startMillis) / 1000;
   }
 
-  /** Time of training, without pauses; of a run that is over as its summary has it. */
+  /** Returns the seconds of training without pauses; for a run that is over, those of its summary. */
   get seconds() {
     return this.state.seconds ?? (this.#trainingMillis(this.startMillis) / 1000);
   }
 
-  /** Since the start. */
+  /** Returns the mean since the start. */
   get samplesPerSecond() {
     if (this.state.seconds !== undefined) {
       return this.state.samplesPerSecond;
@@ -100,8 +100,9 @@ export class Run {
   }
 
   /**
-   * Seconds until the last version at the pace since the first report; undefined if unknown, as it is
-   * until a fiftieth of the versions or ten seconds have passed: a JVM's first steps are slow.
+   * Returns the estimated seconds until the last version, by the time per version since the first
+   * report. It is undefined until a fiftieth of the versions or ten seconds have passed, because a
+   * JVM's first steps are slow.
    */
   get secondsLeft() {
     const { phase, version, lastVersion, firstVersion, firstMillis } = this.state;
@@ -112,7 +113,7 @@ export class Run {
       : undefined;
   }
 
-  /** Between then and now or the end, without pauses. */
+  /** Returns the milliseconds from then until now or the end, without pauses. */
   #trainingMillis(from) {
     const { endedMillis, pausedSinceMillis, pausedMillis } = this.state;
     return (endedMillis ?? pausedSinceMillis ?? this.timeMillis) - from - (pausedMillis ?? 0);

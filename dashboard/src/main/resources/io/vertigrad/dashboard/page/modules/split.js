@@ -1,4 +1,4 @@
-// What part of its time each worker computes, exchanges, and waits for data.
+// Shows which part of its time each worker computes, exchanges, and waits for data.
 
 import { byId, element, setText } from './dom.js';
 import { count } from './format.js';
@@ -62,7 +62,7 @@ function fill(row, worker, run) {
   setText(value, gone ? worker.condition : `${count(worker.samplesPerSecond)} /s`);
 }
 
-/** Parts of the time it accounts for, 0 to 1. */
+/** Returns a worker's shares of the time that it accounts for, 0 to 1. */
 export function shareOf(worker) {
   const all = PARTS.reduce((sum, [key]) => sum + (worker[key] || 0), 0) || 1;
   return Object.fromEntries(PARTS.map(([key]) => [key, (worker[key] || 0) / all]));

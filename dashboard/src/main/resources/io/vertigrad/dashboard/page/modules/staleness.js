@@ -1,4 +1,4 @@
-// How old gradients were when they were applied, and what became of partitions at the servers.
+// Shows the staleness of applied gradients, and the outcome of partitions at the servers.
 
 import { byId, element, setText } from './dom.js';
 import { count, significant, staleness } from './format.js';
@@ -11,7 +11,7 @@ const OUTCOMES = [
   ['refused', 'rejected'],
 ];
 
-/** What became of every update, each counted once; known when the run is over. */
+/** The outcomes of all updates, each counted once; known when the run is over. */
 const LEDGER = [
   ['sent', 'sent'],
   ['applied', 'applied'],
@@ -98,7 +98,7 @@ export class Staleness {
   }
 }
 
-/** A list of counters, and the node of each one's value. */
+/** Returns a list of counters, and the element of each counter's value. */
 function counterList(names) {
   const values = new Map();
   const list = element('dl', { class: 'counters' });
@@ -110,7 +110,7 @@ function counterList(names) {
   return [list, values];
 }
 
-/** One bar per age up to 3, then each bar twice as wide as the one before. */
+/** Returns one bar per age up to 3; each later bar covers twice as many ages as the one before. */
 function binned(sums) {
   if (sums.size === 0) {
     return [];

@@ -1,4 +1,4 @@
-// Members and who exchanges with whom, drawn; bytes per second on the way, states in shape and colour.
+// Draws the members and their exchanges: bytes per second on each line, states by shape and colour.
 
 import { byId, setText, shape } from './dom.js';
 import { drawn, measured, pairs, words } from './edges.js';
@@ -77,7 +77,7 @@ function inACircle(workers, width) {
   return { at, height };
 }
 
-/** The evaluator reads now and then; nobody counts its bytes. */
+/** Draws the evaluator's line; it reads from time to time, and its bytes are not counted. */
 function reading(from, to) {
   return shape('line', { x1: from.x, y1: from.y, x2: to.x, y2: to.y, class: 'edge reading' });
 }
@@ -117,12 +117,12 @@ function labels(member) {
     : [member.role];
 }
 
-/** Role and number: W1, and S1 for a stage; of which replica is in the title. */
+/** Returns role and number: W1, and S1 for a stage; the title names the replica. */
 const letters = (member, run) => run.called(member).replace(/^(\w)\w* (\d+).*$/, (all, role, n) => role.toUpperCase() + n);
 
 const spread = (i, count, width) => (width * (i + 0.5)) / Math.max(1, count);
 
-/** A worker counts its first partners one by one; beyond them an edge may have no figure. */
+/** A worker counts its first partners one by one; an edge to any other partner may have no figure. */
 function uncounted(run, edges) {
   const some = run.of('worker').some((worker) => worker.sentToPerSecond?.others > 0);
   const without = edges.filter((edge) => !measured(edge)).length;

@@ -1,4 +1,4 @@
-// One sentence about what the run does, and who holds it up.
+// Describes in a sentence what the run is doing, and which worker delays it.
 
 import { byId, setText } from './dom.js';
 import { accuracy, count, metric, seconds, testLoss } from './format.js';
@@ -43,7 +43,7 @@ function result(run) {
     : `${speed} Accuracy ${accuracy(percent)} (${count(testSamples)} test samples), loss ${testLoss(loss)}.`;
 }
 
-/** What whoever sees the end does next: this page goes with the process that serves it. */
+/** Returns how to see the ended run again, because this page ends with the process that serves it. */
 function again(run) {
   const folder = run.run.folder;
   return run.ended && folder && `To see it again: ./vertigrad replay ${quoted(folder)}`;
@@ -75,7 +75,7 @@ function silent(run) {
   return quiet.length > 0 && `Silent: ${quiet.map((m) => run.called(m)).join(', ')}.`;
 }
 
-/** Where all move in rounds the slow one computes while the others wait for it. */
+/** Names the slowest worker. When all move in rounds, it computes while the others wait for it. */
 function slowest(run) {
   const workers = active(run);
   if (workers.length < 2) {

@@ -5,10 +5,10 @@ import io.vertigrad.training.TrainingJob;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
 
-/** An application that trains a whole job in its own Vert.x and prints what happens. */
+/** Trains a whole job in the application's own Vert.x and prints the events. */
 public final class EmbeddedTraining {
 
-  /** Trains what {@code job.json} says, or the job file that is named as the only argument. */
+  /** Trains {@code job.json}, or the job file named as the only argument. */
   public static void main(String[] arguments) {
     Vertx vertx = Vertx.vertx();
     TrainingJob.of(Path.of(arguments.length > 0 ? arguments[0] : "job.json"))

@@ -1,15 +1,17 @@
-package io.vertigrad.internal.transport;
+package io.vertigrad.benchmarks.overlap;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.compute.settings.SettingsException;
-import io.vertigrad.job.ExchangeConfig;
-import io.vertigrad.job.JobConfig;
-import io.vertx.core.json.JsonObject;
+import io.netty.bootstrap.ChannelInitializerExtension;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.vertigrad.benchmarks.overlap.LinkLimit.TokenBucket;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.ServiceLoader;
 import org.junit.jupiter.api.Test;
 
 class LinkLimitTest {
@@ -81,26 +83,47 @@ class LinkLimitTest {
   }
 
   @Test
-  void shouldRefuseALimitWhereNothingCouldBeLimited() {
-    assertRefused("shared", 100, "only streams are limited");
-    assertRefused("bus", 100, "only streams are limited");
-    assertRefused("stream", 1, "expected 0 or at least 10");
+  void shouldSendTheBytesOfAllConnectionsInTurnAndThenClose() {
+    LinkLimit limit = limit();
+    EmbeddedChannel first = new EmbeddedChannel(limit.handler());
+    EmbeddedChannel second = new EmbeddedChannel(limit.handler());
+    EmbeddedChannel third = new EmbeddedChannel(limit.handler());
 
-    assertEquals(100, exchange("auto", 100).megabitsPerSecond());
-    assertTrue(LinkLimit.of(exchange("auto", 0)).isEmpty());
+    first.write(Unpooled.wrappedBuffer(new byte[BURST]));
+    first.write(Unpooled.wrappedBuffer(new byte[10_000]));
+    second.write(Unpooled.wrappedBuffer(new byte[5_000]));
+    third.close();
+
+    assertEquals(List.of(BURST), sentBytes(first));
+    assertEquals(List.of(), sentBytes(second));
+    tick(10 * MILLI);
+    assertEquals(List.of(10_000), sentBytes(first));
+    assertEquals(List.of(), sentBytes(second));
+    assertTrue(third.isOpen());
+    tick(15 * MILLI);
+    assertEquals(List.of(5_000), sentBytes(second));
+    third.runPendingTasks();
+    assertFalse(third.isOpen());
   }
 
-  private static void assertRefused(String transport, double megabits, String expected) {
-    SettingsException refused =
-        assertThrows(SettingsException.class, () -> exchange(transport, megabits));
-    assertTrue(refused.getMessage().contains("exchange.megabitsPerSecond"), refused.getMessage());
-    assertTrue(refused.getMessage().contains(expected), refused.getMessage());
+  @Test
+  void shouldBeTheServiceThatNettyLoadsIntoTheMeasuredProgram() throws Exception {
+    List<String> prefix = LinkLimit.commandPrefix(100);
+
+    assertTrue(prefix.get(2).endsWith("megabits=100"), prefix.get(2));
+    assertTrue(
+        ServiceLoader.load(ChannelInitializerExtension.class).stream()
+            .anyMatch(service -> service.type() == LinkLimit.EveryConnection.class));
   }
 
-  private static ExchangeConfig exchange(String transport, double megabits) {
-    JsonObject exchange =
-        new JsonObject().put("transport", transport).put("megabitsPerSecond", megabits);
-    return JobConfig.read("test", new JsonObject().put("exchange", exchange)).exchange();
+  private static List<Integer> sentBytes(EmbeddedChannel channel) {
+    channel.runPendingTasks();
+    List<Integer> lengths = new ArrayList<>();
+    for (ByteBuf sent = channel.readOutbound(); sent != null; sent = channel.readOutbound()) {
+      lengths.add(sent.readableBytes());
+      sent.release();
+    }
+    return lengths;
   }
 
   /** Creates a limit of one megabyte per second, so that a byte takes a microsecond. */

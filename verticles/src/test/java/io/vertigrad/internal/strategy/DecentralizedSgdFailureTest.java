@@ -3,8 +3,8 @@ package io.vertigrad.internal.strategy;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.internal.collective.NetworkFaults;
 import io.vertigrad.internal.collective.SimulatedTraining;
-import io.vertigrad.internal.collective.Weather;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -12,14 +12,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests slow exchanges, gradients that are not finite, and workers that join and leave. */
-class DecentralizedSgdTroubleTest {
+class DecentralizedSgdFailureTest {
 
   private static final double RATE = 0.1;
   private static final double CLOSE = 1e-4;
 
   @Test
   void shouldHideTheSwapBehindTheGradientWhenItTakesLess() {
-    SimulatedTraining training = training("ring", new Weather(0, 0, 400_000, 0), 1);
+    SimulatedTraining training = training("ring", new NetworkFaults(0, 0, 400_000, 0), 1);
     training.computeNanos = 1_000_000;
 
     training.run(4);
@@ -30,7 +30,7 @@ class DecentralizedSgdTroubleTest {
 
   @Test
   void shouldWaitForTheRestOfTheSwapWhenItTakesLonger() {
-    SimulatedTraining training = training("ring", new Weather(0, 0, 2_000_000, 0), 1);
+    SimulatedTraining training = training("ring", new NetworkFaults(0, 0, 2_000_000, 0), 1);
     training.computeNanos = 1_000_000;
 
     training.run(2);
@@ -41,7 +41,7 @@ class DecentralizedSgdTroubleTest {
 
   @Test
   void shouldStillMixWhenAGradientIsNotFinite() {
-    SimulatedTraining training = training("complete", Weather.FAIR, 1);
+    SimulatedTraining training = training("complete", NetworkFaults.NONE, 1);
     training.steps = 2;
     training.gradient =
         (rank, step, x) -> {
@@ -60,7 +60,7 @@ class DecentralizedSgdTroubleTest {
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
   void shouldGoOnWithTheOthersWhenANeighbourDies(long seed) {
-    SimulatedTraining training = training("ring", Weather.ROUGH, seed);
+    SimulatedTraining training = training("ring", NetworkFaults.FREQUENT, seed);
     training.steps = 60;
     training.network.kill(20_000_000 + seed * 3_100_000, 1);
     training.network.regroup(70_000_000, 2, List.of(0, 2, 3));
@@ -75,7 +75,7 @@ class DecentralizedSgdTroubleTest {
 
   @Test
   void shouldStartFromTheAverageOfTheOthersWhenJoiningLate() {
-    SimulatedTraining training = training("complete", Weather.FAIR, 1);
+    SimulatedTraining training = training("complete", NetworkFaults.NONE, 1);
     training.steps = 5;
     training.gradient = (rank, step, x) -> new float[x.length];
     training.workers = 3;
@@ -94,8 +94,8 @@ class DecentralizedSgdTroubleTest {
     assertTrue(drift > 0.75f && training.replicas.get(2).updates() == 5, "drift " + drift);
   }
 
-  private static SimulatedTraining training(String topology, Weather weather, long seed) {
+  private static SimulatedTraining training(String topology, NetworkFaults faults, long seed) {
     String settings = "{\"topology\":\"%s\"}".formatted(topology);
-    return new SimulatedTraining(new DecentralizedSgd.Provider(), settings, weather, seed);
+    return new SimulatedTraining(new DecentralizedSgd.Provider(), settings, faults, seed);
   }
 }

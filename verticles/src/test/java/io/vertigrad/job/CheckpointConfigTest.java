@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-final class RenamedKeysTest {
+final class CheckpointConfigTest {
 
   @Test
   void shouldTakeTheOldNamesOfCheckpointKeys() {
