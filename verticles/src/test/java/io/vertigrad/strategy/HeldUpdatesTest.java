@@ -6,15 +6,18 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.strategy.Membership.Member;
 import io.vertigrad.testkit.TestJob;
 import io.vertigrad.testkit.TestShard;
 import io.vertx.core.Future;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -79,6 +82,27 @@ final class HeldUpdatesTest {
     assertEquals(Reason.STALE_INCARNATION, refusal(gone).reason());
     assertEquals(0, shard.version());
     assertArrayEquals(job.initial(), job.parameters(shard, 0));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"async", "ssp", "sync"})
+  void shouldApplyTheReplacementsUpdateWhenTheHeldOneOfItsRankWasRefused(String strategy) {
+    job = new TestJob("{\"name\": \"%s\"}".formatted(strategy), 4, 0, 9, 2).withRanks(2);
+    shard = job.shard();
+    shard.membershipChanged(TestJob.workers(2));
+    shard.testAt(0);
+    Future<Frame> gone = shard.handle(update(1, 0, 0));
+    Member first = new Member(0, 0, 0);
+    shard.membershipChanged(new Membership(2, List.of(first, new Member(1, 1, 0)), List.of()));
+    ExchangeId id = new ExchangeId(TestJob.JOB, 1, 1, 2, 0, 0);
+
+    Future<Frame> repeated = shard.handle(job.gradient(id, 0, 1, 1, 1, 1, 1));
+    Future<Frame> other = shard.handle(update(0, 0, 0));
+    shard.testAt(EvaluationPlan.NONE);
+
+    assertEquals(Reason.STALE_INCARNATION, refusal(gone).reason());
+    assertEquals(Outcome.APPLIED, answer(repeated).outcome());
+    assertEquals(Outcome.APPLIED, answer(other).outcome());
   }
 
   @Test

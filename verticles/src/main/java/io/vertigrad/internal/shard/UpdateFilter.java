@@ -132,7 +132,13 @@ final class UpdateFilter {
         heldUpdates.stream().filter(held -> !isMember(held.update().id())).toList();
     heldUpdates.removeAll(left);
     window.retain(now);
-    left.forEach(held -> held.promise().complete(unknownSender(held.update().id()).orElseThrow()));
+    left.forEach(
+        held -> {
+          ExchangeId id = held.update().id();
+          // The replacement repeats this step; it must not find the refused update waiting.
+          window.release(id);
+          held.promise().complete(unknownSender(id).orElseThrow());
+        });
   }
 
   /** Ends waits of the strategy that took too long. */
