@@ -168,14 +168,18 @@ final class PredictCommand implements Callable<Integer> {
   }
 
   /**
-   * Returns the treatment used in training. For other data sets it picks the background, so that
-   * the drawing stays visible.
+   * Returns the treatment used in training. For other data sets than {@code images} it picks the
+   * background, so that the drawing stays visible, unless the options name one.
    */
   private ImageFile.Treatment treatment(ModelOptions.Chosen chosen) {
-    if (chosen.job().data().name().equals("images")) {
-      return ImageFile.Treatment.of(dataOf(chosen));
+    ImageFile.Treatment asTrained = ImageFile.Treatment.of(dataOf(chosen));
+    if (chosen.job().data().name().equals("images")
+        || chosen.job().data().options().containsKey("background")) {
+      return asTrained;
     }
-    return invert ? ImageFile.Treatment.ON_WHITE : ImageFile.Treatment.ON_BLACK;
+    ImageFile.Treatment visible =
+        invert ? ImageFile.Treatment.ON_WHITE : ImageFile.Treatment.ON_BLACK;
+    return new ImageFile.Treatment(asTrained.fit(), visible.background());
   }
 
   private static Settings dataOf(ModelOptions.Chosen chosen) {

@@ -185,7 +185,7 @@ class ModelCommandsTest {
         "cannot be read: java.nio.file.NoSuchFileException");
     assertRefused(
         train(folder.resolve("c"), "--set", "model.name=" + run, "--set", "data.name=shapes"),
-        "takes samples of shape [1, 28, 28] in 10 classes, but the data set 'shapes' has");
+        "does not take samples of shape [3, 32, 32]");
     assertRefused(
         train(folder.resolve("d"), "--set", "model.name=" + empty),
         "a folder without job.json; expected the folder of a run that has ended");
