@@ -73,7 +73,8 @@ class PeerJobTest extends PointsJob {
         .atMost(5, TimeUnit.SECONDS)
         .untilAsserted(() -> assertEquals(due, dueTests().map(Evaluated::version).toList()));
     if (!strategy.equals("gossip")) {
-      dueTests().forEach(test -> assertEquals(coordinateAfter((int) test.version()), test.loss(), 1e-4));
+      dueTests()
+          .forEach(test -> assertEquals(coordinateAfter((int) test.version()), test.loss(), 1e-4));
     }
   }
 
