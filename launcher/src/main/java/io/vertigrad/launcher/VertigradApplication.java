@@ -111,7 +111,7 @@ public final class VertigradApplication extends VertxApplication implements Vert
   /** Logs the reason: the stock launcher only logs that the start failed. */
   @Override
   public void afterFailureToStartVertx(HookContext context, Throwable why) {
-    LOG.error("job {}: {}", job.addresses().job(), why.getMessage());
+    LOG.error("job {}: {}", job.addresses().job(), start.explain(why).getMessage());
   }
 
   @Override

@@ -139,7 +139,7 @@ public final class ClusterStart {
     return builder(Vertx.builder(), options)
         .withMetrics(BusTraffic.counting())
         .buildClustered()
-        .recover(error -> Future.failedFuture(refused(error)))
+        .recover(error -> Future.failedFuture(explain(error)))
         .compose(this::withOthers)
         .onSuccess(vertx -> opened(vertx, options));
   }
@@ -204,8 +204,8 @@ public final class ClusterStart {
    *
    * @param listener called on any thread
    */
-  public void tellNodes(Consumer<List<String>> listener) {
-    manager.tellNodes(listener);
+  public void onNodesChanged(Consumer<List<String>> listener) {
+    manager.onNodesChanged(listener);
   }
 
   /** Completes when the node of the job's coordinator has left the cluster. */
@@ -239,19 +239,26 @@ public final class ClusterStart {
 
   private JoinException notLetIn(String what) {
     return new JoinException(
-        "this node %s cluster %s at %s: a member of it sleeps, or that machine is too busy; start it"
+        "this node %s (cluster %s at %s): a member there does not answer, its machine is too busy,"
                 .formatted(what, name, String.join(", ", config.members()))
-            + " again");
+            + " or another program has taken the port; free the port, or start this node again");
   }
 
-  private RuntimeException refused(Throwable error) {
+  /**
+   * Explains why a cluster could not be started or joined, for an application or the stock
+   * launcher; {@link #start} does it by itself.
+   *
+   * @param error the failure of Vert.x
+   * @return the failure to show to the user
+   */
+  public RuntimeException explain(Throwable error) {
     Optional<String> secret = hazelcastPort.refusal().or(busPort::refusal);
     if (secret.isPresent()) {
       return JoinException.refused(
           "this node is not let into cluster %s: %s".formatted(name, secret.get()));
     }
     if (error instanceof IllegalStateException && !config.members().isEmpty()) {
-      return notLetIn("was not let in within %d s".formatted(HazelcastNode.JOIN_SECONDS));
+      return notLetIn("was not admitted within %d s".formatted(HazelcastNode.JOIN_SECONDS));
     }
     return new InputException(
         "cluster %s could not start at %s, port %d and up: %s; set cluster.host and cluster.port"

@@ -118,12 +118,12 @@ final class JobClusterManager implements ClusterManager, MembershipListener, Lif
    * Sets the listener for the addresses of all nodes and calls it now and whenever a node joins or
    * leaves; on any thread.
    */
-  void tellNodes(Consumer<List<String>> some) {
+  void onNodesChanged(Consumer<List<String>> some) {
     listener = some;
-    told();
+    reportNodes();
   }
 
-  private void told() {
+  private void reportNodes() {
     listener.accept(
         hazelcast.getCluster().getMembers().stream()
             .map(Member::getAddress)
@@ -159,7 +159,7 @@ final class JobClusterManager implements ClusterManager, MembershipListener, Lif
         .<Void>executeBlocking(
             () -> {
               lockReleases = Executors.newCachedThreadPool();
-              HazelcastInstance started = startHazelcast();
+              HazelcastInstance started = ProvedHazelcast.start(config, guard);
               active = true;
               hazelcast = started;
               started.getCluster().addMembershipListener(this);
@@ -170,23 +170,6 @@ final class JobClusterManager implements ClusterManager, MembershipListener, Lif
             })
         .compose(started -> registrations.updateNodes())
         .onComplete(joined);
-  }
-
-  private HazelcastInstance startHazelcast() {
-    try {
-      return ProvedHazelcast.start(config, guard);
-    } catch (IllegalStateException failed) {
-      List<String> members = config.getNetworkConfig().getJoin().getTcpIpConfig().getMembers();
-      String why =
-          guard
-              .refusal()
-              .orElseGet(
-                  () ->
-                      "no node of this job answered at %s within %d s; is a port there taken by"
-                              .formatted(String.join(", ", members), HazelcastNode.JOIN_SECONDS)
-                          + " another program? Free it, or change cluster.port and cluster.members");
-      throw new IllegalStateException(why, failed);
-    }
   }
 
   /**
@@ -234,9 +217,9 @@ final class JobClusterManager implements ClusterManager, MembershipListener, Lif
   @Override
   public void memberAdded(MembershipEvent event) {
     nodesChanged();
-    NodeListener told = nodeListener;
-    if (active && told != null) {
-      told.nodeAdded(event.getMember().getAttribute(NODE_ID));
+    NodeListener registered = nodeListener;
+    if (active && registered != null) {
+      registered.nodeAdded(event.getMember().getAttribute(NODE_ID));
     }
   }
 
@@ -247,9 +230,9 @@ final class JobClusterManager implements ClusterManager, MembershipListener, Lif
       coordinatorGone.tryComplete();
     }
     nodesChanged();
-    NodeListener told = nodeListener;
-    if (active && !over && told != null) {
-      told.nodeLeft(gone.getAttribute(NODE_ID));
+    NodeListener registered = nodeListener;
+    if (active && !over && registered != null) {
+      registered.nodeLeft(gone.getAttribute(NODE_ID));
     }
   }
 
@@ -264,7 +247,7 @@ final class JobClusterManager implements ClusterManager, MembershipListener, Lif
   private void nodesChanged() {
     if (active && !over) {
       registrations.updateNodes();
-      told();
+      reportNodes();
     }
   }
 
