@@ -70,7 +70,7 @@ public final class MetricsVerticle extends VerticleBase {
     token.ifPresent(secret -> desk.control(new JobControl(vertx, job.addresses(), secret)));
     events =
         TrainingEvents.of(vertx, job.addresses().job())
-            .subscribe(this::hear, defect -> LOG.error("no more metrics", defect));
+            .subscribe(this::onEvent, defect -> LOG.error("no more metrics", defect));
     vertx.setPeriodic(WINDOW_MILLIS, timer -> advance());
     return ClusterStreams.authenticate(vertx, job)
         .compose(proved -> desk.open(vertx, job.addresses()));
@@ -90,17 +90,17 @@ public final class MetricsVerticle extends VerticleBase {
    * @return completes when the last delta is on the bus
    */
   public Future<Void> conclude(Optional<JsonObject> summary) {
-    Promise<Void> told = Promise.promise();
+    Promise<Void> published = Promise.promise();
     context.runOnContext(
         go -> {
           summary.ifPresent(metrics::summarize);
           advance();
-          told.complete();
+          published.complete();
         });
-    return told.future();
+    return published.future();
   }
 
-  private void hear(TrainingEvent event) {
+  private void onEvent(TrainingEvent event) {
     window.add(event);
     if (window.size() == WINDOW_EVENTS) {
       advance();
@@ -109,9 +109,9 @@ public final class MetricsVerticle extends VerticleBase {
 
   private void advance() {
     snapshot = null;
-    List<TrainingEvent> heard = List.copyOf(window);
+    List<TrainingEvent> events = List.copyOf(window);
     window.clear();
-    JsonObject delta = metrics.advance(heard, System.currentTimeMillis());
+    JsonObject delta = metrics.advance(events, System.currentTimeMillis());
     vertx.eventBus().publish(job.addresses().metrics(), delta);
   }
 

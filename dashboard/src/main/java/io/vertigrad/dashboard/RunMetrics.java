@@ -166,11 +166,11 @@ final class RunMetrics {
     } else if (!(event instanceof ReplicasAveraged
         || event instanceof EpochTrained
         || event instanceof UpdatesCounted)) {
-      tell(event);
+      applyListed(event);
     }
   }
 
-  private void tell(TrainingEvent event) {
+  private void applyListed(TrainingEvent event) {
     recent.add(event);
     if (event instanceof MemberJoined joined) {
       member(joined.role(), joined.rank()).joined(joined);

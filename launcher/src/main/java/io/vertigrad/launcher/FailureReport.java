@@ -77,7 +77,7 @@ final class FailureReport {
       command.getErr().println("vertigrad: " + missing.get());
       return ExitStatus.BAD_INPUT;
     }
-    command.getErr().println("vertigrad: " + job.map(FailureReport::told).orElse(bug(error)));
+    command.getErr().println("vertigrad: " + job.map(FailureReport::messageOf).orElse(bug(error)));
     return ExitStatus.JOB_FAILED;
   }
 
@@ -100,7 +100,7 @@ final class FailureReport {
     return Stream.iterate(error, cause -> cause != null, Throwable::getCause);
   }
 
-  private static String told(Throwable error) {
+  private static String messageOf(Throwable error) {
     return oneLine(error.getMessage());
   }
 

@@ -126,18 +126,18 @@ final class NodeCommand implements Callable<Integer> {
                           + " the next coordinator (vertigrad resume) for exchange.orphanSeconds"));
       if (NodeLaunch.TOLD_LATER.equals(join)) {
         prepare();
-        Optional<String> told = parent.awaitLine();
-        if (told.isEmpty()) {
+        Optional<String> line = parent.awaitLine();
+        if (line.isEmpty()) {
           return ExitStatus.OK;
         }
-        join = told.get();
+        join = line.get();
       }
     }
     JobConfig config;
     try {
       config = read();
     } catch (JoinException refused) {
-      throw told(refused);
+      throw forParent(refused);
     }
     config.checkModel();
     Role role = role(config);
@@ -152,7 +152,7 @@ final class NodeCommand implements Callable<Integer> {
         awaitReturn(lost);
       } catch (JoinException refused) {
         if (!refused.late()) {
-          throw told(refused);
+          throw forParent(refused);
         }
         LOG.info("nothing is left to do: {}", refused.getMessage());
         return ExitStatus.OK;
@@ -180,7 +180,7 @@ final class NodeCommand implements Callable<Integer> {
    * Turns a refusal into an ordinary failure for a child process, because its parent may start it
    * again. Without a parent it stays a refusal that the user has to act on.
    */
-  private JoinException told(JoinException refused) {
+  private JoinException forParent(JoinException refused) {
     return withParent ? new JoinException(refused.getMessage()) : refused;
   }
 

@@ -22,8 +22,8 @@ final class Participation implements AutoCloseable {
   private static final long START_SECONDS = 120;
   private static final long STOP_SECONDS = 15;
 
-  /** How long a node stays in the cluster after the job, so that the others can still leave it. */
-  private static final long FAREWELL_SECONDS = 2;
+  /** Time for which a node stays in the cluster after the job, so that others can leave it. */
+  private static final long LEAVE_SECONDS = 2;
 
   private static final long FOREVER_SECONDS = Long.MAX_VALUE / 1_000_000_000L;
 
@@ -128,7 +128,7 @@ final class Participation implements AutoCloseable {
   private void awaitCoordinator() {
     Future<Void> gone = Future.any(start.coordinatorGone(), signalled.future()).mapEmpty();
     try {
-      Await.result(gone, FAREWELL_SECONDS, "the coordinator's end");
+      Await.result(gone, LEAVE_SECONDS, "the coordinator's end");
     } catch (JobFailedException late) {
       LOG.info("{}; leaving before it", late.getMessage());
     }

@@ -65,7 +65,7 @@ final class RunMonitor implements AutoCloseable {
   /** Starts listening; completes when no later event can be missed. */
   Future<Void> listen(Vertx vertx, Addresses addresses) {
     MessageConsumer<JsonObject> events =
-        vertx.eventBus().consumer(addresses.events(), message -> hear(message.body()));
+        vertx.eventBus().consumer(addresses.events(), message -> onEvent(message.body()));
     MessageConsumer<JsonObject> control =
         vertx.eventBus().consumer(addresses.control(), message -> follow(message.body()));
     return Future.all(events.completion(), control.completion()).mapEmpty();
@@ -134,7 +134,7 @@ final class RunMonitor implements AutoCloseable {
   }
 
   /** Takes an event that did not come over the bus. */
-  void hear(TrainingEvent event) {
+  void onEvent(TrainingEvent event) {
     locked(
         () -> {
           progress.apply(event);
@@ -170,10 +170,10 @@ final class RunMonitor implements AutoCloseable {
         });
   }
 
-  private void hear(JsonObject json) {
+  private void onEvent(JsonObject json) {
     TrainingEvent event = TrainingEvent.fromJson(json);
     if (event != null) {
-      hear(event);
+      onEvent(event);
     }
   }
 

@@ -314,7 +314,7 @@ final class TrainingRun {
     joinAddress = start.joinAddress();
     joinPort = JoinPoint.open(job, vertx, joinAddress, secret, this::sayRefusal);
     start.otherPort().ifPresent(monitor::say);
-    start.tellNodes(
+    start.onNodesChanged(
         nodes ->
             directory.write(
                 directory.nodes(), new JsonObject().put("nodes", new JsonArray(nodes))));
@@ -371,7 +371,7 @@ final class TrainingRun {
     JsonArray silent = end.getJsonArray("silent", new JsonArray());
     if (!silent.isEmpty()) {
       monitor.say(
-          "%s did not tell the last counters: updates in summary.json may be too low"
+          "%s did not report the last counters: updates in summary.json may be too low"
               .formatted(silent.stream().map(String::valueOf).collect(Collectors.joining(", "))));
     }
   }
@@ -387,7 +387,7 @@ final class TrainingRun {
             END_SECONDS,
             "saving the model");
     if (tested.map(found -> found.of(last.parametersHash())).filter(last::equals).isEmpty()) {
-      monitor.hear(last);
+      monitor.onEvent(last);
     }
     JsonObject summary =
         RunSummary.of(job, monitor.progress(), "finished", Optional.of(last), Versions.all());
@@ -435,7 +435,7 @@ final class TrainingRun {
         });
     JsonArray checkpoints = begun ? rest() : new JsonArray();
     Optional<Evaluated> tested = begun ? saveUnfinished() : Optional.empty();
-    tested.ifPresent(monitor::hear);
+    tested.ifPresent(monitor::onEvent);
     if (vertx != null && coordinating) {
       Await.farewell(coordinator.stop("interrupted"), STOP_SECONDS, "letting members go");
     }
@@ -524,6 +524,6 @@ final class TrainingRun {
 
   /** Reports how the run ended to the dashboard, before the dashboard's server closes. */
   private Future<Void> tellDashboard(Optional<JsonObject> summary) {
-    return metrics.map(told -> told.conclude(summary)).orElseGet(Future::succeededFuture);
+    return metrics.map(verticle -> verticle.conclude(summary)).orElseGet(Future::succeededFuture);
   }
 }

@@ -354,7 +354,7 @@ public final class RecordJson {
     return ((ParameterizedType) generic).getActualTypeArguments()[0];
   }
 
-  /** What a record type's components are in JSON. */
+  /** Describes how a record type's components are written in JSON. */
   private record Shape(List<Component> components, Constructor<?> constructor) {
 
     static Shape of(Class<?> type) {

@@ -1,2 +1,2 @@
-/** What several internal packages share: records as JSON. */
+/** Code that several internal packages share: records as JSON. */
 package io.vertigrad.internal;

@@ -2,7 +2,7 @@ package io.vertigrad.job;
 
 import java.util.Locale;
 
-/** What a member does in a job. */
+/** The part that a member has in a job. */
 public enum Role {
   /** Owns one shard of the parameters. */
   SERVER,

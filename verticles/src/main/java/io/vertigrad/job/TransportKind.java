@@ -1,6 +1,6 @@
 package io.vertigrad.job;
 
-/** What carries frames between processes. */
+/** The transport of frames between processes. */
 public enum TransportKind {
   /** Shared memory to processes that prove to be on the same host, streams to all others. */
   AUTO,

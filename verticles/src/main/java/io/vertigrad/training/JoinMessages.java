@@ -19,8 +19,8 @@ final class JoinMessages {
   static final byte[] GREETING = "VGJOIN01".getBytes(StandardCharsets.US_ASCII);
   static final int NONCE_BYTES = 32;
 
-  /** How long either end waits for the next message of the other. */
-  static final int WORD_MILLIS = 5_000;
+  /** Time for which either end waits for the next message of the other. */
+  static final int MESSAGE_MILLIS = 5_000;
 
   /** The node's possible answers to the greeting. */
   static final int GOES_ON = 1;

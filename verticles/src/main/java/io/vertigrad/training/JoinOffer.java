@@ -92,7 +92,7 @@ public record JoinOffer(JsonObject job, String cluster, String localHost) {
       throws IOException {
     try (Socket plain = new Socket()) {
       plain.connect(new InetSocketAddress(host, port), CONNECT_MILLIS);
-      plain.setSoTimeout(JoinMessages.WORD_MILLIS);
+      plain.setSoTimeout(JoinMessages.MESSAGE_MILLIS);
       Optional<Boolean> greeting = greeting(plain);
       if (greeting.isEmpty()) {
         return Optional.empty();

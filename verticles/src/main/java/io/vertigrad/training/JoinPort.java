@@ -196,7 +196,7 @@ public final class JoinPort implements AutoCloseable {
     limit.setDaemon(true);
     limit.start();
     try (Socket socket = plain) {
-      socket.setSoTimeout(JoinMessages.WORD_MILLIS);
+      socket.setSoTimeout(JoinMessages.MESSAGE_MILLIS);
       answer(socket).ifPresent(why -> refused(who, why));
     } catch (IOException | DecodeException broken) {
       if (open.contains(plain)) {

@@ -37,7 +37,7 @@ public record TrainingResult(
     String parametersHash,
     String reason) {
 
-  /** How a job ended that did not fail. */
+  /** The ending of a job that did not fail. */
   public enum State {
     /** The job took its last step, or reached a target of its {@code stop} section. */
     FINISHED,

@@ -1,7 +1,7 @@
 package io.vertigrad.compute.data;
 
 /**
- * How samples become batches.
+ * The settings by which samples are grouped into batches.
  *
  * @param size samples in a batch
  * @param dropLast whether an epoch's last batch is left out when it is smaller

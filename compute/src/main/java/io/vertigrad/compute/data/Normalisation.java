@@ -6,7 +6,7 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * How one channel's bytes become network inputs: {@code (v / range - mean) / deviation}.
+ * Turns one channel's bytes into network inputs: {@code (v / range - mean) / deviation}.
  *
  * @param range divisor of a byte: 255 for values from 0 to 1 before the rest, 1 for the bytes as
  *     they are

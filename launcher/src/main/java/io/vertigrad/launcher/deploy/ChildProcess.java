@@ -98,7 +98,7 @@ final class ChildProcess {
    * Writes a line to the process's standard input, which stays open. A process that has ended does
    * not receive it.
    */
-  void tell(String line) {
+  void send(String line) {
     process.ifPresent(
         started -> {
           try {
@@ -106,7 +106,7 @@ final class ChildProcess {
             input.write((line + System.lineSeparator()).getBytes(StandardCharsets.UTF_8));
             input.flush();
           } catch (IOException ended) {
-            LOG.debug("{} was not told {}: {}", name, line, ended.getMessage());
+            LOG.debug("{} did not receive {}: {}", name, line, ended.getMessage());
           }
         });
   }

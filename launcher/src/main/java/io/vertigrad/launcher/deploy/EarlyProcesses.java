@@ -57,7 +57,7 @@ public final class EarlyProcesses {
    */
   Optional<ChildProcess> join(String name, String address) {
     Optional<ChildProcess> child = Optional.ofNullable(waiting.remove(name));
-    child.ifPresent(told -> told.tell(address));
+    child.ifPresent(process -> process.send(address));
     return child;
   }
 

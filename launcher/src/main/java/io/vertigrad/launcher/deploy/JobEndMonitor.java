@@ -52,7 +52,7 @@ public final class JobEndMonitor {
     timer = vertx.setPeriodic(askMillis, id -> ask());
     return vertx
         .eventBus()
-        .<JsonObject>consumer(job.addresses().control(), message -> hear(message.body()))
+        .<JsonObject>consumer(job.addresses().control(), message -> onMessage(message.body()))
         .completion();
   }
 
@@ -75,7 +75,7 @@ public final class JobEndMonitor {
     vertx.cancelTimer(timer);
   }
 
-  private void hear(JsonObject message) {
+  private void onMessage(JsonObject message) {
     String stop = message.getString("stop");
     if (stop != null) {
       jobOver = true;

@@ -46,11 +46,11 @@ public final class StartProgress {
     events =
         vertx
             .eventBus()
-            .consumer(job.addresses().events(), m -> hear(TrainingEvent.fromJson(m.body())));
+            .consumer(job.addresses().events(), m -> onEvent(TrainingEvent.fromJson(m.body())));
     return events.completion();
   }
 
-  private synchronized void hear(TrainingEvent event) {
+  private synchronized void onEvent(TrainingEvent event) {
     if (event instanceof MemberJoined joined && joined.role().equals(WORKER)) {
       present.add(joined.rank());
       String who = "%s joined from %s".formatted(job.nameOf(WORKER, joined.rank()), joined.node());

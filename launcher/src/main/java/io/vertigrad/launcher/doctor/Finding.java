@@ -10,7 +10,7 @@ package io.vertigrad.launcher.doctor;
  */
 record Finding(Level level, String subject, String found, String advice) {
 
-  /** How serious a finding is. */
+  /** The severity of a finding. */
   enum Level {
     OK,
     WARN,

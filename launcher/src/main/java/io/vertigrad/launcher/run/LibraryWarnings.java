@@ -29,8 +29,8 @@ public final class LibraryWarnings extends TurboFilter {
   private final Map<String, Kind> kinds = new HashMap<>();
 
   private static final class Kind {
-    private long toldNanos;
-    private long untold;
+    private long loggedNanos;
+    private long omitted;
   }
 
   /** Creates the filter with the clock of this JVM. */
@@ -53,35 +53,35 @@ public final class LibraryWarnings extends TurboFilter {
       return FilterReply.NEUTRAL;
     }
     String what = error == null ? String.valueOf(message) : error.getClass().getName();
-    long untold = untold(name + " " + shown(what));
-    if (untold >= 0) {
+    long omitted = omitted(name + " " + shown(what));
+    if (omitted >= 0) {
       Logger log = logger.getLoggerContext().getLogger(LibraryWarnings.class);
       log.warn(
           "{}: {}{}{}",
           name.substring(name.lastIndexOf('.') + 1),
           shown(String.valueOf(message)),
           error == null ? "" : ": " + shown(String.valueOf(error)),
-          untold == 0 ? "" : " (and %d more since the last line)".formatted(untold));
+          omitted == 0 ? "" : " (and %d more since the last line)".formatted(omitted));
     }
     return FilterReply.DENY;
   }
 
   /** Returns how many warnings of a kind were omitted; -1 when this one is to be omitted too. */
-  private synchronized long untold(String kind) {
+  private synchronized long omitted(String kind) {
     long now = clock.getAsLong();
     Kind known = kinds.get(kind);
-    if (known != null && now - known.toldNanos < MINUTE_NANOS) {
-      known.untold++;
+    if (known != null && now - known.loggedNanos < MINUTE_NANOS) {
+      known.omitted++;
       return -1;
     }
     if (known == null && kinds.size() == MOST_KINDS) {
       kinds.clear();
     }
-    Kind told = kinds.computeIfAbsent(kind, first -> new Kind());
-    long untold = told.untold;
-    told.toldNanos = now;
-    told.untold = 0;
-    return untold;
+    Kind reported = kinds.computeIfAbsent(kind, first -> new Kind());
+    long omitted = reported.omitted;
+    reported.loggedNanos = now;
+    reported.omitted = 0;
+    return omitted;
   }
 
   /** Returns true for an error thrown by Vertigrad, or by Java when Vertigrad called it. */

@@ -27,11 +27,11 @@ import org.slf4j.LoggerFactory;
  * <p>a separate thread sends the requests. Points wait in a queue of limited length, which drops
  * the oldest points when it is full. A server that does not answer is asked again every few seconds
  * and causes one warning. The tracker never delays the run, except at its end by {@value
- * #FAREWELL_SECONDS} s at most.
+ * #CLOSE_SECONDS} s at most.
  */
 final class MlflowTracker implements Tracker {
 
-  static final int FAREWELL_SECONDS = 5;
+  static final int CLOSE_SECONDS = 5;
 
   private static final Logger LOG = LoggerFactory.getLogger(MlflowTracker.class);
 
@@ -102,13 +102,13 @@ final class MlflowTracker implements Tracker {
       notifyAll();
     }
     try {
-      thread.join(TimeUnit.SECONDS.toMillis(FAREWELL_SECONDS));
+      thread.join(TimeUnit.SECONDS.toMillis(CLOSE_SECONDS));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
     if (thread.isAlive()) {
       thread.interrupt();
-      warn("it did not take the last points within %d s".formatted(FAREWELL_SECONDS));
+      warn("it did not take the last points within %d s".formatted(CLOSE_SECONDS));
     }
   }
 
@@ -177,7 +177,7 @@ final class MlflowTracker implements Tracker {
                       .put("timestamp", metric.timeMillis())
                       .put("step", metric.step())));
       api.logBatch(runId, new JsonObject().put("metrics", points));
-      told(batch.size());
+      removeSent(batch.size());
     }
   }
 
@@ -190,7 +190,7 @@ final class MlflowTracker implements Tracker {
    * Removes the points that were sent. The oldest may have been dropped in the meantime; then fewer
    * are removed.
    */
-  private synchronized void told(int count) {
+  private synchronized void removeSent(int count) {
     for (int i = dropped; i < count; i++) {
       waiting.removeFirst();
     }

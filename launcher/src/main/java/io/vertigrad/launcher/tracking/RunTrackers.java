@@ -54,7 +54,7 @@ public final class RunTrackers implements AutoCloseable {
     if (trackers.isEmpty() || finished) {
       return;
     }
-    tell(metrics.record(event));
+    send(metrics.record(event));
     if (event instanceof JobFinished) {
       end = Tracker.End.FINISHED;
     } else if (event instanceof JobFailed) {
@@ -65,7 +65,7 @@ public final class RunTrackers implements AutoCloseable {
   /** Reports the remaining points; later events are ignored. */
   public void finish() {
     if (!finished) {
-      tell(metrics.rest());
+      send(metrics.rest());
       finished = true;
     }
   }
@@ -81,7 +81,7 @@ public final class RunTrackers implements AutoCloseable {
     }
   }
 
-  private void tell(List<Metric> points) {
+  private void send(List<Metric> points) {
     if (!points.isEmpty()) {
       trackers.forEach(tracker -> tracker.add(points));
     }

@@ -178,7 +178,7 @@ public final class PartitionClient {
     }
   }
 
-  /** How a round ended if it did not fail. */
+  /** The ending of a round that did not fail. */
   public enum Ending {
     /** Every partition was answered. */
     COMPLETE,

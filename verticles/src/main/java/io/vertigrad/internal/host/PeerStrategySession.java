@@ -65,7 +65,7 @@ public final class PeerStrategySession {
   private long step;
 
   /**
-   * What a worker provides.
+   * The parts that a worker provides.
    *
    * @param self the worker's identity
    * @param name the worker's name for messages
@@ -88,7 +88,7 @@ public final class PeerStrategySession {
       SpanRecorder timeline,
       BooleanSupplier stop) {}
 
-  /** What a worker agrees on with a new group, before its strategy does. May block. */
+  /** Agrees with a new group on where to go on, before the strategy does. May block. */
   @FunctionalInterface
   public interface Agreement {
 

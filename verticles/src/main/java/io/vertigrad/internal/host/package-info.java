@@ -1,5 +1,5 @@
 /**
- * What runs inside a strategy verticle, and how a server or a worker finds it.
+ * The code inside a strategy verticle, and the way in which a server or a worker finds it.
  *
  * <p>{@link io.vertigrad.verticles.StrategyVerticle} provides the context and the address of a
  * {@link io.vertigrad.internal.host.StrategyHost}. Members in the same JVM use the host. Members in

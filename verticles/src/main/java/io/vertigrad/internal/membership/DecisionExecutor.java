@@ -232,7 +232,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
         .map(ControlCodec::updates)
         .onSuccess(ranks -> coordinator.updates(server.rank(), ranks))
         .onFailure(
-            failure -> LOG.warn("{} did not tell its updates: {}", server, failure.getMessage()))
+            failure -> LOG.warn("{} did not report its updates: {}", server, failure.getMessage()))
         .<Void>mapEmpty()
         .otherwiseEmpty();
   }
@@ -246,7 +246,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
         .map(ControlCodec::status)
         .otherwise(
             failure -> {
-              LOG.warn("{} did not tell its last counters: {}", server, failure.getMessage());
+              LOG.warn("{} did not report its last counters: {}", server, failure.getMessage());
               silent.add(server);
               return MemberStatus.NONE;
             });

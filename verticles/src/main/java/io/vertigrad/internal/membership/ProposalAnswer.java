@@ -58,7 +58,7 @@ public record ProposalAnswer(
   }
 
   /**
-   * Where a worker goes on: the earliest that any of a server's partitions needs.
+   * The step at which a worker goes on: the earliest that any partition of a server needs.
    *
    * @param rank of the worker
    * @param round first round of a lockstep strategy that its gradient is missing in; 0 elsewhere

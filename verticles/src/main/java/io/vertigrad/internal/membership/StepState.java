@@ -3,7 +3,7 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.internal.RecordJson.MayBeAbsent;
 
 /**
- * Whether a worker is in a step, reported while the job is brought to rest.
+ * Reports whether a worker is in a step, while the job is brought to rest.
  *
  * @param version highest version that it has received
  * @param pause number of the newest pause that it has received

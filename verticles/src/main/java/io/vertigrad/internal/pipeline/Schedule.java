@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * What every stage does in one step, and in which order.
+ * The work of every stage in one step, and its order.
  *
  * <p>All schedules send micro-batches backward in the same order, so that the sum of the gradients
  * has the same bits with every schedule.

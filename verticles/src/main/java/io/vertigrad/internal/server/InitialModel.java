@@ -15,7 +15,7 @@ import io.vertigrad.job.JobConfig;
 import java.nio.FloatBuffer;
 
 /**
- * What a server takes from a job's model before training: the layout and the initial parameters.
+ * The parts of a model that a server needs before training: its layout and initial parameters.
  *
  * @param engine creates the update rules
  * @param layout the model's layout

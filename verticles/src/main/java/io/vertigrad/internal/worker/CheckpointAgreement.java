@@ -31,7 +31,7 @@ public final class CheckpointAgreement {
   private CheckpointAgreement() {}
 
   /**
-   * What one member reports about itself.
+   * The report of one member about itself.
    *
    * @param inMemory the state that the member holds in memory; empty if it holds only the initial
    *     one
@@ -58,7 +58,7 @@ public final class CheckpointAgreement {
     }
   }
 
-  /** Which states a group may continue from. */
+  /** The states that a group may continue from. */
   public enum Rule {
     /** Only a state that all members have. */
     COMMON_STATE,

@@ -7,7 +7,7 @@ package io.vertigrad.internal.worker;
 public interface GradientSource {
 
   /**
-   * What is known about a computed gradient.
+   * The facts about a computed gradient.
    *
    * @param epoch epoch of its batch
    * @param samples number of samples behind it

@@ -21,7 +21,7 @@ import java.util.OptionalInt;
  */
 public interface ParameterExchange {
 
-  /** What the training loop can do next. */
+  /** The next possible action of the training loop. */
   enum Status {
     /** Parameters must be fetched before the next step: at the start or in a new group. */
     NEEDS_FETCH,
@@ -31,7 +31,7 @@ public interface ParameterExchange {
     WAITING
   }
 
-  /** How an exchange ended if it did not fail. */
+  /** The ending of an exchange that did not fail. */
   enum Ending {
     /** The next parameters are in the model. */
     COMPLETE,
@@ -75,7 +75,7 @@ public interface ParameterExchange {
   }
 
   /**
-   * What a progress report adds to the counters of the training loop.
+   * The additions of a progress report to the counters of the training loop.
    *
    * @param samplesOfAll samples applied by all workers if no server counts them; otherwise 0
    * @param events further events to publish

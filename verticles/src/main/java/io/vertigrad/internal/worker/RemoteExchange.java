@@ -56,7 +56,7 @@ final class RemoteExchange implements ParameterExchange {
   private RemoteState state = RemoteState.NONE;
 
   /**
-   * What the exchanges of all incarnations have in common.
+   * The settings that the exchanges of all incarnations share.
    *
    * @param run name of the run that checkpoints belong to
    * @param onSaved receives how many milliseconds the last checkpoint took

@@ -309,7 +309,7 @@ final class ServerExchange implements ParameterExchange {
     private int staleness = -1;
     private long sentNanos;
 
-    /** Why a server refused a partition as not finite; null if none was refused. */
+    /** The refusal of a partition as not finite; null if none was refused. */
     private Refusal refusal;
 
     /**
