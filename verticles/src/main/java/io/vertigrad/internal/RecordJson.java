@@ -107,7 +107,7 @@ public final class RecordJson {
   }
 
   /**
-   * How a type is written as JSON.
+   * The form of a type in JSON.
    *
    * @param type a type of components, or of elements of lists
    * @param json {@code String}, {@code JsonObject}, {@code JsonArray} or {@code Number}

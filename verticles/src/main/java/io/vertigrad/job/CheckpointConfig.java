@@ -9,7 +9,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * When and where a job's state is written.
+ * The times at which a job's state is written, and its folder.
  *
  * @param every updates between two checkpoints; 0 to use {@code seconds}
  * @param seconds shortest time between two checkpoints if {@code every} is 0; 0 for no checkpoints

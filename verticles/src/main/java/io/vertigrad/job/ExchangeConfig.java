@@ -8,7 +8,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.Locale;
 
 /**
- * How partitions are exchanged between workers and servers.
+ * The settings of the exchange of partitions between workers and servers.
  *
  * @param type data type of gradients and parameters in frames
  * @param partitionElements elements per partition, at most one frame of float32

@@ -3,7 +3,7 @@ package io.vertigrad.job;
 import io.vertigrad.compute.settings.Settings;
 
 /**
- * What happens if the coordinator's process ends before the job.
+ * The behaviour of a job whose coordinator's process ends before it.
  *
  * @param standby true to let another process wait and then take the coordinator's place
  */

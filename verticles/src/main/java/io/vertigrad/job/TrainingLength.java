@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * How long a job trains, as its file states it.
+ * The length of a training, as its job file states it.
  *
  * @param unit unit of the length
  * @param amount length in this unit; a whole number unless the unit is epochs

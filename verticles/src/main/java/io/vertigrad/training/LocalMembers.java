@@ -15,7 +15,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * How many members of each role this JVM starts; the other members of a job join from elsewhere.
+ * The number of members of each role that this JVM starts; the other members of a job join from
+ * elsewhere.
  *
  * <p>The coordinator is not counted, because each job has exactly one.
  *

@@ -33,8 +33,8 @@ public class WorkerVerticle extends VerticleBase {
   private static final long REPORT_MILLIS = 250;
 
   /**
-   * How long a worker started for a missing rank waits for admission: after that, another worker
-   * may have taken the rank.
+   * Time for which a worker started for a missing rank waits for admission: after that, another
+   * worker may have taken the rank.
    */
   private static final int ADOPTED_WAIT_SECONDS = 10;
 

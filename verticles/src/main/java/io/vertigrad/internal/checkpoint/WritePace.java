@@ -7,8 +7,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * How fast a checkpoint is written during training. The writer pauses, so that it uses one part in
- * {@value #SHARE} of one processor, until somebody waits for the file.
+ * The speed at which a checkpoint is written during training. The writer pauses, so that it uses
+ * one part in {@value #SHARE} of one processor, until somebody waits for the file.
  *
  * <p>{@link #finishWithoutPauses} may be called by any thread, the rest belongs to the thread that
  * writes.

@@ -9,7 +9,7 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * How a layout is divided into partitions, and which shard owns each. Every member computes the
+ * The division of a layout into partitions, and the shard that owns each. Every member computes the
  * same plan.
  *
  * <p>Partitions go to shards in contiguous runs of nearly equal element counts.

@@ -359,7 +359,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
     private final List<String> unsaved = new ArrayList<>();
 
     /**
-     * How far the stop came.
+     * The progress of an orderly stop.
      *
      * @param busy names of workers that did not come to rest in time
      * @param checkpoints files that were written

@@ -5,7 +5,7 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * How a job ended.
+ * The outcome of a job.
  *
  * @param state {@code FINISHED}, {@code FAILED} or {@code STOPPED}
  * @param version highest version of any partition

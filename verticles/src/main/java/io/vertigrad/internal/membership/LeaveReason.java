@@ -4,8 +4,8 @@ import io.vertigrad.events.TrainingEvent.MemberLeft;
 import java.util.Objects;
 
 /**
- * Why a member leaves its job. Only control messages and events carry its {@linkplain #toString()
- * text}.
+ * The reason for which a member leaves its job. Only control messages and events carry its
+ * {@linkplain #toString() text}.
  *
  * @param kind decides how the job goes on
  * @param detail for {@link Kind#FAILED} what went wrong, for {@link Kind#LOST} how it was noticed;

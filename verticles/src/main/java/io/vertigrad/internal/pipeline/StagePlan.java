@@ -12,7 +12,7 @@ import io.vertigrad.job.PipelineConfig;
 import java.util.List;
 
 /**
- * How a job's model is divided into stages; every member derives the same plan.
+ * The division of a job's model into stages; every member derives the same plan.
  *
  * @param layout the whole model's arrays
  * @param stages all stages, in order

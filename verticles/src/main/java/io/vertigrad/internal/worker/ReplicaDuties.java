@@ -12,9 +12,9 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * What a worker without servers does for others besides its gradients: it serves parameters to
- * readers. A pipeline stage also exchanges activations with its neighbour stages, writes
- * checkpoints and runs tests.
+ * The work that a worker without servers does for others besides its gradients: it serves
+ * parameters to readers. A pipeline stage also exchanges activations with its neighbour stages,
+ * writes checkpoints and runs tests.
  *
  * <p>{@link #membershipChanged}, {@link #wake} and {@link #checkpoint} may be called by any thread.
  * {@link #settle} is called by the strategy's thread while the worker waits, the rest by the

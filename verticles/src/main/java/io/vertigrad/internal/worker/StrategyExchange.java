@@ -40,7 +40,7 @@ public final class StrategyExchange implements ParameterExchange {
   private ExchangeTiming timing = ExchangeTiming.NONE;
 
   /**
-   * What an exchange needs from its environment.
+   * The environment of an exchange.
    *
    * @param findHost finds the strategy verticle of a rank and its incarnation
    * @param end ends the worker

@@ -8,7 +8,7 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.StrategyFactory;
 
 /**
- * What a training loop has to do.
+ * The work of a training loop.
  *
  * @param job hash of the job's name
  * @param partitions how the model's vector is divided into partitions

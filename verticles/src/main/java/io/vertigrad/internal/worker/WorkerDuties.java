@@ -29,10 +29,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What one incarnation of a worker with a whole model does for others besides its gradients. It
- * waits until every rank of the job is there, agrees with them on a version to continue from, and
- * writes checkpoints. It also serves readers the versions that the evaluator may ask for, and the
- * last version.
+ * The work that an incarnation of a worker with a whole model does for others. It waits until every
+ * rank of the job is there, agrees with them on a version to continue from, and writes checkpoints.
+ * It also serves readers the versions that the evaluator may ask for, and the last version.
  */
 final class WorkerDuties implements ReplicaDuties {
 
@@ -50,7 +49,7 @@ final class WorkerDuties implements ReplicaDuties {
   private boolean waitingForRanks;
 
   /**
-   * What the duties of every incarnation have in common.
+   * The settings that the duties of all incarnations share.
    *
    * @param compresses true if the strategy keeps the residual of compression in its memory
    * @param evaluations the versions that the evaluator may ask for
