@@ -122,7 +122,7 @@ final class BrowserBridge implements Handler<SockJSSocket> {
       close(browser, "it asks too often");
       return;
     }
-    if (!browser.isAnswered(now)) {
+    if (!browser.mayBeAnswered(now)) {
       // Not decoded either: to decode and refuse it would cost as much as to answer it.
       return;
     }

@@ -69,10 +69,10 @@ final class BrowserSocket {
   }
 
   /**
-   * Returns whether a message is handled: twenty at once, then one a second. A browser that goes on
-   * sending faster gets no answer until it has been quiet for a second.
+   * Counts a message that would be handled; returns true for twenty at once, then for one a second.
+   * A browser that goes on sending faster gets no answer until it has been quiet for a second.
    */
-  boolean isAnswered(long nowNanos) {
+  boolean mayBeAnswered(long nowNanos) {
     boolean answered = answers.take(nowNanos, 1);
     if (!answered) {
       answers.empty();
