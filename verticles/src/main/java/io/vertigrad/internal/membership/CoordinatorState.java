@@ -308,7 +308,7 @@ public final class CoordinatorState {
                     server,
                     "another server has version %d of its shard in memory"
                         .formatted(request.holds().getAsLong())));
-    checkOpen(request.role());
+    checkOpen(request);
     checkTerms(request);
     checkCapacity(request);
     MemberRecord newcomer = registry.admit(request, clockMillis.getAsLong());
@@ -919,7 +919,8 @@ public final class CoordinatorState {
 
   // ---- Admission
 
-  private void checkOpen(Role role) {
+  private void checkOpen(JoinRequest request) {
+    Role role = request.role();
     if (role == Role.SERVER && phase == FINISHED) {
       // The server's disk holds the final model, which may not have been read yet.
       return;
@@ -931,10 +932,19 @@ public final class CoordinatorState {
     if (role == Role.WORKER && phase == ENDING) {
       throw JoinException.late("the job is about to end early");
     }
-    boolean needed = progress.waitsForRanks() || progress.hasServerBehind();
+    boolean needed =
+        progress.waitsForRanks() || progress.hasServerBehind() || holdsReplica(request);
     if (role == Role.WORKER && phase != WAITING && progress.ended() && !needed) {
       throw JoinException.late("the job has reached its last version, " + config.lastVersion());
     }
+  }
+
+  /**
+   * Returns whether the final mean needs the replica of an evicted worker: without servers and
+   * without rounds, each worker reaches the last version by itself, some much later than others.
+   */
+  private boolean holdsReplica(JoinRequest request) {
+    return request.before().isPresent() && config.servers() == 0 && !config.lockstep();
   }
 
   /** Compares settings and model; the layout of the first newcomer is the job's layout. */

@@ -188,6 +188,23 @@ final class CoordinatorStateTest {
   }
 
   @Test
+  void shouldAdmitAnEvictedWorkerWithItsReplicaWhenAnotherHasReachedTheLastVersion() {
+    CoordinatorStateFixture fixture =
+        new CoordinatorStateFixture(CoordinatorStateFixture.config(0, 3, false));
+    Admission finished = fixture.join(Role.WORKER);
+    fixture.join(Role.WORKER);
+    Admission evicted = fixture.join(Role.WORKER);
+    fixture.heartbeat(finished, ControlCodec.status(new JsonObject().put("version", 1_000)));
+    fixture.coordinator.leave(evicted, LeaveReason.lost("silent"), MemberStatus.NONE);
+
+    JoinException refused = assertThrows(JoinException.class, () -> fixture.join(Role.WORKER));
+    Admission back = fixture.joinAgain(evicted);
+
+    assertTrue(refused.late());
+    assertEquals(new Admission(Role.WORKER, 2, 1), back);
+  }
+
+  @Test
   void shouldDismissANewcomerWhenTheJobEndsBeforeItsFirstRound() {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
