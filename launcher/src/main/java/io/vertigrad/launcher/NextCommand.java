@@ -16,7 +16,6 @@ import java.util.List;
 record NextCommand(List<String> arguments, RunDirectory directory, boolean open) {
 
   private static final String RUN_DIRECTORY = "--run-dir";
-  private static final String PROCESSES = "--processes";
   private static final String RATE = "optimizer.learningRate";
 
   /** A learning rate that works for most jobs; the default of the key. */
@@ -27,8 +26,8 @@ record NextCommand(List<String> arguments, RunDirectory directory, boolean open)
     List<ShellCommand> next = new ArrayList<>(List.of(look(), ofRun("predict")));
     if (arguments.equals(List.of("train"))) {
       next.add(ShellCommand.of("train", "conf/digits-async.json"));
-    } else if (!open && !arguments.contains(PROCESSES)) {
-      next.add(repeated().with(PROCESSES));
+    } else if (!open && arguments.stream().noneMatch(NextCommand::startsProcesses)) {
+      next.add(repeated().with(PlacementOption.NAME));
     }
     return next;
   }
@@ -49,6 +48,11 @@ record NextCommand(List<String> arguments, RunDirectory directory, boolean open)
   /** Suggests the command that resumes an interrupted run. */
   ShellCommand goingOn() {
     return ofRun("resume");
+  }
+
+  private static boolean startsProcesses(String argument) {
+    return argument.equals(PlacementOption.NAME)
+        || argument.startsWith(PlacementOption.NAME + PlacementOption.SEPARATOR);
   }
 
   private ShellCommand look() {

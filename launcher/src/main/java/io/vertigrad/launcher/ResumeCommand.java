@@ -1,9 +1,13 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.launcher.run.Placement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -50,11 +54,12 @@ final class ResumeCommand implements Callable<Integer> {
               + " checkpoint.seconds; what is trained stays. Repeatable.")
   private List<String> assignments = new ArrayList<>();
 
+  @Mixin private PlacementOption processes;
+
   @Option(
-      names = "--processes",
-      negatable = true,
-      description = "Starts every role as a JVM of its own, or not; as before if not given.")
-  private Boolean processes;
+      names = "--no-processes",
+      description = "Starts all in this JVM; without it and --processes, all start as before.")
+  private boolean oneJvm;
 
   @Option(names = "--no-dashboard", description = "Serves no page (dashboard.enabled).")
   private boolean noDashboard;
@@ -70,10 +75,18 @@ final class ResumeCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    ResumedRun resumed = new ResumedRun(run, assignments, processes);
+    ResumedRun resumed = new ResumedRun(run, assignments, placement());
     resumed.set("--data", "data.directory", data);
     resumed.set("--host", "cluster.host", host);
     resumed.set("--no-dashboard", "dashboard.enabled", noDashboard ? false : null);
     return standby ? resumed.standBy() : resumed.call(json, quiet);
+  }
+
+  private Optional<Placement> placement() {
+    Optional<Placement> asked = Optional.ofNullable(processes.placement());
+    if (oneJvm && asked.isPresent()) {
+      throw new InputException("--no-processes and --processes: give one of them");
+    }
+    return oneJvm ? Optional.of(Placement.ONE_JVM) : asked;
   }
 }

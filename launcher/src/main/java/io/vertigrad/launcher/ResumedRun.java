@@ -6,6 +6,7 @@ import io.vertigrad.launcher.job.Assignment;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.LocalSettings;
+import io.vertigrad.launcher.run.Placement;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLaunch;
 import io.vertigrad.launcher.run.RunLock;
@@ -52,18 +53,18 @@ final class ResumedRun {
 
   private final RunDirectory directory;
   private final List<Assignment> assignments = new ArrayList<>();
-  private final Optional<Boolean> processes;
+  private final Optional<Placement> placement;
 
   /**
    * Creates a run to be resumed.
    *
    * @param name its folder's path or name, or {@code last}
    * @param changes changes of its job file, each {@code KEY=VALUE}
-   * @param processes whether members get their own processes; null keeps the run's setting
+   * @param placement which members get processes of their own; empty keeps the run's setting
    */
-  ResumedRun(String name, List<String> changes, Boolean processes) {
+  ResumedRun(String name, List<String> changes, Optional<Placement> placement) {
     directory = RunDirectory.find(Path.of("runs"), name);
-    this.processes = Optional.ofNullable(processes);
+    this.placement = placement;
     for (String change : changes) {
       Assignment assignment = Assignment.parse(change);
       if (CHANGEABLE.stream().noneMatch(assignment.path()::startsWith)) {
@@ -136,18 +137,18 @@ final class ResumedRun {
     json.put("run", run.copy().put("resumes", before.resumes() + 1));
     JobConfig job =
         JobCheck.counted(JobConfig.read(directory.job() + " with " + directory.launch(), json));
-    boolean apart = processes.orElse(before.processes());
+    Placement placed = placement.orElse(before.placement());
     LocalMembers all = LocalMembers.of(job);
     LocalMembers roles = all.withWorkers(Math.min(before.workersHere(), all.workers()));
-    JobCheck.files(job, roles, apart);
-    RunLaunch launch = before.again(LocalSettings.of(job.json()), apart);
+    JobCheck.files(job, roles, placed.apart());
+    RunLaunch launch = before.again(LocalSettings.of(job.json()), placed);
     launch.write(directory);
     Display display = Display.of(style, System.out, job);
     NextCommand next = new NextCommand(List.of("resume"), directory, true);
     List<String> notes = List.of("resumes %s".formatted(directory.path()));
     return new TrainingRun(job, directory, display, notes, next)
         .resuming(livingNodes())
-        .call(roles, apart, launch.listen());
+        .call(roles, placed, launch.listen());
   }
 
   /** Corrects the checkpoint folder when the run's folder was moved together with it. */

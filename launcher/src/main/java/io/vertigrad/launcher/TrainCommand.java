@@ -6,6 +6,7 @@ import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.JobRequest;
 import io.vertigrad.launcher.job.LocalSettings;
+import io.vertigrad.launcher.run.Placement;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLaunch;
 import io.vertigrad.launcher.run.RunLock;
@@ -63,8 +64,7 @@ final class TrainCommand implements Callable<Integer> {
   @Option(names = "--workers", paramLabel = "N", description = "How many (workers.count).")
   private Integer workers;
 
-  @Option(names = "--processes", description = "Starts every role as a JVM of its own.")
-  private boolean processes;
+  @Mixin private PlacementOption processes;
 
   @Option(
       names = "--listen",
@@ -115,8 +115,9 @@ final class TrainCommand implements Callable<Integer> {
           "--keep-open: there is no page to keep; leave --no-dashboard out, or set"
               + " dashboard.enabled to true");
     }
+    Placement placement = Optional.ofNullable(processes.placement()).orElse(Placement.ONE_JVM);
     LocalMembers roles = roles(asked);
-    Optional<String> memory = JobCheck.files(asked, roles, processes);
+    Optional<String> memory = JobCheck.files(asked, roles, placement.apart());
     RunDirectory directory =
         runDirectory == null
             ? RunDirectory.fresh(Path.of("runs"), asked.addresses().job(), LocalDateTime.now())
@@ -140,10 +141,10 @@ final class TrainCommand implements Callable<Integer> {
     NextCommand next = new NextCommand(arguments(), directory, open);
     RunLock lock = RunLock.take(directory);
     try (lock) {
-      new RunLaunch(LocalSettings.of(kept.json()), processes, open, roles.workers(), 0)
+      new RunLaunch(LocalSettings.of(kept.json()), placement, open, roles.workers(), 0)
           .write(directory);
       TrainingRun run = new TrainingRun(kept, directory, display, notes, next);
-      return (keepOpen ? run.keepingPage() : run).call(roles, processes, open);
+      return (keepOpen ? run.keepingPage() : run).call(roles, placement, open);
     }
   }
 

@@ -10,9 +10,7 @@ import io.vertigrad.job.Role;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.cluster.JoinAddress;
 import io.vertigrad.launcher.cluster.JoinPoint;
-import io.vertigrad.launcher.deploy.Deployment;
 import io.vertigrad.launcher.deploy.EarlyProcesses;
-import io.vertigrad.launcher.deploy.EmbeddedDeployment;
 import io.vertigrad.launcher.deploy.NodeLaunch;
 import io.vertigrad.launcher.deploy.PresentMembers;
 import io.vertigrad.launcher.deploy.ProcessDeployment;
@@ -22,6 +20,7 @@ import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.LocalSettings;
 import io.vertigrad.launcher.job.ShellCommand;
+import io.vertigrad.launcher.run.Placement;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLog;
 import io.vertigrad.launcher.run.RunProgress;
@@ -86,7 +85,7 @@ final class TrainingRun {
   private String joinAddress;
   private JoinPort joinPort;
   private EarlyProcesses early = EarlyProcesses.none();
-  private Deployment deployment;
+  private Optional<ProcessDeployment> processes = Optional.empty();
   private Optional<MetricsVerticle> metrics = Optional.empty();
 
   /**
@@ -129,17 +128,17 @@ final class TrainingRun {
   }
 
   /**
-   * Trains in this JVM or in processes. Opens the cluster's port when {@code listen} is true or
-   * processes need it.
+   * Trains. Opens the cluster's port when {@code listen} is true or processes need it.
    *
-   * @param roles the members to start here
+   * @param roles the members to start on this machine
+   * @param placement which of them get processes of their own
    */
-  int call(LocalMembers roles, boolean processes, boolean listen) {
+  int call(LocalMembers roles, Placement placement, boolean listen) {
     directory.write(directory.job(), LocalSettings.removedFrom(job.json()));
     RunLog.appendTo(directory.log());
     try (TerminationSignals watched = new TerminationSignals(this::signalled)) {
       signals = watched;
-      return run(roles, processes, listen);
+      return run(roles, placement, listen);
     } finally {
       stop("the run is over");
       discardCheckpoints();
@@ -156,9 +155,9 @@ final class TrainingRun {
     }
   }
 
-  private int run(LocalMembers roles, boolean processes, boolean listen) {
+  private int run(LocalMembers roles, Placement placement, boolean listen) {
     try {
-      start(roles, processes, listen);
+      start(roles, placement, listen);
       finish(await(ended(), FOREVER_SECONDS, "the job"));
       int status = Optional.ofNullable(signals.first().result()).orElse(ExitStatus.OK);
       if (keepsPage && status == ExitStatus.OK) {
@@ -183,7 +182,7 @@ final class TrainingRun {
       joinPort.close();
       RunLog.expectLeavingNodes();
     }
-    Future<Void> left = coordinator.stop("the run is over").eventually(deployment::stop);
+    Future<Void> left = coordinator.stop("the run is over").eventually(this::stopProcesses);
     Await.farewell(left, STOP_SECONDS, "letting members go");
     display.say("the page stays open at " + pageUrl + "  (Ctrl-C ends it)");
     Await.result(signals.first(), FOREVER_SECONDS, "Ctrl-C");
@@ -206,11 +205,13 @@ final class TrainingRun {
     conclude();
   }
 
-  private void start(LocalMembers roles, boolean processes, boolean listen) {
-    if (processes && living.isEmpty()) {
-      early = EarlyProcesses.start(job, directory, VertigradApplication.class.getName(), roles);
+  private void start(LocalMembers roles, Placement placement, boolean listen) {
+    LocalMembers apart = placement.apart(roles);
+    LocalMembers here = placement.here(roles);
+    if (placement.apart() && living.isEmpty()) {
+      early = EarlyProcesses.start(job, directory, VertigradApplication.class.getName(), apart);
     }
-    open(processes || listen || !living.isEmpty());
+    open(placement.apart() || listen || !living.isEmpty());
     FrameCodecs.register(vertx.eventBus());
     if (job.dashboard().enabled()) {
       showDashboard();
@@ -236,13 +237,16 @@ final class TrainingRun {
                   directory, VertigradApplication.class.getName(), job.run().resumes()));
     }
     PresentMembers present = resumed ? awaitLiving() : PresentMembers.NOBODY;
-    deployment =
-        processes
-            ? processes(roles, present)
-            : new EmbeddedDeployment(vertx, job, present.missing(roles));
-    signals.endWith(deployment::processes);
-    await(deployment.start(), Participation.memberStartSeconds(job), "starting the members");
-    if (processes) {
+    if (placement.apart()) {
+      processes = Optional.of(processes(apart, present));
+    }
+    signals.endWith(() -> processes.map(ProcessDeployment::processes).orElse(List.of()));
+    Future<Void> launched =
+        processes.map(ProcessDeployment::start).orElseGet(Future::succeededFuture);
+    Future<Void> joined = present.missing(here).deploy(vertx, job);
+    await(
+        Future.all(launched, joined), Participation.memberStartSeconds(job), "starting the members");
+    if (placement.apart()) {
       monitor.started().onSuccess(started -> FinalModel.prepare(vertx, job));
     }
   }
@@ -298,7 +302,7 @@ final class TrainingRun {
     monitor.say("dashboard: %s  (to control the run: %s#token=%s)".formatted(url, url, token));
   }
 
-  private Deployment processes(LocalMembers roles, PresentMembers present) {
+  private ProcessDeployment processes(LocalMembers roles, PresentMembers present) {
     return new ProcessDeployment(
         vertx, roles, present, early, launch(), coordinator, monitor::say, monitor::offer);
   }
@@ -361,7 +365,7 @@ final class TrainingRun {
   private <T> Future<T> unbroken(Future<T> awaited) {
     Promise<T> outcome = Promise.promise();
     awaited.onSuccess(outcome::tryComplete).onFailure(outcome::tryFail);
-    deployment.broken().onFailure(outcome::tryFail);
+    processes.ifPresent(those -> those.broken().onFailure(outcome::tryFail));
     return outcome.future();
   }
 
@@ -518,8 +522,11 @@ final class TrainingRun {
       RunLog.expectLeavingNodes();
       cluster.get().jobOver();
     }
-    Future<Void> ended = deployment == null ? Future.succeededFuture() : deployment.stop();
-    return Future.join(ended, closing.close());
+    return Future.join(stopProcesses(), closing.close());
+  }
+
+  private Future<Void> stopProcesses() {
+    return processes.map(ProcessDeployment::stop).orElseGet(Future::succeededFuture);
   }
 
   /** Reports how the run ended to the dashboard, before the dashboard's server closes. */

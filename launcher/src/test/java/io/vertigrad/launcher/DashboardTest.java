@@ -87,7 +87,7 @@ final class DashboardTest {
 
   @Test
   void shouldShowCurvesThatMoveAKilledWorkersRankAndAKilledEvaluatorRed() throws Exception {
-    train("--processes", "--set", "cluster.restarts=0");
+    train("--processes=all", "--set", "cluster.restarts=0");
     browser.await("both workers", () -> points() > 10 && has("worker 0", "up"));
     int before = points();
     browser.await("curves that move", () -> points() > before + 5);

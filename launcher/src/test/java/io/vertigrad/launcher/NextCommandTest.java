@@ -32,6 +32,7 @@ final class NextCommandTest {
     List<String> looking = List.of(REPLAY, PREDICT);
 
     assertEquals(looking, afterTheEnd(List.of("train", "--processes"), false));
+    assertEquals(looking, afterTheEnd(List.of("train", "--processes=all"), false));
     assertEquals(looking, afterTheEnd(List.of("train", "--listen"), true));
     assertEquals(
         List.of(REPLAY, PREDICT, "./vertigrad train conf/digits-async.json"),

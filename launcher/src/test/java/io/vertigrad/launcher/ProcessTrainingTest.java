@@ -39,7 +39,7 @@ class ProcessTrainingTest {
     CommandRun processes =
         CommandRun.of(
             arguments(
-                "digits-sync", "processes", "--epochs", "1.875", "--processes", "--timeline"));
+                "digits-sync", "processes", "--epochs", "1.875", "--processes=all", "--timeline"));
 
     assertEquals(0, embedded.exit(), embedded.err());
     assertEquals(0, processes.exit(), processes.err());
@@ -158,9 +158,14 @@ class ProcessTrainingTest {
     long lasted = exitMillis - finished.getLong("timeMillis");
     assertTrue(lasted < EXIT_MILLIS, "it exited %d ms after the job's end".formatted(lasted));
     assertEquals(List.of(), troubleIn(over.resolve("run.log")));
-    for (String role : List.of("server-0", "server-1", "worker-0", "worker-1", "evaluator-0")) {
+    for (String role : List.of("server-0", "server-1", "worker-0", "worker-1")) {
       assertEquals(List.of(), troubleIn(over.resolve("logs/" + role + ".log")), role);
     }
+    assertFalse(
+        Files.exists(over.resolve("logs/evaluator-0.log")), "it runs beside the coordinator");
+    assertTrue(
+        Files.readString(over.resolve("run.log")).contains("evaluator 0 admitted"),
+        "it runs beside the coordinator");
     assertEquals(30, summary("over").getLong("version"));
   }
 

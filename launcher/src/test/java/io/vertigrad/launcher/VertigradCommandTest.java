@@ -77,6 +77,24 @@ class VertigradCommandTest {
   }
 
   @Test
+  void shouldExpectAllWhenProcessesHasAnotherValue() {
+    CommandRun result = CommandRun.of("train", "--processes=some");
+
+    assertEquals(2, result.exit());
+    assertTrue(
+        result.err().contains("found some, expected --processes=all or --processes alone"),
+        result.err());
+  }
+
+  @Test
+  void shouldTakeTheJobFileThatFollowsProcessesForTheJob() {
+    CommandRun result = CommandRun.of("train", "--processes", "no-such-job.json");
+
+    assertEquals(2, result.exit());
+    assertTrue(result.err().contains("no-such-job.json: "), result.err());
+  }
+
+  @Test
   void shouldNameMissingOptionsWhenNodeGetsNone() {
     assertRefused(
         "vertigrad: Missing required option: '--role=ROLE'; see ./vertigrad node --help", "node");

@@ -33,7 +33,7 @@ import org.slf4j.LoggerFactory;
  * is. The job ends when a server or stage dies without a checkpoint or backup, or when a member
  * finds its input wrong.
  */
-public final class ProcessDeployment implements Deployment {
+public final class ProcessDeployment {
 
   private static final Logger LOG = LoggerFactory.getLogger(ProcessDeployment.class);
   private static final long STOP_SECONDS = 5;
@@ -88,7 +88,7 @@ public final class ProcessDeployment implements Deployment {
     restarts = new Restarts(launch.job());
   }
 
-  @Override
+  /** Starts every member; fails when a process cannot be started. */
   public Future<Void> start() {
     coordinator.onHungProcess(this::endHung);
     try {
@@ -152,17 +152,23 @@ public final class ProcessDeployment implements Deployment {
     child.onExit().thenRun(() -> ended(role, child));
   }
 
-  @Override
+  /** Returns the members' processes, running or not. */
   public synchronized List<ProcessHandle> processes() {
     return children.stream().map(ChildProcess::handle).toList();
   }
 
-  @Override
+  /**
+   * Returns a future that fails when the job can no longer finish because a member's process was
+   * lost.
+   */
   public Future<Void> broken() {
     return broken.future();
   }
 
-  @Override
+  /**
+   * Ends every member that still runs, within a few seconds and without Vert.x, which may be
+   * closing.
+   */
   public Future<Void> stop() {
     Promise<Void> stopped = Promise.promise();
     new Thread(

@@ -11,17 +11,17 @@ import java.nio.file.Files;
  * holds what {@code job.json} leaves out.
  *
  * @param local paths and addresses of this machine, as sections of a job file
- * @param processes true when each role has its own process
+ * @param placement which members have processes of their own
  * @param listen true when nodes from elsewhere may join
  * @param workersHere how many of the workers start here
  * @param resumes how many coordinators the run has had before
  */
 public record RunLaunch(
-    JsonObject local, boolean processes, boolean listen, int workersHere, int resumes) {
+    JsonObject local, Placement placement, boolean listen, int workersHere, int resumes) {
 
   /** Returns the launch of the next coordinator. */
-  public RunLaunch again(JsonObject newLocal, boolean newProcesses) {
-    return new RunLaunch(newLocal, newProcesses, listen, workersHere, resumes + 1);
+  public RunLaunch again(JsonObject newLocal, Placement newPlacement) {
+    return new RunLaunch(newLocal, newPlacement, listen, workersHere, resumes + 1);
   }
 
   /** Writes the launch into the run's folder. */
@@ -30,7 +30,7 @@ public record RunLaunch(
         run.launch(),
         new JsonObject()
             .put("local", local)
-            .put("processes", processes)
+            .put("processes", placement.toJson())
             .put("listen", listen)
             .put("workersHere", workersHere)
             .put("resumes", resumes));
@@ -46,11 +46,15 @@ public record RunLaunch(
       JsonObject json = new JsonObject(Files.readString(run.launch()));
       return new RunLaunch(
           json.getJsonObject("local"),
-          json.getBoolean("processes"),
+          Placement.fromJson(json.getValue("processes")),
           json.getBoolean("listen"),
           json.getInteger("workersHere"),
           json.getInteger("resumes"));
-    } catch (IOException | DecodeException | ClassCastException | NullPointerException e) {
+    } catch (IOException
+        | DecodeException
+        | ClassCastException
+        | IllegalArgumentException
+        | NullPointerException e) {
       throw new InputException(
           "%s: cannot be read (%s), expected what train writes there; only a run of this version"
                   .formatted(run.launch(), e.getMessage())
