@@ -1,4 +1,4 @@
-// Formats numbers and times exactly as the terminal does; docs/reference/metrics.md has the rules.
+// Formats numbers and times exactly as the terminal does; PageFiguresTest compares both.
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
