@@ -35,7 +35,7 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Trains, evaluates and saves: everything in this JVM, or each role in a process.",
+      "Trains, evaluates and saves: everything in this JVM, or servers and workers in processes.",
       "%nThe run is kept in runs/<time>-<job>: job.json, events.jsonl, summary.json, model.zip, logs."
     },
     parameterListHeading = "%nParameters:%n",

@@ -25,7 +25,7 @@ import picocli.CommandLine.Spec;
     footer = {
       "  ${sys:vertigrad.command:-./vertigrad} train                             on generated digits, in seconds",
       "  ${sys:vertigrad.command:-./vertigrad} train conf/mnist-sync.json --data DIR  on MNIST",
-      "  ${sys:vertigrad.command:-./vertigrad} train --processes                 every role in its own JVM",
+      "  ${sys:vertigrad.command:-./vertigrad} train --processes                 in several JVMs",
       "  ${sys:vertigrad.command:-./vertigrad} resume                            goes on with an interrupted run",
       "  ${sys:vertigrad.command:-./vertigrad} replay last                       shows a run again",
       "  ${sys:vertigrad.command:-./vertigrad} compare runs/<one> runs/<other>   runs side by side",
