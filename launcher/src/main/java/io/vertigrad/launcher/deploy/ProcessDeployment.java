@@ -1,9 +1,9 @@
 package io.vertigrad.launcher.deploy;
 
 import io.vertigrad.events.EventPublisher;
+import io.vertigrad.events.RunView.Member;
 import io.vertigrad.events.TrainingEvent.ProcessRestarted;
 import io.vertigrad.job.Role;
-import io.vertigrad.launcher.deploy.PresentMembers.Present;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.ShellCommand;
@@ -127,8 +127,8 @@ public final class ProcessDeployment implements Deployment {
    *
    * @return false when its process has ended since it joined
    */
-  private synchronized boolean watch(Present member) {
-    OptionalLong pid = member.pid(launch.job().cluster().host());
+  private synchronized boolean watch(Member member) {
+    OptionalLong pid = PresentMembers.pid(member, launch.job().cluster().host());
     if (pid.isEmpty() || children.stream().anyMatch(child -> child.pid() == pid.getAsLong())) {
       return true;
     }

@@ -1,26 +1,28 @@
 package io.vertigrad.launcher.run;
 
+import io.vertigrad.events.RunView;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertx.core.json.JsonObject;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.ToDoubleFunction;
 
-/** Collects from events the state of workers that exchange without a server. */
+/** The state of workers that exchange without a server, and the cost of their exchange. */
 public final class ReplicasProgress {
 
   private final Map<String, PeerExchange> exchanges = new TreeMap<>();
-  private ReplicasAveraged averaged;
+  private final RunView view;
+
+  ReplicasProgress(RunView view) {
+    this.view = view;
+  }
 
   /** Processes the next event; ignores other kinds of events. */
   void apply(TrainingEvent event) {
     if (event instanceof PeerExchange exchange) {
       exchanges.put(exchange.rank() + "." + exchange.incarnation(), exchange);
-    } else if (event instanceof ReplicasAveraged newest) {
-      averaged = newest;
     }
   }
 
@@ -29,9 +31,9 @@ public final class ReplicasProgress {
     return !exchanges.isEmpty();
   }
 
-  /** Returns the newest average. */
-  public Optional<ReplicasAveraged> averaged() {
-    return Optional.ofNullable(averaged);
+  /** Returns how far the workers were apart when they were averaged last; 0 before. */
+  public double consensusDistance() {
+    return view.averaged().map(ReplicasAveraged::consensusDistance).orElse(0.0);
   }
 
   /** Returns the seconds that workers waited for each other, averaged over the workers. */
@@ -48,12 +50,12 @@ public final class ReplicasProgress {
   /** Returns the values for {@code summary.json}. */
   JsonObject toJson() {
     JsonObject json = new JsonObject();
-    averaged()
+    view.averaged()
         .map(ReplicasAveraged::localAccuracy)
         .filter(accuracy -> !accuracy.isNaN())
         .ifPresent(accuracy -> json.put("localAccuracy", accuracy));
     return json.put("spectralGap", last(PeerExchange::spectralGap))
-        .put("consensusDistance", averaged == null ? 0 : averaged.consensusDistance())
+        .put("consensusDistance", consensusDistance())
         .put("secondsSynchronising", secondsWaited())
         .put("hiddenShare", hiddenShare())
         .put("skipped", (long) sum(PeerExchange::skipped));
