@@ -13,10 +13,8 @@ import io.vertigrad.launcher.cluster.JoinAddress;
 import io.vertigrad.launcher.cluster.JoinPoint;
 import io.vertigrad.launcher.deploy.Deployment;
 import io.vertigrad.launcher.deploy.EarlyProcesses;
-import io.vertigrad.launcher.deploy.EmbeddedDeployment;
 import io.vertigrad.launcher.deploy.NodeLaunch;
 import io.vertigrad.launcher.deploy.PresentMembers;
-import io.vertigrad.launcher.deploy.ProcessDeployment;
 import io.vertigrad.launcher.deploy.StandbyProcess;
 import io.vertigrad.launcher.deploy.StartProgress;
 import io.vertigrad.launcher.job.ExitStatus;
@@ -244,7 +242,7 @@ final class TrainingRun {
     deployment =
         processes
             ? processes(roles, present)
-            : new EmbeddedDeployment(vertx, job, present.missing(roles));
+            : Deployment.embedded(vertx, job, present.missing(roles));
     signals.endWith(deployment::processes);
     await(deployment.start(), Participation.memberStartSeconds(job), "starting the members");
     if (processes) {
@@ -308,7 +306,7 @@ final class TrainingRun {
   }
 
   private Deployment processes(LocalMembers roles, PresentMembers present) {
-    return new ProcessDeployment(
+    return Deployment.inProcesses(
         vertx, roles, present, early, launch(), coordinator, monitor::say, monitor::offer);
   }
 

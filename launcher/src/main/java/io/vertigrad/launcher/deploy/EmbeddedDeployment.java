@@ -7,14 +7,14 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 
 /** Runs each member of a job as a verticle of this JVM. */
-public final class EmbeddedDeployment implements Deployment {
+final class EmbeddedDeployment implements Deployment {
 
   private final Vertx vertx;
   private final JobConfig job;
   private final LocalMembers members;
 
   /** Creates a deployment of these members only. */
-  public EmbeddedDeployment(Vertx vertx, JobConfig job, LocalMembers members) {
+  EmbeddedDeployment(Vertx vertx, JobConfig job, LocalMembers members) {
     this.vertx = vertx;
     this.job = job;
     this.members = members;

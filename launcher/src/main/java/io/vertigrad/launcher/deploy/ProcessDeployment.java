@@ -33,7 +33,7 @@ import org.slf4j.LoggerFactory;
  * is. The job ends when a server or stage dies without a checkpoint or backup, or when a member
  * finds its input wrong.
  */
-public final class ProcessDeployment implements Deployment {
+final class ProcessDeployment implements Deployment {
 
   private static final Logger LOG = LoggerFactory.getLogger(ProcessDeployment.class);
   private static final long STOP_SECONDS = 5;
@@ -57,18 +57,7 @@ public final class ProcessDeployment implements Deployment {
   private final Promise<Void> broken = Promise.promise();
   private volatile boolean stopping;
 
-  /**
-   * Prepares the processes.
-   *
-   * @param roles the members to start
-   * @param present members that already run; they are watched as if they had been started here
-   * @param early processes that already wait
-   * @param launch starts the other processes
-   * @param coordinator is notified of processes that died, and knows when the job is over
-   * @param report takes a line about a member that died and is not started again
-   * @param offer takes a label and the command that replaces such a member
-   */
-  public ProcessDeployment(
+  ProcessDeployment(
       Vertx vertx,
       LocalMembers roles,
       PresentMembers present,

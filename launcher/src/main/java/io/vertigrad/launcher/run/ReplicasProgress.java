@@ -10,7 +10,7 @@ import java.util.TreeMap;
 import java.util.function.ToDoubleFunction;
 
 /** The state of workers that exchange without a server, and the cost of their exchange. */
-public final class ReplicasProgress {
+final class ReplicasProgress {
 
   private final Map<String, PeerExchange> exchanges = new TreeMap<>();
   private final RunView view;
@@ -27,22 +27,22 @@ public final class ReplicasProgress {
   }
 
   /** Returns true when workers have exchanged without a server. */
-  public boolean present() {
+  boolean present() {
     return !exchanges.isEmpty();
   }
 
   /** Returns how far the workers were apart when they were averaged last; 0 before. */
-  public double consensusDistance() {
+  double consensusDistance() {
     return view.averaged().map(ReplicasAveraged::consensusDistance).orElse(0.0);
   }
 
   /** Returns the seconds that workers waited for each other, averaged over the workers. */
-  public double secondsWaited() {
+  double secondsWaited() {
     return exchanges.isEmpty() ? 0 : sum(PeerExchange::secondsWaited) / exchanges.size();
   }
 
   /** Returns the share of the exchange time that overlapped with computing gradients, 0 to 1. */
-  public double hiddenShare() {
+  double hiddenShare() {
     double all = sum(PeerExchange::secondsExchanging);
     return all == 0 ? 0 : 1 - sum(PeerExchange::secondsWaited) / all;
   }

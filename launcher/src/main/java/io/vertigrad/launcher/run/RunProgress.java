@@ -109,8 +109,18 @@ public final class RunProgress {
   }
 
   /** Returns the state of workers that exchange without a server. */
-  public ReplicasProgress replicas() {
+  ReplicasProgress replicas() {
     return replicas;
+  }
+
+  /**
+   * Returns how far workers that exchange without a server were apart when they were averaged last;
+   * 0 before, and empty when they exchange with servers.
+   */
+  public OptionalDouble consensusDistance() {
+    return replicas.present()
+        ? OptionalDouble.of(replicas.consensusDistance())
+        : OptionalDouble.empty();
   }
 
   /** Returns the loss of the parameters before the first step; NaN when they were not tested. */

@@ -7,6 +7,7 @@ import io.vertigrad.launcher.run.RunProgress;
 import java.nio.charset.Charset;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalDouble;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
@@ -119,8 +120,9 @@ record ProgressLine(long step, long steps, List<Figure> figures) {
 
   /** Returns how far workers have diverged: from each other, or from their servers. */
   private static Figure agreement(RunProgress progress) {
-    if (progress.replicas().present()) {
-      String number = EventText.format("%.2g", progress.replicas().consensusDistance());
+    OptionalDouble distance = progress.consensusDistance();
+    if (distance.isPresent()) {
+      String number = EventText.format("%.2g", distance.getAsDouble());
       return new Figure("consensus " + number, "cons " + number);
     }
     String number = EventText.format("%.1f", progress.meanStaleness());
