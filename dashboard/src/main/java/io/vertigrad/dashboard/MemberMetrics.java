@@ -1,27 +1,40 @@
 package io.vertigrad.dashboard;
 
+import io.vertigrad.events.RunView.Condition;
+import io.vertigrad.events.RunView.Member;
 import io.vertigrad.events.Throughput.WorkerRate;
-import io.vertigrad.events.TrainingEvent.MemberJoined;
-import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
-import java.util.TreeMap;
 
 /**
- * Holds the condition of one member, a rank of one role, and the values of its last reports.
- *
- * <p>A member's own counters begin at 0 with each incarnation. This class adds up the counters of
- * all incarnations of the rank, so that they never decrease.
+ * Holds the condition of one member, a rank of one role, and the values of its last reports, as the
+ * page shows them. Counters are totals over all incarnations of the rank.
  */
 final class MemberMetrics {
 
-  /** Number of newest incarnations that may still report; older ones no longer do. */
-  private static final int INCARNATIONS = 4;
+  /** Values that are totals, and stay when a new incarnation begins. */
+  private static final List<String> COUNTERS =
+      List.of(
+          "step",
+          "samples",
+          "secondsComputing",
+          "secondsExchanging",
+          "secondsWaitingForData",
+          "bytesSent",
+          "bytesSaved",
+          "bytesReceived",
+          "staleness",
+          "applied",
+          "late",
+          "duplicate",
+          "tooStale",
+          "refused");
 
-  private static final Set<String> PRESENT = Set.of("up", "suspect");
+  private static final List<String> NAME = List.of("role", "rank");
 
   private static final List<String> VITALS =
       List.of(
@@ -38,35 +51,32 @@ final class MemberMetrics {
 
   private final JsonObject values = new JsonObject();
   private final Curve curve = new Curve();
-  private final TreeMap<Integer, JsonObject> counted = new TreeMap<>();
-  private JsonObject settled = new JsonObject();
-  private int settledIncarnation = -1;
+  private Condition condition = Condition.UP;
   private JsonObject freshPoint;
   private boolean interrupted;
   private boolean beginsSegment;
   private boolean changed;
 
-  MemberMetrics(String role, int rank) {
-    values.put("role", role).put("rank", rank).put("condition", "up");
+  MemberMetrics(Role role, int rank) {
+    values.put("role", role.lower()).put("rank", rank).put("condition", text(condition));
   }
 
-  void joined(MemberJoined event) {
-    begin(event.incarnation());
-    put("node", event.node());
-    condition("up", "");
+  void joined(Member member) {
+    begin(member.incarnation());
+    put("node", member.node());
+    condition(member.condition(), member.reason());
   }
 
   void suspected(long silentMillis) {
-    condition("suspect", "silent for %d ms".formatted(silentMillis));
+    condition(Condition.SUSPECT, "silent for %d ms".formatted(silentMillis));
     interrupt();
   }
 
-  void left(MemberLeft event) {
-    boolean inGoodOrder = event.inGoodOrder();
-    condition(inGoodOrder ? "left" : "lost", event.reason());
+  void left(Member member) {
+    condition(member.condition(), member.reason());
     rest();
     VITALS.forEach(this::remove);
-    if (!inGoodOrder) {
+    if (condition == Condition.LOST) {
       SHARES.forEach(this::remove);
     }
   }
@@ -90,26 +100,24 @@ final class MemberMetrics {
   }
 
   /**
-   * Applies the values that an event reports about this member. The event also shows that the
-   * member is alive.
+   * Applies a report about this member. One of an earlier incarnation only adds to the counters.
    *
-   * @param counters keys of the event that begin at 0 with each incarnation and never decrease in
-   *     it
+   * @param member the member by the run's view
+   * @param report the values, with counters as totals over all incarnations
    */
-  void heard(int incarnation, JsonObject event, List<String> counters) {
-    count(incarnation, event, counters);
-    if (incarnation < values.getInteger("incarnation", 0)) {
+  void heard(Member member, JsonObject report) {
+    if (report.getInteger("incarnation") < member.incarnation()) {
+      COUNTERS.stream().filter(report::containsKey).forEach(key -> put(key, report.getValue(key)));
       return;
     }
-    begin(incarnation);
-    boolean gone = !present();
-    for (Map.Entry<String, Object> entry : event) {
-      if (!gone || !VITALS.contains(entry.getKey())) {
+    begin(member.incarnation());
+    for (Map.Entry<String, Object> entry : report) {
+      if (member.present() || !VITALS.contains(entry.getKey())) {
         put(entry.getKey(), entry.getValue());
       }
     }
-    if (values.getString("condition").equals("suspect")) {
-      condition("up", "");
+    if (condition != member.condition()) {
+      condition(member.condition(), member.reason());
     }
   }
 
@@ -138,7 +146,7 @@ final class MemberMetrics {
   }
 
   boolean present() {
-    return PRESENT.contains(values.getString("condition"));
+    return condition == Condition.UP || condition == Condition.SUSPECT;
   }
 
   boolean tells(String key) {
@@ -208,57 +216,14 @@ final class MemberMetrics {
     return json;
   }
 
-  /** Replaces the event's counters by their sums over all incarnations. */
-  private void count(int incarnation, JsonObject event, List<String> counters) {
-    if (counters.isEmpty() || incarnation <= settledIncarnation) {
-      return;
-    }
-    JsonObject mine = counted.computeIfAbsent(incarnation, fresh -> new JsonObject());
-    counters.forEach(key -> mine.put(key, event.getValue(key)));
-    while (counted.size() > INCARNATIONS) {
-      Map.Entry<Integer, JsonObject> oldest = counted.pollFirstEntry();
-      settled = sum(settled, oldest.getValue());
-      settledIncarnation = oldest.getKey();
-    }
-    boolean current = incarnation >= values.getInteger("incarnation", 0);
-    if (current && counted.size() == 1 && settled.isEmpty()) {
-      return;
-    }
-    JsonObject all = settled;
-    for (JsonObject each : counted.values()) {
-      all = sum(all, each);
-    }
-    event.mergeIn(all);
-    all.forEach(entry -> put(entry.getKey(), entry.getValue()));
-  }
-
-  /**
-   * Adds two objects key by key; nested objects, which count by staleness, are added in the same
-   * way.
-   */
-  private static JsonObject sum(JsonObject one, JsonObject other) {
-    JsonObject sums = one.copy();
-    other.forEach(entry -> sums.put(entry.getKey(), sum(one, entry)));
-    return sums;
-  }
-
-  private static Object sum(JsonObject one, Map.Entry<String, Object> added) {
-    Object before = one.getValue(added.getKey());
-    if (before == null) {
-      return added.getValue();
-    }
-    if (added.getValue() instanceof JsonObject counts) {
-      return sum((JsonObject) before, counts);
-    }
-    Number more = (Number) added.getValue();
-    return more instanceof Double || before instanceof Double
-        ? (Object) (((Number) before).doubleValue() + more.doubleValue())
-        : (Object) (((Number) before).longValue() + more.longValue());
-  }
-
-  private void condition(String name, String reason) {
-    put("condition", name);
+  private void condition(Condition now, String reason) {
+    condition = now;
+    put("condition", text(now));
     put("reason", reason);
+  }
+
+  private static String text(Condition condition) {
+    return condition.name().toLowerCase(Locale.ROOT);
   }
 
   /** Begins a new incarnation; keeps only the counters of earlier ones. */
@@ -267,15 +232,10 @@ final class MemberMetrics {
     if (Integer.valueOf(incarnation).equals(before)) {
       return;
     }
-    JsonObject kept = new JsonObject();
-    counted.values().stream()
-        .flatMap(counters -> counters.fieldNames().stream())
-        .distinct()
-        .forEach(key -> kept.put(key, values.getValue(key)));
-    String role = values.getString("role");
-    int rank = values.getInteger("rank");
-    values.clear().put("role", role).put("rank", rank).put("condition", "up").put("reason", "");
-    values.mergeIn(kept);
+    List.copyOf(values.fieldNames()).stream()
+        .filter(key -> !COUNTERS.contains(key) && !NAME.contains(key))
+        .forEach(values::remove);
+    condition(Condition.UP, "");
     put("incarnation", incarnation);
     if (before != null) {
       interrupt();

@@ -2,11 +2,11 @@ package io.vertigrad.dashboard;
 
 import io.vertigrad.events.EventFile;
 import io.vertigrad.events.TrainingEvent;
-import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -75,32 +75,22 @@ public final class RunCurves {
   }
 
   private void add(TrainingEvent event) {
+    tests.apply(event);
     if (startedMillis == 0) {
       startedMillis = event.timeMillis();
     }
     if (event instanceof JobStarted started) {
       startedMillis = started.timeMillis();
-    } else if (event instanceof Evaluated tested) {
-      tests.add(tested);
     } else if (event instanceof WorkerProgress worker && worker.samples() > 0) {
       // A stage that is not the last one counts no samples and has no loss.
       report(worker);
     } else if (event instanceof JobResumed) {
       interruptTraining();
-      tests.interrupt();
-    } else if (event instanceof MemberJoined joined && joined.incarnation() > 0) {
-      cameBack(joined);
-    }
-  }
-
-  /**
-   * Starts a new segment after a member returned. While one of several workers was away, the others
-   * were measured, so the training curve continues then.
-   */
-  private void cameBack(MemberJoined joined) {
-    if (joined.role().equals("evaluator")) {
-      tests.interrupt();
-    } else if (joined.role().equals("worker") && ranks.equals(Set.of(joined.rank()))) {
+    } else if (event instanceof MemberJoined joined
+        && joined.role() == Role.WORKER
+        && joined.incarnation() > 0
+        && ranks.equals(Set.of(joined.rank()))) {
+      // While one of several workers was away, the others were measured, so the curve continues.
       interruptTraining();
     }
   }

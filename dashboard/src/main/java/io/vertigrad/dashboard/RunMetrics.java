@@ -1,5 +1,7 @@
 package io.vertigrad.dashboard;
 
+import io.vertigrad.events.RunView;
+import io.vertigrad.events.RunView.Member;
 import io.vertigrad.events.Throughput.WorkerRate;
 import io.vertigrad.events.ThroughputBook;
 import io.vertigrad.events.TrainingEvent;
@@ -16,6 +18,7 @@ import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
@@ -37,23 +40,9 @@ final class RunMetrics {
 
   private static final int MEMBERS = 1_024;
 
-  private static final List<String> WORKER_COUNTERS =
-      List.of(
-          "step",
-          "samples",
-          "secondsComputing",
-          "secondsExchanging",
-          "secondsWaitingForData",
-          "bytesSent",
-          "bytesSaved",
-          "bytesReceived",
-          "staleness");
-
-  private static final List<String> SERVER_COUNTERS =
-      List.of("applied", "late", "duplicate", "tooStale", "refused");
-
   private final RunDescription run;
-  private final RunState state = new RunState();
+  private final RunView view = new RunView();
+  private final RunState state = new RunState(view);
   private final Map<String, MemberMetrics> members = new LinkedHashMap<>();
   private final TestCurve tests = new TestCurve();
   private final RecentEvents recent = new RecentEvents();
@@ -74,7 +63,7 @@ final class RunMetrics {
     if (!progress.isEmpty()) {
       move(progress);
     }
-    if (state.paused()) {
+    if (view.phase() == RunView.Phase.PAUSED) {
       members.values().stream().filter(MemberMetrics::moving).forEach(MemberMetrics::rest);
       state.rest();
     }
@@ -141,7 +130,9 @@ final class RunMetrics {
   }
 
   private void apply(TrainingEvent event) {
+    view.apply(event);
     state.apply(event);
+    tests.apply(event);
     if (event instanceof JobStarted started
         && started.toJson().getValue("classes") instanceof JsonArray names) {
       classes = names;
@@ -150,20 +141,18 @@ final class RunMetrics {
     if (event instanceof JobResumed resumed) {
       book.resumed(resumed.timeMillis());
       members.values().forEach(MemberMetrics::interrupt);
-      tests.interrupt();
     }
     if (event instanceof WorkerProgress worker) {
-      heard("worker", worker.rank(), worker.incarnation(), event, WORKER_COUNTERS);
-      member("worker", worker.rank()).reports();
+      heard(Role.WORKER, worker.rank(), view.worker(worker.rank()).orElseThrow());
+      member(Role.WORKER, worker.rank()).reports();
     } else if (event instanceof PeerExchange peer) {
-      heard("worker", peer.rank(), peer.incarnation(), event, List.of());
+      heard(Role.WORKER, peer.rank(), peer);
     } else if (event instanceof ServerProgress server) {
-      heard("server", server.shard(), server.incarnation(), event, SERVER_COUNTERS);
-    } else if (event instanceof MemberVitals health) {
-      heard(health.role(), health.rank(), health.incarnation(), event, List.of());
-    } else if (event instanceof Evaluated tested) {
-      tests.add(tested);
-    } else if (!(event instanceof ReplicasAveraged
+      heard(Role.SERVER, server.shard(), view.server(server.shard()).orElseThrow());
+    } else if (event instanceof MemberVitals vitals) {
+      heard(vitals.role(), vitals.rank(), vitals);
+    } else if (!(event instanceof Evaluated
+        || event instanceof ReplicasAveraged
         || event instanceof EpochTrained
         || event instanceof UpdatesCounted)) {
       applyListed(event);
@@ -173,33 +162,33 @@ final class RunMetrics {
   private void applyListed(TrainingEvent event) {
     recent.add(event);
     if (event instanceof MemberJoined joined) {
-      member(joined.role(), joined.rank()).joined(joined);
-      if (joined.role().equals("evaluator") && joined.incarnation() > 0) {
-        tests.interrupt();
-      }
+      member(joined.role(), joined.rank()).joined(known(joined.role(), joined.rank()));
     } else if (event instanceof MemberSuspected silent) {
       member(silent.role(), silent.rank()).suspected(silent.silentMillis());
     } else if (event instanceof MemberLeft left) {
-      member(left.role(), left.rank()).left(left);
+      member(left.role(), left.rank()).left(known(left.role(), left.rank()));
     }
   }
 
-  private void heard(
-      String role, int rank, int incarnation, TrainingEvent event, List<String> counters) {
-    JsonObject values = event.toJson();
+  private void heard(Role role, int rank, TrainingEvent report) {
+    JsonObject values = report.toJson();
     List.of("type", "role", "shard", "sentTo", "receivedFrom").forEach(values::remove);
-    if (event instanceof PeerExchange) {
+    if (report instanceof PeerExchange) {
       // The worker's counter of the same name measures another time.
       values.remove("secondsExchanging");
     }
-    member(role, rank).heard(incarnation, values, counters);
+    member(role, rank).heard(known(role, rank), values);
+  }
+
+  private Member known(Role role, int rank) {
+    return view.member(role, rank).orElseThrow();
   }
 
   private void move(List<WorkerProgress> window) {
     Map<Integer, WorkerProgress> last = new LinkedHashMap<>();
     window.forEach(progress -> last.put(progress.rank(), progress));
     for (WorkerRate rate : book.enter(window).workers()) {
-      member("worker", rate.rank()).moved(last.get(rate.rank()), rate);
+      member(Role.WORKER, rate.rank()).moved(last.get(rate.rank()), rate);
     }
     List<MemberMetrics> workers =
         members.entrySet().stream()
@@ -208,7 +197,6 @@ final class RunMetrics {
             .toList();
     state.workers(
         workers.stream().mapToDouble(w -> w.present() ? w.number("samplesPerSecond") : 0).sum(),
-        workers.stream().mapToDouble(w -> w.number("samples")).sum(),
         mean(workers, "loss"),
         mean(workers, "accuracy"));
   }
@@ -225,8 +213,8 @@ final class RunMetrics {
         .orElse(Double.NaN);
   }
 
-  private MemberMetrics member(String role, int rank) {
-    String name = role + " " + rank;
+  private MemberMetrics member(Role role, int rank) {
+    String name = role.lower() + " " + rank;
     MemberMetrics known = members.get(name);
     if (known == null) {
       known = new MemberMetrics(role, rank);

@@ -1,6 +1,7 @@
 package io.vertigrad.dashboard;
 
 import io.vertigrad.compute.Metric;
+import io.vertigrad.events.RunView;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobFailed;
@@ -15,13 +16,12 @@ import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 
-/** Holds the state of the whole job. */
+/** Holds the state of the whole job as the page shows it. */
 final class RunState {
 
-  /** The reason of a {@link JobStopped} whose command was interrupted, and the phase after it. */
-  static final String INTERRUPTED = "interrupted";
+  /** The phase of a job whose command was interrupted, and the state in its summary. */
+  private static final String INTERRUPTED = "interrupted";
 
-  private static final String PAUSED = "paused";
   private static final String PAUSED_SINCE = "pausedSinceMillis";
   private static final List<String> SUMMARIZED =
       List.of(
@@ -35,16 +35,22 @@ final class RunState {
           "version",
           "updates");
 
+  private final RunView view;
   private final JsonObject values = new JsonObject().put("phase", "waiting");
   private boolean summarized;
 
+  RunState(RunView view) {
+    this.view = view;
+  }
+
+  /** Processes the next event, which the view includes already. */
   void apply(TrainingEvent event) {
     if (event instanceof WorkerProgress worker) {
       if (!values.containsKey("firstMillis")) {
         values.put("firstMillis", worker.timeMillis()).put("firstVersion", worker.version());
       }
-      most("version", worker.version());
-      most("epoch", worker.epoch());
+      most("version", view.version());
+      values.put("epoch", view.epoch());
     } else if (event instanceof ServerProgress server) {
       most("version", server.version());
       most("samples", server.samples());
@@ -75,17 +81,16 @@ final class RunState {
       values.remove("classes");
       values.remove("timeMillis");
     } else if (event instanceof JobPaused) {
-      values.put("phase", PAUSED);
-      values.put(PAUSED_SINCE, event.timeMillis());
+      values.put("phase", "paused").put(PAUSED_SINCE, event.timeMillis());
     } else if (event instanceof JobResumed resumed) {
       phase("running", "startedMillis", resumed.timeMillis());
       values.put("resumedMillis", resumed.timeMillis());
     } else if (event instanceof JobFinished finished) {
       phase("finished", "endedMillis", finished.timeMillis());
-      most("version", finished.version());
+      most("version", view.version());
     } else if (event instanceof JobStopped stopped) {
-      boolean interrupted = stopped.reason().equals(INTERRUPTED);
-      phase(interrupted ? INTERRUPTED : "stopped", "endedMillis", stopped.timeMillis());
+      String phase = stopped.interrupted() ? INTERRUPTED : "stopped";
+      phase(phase, "endedMillis", stopped.timeMillis());
       values.put("reason", stopped.reason());
     } else if (event instanceof JobFailed failed) {
       phase("failed", "endedMillis", failed.timeMillis());
@@ -99,11 +104,11 @@ final class RunState {
    * @param loss mean of their training losses; NaN when there is none
    * @param accuracy mean of their training accuracies, in percent; NaN when there is none
    */
-  void workers(double samplesPerSecond, double samples, double loss, double accuracy) {
+  void workers(double samplesPerSecond, double loss, double accuracy) {
     if (summarized) {
       return;
     }
-    most("samples", Math.round(samples));
+    most("samples", view.samples());
     values.put("samplesPerSecond", samplesPerSecond);
     if (Double.isFinite(loss)) {
       values.put("loss", loss);
@@ -145,17 +150,12 @@ final class RunState {
     values.put("samplesPerSecond", 0.0);
   }
 
-  /** Returns true while no worker begins another step. */
-  boolean paused() {
-    return PAUSED.equals(values.getString("phase"));
-  }
-
   JsonObject toJson() {
     return values.copy();
   }
 
   private void phase(String name, String when, long timeMillis) {
-    if (paused()) {
+    if (values.containsKey(PAUSED_SINCE)) {
       long paused = timeMillis - (long) values.remove(PAUSED_SINCE);
       values.put("pausedMillis", values.getLong("pausedMillis", 0L) + paused);
     }

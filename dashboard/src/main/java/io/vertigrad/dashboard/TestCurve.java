@@ -1,6 +1,10 @@
 package io.vertigrad.dashboard;
 
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.JobResumed;
+import io.vertigrad.events.TrainingEvent.MemberJoined;
+import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
@@ -19,13 +23,23 @@ final class TestCurve {
   private int segment;
   private boolean begun;
 
-  /** Makes the next evaluation begin a new segment. */
-  public void interrupt() {
-    segment += begun ? 1 : 0;
-    begun = false;
+  /**
+   * Processes the next event: keeps an evaluation, and begins a new segment after a pause and when
+   * the evaluator has joined again.
+   */
+  void apply(TrainingEvent event) {
+    if (event instanceof Evaluated tested) {
+      add(tested);
+    } else if (event instanceof JobResumed
+        || event instanceof MemberJoined joined
+            && joined.role() == Role.EVALUATOR
+            && joined.incarnation() > 0) {
+      segment += begun ? 1 : 0;
+      begun = false;
+    }
   }
 
-  public void add(Evaluated tested) {
+  private void add(Evaluated tested) {
     if (kept.size() == CAPACITY) {
       for (int i = CAPACITY - 2; i >= 0; i -= 2) {
         kept.remove(i);

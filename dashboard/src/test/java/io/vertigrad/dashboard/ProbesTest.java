@@ -15,6 +15,7 @@ import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -111,7 +112,7 @@ final class ProbesTest {
         List.of(
             progress(0),
             new ServerProgress(5, 0, 0, 40, 10_240, 80, 3, 2, 1, 4),
-            new MemberVitals(6, "worker", 0, 0, "n", 1.5, 8, 111, 222, 333, 444, 0.5, 2.5),
+            new MemberVitals(6, Role.WORKER, 0, 0, "n", 1.5, 8, 111, 222, 333, 444, 0.5, 2.5),
             new Evaluated(7, 39, 500, 0.25, 91.5, false, "00")));
     Awaitility.await().atMost(LIMIT).until(() -> metrics().contains("test_accuracy_ratio{job_"));
     Awaitility.await().atMost(LIMIT).until(() -> value("vertigrad_job_tested_version") == 39);
@@ -147,15 +148,15 @@ final class ProbesTest {
         List.of(
             progress(0),
             new ServerProgress(5, 0, 0, 40, 10_240, 80, 3, 2, 1, 4),
-            new MemberVitals(6, "worker", 0, 0, "n", 1.5, 8, 111, 222, 333, 444, 0.5, 2.5)));
+            new MemberVitals(6, Role.WORKER, 0, 0, "n", 1.5, 8, 111, 222, 333, 444, 0.5, 2.5)));
     Awaitility.await().atMost(LIMIT).until(() -> metrics().contains("vertigrad_worker_version{"));
     String[] worker = {"role=\"worker\"", "rank=\"0\""};
     assertEquals(1.5, value("vertigrad_member_cpu_cores", worker));
 
     publish(
         List.of(
-            new MemberLeft(9, "worker", 0, 0, "its process ended"),
-            new MemberLeft(9, "server", 0, 0, "its process ended")));
+            new MemberLeft(9, Role.WORKER, 0, 0, "its process ended"),
+            new MemberLeft(9, Role.SERVER, 0, 0, "its process ended")));
     Awaitility.await().atMost(LIMIT).until(() -> value("vertigrad_member_up", worker) == 0);
     for (String vital :
         List.of(
@@ -166,7 +167,8 @@ final class ProbesTest {
     }
     publish(
         List.of(
-            new MemberJoined(10, "worker", 0, 1, "n"), new MemberJoined(10, "server", 0, 1, "n")));
+            new MemberJoined(10, Role.WORKER, 0, 1, "n"),
+            new MemberJoined(10, Role.SERVER, 0, 1, "n")));
     Awaitility.await().atMost(LIMIT).until(() -> value("vertigrad_member_up", worker) == 1);
     assertEquals(5_120, value("vertigrad_worker_samples_total", "rank=\"0\""));
     assertEquals(25, value("vertigrad_worker_staleness_total", "rank=\"0\""));
@@ -206,7 +208,7 @@ final class ProbesTest {
         .atMost(LIMIT)
         .until(() -> value("vertigrad_job_phase", "phase=\"paused\"") == 1);
     assertEquals(200, get("/health/ready").statusCode(), "a paused job can go on");
-    publish(List.of(new MemberLeft(9, "worker", 1, 0, "silent for 10000 ms")));
+    publish(List.of(new MemberLeft(9, Role.WORKER, 1, 0, "silent for 10000 ms")));
     Awaitility.await().atMost(LIMIT).until(() -> get("/health/ready").statusCode() == 503);
 
     JsonObject health = new JsonObject(body("/health/ready"));
@@ -217,9 +219,9 @@ final class ProbesTest {
 
   private static List<TrainingEvent> beginning() {
     return List.of(
-        new MemberJoined(1, "server", 0, 0, "n"),
-        new MemberJoined(1, "worker", 0, 0, "n"),
-        new MemberJoined(1, "worker", 1, 0, "n"),
+        new MemberJoined(1, Role.SERVER, 0, 0, "n"),
+        new MemberJoined(1, Role.WORKER, 0, 0, "n"),
+        new MemberJoined(1, Role.WORKER, 1, 0, "n"),
         new JobStarted(2, "async", 2, 1, 1_960, 60, 60));
   }
 

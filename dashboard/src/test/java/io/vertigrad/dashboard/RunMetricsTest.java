@@ -15,6 +15,7 @@ import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
+import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
@@ -93,10 +94,10 @@ final class RunMetricsTest {
     JsonObject rejoined =
         advance(
             List.of(
-                new MemberLeft(1, "worker", 0, 0, "silent for 10000 ms"),
-                new MemberJoined(2, "worker", 0, 1, "a pid 9"),
-                new MemberLeft(1, "server", 0, 0, "its process ended"),
-                new MemberJoined(2, "server", 0, 1, "a pid 8")));
+                new MemberLeft(1, Role.WORKER, 0, 0, "silent for 10000 ms"),
+                new MemberJoined(2, Role.WORKER, 0, 1, "a pid 9"),
+                new MemberLeft(1, Role.SERVER, 0, 0, "its process ended"),
+                new MemberJoined(2, Role.SERVER, 0, 1, "a pid 8")));
     assertEquals("{\"0\":20}", member(rejoined, "worker", 0).getJsonObject("staleness").encode());
     assertEquals(40, member(rejoined, "server", 0).getLong("applied"));
 
@@ -135,7 +136,7 @@ final class RunMetricsTest {
       last =
           advance(
               List.of(
-                  new MemberJoined(now, "worker", 0, incarnation, "a pid 9"),
+                  new MemberJoined(now, Role.WORKER, 0, incarnation, "a pid 9"),
                   RunStory.progress(now, 0, incarnation, 3)));
     }
 
@@ -147,12 +148,12 @@ final class RunMetricsTest {
     advance(RunStory.beginning());
     assertTrue(member(advance(RunStory.after(10)), "worker", 0).containsKey("cores"));
     MemberVitals health =
-        new MemberVitals(9, "worker", 0, 0, "a pid 2", 1.5, 2, 10, 20, 30, 40, 0.5, 1.5);
+        new MemberVitals(9, Role.WORKER, 0, 0, "a pid 2", 1.5, 2, 10, 20, 30, 40, 0.5, 1.5);
 
     JsonObject gone =
         advance(
             List.of(
-                new MemberLeft(9, "worker", 0, 0, "its process ended"),
+                new MemberLeft(9, Role.WORKER, 0, 0, "its process ended"),
                 health,
                 RunStory.progress(RunStory.START + 2_000, 0, 0, 20)));
 
@@ -191,8 +192,8 @@ final class RunMetricsTest {
             RunStory.after(14),
             RunStory.after(15),
             List.of(
-                new MemberLeft(RunStory.START + 1_501, "worker", 0, 0, "silent for 10000 ms"),
-                new MemberJoined(RunStory.START + 1_502, "worker", 0, 1, "a pid 9")),
+                new MemberLeft(RunStory.START + 1_501, Role.WORKER, 0, 0, "silent for 10000 ms"),
+                new MemberJoined(RunStory.START + 1_502, Role.WORKER, 0, 1, "a pid 9")),
             List.of(RunStory.progress(RunStory.START + 1_600, 0, 1, 1)),
             List.of(RunStory.progress(RunStory.START + 1_700, 0, 1, 2)));
     for (List<TrainingEvent> window : story) {
@@ -244,7 +245,7 @@ final class RunMetricsTest {
     advance(RunStory.beginning());
 
     JsonObject quiet = advance(List.of());
-    JsonObject silence = advance(List.of(new MemberSuspected(1, "worker", 1, 0, 3_000)));
+    JsonObject silence = advance(List.of(new MemberSuspected(1, Role.WORKER, 1, 0, 3_000)));
 
     assertEquals(0, quiet.getJsonArray("members").size());
     assertEquals(1, silence.getJsonArray("members").size());
@@ -254,7 +255,7 @@ final class RunMetricsTest {
   @Test
   void shouldCountASuspectAsWellWhenItIsHeardAgain() {
     advance(RunStory.beginning());
-    advance(List.of(new MemberSuspected(1, "worker", 1, 0, 3_000)));
+    advance(List.of(new MemberSuspected(1, Role.WORKER, 1, 0, 3_000)));
 
     assertEquals("up", member(advance(RunStory.after(1)), "worker", 1).getString("condition"));
   }
@@ -266,8 +267,8 @@ final class RunMetricsTest {
     JsonObject gone =
         advance(
             List.of(
-                new MemberLeft(1, "worker", 0, 0, "finished"),
-                new MemberLeft(1, "worker", 1, 0, "silent for 10000 ms")));
+                new MemberLeft(1, Role.WORKER, 0, 0, "finished"),
+                new MemberLeft(1, Role.WORKER, 1, 0, "silent for 10000 ms")));
 
     assertEquals("left", member(gone, "worker", 0).getString("condition"));
     assertEquals("lost", member(gone, "worker", 1).getString("condition"));

@@ -8,6 +8,7 @@ import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Map;
@@ -29,9 +30,9 @@ public final class RunStory {
 
   public static List<TrainingEvent> beginning() {
     return List.of(
-        new MemberJoined(START, "server", 0, 0, "a pid 1"),
-        new MemberJoined(START, "worker", 0, 0, "a pid 2"),
-        new MemberJoined(START, "worker", 1, 0, "<b>\"x'</b> pid 3"),
+        new MemberJoined(START, Role.SERVER, 0, 0, "a pid 1"),
+        new MemberJoined(START, Role.WORKER, 0, 0, "a pid 2"),
+        new MemberJoined(START, Role.WORKER, 1, 0, "<b>\"x'</b> pid 3"),
         new JobStarted(START, "sync", 2, 1, 1_960, 200, 200));
   }
 
@@ -42,7 +43,7 @@ public final class RunStory {
         progress(now, 0, 0, tenths),
         progress(now, 1, 0, tenths),
         new ServerProgress(now, 0, 0, tenths, 256L * tenths, 2L * tenths, 1, 2, 3, 4),
-        new MemberVitals(now, "worker", 0, 0, "a pid 2", 1.5, 2, 10, 20, 30, 40, 0.5, 1.5),
+        new MemberVitals(now, Role.WORKER, 0, 0, "a pid 2", 1.5, 2, 10, 20, 30, 40, 0.5, 1.5),
         new Evaluated(now, tenths, 500, 1.0 / tenths, 100 - 1.0 / tenths, false, "00"));
   }
 

@@ -1,12 +1,10 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.launcher.comparison.Comparison;
 import io.vertigrad.launcher.job.ExitStatus;
-import io.vertigrad.launcher.run.FinishedRun;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLog;
-import io.vertigrad.launcher.terminal.ComparisonTable;
-import io.vertigrad.launcher.terminal.ComparisonText;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
 import java.util.List;
@@ -54,24 +52,18 @@ final class CompareCommand implements Callable<Integer> {
   @Override
   public Integer call() throws InterruptedException {
     RunLog.leaveConsole();
-    List<FinishedRun> runs =
-        folders.stream()
-            .map(name -> RunDirectory.named(RUNS, name))
-            .map(FinishedRun::read)
-            .toList();
-    ComparisonTable table = ComparisonTable.of(runs);
-    ComparisonText.of(table).forEach(System.out::println);
+    Comparison runs =
+        Comparison.of(folders.stream().map(name -> RunDirectory.named(RUNS, name)).toList());
+    runs.lines().forEach(System.out::println);
     if (serve) {
-      serve(runs, table);
+      serve(runs);
     }
     return ExitStatus.OK;
   }
 
-  private void serve(List<FinishedRun> runs, ComparisonTable table) throws InterruptedException {
+  private void serve(Comparison runs) throws InterruptedException {
     Vertx vertx = ClusterStart.alone();
-    String url =
-        Await.result(
-            ComparisonPage.start(vertx, port, runs, table), START_SECONDS, "starting the page");
+    String url = Await.result(runs.serve(vertx, port), START_SECONDS, "starting the page");
     Dashboard.otherPort(port, url).ifPresent(System.out::println);
     System.out.println("comparison: " + url + "  (Ctrl-C ends it)");
     new CountDownLatch(1).await();

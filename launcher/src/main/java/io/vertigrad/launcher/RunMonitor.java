@@ -4,13 +4,9 @@ import io.vertigrad.codecs.Addresses;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.JobFinished;
 import io.vertigrad.events.TrainingEvent.JobStarted;
-import io.vertigrad.events.TrainingEvent.MemberJoined;
-import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.job.Role;
-import io.vertigrad.launcher.deploy.PresentMembers;
-import io.vertigrad.launcher.deploy.PresentMembers.Present;
+import io.vertigrad.launcher.deploy.StartProgress;
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.EpochLog;
 import io.vertigrad.launcher.run.RunDirectory;
@@ -24,10 +20,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Locale;
-import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 
@@ -40,7 +33,7 @@ import java.util.function.Function;
  */
 final class RunMonitor implements AutoCloseable {
 
-  private final RunProgress progress = new RunProgress(System::nanoTime);
+  private final RunProgress progress;
   private final RunRecorder recorder;
   private final EpochLog epochs;
   private final RunTrackers trackers;
@@ -49,17 +42,15 @@ final class RunMonitor implements AutoCloseable {
   private volatile Membership membership = Membership.NONE;
   private final Promise<Void> started = Promise.promise();
   private final Promise<Void> ended = Promise.promise();
-  private final Map<String, Present> present = new LinkedHashMap<>();
+  private Optional<StartProgress> waiting = Optional.empty();
   private boolean closed;
 
   RunMonitor(JobConfig job, RunDirectory directory, Display display) {
     this.recorder = new RunRecorder(directory.events(), display::say);
-    if (job.run().resumes() > 0) {
-      progress.startedBefore(job.run().firstIncarnation());
-    }
-    this.epochs = new EpochLog(directory.epochs(), job, display::say);
+    this.progress = new RunProgress(System::nanoTime, job.run().firstIncarnation());
+    this.epochs = new EpochLog(directory.epochs(), job, progress.view(), display::say);
     this.display = display;
-    this.trackers = RunTrackers.of(job, directory, this::say);
+    this.trackers = RunTrackers.of(job, directory, progress.view(), this::say);
   }
 
   /** Starts listening; completes when no later event can be missed. */
@@ -91,24 +82,9 @@ final class RunMonitor implements AutoCloseable {
     return membership;
   }
 
-  /** Returns the members that have joined and not left; from any thread. */
-  PresentMembers present() {
-    lock.lock();
-    try {
-      return new PresentMembers(List.copyOf(present.values()));
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  private void follow(TrainingEvent event) {
-    if (event instanceof MemberJoined joined) {
-      Role role = Role.valueOf(joined.role().toUpperCase(Locale.ROOT));
-      present.put(
-          joined.role() + " " + joined.rank(), new Present(role, joined.rank(), joined.node()));
-    } else if (event instanceof MemberLeft left) {
-      present.remove(left.role() + " " + left.rank());
-    }
+  /** Passes later events to the report of the members that the job waits for; from any thread. */
+  void reportTo(StartProgress report) {
+    locked(() -> waiting = Optional.of(report));
   }
 
   /** Displays a line that is not an event; from any thread. */
@@ -138,13 +114,13 @@ final class RunMonitor implements AutoCloseable {
     locked(
         () -> {
           progress.apply(event);
-          follow(event);
           recorder.record(event);
           epochs.record(event);
           trackers.record(event);
-          if (progress.started().isPresent() || !(event instanceof WorkerProgress)) {
+          if (progress.view().started().isPresent() || !(event instanceof WorkerProgress)) {
             display.show(event, progress);
           }
+          waiting.ifPresent(report -> report.record(event));
         });
     if (event instanceof JobStarted) {
       started.tryComplete();

@@ -3,6 +3,7 @@ package io.vertigrad.launcher;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.dashboard.MetricsVerticle;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.JobStopped;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
 import io.vertigrad.job.JoinException;
@@ -13,7 +14,6 @@ import io.vertigrad.launcher.cluster.JoinPoint;
 import io.vertigrad.launcher.deploy.EarlyProcesses;
 import io.vertigrad.launcher.deploy.NodeLaunch;
 import io.vertigrad.launcher.deploy.PresentMembers;
-import io.vertigrad.launcher.deploy.ProcessDeployment;
 import io.vertigrad.launcher.deploy.StandbyProcess;
 import io.vertigrad.launcher.deploy.StartProgress;
 import io.vertigrad.launcher.job.ExitStatus;
@@ -224,8 +224,12 @@ final class TrainingRun {
     await(monitor.listen(vertx, job.addresses()), START_SECONDS, "the event bus");
     await(timeline.listen(vertx, job), START_SECONDS, "the event bus");
     if (roles.workers() < job.workers().count()) {
-      StartProgress waiting = new StartProgress(vertx, job, monitor::say);
-      await(waiting.open(), START_SECONDS, "the event bus");
+      monitor.reportTo(
+          new StartProgress(
+              vertx,
+              job,
+              () -> monitor.ask(progress -> progress.view().members(Role.WORKER)),
+              monitor::say));
     }
     DeploymentOptions options = new DeploymentOptions().setConfig(job.json().copy());
     await(vertx.deployVerticle(coordinator, options), START_SECONDS, "starting the coordinator");
@@ -261,10 +265,10 @@ final class TrainingRun {
     }
     int nodes = cluster.orElseThrow().otherNodes();
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIVING_SECONDS);
-    while (monitor.present().processes() < nodes && System.nanoTime() < end) {
+    while (presentMembers().processes() < nodes && System.nanoTime() < end) {
       LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(LOOK_MILLIS));
     }
-    PresentMembers present = monitor.present();
+    PresentMembers present = presentMembers();
     monitor.say(present.describe());
     if (present.processes() < nodes) {
       monitor.say(
@@ -272,6 +276,10 @@ final class TrainingRun {
               .formatted(nodes - present.processes(), LIVING_SECONDS));
     }
     return present;
+  }
+
+  private PresentMembers presentMembers() {
+    return new PresentMembers(monitor.ask(progress -> progress.view().members()));
   }
 
   private void offerJoining(LocalMembers roles) {
@@ -381,7 +389,7 @@ final class TrainingRun {
   }
 
   private void conclude() {
-    Optional<Evaluated> tested = monitor.progress().wholeTestSet();
+    Optional<Evaluated> tested = monitor.progress().view().wholeTestSet();
     Evaluated last =
         Await.result(
             unbroken(
@@ -425,13 +433,13 @@ final class TrainingRun {
 
   private static boolean allStepsMade(RunProgress progress) {
     boolean last =
-        progress.started().filter(s -> progress.version() >= s.lastVersion()).isPresent();
-    return last || progress.ending().isPresent();
+        progress.view().started().filter(s -> progress.version() >= s.lastVersion()).isPresent();
+    return last || progress.view().ending().isPresent();
   }
 
   /** Saves checkpoints, model and summary of an unfinished job, each within a time limit. */
   private void endEarly() {
-    boolean begun = monitor.ask(progress -> progress.started().isPresent());
+    boolean begun = monitor.ask(progress -> progress.view().started().isPresent());
     monitor.ask(
         progress -> {
           progress.stopClock();
@@ -441,7 +449,7 @@ final class TrainingRun {
     Optional<Evaluated> tested = begun ? saveUnfinished() : Optional.empty();
     tested.ifPresent(monitor::onEvent);
     if (vertx != null && coordinating) {
-      Await.farewell(coordinator.stop("interrupted"), STOP_SECONDS, "letting members go");
+      Await.farewell(coordinator.stop(JobStopped.INTERRUPTED), STOP_SECONDS, "letting members go");
     }
     JsonObject summary =
         monitor.ask(
@@ -451,7 +459,7 @@ final class TrainingRun {
     }
     directory.write(directory.summary(), summary);
     Await.farewell(tellDashboard(Optional.of(summary)), STOP_SECONDS, "the dashboard");
-    stop("interrupted");
+    stop(JobStopped.INTERRUPTED);
     display.conclude(ResultText.closing(job, directory, summary), summary);
     display.offer("to go on with it", next.goingOn().toString());
   }

@@ -36,7 +36,7 @@ import picocli.CommandLine.Spec;
       "",
       "Exit codes: 0 well, 1 the job failed, 2 the input was wrong, 130 interrupted."
     })
-public final class VertigradCommand implements Runnable {
+final class VertigradCommand implements Runnable {
 
   /** The commands in the order of the help. */
   private static final Map<String, Class<?>> COMMANDS = commands();
@@ -44,12 +44,12 @@ public final class VertigradCommand implements Runnable {
   @Spec private CommandSpec spec;
 
   /** Runs the command line and ends the JVM with the command's exit code. */
-  public static void main(String[] arguments) {
+  static void main(String[] arguments) {
     System.exit(execute(arguments));
   }
 
   /** Runs one command to its end; the result is one of {@link ExitStatus}. */
-  public static int execute(String... arguments) {
+  static int execute(String... arguments) {
     return commandLine(arguments).execute(arguments);
   }
 

@@ -5,8 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent;
-import io.vertigrad.launcher.run.FinishedRun;
-import io.vertigrad.launcher.terminal.ComparisonTable;
+import io.vertigrad.launcher.comparison.Comparison;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -56,10 +55,10 @@ final class ComparePageTest {
 
   @Test
   void shouldDrawNoLineWhereNothingWasMeasured() throws Exception {
-    List<FinishedRun> runs =
+    List<Path> runs =
         List.of(
-            FinishedRun.read(RunStory.folder(folder, "gaps", RunStory.withGaps())),
-            FinishedRun.read(RunStory.folder(folder, "whole", RunStory.of("a pid 1", "finished"))));
+            RunStory.folder(folder, "gaps", RunStory.withGaps()),
+            RunStory.folder(folder, "whole", RunStory.of("a pid 1", "finished")));
     browser.open(page(runs));
     browser.await("the page", () -> browser.has("body[data-ready]"));
     browser.run("document.querySelector('[name=axis][value=time]').click()");
@@ -130,15 +129,14 @@ final class ComparePageTest {
   /** Returns the page of two runs with the same events; the second run ends after two thirds. */
   private String compare(String one, String other) throws IOException {
     List<TrainingEvent> events = RunStory.of("a pid 1", "finished");
-    List<FinishedRun> runs =
+    List<Path> runs =
         List.of(
-            FinishedRun.read(RunStory.folder(folder, one, events)),
-            FinishedRun.read(RunStory.folder(folder, other, events.subList(0, 83))));
+            RunStory.folder(folder, one, events),
+            RunStory.folder(folder, other, events.subList(0, 83)));
     return page(runs);
   }
 
-  private String page(List<FinishedRun> runs) {
-    return Await.result(
-        ComparisonPage.start(vertx, 0, runs, ComparisonTable.of(runs)), 20, "the page");
+  private String page(List<Path> runs) {
+    return Await.result(Comparison.of(runs).serve(vertx, 0), 20, "the page");
   }
 }

@@ -22,6 +22,7 @@ import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -40,8 +41,8 @@ final class RunStory {
   /** Returns sixty seconds of a run with one worker, which ends with an accuracy of 99 %. */
   static List<TrainingEvent> of(String node, String reason) {
     List<TrainingEvent> events = new ArrayList<>();
-    events.add(new MemberJoined(START, "server", 0, 0, node));
-    events.add(new MemberJoined(START, "worker", 0, 0, node));
+    events.add(new MemberJoined(START, Role.SERVER, 0, 0, node));
+    events.add(new MemberJoined(START, Role.WORKER, 0, 0, node));
     events.add(new JobStarted(START + 1_000, "sync", 1, 1, 1_960, 60, 60));
     for (int i = 1; i <= 60; i++) {
       long now = START + 1_000 * (i + 1);
@@ -66,7 +67,7 @@ final class RunStory {
               Map.of(0, 2_000L * i)));
       events.add(new Evaluated(now, i, 500, 1.0 / i, 39 + i, false, "00"));
     }
-    events.add(new MemberLeft(START + 62_000, "worker", 0, 0, reason));
+    events.add(new MemberLeft(START + 62_000, Role.WORKER, 0, 0, reason));
     return events;
   }
 
@@ -76,9 +77,9 @@ final class RunStory {
    */
   static List<TrainingEvent> withGaps() {
     List<TrainingEvent> events = new ArrayList<>();
-    events.add(new MemberJoined(START, "server", 0, 0, "a pid 1"));
-    events.add(new MemberJoined(START, "worker", 0, 0, "a pid 2"));
-    events.add(new MemberJoined(START, "worker", 1, 0, "a pid 3"));
+    events.add(new MemberJoined(START, Role.SERVER, 0, 0, "a pid 1"));
+    events.add(new MemberJoined(START, Role.WORKER, 0, 0, "a pid 2"));
+    events.add(new MemberJoined(START, Role.WORKER, 1, 0, "a pid 3"));
     events.add(new JobStarted(START, "async", 2, 1, 1_960, 100, 200));
     for (int second = 1; second <= 100; second++) {
       long now = START + 1_000L * second;
@@ -88,9 +89,9 @@ final class RunStory {
         events.add(new JobResumed(now - 1_000, 18_999));
       }
       if (second == 71) {
-        events.add(new MemberLeft(now - 1, "worker", 1, 0, "its process ended"));
+        events.add(new MemberLeft(now - 1, Role.WORKER, 1, 0, "its process ended"));
       } else if (second == 90) {
-        events.add(new MemberJoined(now - 1, "worker", 1, 1, "a pid 4"));
+        events.add(new MemberJoined(now - 1, Role.WORKER, 1, 1, "a pid 4"));
       }
       if (second <= 40 || second >= 60) {
         int step = second <= 40 ? second : second - 19;
@@ -134,17 +135,17 @@ final class RunStory {
   private static MemberVitals health(long now, int rank, int incarnation) {
     String node = "a pid " + (2 + rank);
     return new MemberVitals(
-        now, "worker", rank, incarnation, node, 1.5, 2, 10, 20, 30, 40, 0.5, 1.5);
+        now, Role.WORKER, rank, incarnation, node, 1.5, 2, 10, 20, 30, 40, 0.5, 1.5);
   }
 
   /** Returns one event of each kind that the page lists. */
   static List<TrainingEvent> ofEveryKind() {
     return List.of(
-        new MemberJoined(START, "worker", 0, 0, "a pid 1"),
+        new MemberJoined(START, Role.WORKER, 0, 0, "a pid 1"),
         new JobStarted(START + 1, "sync", 1, 1, 1_960, 60, 60),
-        new MemberSuspected(START + 2, "worker", 0, 0, 3_000),
+        new MemberSuspected(START + 2, Role.WORKER, 0, 0, 3_000),
         new StallFound(START + 3, 17, 15_100, "worker 1", "shard 0 waits", "worker 0: trains"),
-        new MemberLeft(START + 4, "worker", 0, 0, "its process ended"),
+        new MemberLeft(START + 4, Role.WORKER, 0, 0, "its process ended"),
         new ProcessRestarted(START + 5, "worker-0", 1, 3, "worker-0 ended"),
         new UpdateRefused(START + 6, 0, 0, 5, 1, "holds NaN"),
         new CheckpointWritten(START + 7, 0, 50, "checkpoint-50", 12),

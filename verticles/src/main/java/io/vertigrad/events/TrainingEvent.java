@@ -2,6 +2,7 @@ package io.vertigrad.events;
 
 import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.Score;
+import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Map;
@@ -93,11 +94,11 @@ public sealed interface TrainingEvent {
   }
 
   /** A member was admitted. */
-  record MemberJoined(long timeMillis, String role, int rank, int incarnation, String node)
+  record MemberJoined(long timeMillis, Role role, int rank, int incarnation, String node)
       implements TrainingEvent {}
 
   /** A member has been silent for longer than the suspect limit. */
-  record MemberSuspected(long timeMillis, String role, int rank, int incarnation, long silentMillis)
+  record MemberSuspected(long timeMillis, Role role, int rank, int incarnation, long silentMillis)
       implements TrainingEvent {}
 
   /**
@@ -122,7 +123,7 @@ public sealed interface TrainingEvent {
       implements TrainingEvent {}
 
   /** A member left ({@code finished}, {@code stopped}) or was evicted; the reason says why. */
-  record MemberLeft(long timeMillis, String role, int rank, int incarnation, String reason)
+  record MemberLeft(long timeMillis, Role role, int rank, int incarnation, String reason)
       implements TrainingEvent {
 
     /** The reason of a member whose work is done. */
@@ -503,7 +504,7 @@ public sealed interface TrainingEvent {
    */
   record MemberVitals(
       long timeMillis,
-      String role,
+      Role role,
       int rank,
       int incarnation,
       String node,
@@ -621,7 +622,20 @@ public sealed interface TrainingEvent {
   record JobFinished(long timeMillis, long version, long samples) implements TrainingEvent {}
 
   /** The job was stopped early by a request. */
-  record JobStopped(long timeMillis, String reason) implements TrainingEvent {}
+  record JobStopped(long timeMillis, String reason) implements TrainingEvent {
+
+    /** The reason of a job whose command was interrupted. */
+    public static final String INTERRUPTED = "interrupted";
+
+    /**
+     * Returns whether the job's command was interrupted.
+     *
+     * @return true for the reason {@link #INTERRUPTED}
+     */
+    public boolean interrupted() {
+      return reason.equals(INTERRUPTED);
+    }
+  }
 
   /** The job cannot continue; the reason names the cause. */
   record JobFailed(long timeMillis, String reason) implements TrainingEvent {}

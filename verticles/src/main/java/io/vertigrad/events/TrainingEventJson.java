@@ -4,10 +4,13 @@ import io.vertigrad.compute.Metric;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.internal.RecordJson;
+import io.vertigrad.internal.RecordJson.Form;
+import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonObject;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
@@ -16,11 +19,16 @@ import java.util.stream.Collectors;
  *
  * <p>{@code type} is the record's name with a small first letter. Numbers that JSON lacks are
  * written as the strings {@code "NaN"}, {@code "Infinity"} and {@code "-Infinity"}. A missing
- * component reads as 0, false, the empty string, the empty map or the empty list.
+ * component reads as 0, false, the empty string, the empty map or the empty list. An event of a
+ * member whose role is missing or unknown is read as an event of an unknown type.
  */
 final class TrainingEventJson {
 
-  private static final RecordJson JSON = RecordJson.lenient(TrainingEventJson::omits);
+  private static final RecordJson JSON =
+      RecordJson.lenient(TrainingEventJson::omits, Form.choice(Role.class, "a role"));
+
+  private static final Set<String> ROLES =
+      Arrays.stream(Role.values()).map(Role::lower).collect(Collectors.toSet());
 
   private static final Map<String, Class<?>> TYPES =
       Arrays.stream(TrainingEvent.class.getPermittedSubclasses())
@@ -43,7 +51,14 @@ final class TrainingEventJson {
   static TrainingEvent read(JsonObject json) {
     String name = String.valueOf(json.getValue("type"));
     Class<?> type = TYPES.get(name);
-    return type == null ? null : (TrainingEvent) JSON.read(type, json, name);
+    return type == null || hasRole(type) && !ROLES.contains(json.getValue("role"))
+        ? null
+        : (TrainingEvent) JSON.read(type, json, name);
+  }
+
+  private static boolean hasRole(Class<?> event) {
+    return Arrays.stream(event.getRecordComponents())
+        .anyMatch(component -> component.getType() == Role.class);
   }
 
   /** Leaves out an empty list of class names, and the metric of a test if it is the accuracy. */

@@ -8,6 +8,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.ToLongFunction;
 import java.util.stream.IntStream;
@@ -22,8 +23,7 @@ import java.util.stream.IntStream;
 public final class UpdateLedger {
 
   private final Map<String, UpdatesCounted> counted = new TreeMap<>();
-  private final Map<String, Long> appliedByServer = new TreeMap<>();
-  private final Map<String, Long> repeatedByServer = new TreeMap<>();
+  private final Map<Integer, IncarnationReports<ServerProgress>> reports = new TreeMap<>();
   private int servers;
 
   /** Creates an empty ledger. */
@@ -38,9 +38,9 @@ public final class UpdateLedger {
     if (event instanceof UpdatesCounted counts) {
       counted.put("%06d.%06d".formatted(counts.shard(), counts.rank()), counts);
     } else if (event instanceof ServerProgress server) {
-      String incarnation = server.shard() + "." + server.incarnation();
-      appliedByServer.merge(incarnation, server.applied(), Math::max);
-      repeatedByServer.merge(incarnation, server.duplicate(), Math::max);
+      reports
+          .computeIfAbsent(server.shard(), shard -> new IncarnationReports<>(UpdateLedger::sum))
+          .put(server.incarnation(), server);
     } else if (event instanceof JobStarted started) {
       servers = Math.max(servers, started.servers());
     }
@@ -74,8 +74,7 @@ public final class UpdateLedger {
    * @return 0 without servers
    */
   public long rolledBack() {
-    long ever = appliedByServer.values().stream().mapToLong(Long::longValue).sum();
-    return Math.max(0, ever - sum(UpdatesCounted::applied));
+    return Math.max(0, reported(ServerProgress::applied) - sum(UpdatesCounted::applied));
   }
 
   /**
@@ -84,7 +83,7 @@ public final class UpdateLedger {
    * @return number of partition frames, as far as servers have reported them
    */
   public long duplicates() {
-    return repeatedByServer.values().stream().mapToLong(Long::longValue).sum();
+    return reported(ServerProgress::duplicate);
   }
 
   /**
@@ -129,6 +128,29 @@ public final class UpdateLedger {
       }
     }
     return json.put("duplicate", duplicates());
+  }
+
+  /** Returns a server's last report, with counters added up over all incarnations. */
+  Optional<ServerProgress> server(int shard) {
+    return Optional.ofNullable(reports.get(shard)).map(IncarnationReports::total);
+  }
+
+  private long reported(ToLongFunction<ServerProgress> counter) {
+    return reports.values().stream().map(IncarnationReports::total).mapToLong(counter).sum();
+  }
+
+  private static ServerProgress sum(ServerProgress earlier, ServerProgress later) {
+    return new ServerProgress(
+        later.timeMillis(),
+        later.shard(),
+        later.incarnation(),
+        later.version(),
+        later.samples(),
+        earlier.applied() + later.applied(),
+        earlier.late() + later.late(),
+        earlier.duplicate() + later.duplicate(),
+        earlier.tooStale() + later.tooStale(),
+        earlier.refused() + later.refused());
   }
 
   private static void check(UpdatesCounted row, List<String> problems) {

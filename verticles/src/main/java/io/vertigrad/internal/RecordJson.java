@@ -33,7 +33,8 @@ import java.util.stream.Stream;
  *
  * <p>A strict reader throws {@link IllegalArgumentException} if a value has the wrong type or a
  * required key is missing; the message names the place, what was found and what was expected. A
- * lenient reader reads such a value as 0, false, the empty string, the empty map or the empty list.
+ * lenient reader reads such a value as 0, false, the empty string, the empty map or the empty list,
+ * except that it refuses a value that does not fit its {@link Form}.
  */
 public final class RecordJson {
 
@@ -159,8 +160,8 @@ public final class RecordJson {
   }
 
   /** Returns a converter whose reader is lenient. */
-  public static RecordJson lenient(Omission omission) {
-    return new RecordJson(false, omission);
+  public static RecordJson lenient(Omission omission, Form<?, ?>... forms) {
+    return new RecordJson(false, omission, forms);
   }
 
   /** Writes a record. */

@@ -195,7 +195,7 @@ final class JobVerticle extends VerticleBase {
         finishHeard
             .future()
             .timeout(HEAR_SECONDS, TimeUnit.SECONDS)
-            .transform(heard -> read(history.wholeTestSet(), Long.MAX_VALUE))
+            .transform(heard -> read(history.view().wholeTestSet(), Long.MAX_VALUE))
             .map(model -> result(State.FINISHED, end, early.getString("reason", "")))
             .recover(why -> failed("its model could not be read at the end", why))
             .onSuccess(found -> conclude(Future.succeededFuture(found)))
@@ -216,7 +216,7 @@ final class JobVerticle extends VerticleBase {
         .interrupt(keepsCheckpoints())
         .transform(
             rest ->
-                history.started()
+                history.view().started().isPresent()
                     ? read(Optional.empty(), TEST_SECONDS)
                     : Future.<TrainedModel>succeededFuture())
         .onComplete(

@@ -1,5 +1,6 @@
 package io.vertigrad.training;
 
+import io.vertigrad.events.RunView;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobFailed;
@@ -12,11 +13,11 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
-/** Computes the figures of a job's result from its events. Used by one thread. */
+/** The figures of a job's result, by its events and the time they took. Used by one thread. */
 final class TrainingHistory {
 
   private final LongSupplier nanoClock;
-  private Evaluated wholeTestSet;
+  private final RunView view = new RunView();
   private double bestAccuracy = Double.NaN;
   private double bestLoss = Double.NaN;
   private boolean started;
@@ -32,11 +33,12 @@ final class TrainingHistory {
 
   /** Processes the next event. */
   void apply(TrainingEvent event) {
+    view.apply(event);
     if (event instanceof JobStarted && !started) {
       started = true;
       startedNanos = nanoClock.getAsLong();
     } else if (event instanceof Evaluated test) {
-      tested(test);
+      noteBest(test);
     } else if (event instanceof JobResumed resumed) {
       pausedNanos += TimeUnit.MILLISECONDS.toNanos(resumed.pausedMillis());
     } else if (event instanceof JobFinished
@@ -54,14 +56,9 @@ final class TrainingHistory {
     }
   }
 
-  /** Returns true once the job has started: every shard and enough workers are present. */
-  boolean started() {
-    return started;
-  }
-
-  /** Returns the newest test on the whole test set. */
-  Optional<Evaluated> wholeTestSet() {
-    return Optional.ofNullable(wholeTestSet);
+  /** Returns the state of the run by its events. */
+  RunView view() {
+    return view;
   }
 
   /**
@@ -93,8 +90,7 @@ final class TrainingHistory {
         reason);
   }
 
-  private void tested(Evaluated test) {
-    wholeTestSet = test.wholeTestSet() ? test : wholeTestSet;
+  private void noteBest(Evaluated test) {
     bestAccuracy =
         Double.isNaN(bestAccuracy) ? test.accuracy() : Math.max(bestAccuracy, test.accuracy());
     bestLoss = Double.isNaN(bestLoss) ? test.loss() : Math.min(bestLoss, test.loss());

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonObject;
 import java.util.Arrays;
 import java.util.List;
@@ -20,9 +21,9 @@ final class TrainingEventJsonTest {
   static List<TrainingEvent> everyType() {
     return List.of(
         new TrainingEvent.JobStarted(1, "sync", 2, 3, 1L << 40, 200, 400),
-        new TrainingEvent.MemberJoined(2, "worker", 1, 2, "127.0.0.1 pid 7"),
-        new TrainingEvent.MemberSuspected(3, "server", 0, 0, 3_001),
-        new TrainingEvent.MemberLeft(4, "worker", 1, 2, "silent for 10000 ms"),
+        new TrainingEvent.MemberJoined(2, Role.WORKER, 1, 2, "127.0.0.1 pid 7"),
+        new TrainingEvent.MemberSuspected(3, Role.SERVER, 0, 0, 3_001),
+        new TrainingEvent.MemberLeft(4, Role.WORKER, 1, 2, "silent for 10000 ms"),
         progress(0.25),
         new TrainingEvent.ServerProgress(6, 0, 1, 57, 5_000, 114, 1, 2, 3, 4),
         new TrainingEvent.Evaluated(7, 57, 1_152, 0.5, 87.25, true, "c0ffee"),
@@ -45,7 +46,7 @@ final class TrainingEventJsonTest {
         new TrainingEvent.JobResumed(13, 1_234),
         new TrainingEvent.ReplicasAveraged(13, 40, 4, 0.25, 91.5),
         new TrainingEvent.MemberVitals(
-            15, "worker", 1, 0, "10.0.0.2 pid 9", 1.75, 8, 1L << 28, 1L << 31, 5, 6, 0.5, 2.25),
+            15, Role.WORKER, 1, 0, "10.0.0.2 pid 9", 1.75, 8, 1L << 28, 1L << 31, 5, 6, 0.5, 2.25),
         new TrainingEvent.PeerExchange(14, 1, 0, 40, 0.5, 2.5, 0.25, 0.9, 1.0 / 3, 2));
   }
 
@@ -107,6 +108,17 @@ final class TrainingEventJsonTest {
   void shouldReadNothingWhenTheTypeIsNotKnown() {
     assertNull(TrainingEvent.fromJson(new JsonObject().put("type", "weather").put("rain", true)));
     assertNull(TrainingEvent.fromJson(new JsonObject()));
+  }
+
+  @Test
+  void shouldReadNothingWhenTheRoleIsNotKnown() {
+    JsonObject joined =
+        new TrainingEvent.MemberJoined(2, Role.WORKER, 1, 2, "127.0.0.1 pid 7").toJson();
+
+    assertEquals("worker", joined.getString("role"));
+    assertNull(TrainingEvent.fromJson(joined.copy().put("role", "referee")));
+    joined.remove("role");
+    assertNull(TrainingEvent.fromJson(joined));
   }
 
   @Test

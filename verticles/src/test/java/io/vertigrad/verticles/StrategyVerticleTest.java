@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.Role;
 import io.vertigrad.strategy.ExchangeTiming;
 import io.vertigrad.strategy.LocalGradient;
 import io.vertigrad.strategy.PeerContext;
@@ -79,7 +80,7 @@ class StrategyVerticleTest extends PointsJob {
     await(vertx.undeploy(strategy));
 
     Awaitility.await()
-        .until(() -> happened(e -> e instanceof MemberLeft left && left.role().equals("server")));
+        .until(() -> happened(e -> e instanceof MemberLeft left && left.role() == Role.SERVER));
   }
 
   @Test
@@ -165,7 +166,7 @@ class StrategyVerticleTest extends PointsJob {
                 happened(
                     e ->
                         e instanceof MemberLeft left
-                            && left.role().equals("worker")
+                            && left.role() == Role.WORKER
                             && left.rank() == rank
                             && left.reason().contains(part)));
   }

@@ -10,6 +10,7 @@ import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.Role;
 import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.Map;
@@ -54,9 +55,9 @@ class RunReportTest {
     BlockingQueue<String> lines = new LinkedBlockingQueue<>();
     MemberLog.of(vertx, "run", lines::add);
 
-    run.publish(new MemberJoined(0, "worker", 1, 0, "here"));
+    run.publish(new MemberJoined(0, Role.WORKER, 1, 0, "here"));
     run.publish(progress(0, 0));
-    run.publish(new MemberLeft(0, "worker", 1, 0, "finished"));
+    run.publish(new MemberLeft(0, Role.WORKER, 1, 0, "finished"));
 
     assertEquals("joined: worker 1", lines.poll(10, TimeUnit.SECONDS));
     assertEquals("left: worker 1, finished", lines.poll(10, TimeUnit.SECONDS));

@@ -115,6 +115,15 @@ public final class ClusterStart {
     BusSecurity.check(config);
   }
 
+  /**
+   * Returns the subject of this node's certificate and the date until which it is valid.
+   *
+   * @throws InputException naming the file that is wrong, and how
+   */
+  public static String certificate(ClusterConfig config) {
+    return NodeCertificate.of(config).describe();
+  }
+
   /** Returns a Vert.x without a cluster: everything runs in this JVM and no port is opened. */
   public static Vertx alone() {
     return Vertx.builder().withMetrics(BusTraffic.counting()).build();

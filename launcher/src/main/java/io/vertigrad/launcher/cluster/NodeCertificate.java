@@ -22,7 +22,7 @@ import java.util.Optional;
  *
  * @param certificate the node's own certificate
  */
-public record NodeCertificate(X509Certificate certificate) {
+record NodeCertificate(X509Certificate certificate) {
 
   private static final byte[] PROOF = {1, 2, 3};
 
@@ -31,7 +31,7 @@ public record NodeCertificate(X509Certificate certificate) {
    *
    * @throws InputException naming the file that is wrong, and how
    */
-  public static NodeCertificate of(ClusterConfig config) {
+  static NodeCertificate of(ClusterConfig config) {
     String file = config.certificate().orElseThrow();
     X509Certificate own = read("certificate", file);
     X509Certificate authority = read("authority", config.authority().orElseThrow());
@@ -71,7 +71,7 @@ public record NodeCertificate(X509Certificate certificate) {
   }
 
   /** Returns the certificate's subject and the date until which it is valid. */
-  public String describe() {
+  String describe() {
     return "%s, valid until %s"
         .formatted(
             certificate.getSubjectX500Principal().getName(), certificate.getNotAfter().toInstant());

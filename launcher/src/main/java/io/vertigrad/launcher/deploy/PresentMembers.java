@@ -1,5 +1,6 @@
 package io.vertigrad.launcher.deploy;
 
+import io.vertigrad.events.RunView.Member;
 import io.vertigrad.job.Role;
 import io.vertigrad.training.LocalMembers;
 import java.util.List;
@@ -10,28 +11,10 @@ import java.util.OptionalLong;
  *
  * @param members each with its process, in the order in which they joined
  */
-public record PresentMembers(List<Present> members) {
+public record PresentMembers(List<Member> members) {
 
   /** No members: the run has just begun. */
   public static final PresentMembers NOBODY = new PresentMembers(List.of());
-
-  /**
-   * One member.
-   *
-   * @param role the member's role
-   * @param rank rank under which it was admitted
-   * @param node its process, {@code HOST pid N}
-   */
-  public record Present(Role role, int rank, String node) {
-
-    /** Returns the member's process id if the process runs on this host. */
-    OptionalLong pid(String host) {
-      String prefix = host + " pid ";
-      return node.startsWith(prefix)
-          ? OptionalLong.of(Long.parseLong(node.substring(prefix.length())))
-          : OptionalLong.empty();
-    }
-  }
 
   /** Takes a copy of the list. */
   public PresentMembers {
@@ -46,7 +29,15 @@ public record PresentMembers(List<Present> members) {
 
   /** Returns the number of processes that the members run in. */
   public int processes() {
-    return (int) members.stream().map(Present::node).distinct().count();
+    return (int) members.stream().map(Member::node).distinct().count();
+  }
+
+  /** Returns the process id of a member if its process, {@code HOST pid N}, runs on this host. */
+  static OptionalLong pid(Member member, String host) {
+    String prefix = host + " pid ";
+    return member.node().startsWith(prefix)
+        ? OptionalLong.of(Long.parseLong(member.node().substring(prefix.length())))
+        : OptionalLong.empty();
   }
 
   /** Returns true when a member has this role and rank. */

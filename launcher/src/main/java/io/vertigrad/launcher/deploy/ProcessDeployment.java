@@ -1,9 +1,9 @@
 package io.vertigrad.launcher.deploy;
 
 import io.vertigrad.events.EventPublisher;
+import io.vertigrad.events.RunView.Member;
 import io.vertigrad.events.TrainingEvent.ProcessRestarted;
 import io.vertigrad.job.Role;
-import io.vertigrad.launcher.deploy.PresentMembers.Present;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.ShellCommand;
@@ -57,18 +57,7 @@ public final class ProcessDeployment {
   private final Promise<Void> broken = Promise.promise();
   private volatile boolean stopping;
 
-  /**
-   * Prepares the processes.
-   *
-   * @param roles the members to start
-   * @param present members that already run; they are watched as if they had been started here
-   * @param early processes that already wait
-   * @param launch starts the other processes
-   * @param coordinator is notified of processes that died, and knows when the job is over
-   * @param report takes a line about a member that died and is not started again
-   * @param offer takes a label and the command that replaces such a member
-   */
-  public ProcessDeployment(
+  ProcessDeployment(
       Vertx vertx,
       LocalMembers roles,
       PresentMembers present,
@@ -127,8 +116,8 @@ public final class ProcessDeployment {
    *
    * @return false when its process has ended since it joined
    */
-  private synchronized boolean watch(Present member) {
-    OptionalLong pid = member.pid(launch.job().cluster().host());
+  private synchronized boolean watch(Member member) {
+    OptionalLong pid = PresentMembers.pid(member, launch.job().cluster().host());
     if (pid.isEmpty() || children.stream().anyMatch(child -> child.pid() == pid.getAsLong())) {
       return true;
     }

@@ -2,7 +2,6 @@ package io.vertigrad.launcher.doctor;
 
 import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
-import io.vertigrad.launcher.cluster.NodeCertificate;
 import io.vertigrad.launcher.job.InputException;
 import java.util.List;
 
@@ -22,7 +21,7 @@ final class TlsCheck implements Check {
     try {
       ClusterStart.check(cluster);
       if (cluster.mutualTls()) {
-        return List.of(Finding.ok("TLS", NodeCertificate.of(cluster).describe()));
+        return List.of(Finding.ok("TLS", ClusterStart.certificate(cluster)));
       }
       return List.of(
           cluster.insecure()

@@ -1,12 +1,12 @@
 package io.vertigrad.launcher.run;
 
+import io.vertigrad.events.RunView;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
-import io.vertigrad.events.TrainingEvent.MemberJoined;
-import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.StrategyProviders;
 import java.io.IOException;
@@ -14,10 +14,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 
@@ -40,7 +38,7 @@ public final class EpochLog implements AutoCloseable {
   private final JobConfig job;
   private final EvaluationPlan plan;
   private final Consumer<String> trouble;
-  private final Set<Integer> workers = new HashSet<>();
+  private final RunView view;
   private final TreeMap<Long, Open> open = new TreeMap<>();
   private final TreeMap<Long, Evaluated> tests = new TreeMap<>();
   private long newestTest;
@@ -55,12 +53,15 @@ public final class EpochLog implements AutoCloseable {
   private record Open(long version, Map<Integer, EpochTrained> reports) {}
 
   /**
-   * Opens the log; {@code trouble} is called once when no more can be written, and the run
-   * continues.
+   * Opens the log.
+   *
+   * @param view the run, which includes each event before it is recorded here
+   * @param trouble called once when no more can be written; the run continues
    */
-  public EpochLog(Path file, JobConfig job, Consumer<String> trouble) {
+  public EpochLog(Path file, JobConfig job, RunView view, Consumer<String> trouble) {
     this.file = file;
     this.job = job;
+    this.view = view;
     this.plan =
         EvaluationPlan.of(
             job, StrategyProviders.configure(job.strategy(), EpochLog.class.getClassLoader()));
@@ -98,10 +99,6 @@ public final class EpochLog implements AutoCloseable {
       }
     } else if (event instanceof EvaluationSkipped skipped) {
       newestTest = Math.max(newestTest, skipped.version());
-    } else if (event instanceof MemberJoined joined && joined.role().equals("worker")) {
-      workers.add(joined.rank());
-    } else if (event instanceof MemberLeft left && left.role().equals("worker")) {
-      workers.remove(left.rank());
     }
     writeComplete();
   }
@@ -131,7 +128,7 @@ public final class EpochLog implements AutoCloseable {
   }
 
   private boolean isComplete(Open epoch) {
-    int reporters = job.pipeline().isPresent() ? job.replicas() : workers.size();
+    int reporters = job.pipeline().isPresent() ? job.replicas() : view.members(Role.WORKER).size();
     boolean awaited = job.evaluator().count() > 0 && plan.isDue(epoch.version());
     return epoch.reports().size() >= reporters && (!awaited || newestTest >= epoch.version());
   }

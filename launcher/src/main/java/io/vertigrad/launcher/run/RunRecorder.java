@@ -110,7 +110,7 @@ public final class RunRecorder implements AutoCloseable {
       return "server " + server.shard() + " " + server.incarnation();
     }
     if (event instanceof MemberVitals member) {
-      return member.role() + " vitals " + member.rank() + " " + member.incarnation();
+      return member.role().lower() + " vitals " + member.rank() + " " + member.incarnation();
     }
     return null;
   }

@@ -50,8 +50,8 @@ public final class RunSummary {
     JsonObject versionsJson = new JsonObject();
     versions.forEach(versionsJson::put);
     JsonObject summary = new JsonObject();
-    putKnown(summary, "trainingLoss", progress.trainingLoss());
-    putKnown(summary, "trainingAccuracy", progress.trainingAccuracy());
+    putKnown(summary, "trainingLoss", progress.view().trainingLoss());
+    putKnown(summary, "trainingAccuracy", progress.view().trainingAccuracy());
     tested
         .filter(found -> diverged(found.loss(), progress))
         .ifPresent(found -> summary.put(DIVERGED, losses(progress)));
@@ -61,7 +61,7 @@ public final class RunSummary {
     if (job.run().resumes() > 0) {
       summary.put("resumes", job.run().resumes()).put("resumedAtVersion", progress.resumedAt());
     }
-    progress.ending().ifPresent(ending -> summary.put("stopped", stopped(ending)));
+    progress.view().ending().ifPresent(ending -> summary.put("stopped", stopped(ending)));
     if (job.length().unit() == Unit.EPOCHS) {
       summary.put("epochs", job.length().amount());
     }
@@ -74,7 +74,7 @@ public final class RunSummary {
         .put("job", job.addresses().job())
         .put("strategy", job.strategy().name())
         .put("workers", job.workers().count())
-        .put("servers", progress.started().map(JobStarted::servers).orElse(0))
+        .put("servers", progress.view().started().map(JobStarted::servers).orElse(0))
         .put("steps", job.steps())
         .put("seed", job.seed())
         .put("version", tested.map(Evaluated::version).orElseGet(progress::version))
@@ -86,7 +86,7 @@ public final class RunSummary {
         .put("secondsWaitingForData", progress.ofWorkers(WorkerProgress::secondsWaitingForData))
         .put("staleness", staleness)
         .put("meanStaleness", progress.meanStaleness())
-        .put("updates", progress.updates().toJson())
+        .put("updates", progress.view().updates().toJson())
         .put("bytesSent", (long) progress.ofWorkers(WorkerProgress::bytesSent))
         .put("bytesSaved", (long) progress.ofWorkers(WorkerProgress::bytesSaved))
         .put("encoding", job.exchange().encoding())
@@ -111,11 +111,11 @@ public final class RunSummary {
    */
   private static boolean diverged(double tested, RunProgress progress) {
     double initial = progress.initialLoss();
-    boolean high = tested > WORSE * initial && !(progress.trainingLoss() < initial);
+    boolean high = tested > WORSE * initial && !(progress.view().trainingLoss() < initial);
     boolean spoilt = progress.worstLoss() > WORSE * initial && tested > BETTER * initial;
     return !Double.isFinite(tested)
         || high
-        || spoilt && !(progress.trainingLoss() < BETTER * initial);
+        || spoilt && !(progress.view().trainingLoss() < BETTER * initial);
   }
 
   private static JsonObject losses(RunProgress progress) {

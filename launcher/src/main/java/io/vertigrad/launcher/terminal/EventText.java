@@ -45,13 +45,13 @@ final class EventText {
               start.parameters()));
     }
     if (event instanceof MemberJoined joined && joined.incarnation() > 0) {
-      return Optional.of(job.nameOf(joined.role(), joined.rank()) + " is back");
+      return Optional.of(job.nameOf(joined.role().lower(), joined.rank()) + " is back");
     }
     if (event instanceof MemberSuspected silent) {
       return Optional.of(
           format(
               "%s has been silent for %.1f s",
-              job.nameOf(silent.role(), silent.rank()), silent.silentMillis() / 1e3));
+              job.nameOf(silent.role().lower(), silent.rank()), silent.silentMillis() / 1e3));
     }
     if (event instanceof StallFound stall) {
       return Optional.of(
@@ -100,7 +100,7 @@ final class EventText {
   private static Optional<String> trouble(TrainingEvent event, JobConfig job) {
     if (event instanceof MemberLeft left && !left.finished()) {
       return Optional.of(
-          format("%s left: %s", job.nameOf(left.role(), left.rank()), left.reason()));
+          format("%s left: %s", job.nameOf(left.role().lower(), left.rank()), left.reason()));
     }
     if (event instanceof ProcessRestarted again) {
       return Optional.of(

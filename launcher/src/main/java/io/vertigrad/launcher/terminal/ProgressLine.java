@@ -3,12 +3,11 @@ package io.vertigrad.launcher.terminal;
 import io.vertigrad.compute.Metric;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobStarted;
-import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.launcher.run.RunProgress;
 import java.nio.charset.Charset;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
@@ -44,7 +43,7 @@ record ProgressLine(long step, long steps, List<Figure> figures) {
 
   /** Returns the line of a run as it is now. */
   static ProgressLine of(RunProgress progress) {
-    long steps = progress.started().map(JobStarted::steps).orElse(0L);
+    long steps = progress.view().started().map(JobStarted::steps).orElse(0L);
     return new ProgressLine(progress.step(), steps, figuresOf(progress));
   }
 
@@ -98,13 +97,14 @@ record ProgressLine(long step, long steps, List<Figure> figures) {
     progress
         .secondsLeft()
         .ifPresent(left -> figures.add(Figure.of(EventText.duration(left) + " left")));
-    figures.add(Figure.of("epoch " + progress.epoch()));
+    figures.add(Figure.of("epoch " + progress.view().epoch()));
     String speed = EventText.format("%,.0f", progress.samplesPerSecond());
     figures.add(new Figure("mean " + speed + " samples/s", speed + "/s"));
-    if (!Double.isNaN(progress.trainingLoss())) {
-      figures.add(Figure.of(EventText.format("loss %.3f", progress.trainingLoss())));
+    double loss = progress.view().trainingLoss();
+    if (!Double.isNaN(loss)) {
+      figures.add(Figure.of(EventText.format("loss %.3f", loss)));
     }
-    progress.evaluated().map(ProgressLine::accuracy).ifPresent(figures::add);
+    progress.view().evaluated().map(ProgressLine::accuracy).ifPresent(figures::add);
     figures.add(agreement(progress));
     return figures;
   }
@@ -120,10 +120,9 @@ record ProgressLine(long step, long steps, List<Figure> figures) {
 
   /** Returns how far workers have diverged: from each other, or from their servers. */
   private static Figure agreement(RunProgress progress) {
-    if (progress.replicas().present()) {
-      Optional<ReplicasAveraged> averaged = progress.replicas().averaged();
-      double distance = averaged.map(ReplicasAveraged::consensusDistance).orElse(0.0);
-      String number = EventText.format("%.2g", distance);
+    OptionalDouble distance = progress.consensusDistance();
+    if (distance.isPresent()) {
+      String number = EventText.format("%.2g", distance.getAsDouble());
       return new Figure("consensus " + number, "cons " + number);
     }
     String number = EventText.format("%.1f", progress.meanStaleness());

@@ -1,8 +1,7 @@
 package io.vertigrad.launcher.tracking;
 
+import io.vertigrad.events.RunView;
 import io.vertigrad.events.TrainingEvent;
-import io.vertigrad.events.TrainingEvent.JobFailed;
-import io.vertigrad.events.TrainingEvent.JobFinished;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.TrackingConfig;
 import io.vertigrad.launcher.run.RunDirectory;
@@ -20,14 +19,16 @@ import java.util.function.Consumer;
  */
 public final class RunTrackers implements AutoCloseable {
 
-  private final RunMetrics metrics;
+  private final RunView view;
+  private final TrackedMetrics metrics;
   private final List<Tracker> trackers;
   private final AtomicBoolean closed = new AtomicBoolean();
   private volatile Tracker.End end = Tracker.End.STOPPED;
   private boolean finished;
 
-  private RunTrackers(RunMetrics metrics, List<Tracker> trackers) {
-    this.metrics = metrics;
+  private RunTrackers(JobConfig job, RunView view, List<Tracker> trackers) {
+    this.view = view;
+    this.metrics = new TrackedMetrics(job, view);
     this.trackers = trackers;
   }
 
@@ -35,9 +36,11 @@ public final class RunTrackers implements AutoCloseable {
    * Creates the trackers of one run.
    *
    * @param directory folder of the event files
+   * @param view the run, which includes each event before it is recorded here
    * @param trouble called once by each tracker when it can report no more; from any thread
    */
-  public static RunTrackers of(JobConfig job, RunDirectory directory, Consumer<String> trouble) {
+  public static RunTrackers of(
+      JobConfig job, RunDirectory directory, RunView view, Consumer<String> trouble) {
     TrackingConfig asked = job.tracking();
     List<Tracker> trackers = new ArrayList<>();
     if (asked.tensorboard()) {
@@ -46,7 +49,7 @@ public final class RunTrackers implements AutoCloseable {
     asked
         .mlflow()
         .ifPresent(server -> trackers.add(new MlflowTracker(server, job, directory, trouble)));
-    return new RunTrackers(new RunMetrics(job), trackers);
+    return new RunTrackers(job, view, trackers);
   }
 
   /** Processes the next event. */
@@ -55,17 +58,13 @@ public final class RunTrackers implements AutoCloseable {
       return;
     }
     send(metrics.record(event));
-    if (event instanceof JobFinished) {
-      end = Tracker.End.FINISHED;
-    } else if (event instanceof JobFailed) {
-      end = Tracker.End.FAILED;
-    }
   }
 
   /** Reports the remaining points; later events are ignored. */
   public void finish() {
     if (!finished) {
       send(metrics.rest());
+      end = end();
       finished = true;
     }
   }
@@ -79,6 +78,14 @@ public final class RunTrackers implements AutoCloseable {
     if (!closed.getAndSet(true)) {
       trackers.forEach(tracker -> tracker.end(end));
     }
+  }
+
+  private Tracker.End end() {
+    return switch (view.phase()) {
+      case FINISHED -> Tracker.End.FINISHED;
+      case FAILED -> Tracker.End.FAILED;
+      case WAITING, RUNNING, PAUSED, STOPPED -> Tracker.End.STOPPED;
+    };
   }
 
   private void send(List<Metric> points) {

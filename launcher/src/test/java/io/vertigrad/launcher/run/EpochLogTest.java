@@ -2,12 +2,15 @@ package io.vertigrad.launcher.run;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.vertigrad.events.RunView;
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -23,6 +26,7 @@ final class EpochLogTest {
 
   @TempDir private Path folder;
   private final List<String> trouble = new ArrayList<>();
+  private final RunView view = new RunView();
   private Path file;
   private EpochLog log;
 
@@ -45,8 +49,8 @@ final class EpochLogTest {
 
   @Test
   void shouldTakeTheMeanOfTheWorkersMeansWhateverTheirSamples() throws IOException {
-    log.record(new EpochTrained(0, 0, 0, 1, 10, 900, 2.0, 50, 1));
-    log.record(new EpochTrained(0, 1, 0, 1, 10, 100, 1.0, 50, 1));
+    record(new EpochTrained(0, 0, 0, 1, 10, 900, 2.0, 50, 1));
+    record(new EpochTrained(0, 1, 0, 1, 10, 100, 1.0, 50, 1));
     tested(10, 50);
 
     assertEquals(List.of("0 1.000 1.5000 50.00"), lines());
@@ -95,7 +99,7 @@ final class EpochLogTest {
     trained(0, 1, 1, 1);
     trained(1, 1, 1, 1);
 
-    log.record(new EvaluationSkipped(0, 10, "no evaluator takes part"));
+    record(new EvaluationSkipped(0, 10, "no evaluator takes part"));
 
     assertEquals(List.of("0 1.000 1.0000 nan"), lines());
   }
@@ -106,7 +110,7 @@ final class EpochLogTest {
     trained(0, 1, 1, 1);
     assertEquals(List.of(), lines());
 
-    log.record(new MemberLeft(0, "worker", 1, 0, "silent"));
+    record(new MemberLeft(0, Role.WORKER, 1, 0, "silent"));
 
     assertEquals(List.of("0 1.000 1.0000 nan"), lines());
   }
@@ -133,17 +137,22 @@ final class EpochLogTest {
     trained(0, 1, 1, 1);
     trained(1, 1, 1, 1);
 
-    log.record(new Evaluated(0, 10, 500, 1, 40, 5, 90.5, false, ""));
+    record(new Evaluated(0, 10, 500, 1, 40, 5, 90.5, false, ""));
 
     assertEquals(List.of("0 1.000 1.0000 40.00 90.50"), lines());
   }
 
+  private void record(TrainingEvent event) {
+    view.apply(event);
+    log.record(event);
+  }
+
   private void trained(int rank, int epoch, double loss, double seconds) {
-    log.record(new EpochTrained(0, rank, 0, epoch, 10L * epoch, 100, loss, 50, seconds));
+    record(new EpochTrained(0, rank, 0, epoch, 10L * epoch, 100, loss, 50, seconds));
   }
 
   private void tested(long version, double accuracy) {
-    log.record(new Evaluated(0, version, 500, 1, accuracy, false, ""));
+    record(new Evaluated(0, version, 500, 1, accuracy, false, ""));
   }
 
   private List<String> lines() throws IOException {
@@ -158,9 +167,9 @@ final class EpochLogTest {
             .put("workers", new JsonObject().put("batch", 10))
             .put("resolved", new JsonObject().put("trainingSamples", 200))
             .put("evaluator", new JsonObject(evaluator.replace('\'', '"')));
-    EpochLog made = new EpochLog(file, JobConfig.read("job.json", job), trouble::add);
-    made.record(new MemberJoined(0, "worker", 0, 0, "here"));
-    made.record(new MemberJoined(0, "worker", 1, 0, "here"));
+    EpochLog made = new EpochLog(file, JobConfig.read("job.json", job), view, trouble::add);
+    view.apply(new MemberJoined(0, Role.WORKER, 0, 0, "here"));
+    view.apply(new MemberJoined(0, Role.WORKER, 1, 0, "here"));
     return made;
   }
 }

@@ -6,6 +6,7 @@ import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.Role;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -19,11 +20,11 @@ final class RunCountersTest {
     progress.apply(server(0, 70));
     progress.apply(server(0, 80));
     progress.apply(worker(0, 30, 10));
-    progress.apply(new MemberLeft(0, "server", 0, 0, "its process ended"));
-    progress.apply(new MemberLeft(0, "worker", 0, 0, "its process ended"));
-    progress.apply(new MemberJoined(0, "server", 0, 1, "n"));
-    progress.apply(new MemberJoined(0, "worker", 0, 1, "n"));
-    assertEquals(80, progress.ofServers(ServerProgress::applied));
+    progress.apply(new MemberLeft(0, Role.SERVER, 0, 0, "its process ended"));
+    progress.apply(new MemberLeft(0, Role.WORKER, 0, 0, "its process ended"));
+    progress.apply(new MemberJoined(0, Role.SERVER, 0, 1, "n"));
+    progress.apply(new MemberJoined(0, Role.WORKER, 0, 1, "n"));
+    assertEquals(80, progress.view().server(0).orElseThrow().applied());
     assertEquals(Map.of(0, 30L, 1, 10L), progress.staleness());
 
     progress.apply(server(1, 5));
@@ -32,7 +33,7 @@ final class RunCountersTest {
     progress.apply(worker(0, 31, 10));
     progress.apply(worker(0, 31, 10));
 
-    assertEquals(85, progress.ofServers(ServerProgress::applied));
+    assertEquals(85, progress.view().server(0).orElseThrow().applied());
     assertEquals(Map.of(0, 33L, 1, 11L), progress.staleness());
     assertEquals(44 * 128, progress.samples());
   }

@@ -9,6 +9,7 @@ import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.Role;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.concurrent.atomic.AtomicLong;
@@ -37,7 +38,7 @@ class RunProgressTest {
 
   @Test
   void shouldTrustTheServersWhenTheRunIsOver() {
-    progress.apply(new MemberLeft(0, "worker", 0, 0, "finished"));
+    progress.apply(new MemberLeft(0, Role.WORKER, 0, 0, "finished"));
     progress.apply(new JobFinished(0, 400, 400 * 128));
 
     assertEquals(400 * 128, progress.samples());
@@ -46,8 +47,7 @@ class RunProgressTest {
 
   @Test
   void shouldNotCountWhatMembersTrainedForACoordinatorBefore() {
-    RunProgress resumed = new RunProgress(clock::get);
-    resumed.startedBefore(10_000);
+    RunProgress resumed = new RunProgress(clock::get, 10_000);
     resumed.apply(new JobStarted(0, "async", 2, 1, 1_960, 200, 400));
     resumed.apply(ofIncarnation(0, 300));
     resumed.apply(ofIncarnation(10_000, 20));
@@ -110,7 +110,7 @@ class RunProgressTest {
   @Test
   void shouldTellNothingLeftOfARunThatIsOver() {
     progress.apply(worker(0, 400, 400 * 128));
-    progress.apply(new MemberLeft(0, "worker", 0, 0, "finished"));
+    progress.apply(new MemberLeft(0, Role.WORKER, 0, 0, "finished"));
 
     assertEquals(OptionalDouble.empty(), progress.secondsLeft());
   }
@@ -118,14 +118,14 @@ class RunProgressTest {
   @Test
   void shouldTellWhatIsLeftAlsoWhenAWorkerHasDied() {
     progress.apply(worker(0, 101, 101 * 128));
-    progress.apply(new MemberLeft(0, "worker", 1, 0, "silent for 10000 ms"));
+    progress.apply(new MemberLeft(0, Role.WORKER, 1, 0, "silent for 10000 ms"));
 
     assertEquals(299 * 0.02, progress.secondsLeft().orElseThrow(), 1e-9);
   }
 
   @Test
   void shouldCountTheSecondsAfterAWorkerHasDied() {
-    progress.apply(new MemberLeft(0, "worker", 1, 0, "silent for 10000 ms"));
+    progress.apply(new MemberLeft(0, Role.WORKER, 1, 0, "silent for 10000 ms"));
     clock.set(9 * SECOND);
     progress.apply(worker(0, 400, 400 * 128));
     clock.set(10 * SECOND);
@@ -140,7 +140,7 @@ class RunProgressTest {
     assertEquals(100, progress.step());
 
     progress.apply(worker(1, 20, 20 * 128));
-    progress.apply(new MemberLeft(0, "worker", 0, 0, "silent for 10000 ms"));
+    progress.apply(new MemberLeft(0, Role.WORKER, 0, 0, "silent for 10000 ms"));
 
     assertEquals(100, progress.step());
   }
@@ -149,11 +149,11 @@ class RunProgressTest {
   void shouldLeaveTheLossOfAWorkerThatDiedOut() {
     progress.apply(loss(0, 3));
     progress.apply(loss(1, 1));
-    assertEquals(2, progress.trainingLoss());
+    assertEquals(2, progress.view().trainingLoss());
 
-    progress.apply(new MemberLeft(0, "worker", 0, 0, "silent for 10000 ms"));
+    progress.apply(new MemberLeft(0, Role.WORKER, 0, 0, "silent for 10000 ms"));
 
-    assertEquals(1, progress.trainingLoss());
+    assertEquals(1, progress.view().trainingLoss());
   }
 
   private static WorkerProgress loss(int rank, double loss) {

@@ -9,6 +9,7 @@ import io.vertigrad.events.TrainingEvent.ProcessRestarted;
 import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
 import io.vertigrad.launcher.run.RunProgress;
 import io.vertx.core.json.JsonObject;
 import java.util.Map;
@@ -80,7 +81,7 @@ final class EventTextTest {
   void shouldCallAWorkerAStageWhenTheJobHasAPipeline() {
     JobConfig stages =
         JobConfig.read("test", new JsonObject("{\"pipeline\": {\"stages\": 2, \"replicas\": 2}}"));
-    MemberLeft left = new MemberLeft(0, "worker", 3, 0, "silent for 10000 ms");
+    MemberLeft left = new MemberLeft(0, Role.WORKER, 3, 0, "silent for 10000 ms");
     CheckpointFailed full = new CheckpointFailed(0, 1, 50, "no space");
 
     assertEquals(

@@ -12,6 +12,7 @@ import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
 import io.vertigrad.launcher.run.RunProgress;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -68,7 +69,7 @@ final class PageFiguresTest {
     }
     for (long millis : MILLIS) {
       double seconds = millis / 1e3;
-      String silent = words(new MemberSuspected(0, "worker", 0, 0, millis));
+      String silent = words(new MemberSuspected(0, Role.WORKER, 0, 0, millis));
       compare("seconds", seconds, part(silent, "silent for (.*)"));
       String still = words(new StallFound(0, 1, millis, "worker 1", "", ""));
       compare("seconds", seconds, part(still, "no step for ([0-9.]+ s)"));

@@ -10,6 +10,7 @@ import io.vertigrad.events.TrainingEvent.JobStopped;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
 import io.vertigrad.launcher.run.RunProgress;
 import io.vertx.core.json.JsonObject;
 import java.io.ByteArrayOutputStream;
@@ -89,7 +90,7 @@ final class PlainLinesTest {
   @Test
   void shouldNotTellThatMembersLeaveAJobThatWasStopped() {
     hear(new JobStopped(0, "interrupted"));
-    hear(new MemberLeft(0, "worker", 0, 0, "stopped"));
+    hear(new MemberLeft(0, Role.WORKER, 0, 0, "stopped"));
 
     assertEquals(List.of(), printedLines());
   }

@@ -45,7 +45,7 @@ final class CoordinatorEvents {
         new Announce(
             new MemberJoined(
                 now(),
-                admission.role().lower(),
+                admission.role(),
                 admission.rank(),
                 admission.incarnation(),
                 member.node())));
@@ -55,7 +55,7 @@ final class CoordinatorEvents {
     decisions.accept(
         new Announce(
             new MemberSuspected(
-                now(), member.role().lower(), member.rank(), member.incarnation(), silentMillis)));
+                now(), member.role(), member.rank(), member.incarnation(), silentMillis)));
   }
 
   void stalled(long version, long stillMillis, String missing, String stragglers, String heard) {
@@ -66,8 +66,7 @@ final class CoordinatorEvents {
   void left(Admission member, String reason) {
     decisions.accept(
         new Announce(
-            new MemberLeft(
-                now(), member.role().lower(), member.rank(), member.incarnation(), reason)));
+            new MemberLeft(now(), member.role(), member.rank(), member.incarnation(), reason)));
   }
 
   void health(MemberRecord member, ProcessVitals vitals) {
@@ -76,7 +75,7 @@ final class CoordinatorEvents {
         new Announce(
             ProcessHealth.event(
                 now(),
-                admission.role().lower(),
+                admission.role(),
                 admission.rank(),
                 admission.incarnation(),
                 member.node(),

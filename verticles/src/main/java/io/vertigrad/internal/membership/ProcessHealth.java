@@ -4,6 +4,7 @@ import com.sun.management.OperatingSystemMXBean;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.NativeMemory;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
+import io.vertigrad.job.Role;
 import java.lang.management.ManagementFactory;
 import java.util.ServiceConfigurationError;
 import java.util.function.Supplier;
@@ -52,7 +53,7 @@ final class ProcessHealth {
 
   /** Returns the measurements as an event of their member. */
   static MemberVitals event(
-      long timeMillis, String role, int rank, int incarnation, String node, ProcessVitals vitals) {
+      long timeMillis, Role role, int rank, int incarnation, String node, ProcessVitals vitals) {
     return new MemberVitals(
         timeMillis,
         role,

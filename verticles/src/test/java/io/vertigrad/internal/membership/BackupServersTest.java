@@ -135,7 +135,7 @@ class BackupServersTest {
 
     MemberLeft left =
         fixture.events(MemberLeft.class).get(fixture.events(MemberLeft.class).size() - 1);
-    assertEquals("worker 1 1", left.role() + " " + left.rank() + " " + left.incarnation());
+    assertEquals("worker 1 1", left.role().lower() + " " + left.rank() + " " + left.incarnation());
     assertFalse(fixture.coordinator.heartbeat(newcomer, MemberStatus.NONE));
     assertTrue(fixture.coordinator.heartbeat(new Admission(Role.WORKER, 0, 0), MemberStatus.NONE));
   }

@@ -84,7 +84,7 @@ final class CoordinatorStateLossTest {
     fixture.advance(10_200);
 
     MemberLeft left = fixture.events(MemberLeft.class).get(0);
-    assertEquals("server 1", left.role() + " " + left.rank());
+    assertEquals("server 1", left.role().lower() + " " + left.rank());
     assertEquals(List.of(new Member(0, 0, 0)), proposed(fixture).servers());
   }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.job.Role;
 import org.junit.jupiter.api.Test;
 
 final class LeaveReasonTest {
@@ -34,6 +35,6 @@ final class LeaveReasonTest {
   }
 
   private static MemberLeft event(LeaveReason reason) {
-    return new MemberLeft(0, "worker", 1, 0, reason.toString());
+    return new MemberLeft(0, Role.WORKER, 1, 0, reason.toString());
   }
 }

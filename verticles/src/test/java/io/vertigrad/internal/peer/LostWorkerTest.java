@@ -326,7 +326,7 @@ class LostWorkerTest extends PointsJob {
     private List<Admission> workers() {
       Map<Integer, Integer> last = new TreeMap<>();
       of(MemberJoined.class)
-          .filter(event -> event.role().equals("worker"))
+          .filter(event -> event.role() == Role.WORKER)
           .forEach(event -> last.put(event.rank(), event.incarnation()));
       return last.entrySet().stream()
           .map(rank -> new Admission(Role.WORKER, rank.getKey(), rank.getValue()))

@@ -8,6 +8,7 @@ import io.vertigrad.events.TrainingEvent.BackupChanged;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
+import io.vertigrad.job.Role;
 import io.vertigrad.testkit.PointsJob;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertigrad.verticles.ParameterServerVerticle;
@@ -161,7 +162,7 @@ final class BackupJobTest extends PointsJob {
 
   private static boolean isServer(Object event, int incarnation) {
     return event instanceof MemberJoined joined
-        && joined.role().equals("server")
+        && joined.role() == Role.SERVER
         && joined.rank() == 0
         && joined.incarnation() == incarnation;
   }

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.tracking;
 
 import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.events.RunView;
 import io.vertigrad.events.ThroughputBook;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
@@ -9,7 +10,6 @@ import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -21,7 +21,7 @@ import java.util.stream.Collectors;
  * Turns a run's events into points of curves: workers' reports once a second, every test at once.
  * Single-threaded.
  */
-final class RunMetrics {
+final class TrackedMetrics {
 
   private static final long INTERVAL_MILLIS = 1_000;
 
@@ -29,14 +29,19 @@ final class RunMetrics {
   private static final double MANY_EPOCHS = 1e6;
 
   private final JobConfig job;
+  private final RunView view;
   private final OptimizerConfig optimizer;
   private final double rateFactor;
   private final ThroughputBook throughput = new ThroughputBook();
   private final List<WorkerProgress> interval = new ArrayList<>();
-  private final Map<String, Long> samples = new HashMap<>();
 
-  RunMetrics(JobConfig job) {
+  /** Samples that the workers had trained on at the end of the interval. */
+  private long samples;
+
+  /** Creates the curves of a run; {@code view} includes each event before it is recorded here. */
+  TrackedMetrics(JobConfig job, RunView view) {
     this.job = job;
+    this.view = view;
     this.optimizer = job.optimizer();
     boolean scaled =
         Boolean.TRUE.equals(job.strategy().settings().toJson().getValue("scaleLearningRate"));
@@ -99,7 +104,7 @@ final class RunMetrics {
             && worker.timeMillis() - interval.get(0).timeMillis() >= INTERVAL_MILLIS;
     List<Metric> points = over ? rest() : List.of();
     interval.add(worker);
-    samples.put(worker.rank() + "." + worker.incarnation(), worker.samples());
+    samples = view.samples() + view.samplesBefore();
     return points;
   }
 
@@ -128,11 +133,10 @@ final class RunMetrics {
    * samples is unknown.
    */
   private OptionalDouble learningRate(long version) {
-    long seen = samples.values().stream().mapToLong(Long::longValue).sum();
     double factor =
         optimizer
             .schedule()
-            .factor(version, (double) seen / Math.max(1, job.trainingSamples().orElse(1)));
+            .factor(version, (double) samples / Math.max(1, job.trainingSamples().orElse(1)));
     boolean known =
         job.trainingSamples().isPresent()
             || optimizer.schedule().factor(version, 0)

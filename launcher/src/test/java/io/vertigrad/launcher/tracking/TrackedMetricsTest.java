@@ -2,6 +2,8 @@ package io.vertigrad.launcher.tracking;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.vertigrad.events.RunView;
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
@@ -13,11 +15,11 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
-class RunMetricsTest {
+class TrackedMetricsTest {
 
   @Test
   void shouldMakeOnePointASecondWhenWorkersReportMoreOften() {
-    RunMetrics metrics = new RunMetrics(job("{\"optimizer\": {\"learningRate\": 0.5}}"));
+    Recording metrics = new Recording(job("{\"optimizer\": {\"learningRate\": 0.5}}"));
     List<Metric> early = new ArrayList<>();
 
     early.addAll(metrics.record(progress(0, 0, 2, 100, 4)));
@@ -48,9 +50,9 @@ class RunMetricsTest {
     String optimizer =
         "\"optimizer\": {\"learningRate\": 0.5, \"schedule\": {\"name\": \"step\","
             + " \"milestones\": [2], \"gamma\": 0.1}}";
-    RunMetrics counted =
-        new RunMetrics(job("{" + optimizer + ", \"resolved\": {\"trainingSamples\": 1000}}"));
-    RunMetrics uncounted = new RunMetrics(job("{" + optimizer + "}"));
+    Recording counted =
+        new Recording(job("{" + optimizer + ", \"resolved\": {\"trainingSamples\": 1000}}"));
+    Recording uncounted = new Recording(job("{" + optimizer + "}"));
 
     counted.record(progress(0, 0, 1, 1_999, 1));
     double before = values(counted.rest()).get("train/learning_rate");
@@ -65,7 +67,7 @@ class RunMetricsTest {
 
   @Test
   void shouldPassOnTestsAtOnceAndLeaveOutWhatIsNotFinite() {
-    RunMetrics metrics = new RunMetrics(job("{}"));
+    Recording metrics = new Recording(job("{}"));
 
     List<Metric> test =
         metrics.record(new Evaluated(7, 20, 100, Double.NaN, 55, 5, 90, false, "h"));
@@ -75,6 +77,26 @@ class RunMetricsTest {
         List.of(new Metric("test/accuracy", 20, 7, 55), new Metric("test/top_accuracy", 20, 7, 90)),
         test);
     assertEquals(List.of(new Metric("workers/consensus_distance", 21, 8, 0.25)), averaged);
+  }
+
+  /** The curves of a run, whose view gets each event first. */
+  private static final class Recording {
+
+    private final RunView view = new RunView();
+    private final TrackedMetrics metrics;
+
+    Recording(JobConfig job) {
+      metrics = new TrackedMetrics(job, view);
+    }
+
+    List<Metric> record(TrainingEvent event) {
+      view.apply(event);
+      return metrics.record(event);
+    }
+
+    List<Metric> rest() {
+      return metrics.rest();
+    }
   }
 
   private static JobConfig job(String json) {

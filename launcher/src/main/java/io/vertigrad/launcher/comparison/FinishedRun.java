@@ -1,4 +1,4 @@
-package io.vertigrad.launcher.run;
+package io.vertigrad.launcher.comparison;
 
 import io.vertigrad.compute.Metric;
 import io.vertigrad.dashboard.RunCurves;
@@ -7,6 +7,8 @@ import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.NamedConfig;
 import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.launcher.run.RunSummary;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
@@ -19,7 +21,7 @@ import java.util.OptionalDouble;
 import java.util.TreeMap;
 
 /** A run that finished or was interrupted, read from its folder. */
-public final class FinishedRun {
+final class FinishedRun {
 
   private final Path folder;
   private final JsonObject summary;
@@ -40,7 +42,7 @@ public final class FinishedRun {
    *
    * @throws InputException naming the folder and what is missing there
    */
-  public static FinishedRun read(Path folder) {
+  static FinishedRun read(Path folder) {
     RunDirectory directory = new RunDirectory(folder);
     require(Files.isDirectory(folder), folder, "there is no such folder");
     require(
@@ -78,12 +80,12 @@ public final class FinishedRun {
   }
 
   /** Returns the name of the run's folder. */
-  public String name() {
+  String name() {
     return folder.toAbsolutePath().normalize().getFileName().toString();
   }
 
   /** Returns the summary as {@link RunSummary} wrote it. */
-  public JsonObject summary() {
+  JsonObject summary() {
     return summary;
   }
 
@@ -91,7 +93,7 @@ public final class FinishedRun {
    * Returns {@code finished} or {@code interrupted}; older versions wrote a summary only at the
    * end.
    */
-  public String state() {
+  String state() {
     return summary.getString("state", "finished");
   }
 
@@ -99,7 +101,7 @@ public final class FinishedRun {
    * Returns a key of the run's job file, such as {@code model.name}; empty when the file or the key
    * is missing.
    */
-  public Optional<Object> setting(String key) {
+  Optional<Object> setting(String key) {
     Object value = job;
     for (String name : key.split("\\.")) {
       value = value instanceof JsonObject parent ? parent.getValue(name) : null;
@@ -111,7 +113,7 @@ public final class FinishedRun {
    * Returns what the run's version counts: {@code rounds} of all workers, or {@code updates} of one
    * worker each; empty when the strategy is unknown.
    */
-  public Optional<String> counted() {
+  Optional<String> counted() {
     if (job.isEmpty()) {
       return Optional.empty();
     }
@@ -127,12 +129,12 @@ public final class FinishedRun {
   }
 
   /** Returns the run's losses and accuracies from beginning to end. */
-  public RunCurves curves() {
+  RunCurves curves() {
     return curves;
   }
 
   /** Returns the mean number of training samples per update. */
-  public double samplesPerVersion() {
+  double samplesPerVersion() {
     return summary.getDouble("samples", 0.0) / Math.max(1, summary.getLong("version", 0L));
   }
 
@@ -140,17 +142,17 @@ public final class FinishedRun {
    * Returns the number of training samples before the first evaluation; infinity when there is
    * none.
    */
-  public double firstTested() {
+  double firstTested() {
     return accuracies.isEmpty() ? Double.POSITIVE_INFINITY : accuracies.firstKey();
   }
 
   /** Returns the number of training samples before the last evaluation; 0 when there is none. */
-  public double lastTested() {
+  double lastTested() {
     return accuracies.isEmpty() ? 0 : accuracies.lastKey();
   }
 
   /** Returns the metric that the run's tests report besides the loss. */
-  public Metric metric() {
+  Metric metric() {
     return metric;
   }
 
@@ -158,7 +160,7 @@ public final class FinishedRun {
    * Returns the accuracy in percent, or the metric's value, after this number of training samples,
    * interpolated between the two nearest evaluations.
    */
-  public OptionalDouble accuracyAt(double samples) {
+  OptionalDouble accuracyAt(double samples) {
     Map.Entry<Double, Double> before = accuracies.floorEntry(samples);
     Map.Entry<Double, Double> after = accuracies.ceilingEntry(samples);
     if (before == null || after == null) {

@@ -1,12 +1,12 @@
-package io.vertigrad.launcher.terminal;
+package io.vertigrad.launcher.comparison;
 
 import io.vertigrad.compute.Metric;
-import io.vertigrad.launcher.run.FinishedRun;
 import io.vertx.core.json.JsonObject;
 import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
  *
  * <p>Every row is a label and a cell for each run, or one cell that says what is missing.
  */
-public final class ComparisonTable {
+final class ComparisonTable {
 
   private static final int COUNTS = 8;
   private static final double MIB = 1 << 20;
@@ -31,7 +31,7 @@ public final class ComparisonTable {
   }
 
   /** Returns the table of these runs. */
-  public static ComparisonTable of(List<FinishedRun> runs) {
+  static ComparisonTable of(List<FinishedRun> runs) {
     ComparisonTable table = new ComparisonTable(runs);
     table.summarise();
     table.test();
@@ -39,17 +39,17 @@ public final class ComparisonTable {
   }
 
   /** Returns an empty label and the runs' names. */
-  public List<String> heading() {
+  List<String> heading() {
     return row("", FinishedRun::name);
   }
 
   /** Returns the settings and the results of each run. */
-  public List<List<String>> summaries() {
+  List<List<String>> summaries() {
     return List.copyOf(summaries);
   }
 
   /** Returns the accuracies in percent, one row for each sample count. */
-  public List<List<String>> accuracies() {
+  List<List<String>> accuracies() {
     return List.copyOf(accuracies);
   }
 
@@ -109,7 +109,7 @@ public final class ComparisonTable {
    */
   private static String done(FinishedRun run) {
     return run.summary().getValue("version") instanceof Number version
-        ? EventText.format("%,d ", version.longValue()) + run.counted().orElse("versions")
+        ? format("%,d ", version.longValue()) + run.counted().orElse("versions")
         : NOTHING;
   }
 
@@ -128,8 +128,7 @@ public final class ComparisonTable {
     accuracies.add(row(labels + " after", run -> ""));
     for (int i = 0; i < COUNTS; i++) {
       double samples = first + (last - first) * i / (COUNTS - 1);
-      accuracies.add(
-          row(EventText.format("  %,.0f samples", samples), run -> accuracy(run, samples)));
+      accuracies.add(row(format("  %,.0f samples", samples), run -> accuracy(run, samples)));
     }
   }
 
@@ -152,7 +151,7 @@ public final class ComparisonTable {
             label,
             run ->
                 run.summary().getValue(key) instanceof Number found
-                    ? EventText.format(format, found.doubleValue() / divisor)
+                    ? format(format, found.doubleValue() / divisor)
                     : NOTHING));
   }
 
@@ -167,12 +166,16 @@ public final class ComparisonTable {
             + found.getDouble("secondsExchanging", 0.0)
             + found.getDouble("secondsWaitingForData", 0.0);
     double part = found.getDouble(key, 0.0);
-    return all == 0 ? NOTHING : EventText.format("%.0f", 100 * part / all);
+    return all == 0 ? NOTHING : format("%.0f", 100 * part / all);
   }
 
   private List<String> row(String label, Function<FinishedRun, String> cell) {
     List<String> cells = new ArrayList<>(List.of(label));
     runs.forEach(run -> cells.add(cell.apply(run)));
     return cells;
+  }
+
+  private static String format(String pattern, Object... values) {
+    return String.format(Locale.ROOT, pattern, values);
   }
 }

@@ -1,9 +1,7 @@
-package io.vertigrad.launcher;
+package io.vertigrad.launcher.comparison;
 
 import io.vertigrad.dashboard.ComparisonVerticle;
 import io.vertigrad.job.DashboardConfig;
-import io.vertigrad.launcher.run.FinishedRun;
-import io.vertigrad.launcher.terminal.ComparisonTable;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;

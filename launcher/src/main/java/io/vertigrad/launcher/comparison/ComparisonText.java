@@ -1,16 +1,16 @@
-package io.vertigrad.launcher.terminal;
+package io.vertigrad.launcher.comparison;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
 /** Formats a comparison of runs as lines for a terminal. */
-public final class ComparisonText {
+final class ComparisonText {
 
   private ComparisonText() {}
 
   /** Returns the lines of the table. */
-  public static List<String> of(ComparisonTable table) {
+  static List<String> of(ComparisonTable table) {
     List<List<String>> upper = new ArrayList<>(List.of(table.heading()));
     upper.addAll(table.summaries());
     List<String> lines = lines(upper);

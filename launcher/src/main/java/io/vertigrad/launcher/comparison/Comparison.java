@@ -1,0 +1,38 @@
+package io.vertigrad.launcher.comparison;
+
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import java.nio.file.Path;
+import java.util.List;
+
+/** Compares runs that are over, as lines for a terminal and as a page. */
+public final class Comparison {
+
+  private final List<FinishedRun> runs;
+  private final ComparisonTable table;
+
+  private Comparison(List<FinishedRun> runs) {
+    this.runs = runs;
+    table = ComparisonTable.of(runs);
+  }
+
+  /**
+   * Reads the runs.
+   *
+   * @param folders the runs' folders
+   * @throws io.vertigrad.launcher.job.InputException naming the folder and what is missing there
+   */
+  public static Comparison of(List<Path> folders) {
+    return new Comparison(folders.stream().map(FinishedRun::read).toList());
+  }
+
+  /** Returns the lines of the table. */
+  public List<String> lines() {
+    return ComparisonText.of(table);
+  }
+
+  /** Starts the page on this port, or on a free one; completes with its address. */
+  public Future<String> serve(Vertx vertx, int port) {
+    return ComparisonPage.start(vertx, port, runs, table);
+  }
+}

@@ -1,0 +1,2 @@
+/** Runs that are over, side by side. */
+package io.vertigrad.launcher.comparison;
