@@ -17,11 +17,15 @@ import java.net.URI;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 final class BridgeWatchTest {
+
+  /** Lets the other threads run between two collections; a connection outlasts several. */
+  private static final long PAUSE_NANOS = 2_000_000;
 
   private final Vertx vertx = Vertx.vertx();
 
@@ -81,6 +85,7 @@ final class BridgeWatchTest {
             () -> {
               while (connecting.get()) {
                 System.gc();
+                LockSupport.parkNanos(PAUSE_NANOS);
               }
             });
     collector.start();
