@@ -58,8 +58,12 @@ class KilledProcessTest {
   @Test
   void shouldEndWithTheBitsOfAnUndisturbedRunWhoeverIsKilled() throws Exception {
     String[] settings = {
-      "checkpoint.every=5", "steps=250", "evaluator.count=0", "exchange.compression=topk",
-      "workers.batch=8", "data.millis=25"
+      "checkpoint.every=5",
+      "steps=250",
+      "evaluator.count=0",
+      "exchange.compression=topk",
+      "workers.batch=8",
+      "data.millis=25"
     };
     JsonObject undisturbed = undisturbed("digits-sync", settings);
     ProcessRun run = start("digits-sync", settings);

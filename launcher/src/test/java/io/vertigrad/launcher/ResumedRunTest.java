@@ -95,8 +95,7 @@ final class ResumedRunTest {
   /** A node that is dying still accepts connections until its process has ended. */
   @Test
   void shouldBeginAClusterWhenTheNodesThatLivedEndJustThen() throws Exception {
-    Process killed =
-        train("run", new String[] {"digits-sync", "steps=200", "checkpoint.every=5"});
+    Process killed = train("run", new String[] {"digits-sync", "steps=200", "checkpoint.every=5"});
     await(killed, () -> count("checkpointWritten") > 1);
     killed.destroyForcibly().waitFor();
     release();

@@ -16,7 +16,8 @@ import java.util.Random;
  * @param stoppedSeconds time for which the victim is stopped or the link is cut; 0 for {@code kill
  *     -9}
  */
-public record Disturbance(double waitSeconds, boolean inRecovery, String victim, int stoppedSeconds) {
+public record Disturbance(
+    double waitSeconds, boolean inRecovery, String victim, int stoppedSeconds) {
 
   /** The process of {@code train}, or the one that replaced it. */
   public static final String COORDINATOR = "coordinator";

@@ -225,8 +225,8 @@ class PipelineJobTest {
   }
 
   /**
-   * Returns the result of an undisturbed run, and then starts the same stages again, which take some
-   * thirty steps a second until {@link #finish}.
+   * Returns the result of an undisturbed run, and then starts the same stages again, which take
+   * some thirty steps a second until {@link #finish}.
    */
   private JsonObject trainThenBegin(JsonObject checkpoint) {
     JsonObject pipeline = new JsonObject().put("stages", 2).put("microBatches", 3);
@@ -264,7 +264,8 @@ class PipelineJobTest {
 
   /** Stages may be a step apart when they are evicted; then all start over. */
   @Test
-  void shouldEndWithTheSameBitsWhenAllStagesWereStruckOffBeforeTheFirstCheckpoint() throws IOException {
+  void shouldEndWithTheSameBitsWhenAllStagesWereStruckOffBeforeTheFirstCheckpoint()
+      throws IOException {
     JsonObject undisturbed = trainThenBegin(new JsonObject().put("seconds", 600));
     Awaitility.await()
         .atMost(60, TimeUnit.SECONDS)
