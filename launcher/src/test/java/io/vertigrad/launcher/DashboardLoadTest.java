@@ -112,6 +112,8 @@ final class DashboardLoadTest {
         new JsonObject()
             .put("job", "watched")
             .put("steps", 10_000_000)
+            .put(
+                "data", new JsonObject().put("name", "paced").put("millis", 2).put("until", "none"))
             .put("dashboard", new JsonObject().put("port", 0));
     JobConfig job = JobConfig.read("test", json);
     StrategyProviders.configure(job.strategy(), getClass().getClassLoader());

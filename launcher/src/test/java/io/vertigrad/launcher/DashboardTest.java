@@ -418,6 +418,7 @@ final class DashboardTest {
   private void train(String... more) throws IOException {
     List<String> options = new ArrayList<>(List.of("--steps", "1000000"));
     options.addAll(List.of("--set", "data.train=2000", "--set", "data.test=500"));
+    Pace.of(folder).settings(1).forEach(setting -> options.addAll(List.of("--set", setting)));
     options.addAll(List.of("--set", "exchange.suspectMillis=1000"));
     options.addAll(List.of(more));
     run = RunProcess.train(folder.resolve("run"), options.toArray(String[]::new));
@@ -426,11 +427,11 @@ final class DashboardTest {
     browser.await("the line", () -> browser.text("#line").equals("live"));
   }
 
-  /** Returns the process of a worker, as the page names it. */
+  /** Waits for a member's process and returns it, as the page names it. */
   private ProcessHandle process(String role) {
-    Matcher joined =
-        Pattern.compile(role + "( \\d)? joined from \\S+ pid (\\d+)")
-            .matcher(browser.text("#events"));
+    Pattern line = Pattern.compile(role + "( \\d)? joined from \\S+ pid (\\d+)");
+    browser.await("its process", () -> line.matcher(browser.text("#events")).find());
+    Matcher joined = line.matcher(browser.text("#events"));
     assertTrue(joined.find(), browser.text("#events"));
     return ProcessHandle.of(Long.parseLong(joined.group(2))).orElseThrow();
   }

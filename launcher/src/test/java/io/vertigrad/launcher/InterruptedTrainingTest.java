@@ -82,7 +82,10 @@ final class InterruptedTrainingTest {
   @Test
   void shouldCompareAndResumeAnInterruptedRun() throws Exception {
     Path run = folder.resolve("a run");
-    CommandRun ended = interrupted(run, "conf/digits-sync.json", "--set", "steps=2500");
+    List<String> paced = new ArrayList<>(List.of("--set", "steps=300"));
+    Pace.of(run).settings(3).forEach(setting -> paced.addAll(List.of("--set", setting)));
+    CommandRun ended = interrupted(run, "conf/digits-sync.json", paced.toArray(String[]::new));
+    Pace.of(run).release();
     PastedCommand next = PastedCommand.after("go on with it:", ended.out());
     String other = folder.resolve("other").toString();
     CommandRun.of("train", "--steps", "2", "--run-dir", other, "--no-dashboard");
@@ -96,7 +99,7 @@ final class InterruptedTrainingTest {
     assertEquals(0, on.exit(), on.err());
     JsonObject summary = new JsonObject(Files.readString(run.resolve("summary.json")));
     assertEquals("finished", summary.getString("state"));
-    assertEquals(2_500, summary.getLong("version"));
+    assertEquals(300, summary.getLong("version"));
     assertTrue(summary.getLong("resumedAtVersion") > 0, summary.encode());
     assertTrue(summary.getDouble("samplesPerSecond") > 0, summary.encode());
   }
@@ -127,6 +130,8 @@ final class InterruptedTrainingTest {
   void shouldServeThePageAfterTheEndOfTheRunUntilASignal(boolean processes) throws Exception {
     Path folderOfRun = folder.resolve("run");
     List<String> options = new ArrayList<>(List.of("--steps", "20", "--keep-open"));
+    options.addAll(List.of("--set", "data.train=1000", "--set", "data.test=200"));
+    options.addAll(List.of("--workers", "1", "--set", "evaluator.count=0"));
     if (processes) {
       options.add("--processes");
     }

@@ -22,6 +22,7 @@ import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -56,6 +57,7 @@ class JobFileMutationTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldAcceptOrRefuseWithAPlaceWhenAJobFileIsDamaged() throws IOException {
     List<Path> files = jobFiles();
     Random choice = new Random(SEED);

@@ -30,7 +30,7 @@ class KilledProcessTest {
 
   @Test
   void shouldGoOnFromTheCheckpointWhenServerAndWorkerAreKilled() throws Exception {
-    ProcessRun run = start("digits-async", "checkpoint.every=20", "steps=100", "evaluator.count=0");
+    ProcessRun run = start("digits-async", "checkpoint.every=5", "steps=100", "evaluator.count=0");
     run.await(() -> run.count("checkpointWritten") > 1);
 
     run.process("server", 0).destroyForcibly();
@@ -48,7 +48,7 @@ class KilledProcessTest {
     assertTrue(log.matches("(?s).*server 0 .incarnation 1. goes on at version [1-9].*"), log);
     assertEquals(200, run.summary().getLong("version"));
     assertTrue(run.summary().getDouble("accuracy") > 60, run.summary().encode());
-    assertBalanced(200, run);
+    assertBalanced(200, run.summary());
   }
 
   /**
@@ -58,10 +58,14 @@ class KilledProcessTest {
   @Test
   void shouldEndWithTheBitsOfAnUndisturbedRunWhoeverIsKilled() throws Exception {
     String[] settings = {
-      "checkpoint.every=20", "steps=250", "evaluator.count=0", "exchange.compression=topk"
+      "checkpoint.every=5",
+      "steps=250",
+      "evaluator.count=0",
+      "exchange.compression=topk",
+      "workers.batch=8",
+      "data.millis=25"
     };
-    ProcessRun undisturbed = start("undisturbed", "digits-sync", settings);
-    assertEquals(0, undisturbed.ended().exit(), undisturbed.ended().err());
+    JsonObject undisturbed = undisturbed("digits-sync", settings);
     ProcessRun run = start("digits-sync", settings);
     run.await(() -> run.count("checkpointWritten") > 1);
 
@@ -73,12 +77,11 @@ class KilledProcessTest {
 
     assertEquals(0, ended.exit(), ended.err());
     assertEquals(
-        undisturbed.summary().getString("parametersHash"),
-        run.summary().getString("parametersHash"));
-    assertBalanced(500, run);
+        undisturbed.getString("parametersHash"), run.summary().getString("parametersHash"));
+    assertBalanced(500, run.summary());
     assertBalanced(500, undisturbed);
     assertNoTracesOfHazelcast();
-    JsonObject ordinary = undisturbed.summary().getJsonObject("updates");
+    JsonObject ordinary = undisturbed.getJsonObject("updates");
     assertEquals(0, ordinary.getLong("rolledBack"), ordinary.encode());
   }
 
@@ -86,11 +89,14 @@ class KilledProcessTest {
    * Without checkpoints: servers are killed one after the other, each when its backup is complete.
    */
   @ParameterizedTest
-  @CsvSource({"digits-sync, 600, 600"})
+  @CsvSource({"digits-sync, 300, 300"})
   void shouldLoseNothingWhenServersWithBackupsAreKilled(String job, int steps, long last)
       throws Exception {
-    String[] settings = {"servers.replicas=1", "steps=" + steps, "evaluator.count=0"};
-    ProcessRun run = start(job, settings);
+    String[] settings = {
+      "steps=" + steps, "evaluator.count=0", "workers.batch=8", "data.millis=25"
+    };
+    ProcessRun run =
+        start(job, Stream.concat(Stream.of("servers.replicas=1"), Stream.of(settings)));
 
     for (int incarnation = 1; incarnation <= 2; incarnation++) {
       int complete = incarnation;
@@ -103,36 +109,42 @@ class KilledProcessTest {
     assertEquals(0, ended.exit(), ended.err());
     assertTrue(run.happened("memberJoined", "server", 0, 2), "both were killed before the end");
     assertEquals(last, run.summary().getLong("version"));
-    assertBalanced(2L * steps, run);
+    assertBalanced(2L * steps, run.summary());
     JsonObject updates = run.summary().getJsonObject("updates");
     assertEquals(2L * steps, updates.getLong("applied"), updates.encode());
     assertEquals(0, updates.getLong("rolledBack"), updates.encode());
     if (job.equals("digits-sync")) {
-      ProcessRun undisturbed = start("undisturbed", job, new String[] {settings[1], settings[2]});
-      assertEquals(0, undisturbed.ended().exit(), undisturbed.ended().err());
       assertEquals(
-          undisturbed.summary().getString("parametersHash"),
+          undisturbed(job, settings).getString("parametersHash"),
           run.summary().getString("parametersHash"));
     }
   }
 
-  /** The test set takes a while to generate, and the model is read after that. */
+  /** The test set is held until the kill, and the model is read after that. */
   @Test
   void shouldSaveTheModelOfAServerThatIsKilledAfterTheLastStep() throws Exception {
-    String[] settings = {
-      "checkpoint.every=20", "steps=50", "evaluator.count=0", "data.test=200000"
-    };
-    ProcessRun run = start("digits-sync", settings);
+    Path held = folder.resolve("held");
+    ProcessRun run =
+        start(
+            "digits-sync",
+            "checkpoint.every=20",
+            "steps=50",
+            "evaluator.count=0",
+            "data.testHeld=" + held);
+    run.await(() -> run.count("jobStarted") > 0);
+    Files.createFile(held);
+    run.release();
     run.await(() -> run.count("jobFinished") > 0);
 
     run.process("server", 0).destroyForcibly();
+    Files.delete(held);
     CommandRun ended = run.ended();
 
     assertEquals(0, ended.exit(), ended.err());
     assertEquals(1, run.count("processRestarted"), ended.out());
     assertEquals(50, run.summary().getLong("version"));
     assertTrue(run.summary().getDouble("accuracy") > 60, run.summary().encode());
-    assertBalanced(100, run);
+    assertBalanced(100, run.summary());
   }
 
   @Test
@@ -187,8 +199,8 @@ class KilledProcessTest {
   }
 
   /** Checks that every update is in the model exactly once. */
-  private static void assertBalanced(long applied, ProcessRun run) throws IOException {
-    JsonObject updates = run.summary().getJsonObject("updates");
+  private static void assertBalanced(long applied, JsonObject summary) {
+    JsonObject updates = summary.getJsonObject("updates");
     assertEquals(applied, updates.getLong("applied"), updates.encode());
     assertEquals(0, updates.getLong("lost"), updates.encode());
     assertTrue(updates.getBoolean("balanced"), updates.encode());
@@ -196,14 +208,22 @@ class KilledProcessTest {
 
   /** Starts a job with long limits, so that no member is evicted because the machine is busy. */
   private ProcessRun start(String job, String... settings) {
-    return start("run", job, settings);
+    return start(job, Stream.of(settings));
   }
 
-  private ProcessRun start(String name, String job, String[] settings) {
+  private ProcessRun start(String job, Stream<String> settings) {
     Stream<String> patient =
         Stream.of("exchange.evictMillis=60000", "workers.waitSeconds=180", "cluster.port=17601");
-    String[] all = Stream.concat(Stream.of(settings), patient).toArray(String[]::new);
-    return ProcessRun.start(folder.resolve(name), job, all);
+    return ProcessRun.start(
+        folder.resolve("run"), job, Stream.concat(settings, patient).toArray(String[]::new));
+  }
+
+  /** Returns the summary of the same job in this JVM, where it ends in the same bits. */
+  private JsonObject undisturbed(String job, String... settings) throws IOException {
+    Path run = folder.resolve("undisturbed");
+    CommandRun ended = ProcessRun.inThisJvm(run, job, settings);
+    assertEquals(0, ended.exit(), ended.err());
+    return new JsonObject(Files.readString(run.resolve("summary.json")));
   }
 
   private String replacementSaid() throws IOException {

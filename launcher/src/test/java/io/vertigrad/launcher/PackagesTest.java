@@ -44,6 +44,7 @@ class PackagesTest {
     classes =
         new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())
+            .withImportOption(location -> !location.contains("/testkit/"))
             .importPackages("io.vertigrad");
   }
 

@@ -15,21 +15,36 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 
-/** A job whose roles run in one JVM each, and the events that it has recorded so far. */
+/**
+ * A job whose roles run in one JVM each, and the events that it has recorded so far. It takes some
+ * five steps a second until it is released.
+ */
 record ProcessRun(Path folder, CompletableFuture<CommandRun> command) {
 
   private static final Duration LIMIT = Duration.ofSeconds(240);
 
-  /** Starts a job of several seconds. */
+  /** Starts a job that lasts at least a minute, or until it is released. */
   static ProcessRun start(Path folder, String job, String... settings) {
-    List<String> arguments = new ArrayList<>();
-    arguments.addAll(
-        List.of("train", "conf/" + job + ".json", "--processes", "--set", "steps=300"));
-    arguments.addAll(List.of("--run-dir", folder.toString(), "--set", "workers.batch=512"));
-    arguments.addAll(List.of("--set", "data.train=2000", "--set", "data.test=500"));
-    Stream.of(settings).forEach(setting -> arguments.addAll(List.of("--set", setting)));
+    List<String> arguments = arguments(folder, job, settings);
+    arguments.add("--processes");
     String[] all = arguments.toArray(String[]::new);
     return new ProcessRun(folder, CompletableFuture.supplyAsync(() -> CommandRun.of(all)));
+  }
+
+  /** Trains the same job at full speed, with all roles in this JVM. */
+  static CommandRun inThisJvm(Path folder, String job, String... settings) throws IOException {
+    Pace.of(folder).release();
+    return CommandRun.of(arguments(folder, job, settings).toArray(String[]::new));
+  }
+
+  private static List<String> arguments(Path folder, String job, String... settings) {
+    List<String> arguments = new ArrayList<>();
+    arguments.addAll(List.of("train", "conf/" + job + ".json", "--set", "steps=300"));
+    arguments.addAll(List.of("--run-dir", folder.toString(), "--set", "workers.batch=64"));
+    arguments.addAll(List.of("--set", "data.train=2000", "--set", "data.test=500"));
+    Stream.concat(Pace.of(folder).settings(3).stream(), Stream.of(settings))
+        .forEach(setting -> arguments.addAll(List.of("--set", setting)));
+    return arguments;
   }
 
   /**
@@ -44,7 +59,14 @@ record ProcessRun(Path folder, CompletableFuture<CommandRun> command) {
         .until(() -> command.isDone() || condition.call());
   }
 
+  /** Lets the job continue at full speed. */
+  void release() throws IOException {
+    Pace.of(folder).release();
+  }
+
+  /** Releases the job and waits for its end. */
   CommandRun ended() throws Exception {
+    release();
     return command.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
   }
 

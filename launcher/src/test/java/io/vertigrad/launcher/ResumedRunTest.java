@@ -52,24 +52,25 @@ final class ResumedRunTest {
   @ValueSource(
       strings = {"digits-sync servers.count=2 exchange.partitionElements=400", "digits-pipeline"})
   void shouldEndWithTheBitsOfAnUndisturbedRunWhenEverythingWasKilled(String job) throws Exception {
-    String[] words = (job + " steps=800 checkpoint.every=50").split(" ");
-    String undisturbed = hashOf(end(train("undisturbed", words)), "undisturbed");
+    String[] words = (job + " steps=200 checkpoint.every=5").split(" ");
+    String undisturbed = undisturbed(words);
     Process killed = train("run", words);
     await(killed, () -> count("checkpointWritten") > 4);
 
     killed.destroyForcibly().waitFor();
     assertFalse(Files.exists(folder.resolve("run/summary.json")), "it had ended before");
+    release();
     String resumed = hashOf(end(command("resume", folder.resolve("run").toString())), "run");
 
     assertEquals(undisturbed, resumed);
-    assertTrue(summary("run").getLong("resumedAtVersion") >= 50, summary("run").encode());
+    assertTrue(summary("run").getLong("resumedAtVersion") >= 5, summary("run").encode());
     assertEquals(1, summary("run").getInteger("resumes"));
   }
 
   @Test
   void shouldTakeMembersThatLiveOnAlsoWithTheNextCoordinator() throws Exception {
-    String[] words = {"digits-sync", "steps=2000", "cluster.port=17501"};
-    String undisturbed = hashOf(end(train("undisturbed", words)), "undisturbed");
+    String[] words = {"digits-sync", "steps=300", "cluster.port=17501"};
+    String undisturbed = undisturbed(words);
     Process killed = train("run", words, "--processes");
     await(killed, () -> count("serverProgress") > 3);
     List<Long> pids = pids();
@@ -82,6 +83,7 @@ final class ResumedRunTest {
     assertTrue(lowestAfterResuming() > 0, "the server has forgotten what it held");
     ProcessHandle.of(pids.get(1)).orElseThrow().destroyForcibly();
     await(resumed, () -> count("processRestarted") > 0);
+    release();
     String hash = hashOf(end(resumed), "run");
 
     assertEquals(undisturbed, hash);
@@ -93,10 +95,10 @@ final class ResumedRunTest {
   /** A node that is dying still accepts connections until its process has ended. */
   @Test
   void shouldBeginAClusterWhenTheNodesThatLivedEndJustThen() throws Exception {
-    Process killed =
-        train("run", new String[] {"digits-sync", "steps=1500", "checkpoint.every=50"});
+    Process killed = train("run", new String[] {"digits-sync", "steps=200", "checkpoint.every=5"});
     await(killed, () -> count("checkpointWritten") > 1);
     killed.destroyForcibly().waitFor();
+    release();
 
     Process resumed;
     try (ServerSocket dying = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
@@ -114,7 +116,7 @@ final class ResumedRunTest {
   @Test
   void shouldHaveAStandbyTakeThePlaceOfTheCoordinator() throws Exception {
     String[] words = {
-      "digits-sync", "steps=1500", "cluster.port=17521", "coordinator={\"standby\":true}"
+      "digits-sync", "steps=300", "cluster.port=17521", "coordinator={\"standby\":true}"
     };
     Process killed = train("run", words, "--processes");
     await(killed, () -> count("serverProgress") > 3);
@@ -122,6 +124,8 @@ final class ResumedRunTest {
     members.addAll(killed.descendants().toList());
 
     killed.destroyForcibly().waitFor();
+    Awaitility.await().atMost(LIMIT).until(() -> count("jobStarted") == 2);
+    release();
     Awaitility.await().atMost(LIMIT).until(() -> Files.exists(folder.resolve("run/summary.json")));
 
     assertEquals("finished", summary("run").getString("state"));
@@ -131,8 +135,8 @@ final class ResumedRunTest {
 
   @Test
   void shouldGoBackToTheCheckpointBeforeADamagedOne() throws Exception {
-    String[] words = {"digits-sync", "steps=800", "checkpoint.every=50"};
-    String undisturbed = hashOf(end(train("undisturbed", words)), "undisturbed");
+    String[] words = {"digits-sync", "steps=200", "checkpoint.every=5"};
+    String undisturbed = undisturbed(words);
     Process killed = train("run", words);
     await(killed, () -> count("checkpointWritten") > 3);
     killed.destroyForcibly().waitFor();
@@ -141,6 +145,7 @@ final class ResumedRunTest {
       file.truncate(file.size() / 2);
     }
 
+    release();
     String resumed = hashOf(end(command("resume", folder.resolve("run").toString())), "run");
 
     assertEquals(undisturbed, resumed);
@@ -157,7 +162,8 @@ final class ResumedRunTest {
     CommandRun running = CommandRun.of("resume", run);
     killed.destroyForcibly().waitFor();
     CommandRun other = CommandRun.of("resume", run, "--set", "seed=7");
-    end(train("short", new String[] {"digits-sync", "steps=20"}));
+    Pace.of(folder.resolve("short")).release();
+    CommandRun.of(arguments("short", new String[] {"digits-sync", "steps=20"}));
     CommandRun finished = CommandRun.of("resume", folder.resolve("short").toString());
     CommandRun nothing = CommandRun.of("resume", folder.toString());
 
@@ -171,13 +177,36 @@ final class ResumedRunTest {
     assertTrue(nothing.err().contains("expected the folder of a run"), nothing.err());
   }
 
+  /** Returns the hash of the same job in this JVM, at full speed. */
+  private String undisturbed(String[] job) throws IOException {
+    Pace.of(folder.resolve("undisturbed")).release();
+    CommandRun ended = CommandRun.of(arguments("undisturbed", job));
+    assertEquals(0, ended.exit(), ended.err());
+    return summary("undisturbed").getString("parametersHash");
+  }
+
+  /** Starts a run that takes some five steps a second until it is released. */
   private Process train(String name, String[] job, String... options) throws IOException {
-    List<String> words = new ArrayList<>(List.of("train", "conf/" + job[0] + ".json"));
-    Stream.of(job).skip(1).forEach(setting -> words.addAll(List.of("--set", setting)));
-    words.addAll(List.of("--set", "data.train=2000", "--run-dir", folder.resolve(name).toString()));
-    words.addAll(OPTIONS);
+    List<String> words = new ArrayList<>(List.of(arguments(name, job)));
     words.addAll(List.of(options));
     return start(name, words);
+  }
+
+  private void release() throws IOException {
+    Pace.of(folder.resolve("run")).release();
+  }
+
+  private String[] arguments(String name, String[] job) {
+    List<String> words = new ArrayList<>(List.of("train", "conf/" + job[0] + ".json"));
+    Stream.of(
+            Pace.of(folder.resolve(name)).settings(25).stream(),
+            Stream.of("workers.batch=8", "data.train=2000"),
+            Stream.of(job).skip(1))
+        .flatMap(settings -> settings)
+        .forEach(setting -> words.addAll(List.of("--set", setting)));
+    words.addAll(List.of("--run-dir", folder.resolve(name).toString()));
+    words.addAll(OPTIONS);
+    return words.toArray(String[]::new);
   }
 
   private Process command(String... words) throws IOException {

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -84,6 +85,7 @@ class StartScriptTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldBuildAndArchiveOnceWhenThreeStartAtOnce() throws Exception {
     List<Process> starts = List.of(start("train"), start("train"), start("train"));
     await("build");

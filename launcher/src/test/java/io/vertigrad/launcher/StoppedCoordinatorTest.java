@@ -27,10 +27,11 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Tag("slow")
 class StoppedCoordinatorTest {
 
-  private static final long STOPPED_SECONDS = 12;
+  /** Longer than {@code exchange.evictMillis}. */
+  private static final long STOPPED_SECONDS = 6;
 
-  /** Enough steps to outlast the stop of the coordinator, also on a fast machine. */
-  private static final long STEPS = 8_000;
+  /** At five steps a second they last for longer than any of these tests. */
+  private static final long STEPS = 600;
 
   @TempDir private Path folder;
   private Process run;
@@ -48,11 +49,13 @@ class StoppedCoordinatorTest {
   void shouldFinishWithNobodyEvictedWhenTheCoordinatorWasStopped(
       String job, String strategy, int port) throws Exception {
     run = start(job, strategy, port);
-    await(() -> events("workerProgress").anyMatch(event -> event.getLong("version") > 20));
+    await(() -> events("workerProgress").anyMatch(event -> event.getLong("version") > 5));
 
     ProcessRun.signal("STOP", run.toHandle());
     TimeUnit.SECONDS.sleep(STOPPED_SECONDS);
     ProcessRun.signal("CONT", run.toHandle());
+    await(() -> workerLog().contains("the coordinator answers worker"));
+    Pace.of(folder.resolve("run")).release();
     await(() -> !run.isAlive());
 
     assertEquals(0, run.exitValue(), this::output);
@@ -65,7 +68,7 @@ class StoppedCoordinatorTest {
     assertEquals(0, events("processRestarted").count());
     JsonObject summary = new JsonObject(Files.readString(folder.resolve("run/summary.json")));
     assertEquals(STEPS, summary.getLong("version"), summary::encode);
-    String log = Files.readString(folder.resolve("run/logs/worker-0.log"));
+    String log = workerLog();
     assertTrue(log.contains("the coordinator has not answered worker"), log);
     assertTrue(log.contains("the coordinator answers worker"), log);
   }
@@ -73,7 +76,7 @@ class StoppedCoordinatorTest {
   @Test
   void shouldEndAndReplaceAProcessThatStaysStopped() throws Exception {
     run = start("digits-ring", "allreduce", 17_781);
-    await(() -> events("workerProgress").anyMatch(event -> event.getLong("version") > 20));
+    await(() -> events("workerProgress").anyMatch(event -> event.getLong("version") > 5));
     ProcessHandle hung =
         events("memberJoined")
             .filter(event -> event.getString("role").equals("worker"))
@@ -84,6 +87,8 @@ class StoppedCoordinatorTest {
 
     ProcessRun.signal("STOP", hung);
     await(() -> !hung.isAlive());
+    await(() -> events("processRestarted").count() > 0);
+    Pace.of(folder.resolve("run")).release();
     await(() -> !run.isAlive());
 
     assertEquals(0, run.exitValue(), this::output);
@@ -94,17 +99,19 @@ class StoppedCoordinatorTest {
   private Process start(String job, String strategy, int port) throws IOException {
     List<String> command = JavaCommand.of("512m", "train", "conf/" + job + ".json", "--processes");
     command.addAll(List.of("--run-dir", folder.resolve("run").toString()));
-    Stream.of(
+    Stream<String> settings =
+        Stream.of(
             "strategy={\"name\":\"" + strategy + "\"}",
             "steps=" + STEPS,
-            "workers.batch=32",
+            "workers.batch=8",
             "data.train=2000",
             "data.test=500",
             "dashboard.enabled=false",
             "evaluator.count=0",
             "cluster.port=" + port,
             "exchange.suspectMillis=1000",
-            "exchange.evictMillis=4000")
+            "exchange.evictMillis=4000");
+    Stream.concat(Pace.of(folder.resolve("run")).settings(25).stream(), settings)
         .forEach(setting -> command.addAll(List.of("--set", setting)));
     return new ProcessBuilder(command)
         .redirectErrorStream(true)
@@ -116,6 +123,10 @@ class StoppedCoordinatorTest {
     Awaitility.await()
         .atMost(Duration.ofSeconds(180))
         .until(() -> !run.isAlive() || condition.call());
+  }
+
+  private String workerLog() throws IOException {
+    return Files.readString(folder.resolve("run/logs/worker-0.log"));
   }
 
   private String output() {

@@ -38,6 +38,7 @@ import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -240,6 +241,7 @@ class TrainingJobTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldSaveEveryModelWhenSeveralAreSavedToOnePathAtOnce() throws Exception {
     RunningJob running = get(TrainingJob.of(dl4j(2)).deploy(vertx));
     TrainingResult result = get(running.result());
@@ -260,6 +262,7 @@ class TrainingJobTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldAskASavedModelFromAnyThreadWithoutItsData() throws Exception {
     Path prices = folder.resolve("prices.csv");
     StringBuilder lines = new StringBuilder("size,colour,class\n");
@@ -368,6 +371,7 @@ class TrainingJobTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldUndeployAllWhenAMemberCannotStart() throws Exception {
     TrainingJob job = TrainingJob.of(dl4j(STEPS).put("model", JsonObject.of("name", "./pom.xml")));
 

@@ -21,6 +21,7 @@ import io.vertx.core.DeploymentOptions;
 import io.vertx.core.json.JsonObject;
 import java.util.Set;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -97,6 +98,7 @@ class StrategyVerticleTest extends PointsJob {
   }
 
   @Test
+  @Tag("slow")
   void shouldFailItsWorkerNamingItselfWhenItIsUndeployedAlone() {
     train("allreduce", 1_000_000);
     final String first = deployBeside("worker", 0);
@@ -111,6 +113,7 @@ class StrategyVerticleTest extends PointsJob {
   }
 
   @Test
+  @Tag("slow")
   void shouldFailItsWorkerNamingItselfWhenTheRuleBreaks() {
     train(BrokenProvider.class.getName(), 1_000);
     deployEvaluatorAndWorkers(1);
@@ -134,6 +137,7 @@ class StrategyVerticleTest extends PointsJob {
   }
 
   @Test
+  @Tag("slow")
   void shouldRefuseASecondOneAtTheSamePlace() {
     train("allreduce", 10);
     deployBeside("worker", 0);

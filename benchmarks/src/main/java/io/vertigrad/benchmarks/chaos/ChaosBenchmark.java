@@ -1,6 +1,5 @@
 package io.vertigrad.benchmarks.chaos;
 
-import io.vertigrad.benchmarks.chaos.RunEnd.Strike;
 import io.vertigrad.benchmarks.process.ChildJvm;
 import io.vertigrad.benchmarks.process.TrainCommandLine;
 import io.vertigrad.benchmarks.report.Benchmark;
@@ -8,6 +7,12 @@ import io.vertigrad.benchmarks.report.BenchmarkReport;
 import io.vertigrad.benchmarks.report.BenchmarkRow;
 import io.vertigrad.benchmarks.report.Cases;
 import io.vertigrad.benchmarks.report.Repetitions;
+import io.vertigrad.testkit.chaos.ChaosPlan;
+import io.vertigrad.testkit.chaos.ChaosTrial;
+import io.vertigrad.testkit.chaos.Disturbance;
+import io.vertigrad.testkit.chaos.NetworkLink;
+import io.vertigrad.testkit.chaos.RunEnd;
+import io.vertigrad.testkit.chaos.RunEnd.Strike;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -1,5 +1,7 @@
 package io.vertigrad.benchmarks.chaos;
 
+import io.vertigrad.testkit.chaos.ChaosPlan;
+import io.vertigrad.testkit.chaos.Disturbance;
 import java.util.List;
 import java.util.function.UnaryOperator;
 

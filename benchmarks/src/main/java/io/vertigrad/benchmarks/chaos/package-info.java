@@ -1,2 +1,2 @@
-/** Kills and stops the processes of runs by a plan, and checks whether that left a trace. */
+/** Measures what disturbances by a plan cost, and plants faults that the check has to find. */
 package io.vertigrad.benchmarks.chaos;

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.testkit.chaos.ChaosPlan;
+import io.vertigrad.testkit.chaos.Disturbance;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;

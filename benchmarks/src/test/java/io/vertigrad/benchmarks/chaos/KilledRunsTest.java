@@ -3,6 +3,9 @@ package io.vertigrad.benchmarks.chaos;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.testkit.chaos.ChaosPlan;
+import io.vertigrad.testkit.chaos.ChaosTrial;
+import io.vertigrad.testkit.chaos.Disturbance;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -17,11 +17,15 @@ import java.net.URI;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 final class BridgeWatchTest {
+
+  /** Lets the other threads run between two collections; a connection outlasts several. */
+  private static final long PAUSE_NANOS = 20_000_000;
 
   private final Vertx vertx = Vertx.vertx();
 
@@ -52,7 +56,7 @@ final class BridgeWatchTest {
                 new EventPublisher(vertx, new Addresses("watched"))
                     .publish(new JobStarted(1, "sync", 2, 1, 1_960, 200, 200)));
 
-    JsonObject delta = running.get(20, TimeUnit.SECONDS);
+    JsonObject delta = running.get(60, TimeUnit.SECONDS);
     assertEquals("watched", delta.getString("job"));
     assertTrue(BridgeWatch.line(delta).contains("running"), BridgeWatch.line(delta));
   }
@@ -74,13 +78,14 @@ final class BridgeWatchTest {
         .compose(deployed -> vertx.deployVerticle(page, options))
         .toCompletionStage()
         .toCompletableFuture()
-        .get(20, TimeUnit.SECONDS);
+        .get(60, TimeUnit.SECONDS);
     AtomicBoolean connecting = new AtomicBoolean(true);
     Thread collector =
         new Thread(
             () -> {
               while (connecting.get()) {
                 System.gc();
+                LockSupport.parkNanos(PAUSE_NANOS);
               }
             });
     collector.start();
@@ -91,7 +96,7 @@ final class BridgeWatchTest {
             .compose(WebSocket::close)
             .toCompletionStage()
             .toCompletableFuture()
-            .get(20, TimeUnit.SECONDS);
+            .get(60, TimeUnit.SECONDS);
       }
     } finally {
       connecting.set(false);

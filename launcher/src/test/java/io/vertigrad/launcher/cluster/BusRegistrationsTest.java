@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class BusRegistrationsTest {
@@ -54,6 +55,7 @@ class BusRegistrationsTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldWaitOneSecondInAllWhenANodeIsSilent() throws Exception {
     join("a", "b", "c");
     silent.add("c");
@@ -72,6 +74,7 @@ class BusRegistrationsTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldBringTheNewestVersionToANodeThatAnswersAgain() throws Exception {
     join("a", "b");
     silent.add("b");

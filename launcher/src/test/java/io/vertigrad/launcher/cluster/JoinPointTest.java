@@ -29,6 +29,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -72,6 +73,7 @@ class JoinPointTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldTellBothEndsWhenTheSecretIsAnother() {
     open(new JsonObject());
 
@@ -106,6 +108,7 @@ class JoinPointTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldTellBothEndsWhatIsWrongWithACertificate() throws Exception {
     assumeTrue(Files.isExecutable(Path.of("/usr/bin/openssl")), "needs openssl");
     certificates.authority("authority");
@@ -209,6 +212,7 @@ class JoinPointTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldGiveTheJobFileWhileConnectionsThatSayNothingFillThePort() throws Exception {
     open(new JsonObject());
     List<Socket> silent = new ArrayList<>();
@@ -227,6 +231,7 @@ class JoinPointTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldSayThatConnectionsAreEndedWhereNoneGetsThrough() throws Exception {
     AtomicInteger accepted = new AtomicInteger();
     try (ServerSocket full = new ServerSocket(0)) {

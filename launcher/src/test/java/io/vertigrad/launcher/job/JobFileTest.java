@@ -16,6 +16,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -156,6 +157,7 @@ class JobFileTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldRefuseALongValueInAShortMessageAndInTime() throws Exception {
     for (int length : new int[] {60_000, 3 << 20}) {
       for (String value :

@@ -14,12 +14,14 @@ import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Tests what happens when members or coordinators are lost. */
 final class CoordinationLossTest extends BusJobFixture {
 
   @Test
+  @Tag("slow")
   void shouldEvictAFrozenWorkerAndLetItBackUnderAHigherIncarnation() {
     deploy();
     FakeMember server = member(Role.SERVER);
@@ -42,6 +44,7 @@ final class CoordinationLossTest extends BusJobFixture {
   }
 
   @Test
+  @Tag("slow")
   void shouldReplaceAFrozenServerUnderItsRankWhenAnotherOneKnocks() {
     deploy();
     FakeMember server = member(Role.SERVER);
@@ -135,6 +138,7 @@ final class CoordinationLossTest extends BusJobFixture {
   }
 
   @Test
+  @Tag("slow")
   void shouldTellItsMemberOnlyAfterTheOrphanLimitWhenTheCoordinatorAnswersNoMore() {
     job.getJsonObject("exchange")
         .put("suspectMillis", 100)

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Tests how members join, start, are refused and finish. */
@@ -44,6 +45,7 @@ final class CoordinationTest extends BusJobFixture {
   }
 
   @Test
+  @Tag("slow")
   void shouldNameWhoIsMissingWhenTheJobDoesNotStartInTime() {
     waitSeconds(1);
     deploy();
@@ -103,6 +105,7 @@ final class CoordinationTest extends BusJobFixture {
   }
 
   @Test
+  @Tag("slow")
   void shouldSayWhatToCheckWhenNoCoordinatorAnswers() {
     waitSeconds(1);
     String message = refusal(member(Role.WORKER).join());
@@ -142,6 +145,7 @@ final class CoordinationTest extends BusJobFixture {
   }
 
   @Test
+  @Tag("slow")
   void shouldTellEveryServersLastCountersBeforeTheEndHoweverLateTheyCome() {
     deploy();
     FakeMember server = member(Role.SERVER);

@@ -33,8 +33,8 @@ final class PauseJobTest extends PointsJob {
   private static final Duration PAUSE = Duration.ofMillis(2 * LIMIT_MILLIS);
   private static final Duration TWO_REPORTS = Duration.ofMillis(500);
 
-  /** Long enough for several reports with any strategy, so that the pause comes before the end. */
-  private static final long STEPS = 12_000;
+  /** Some eighty a second until the job is resumed, so that the pause comes before the end. */
+  private static final long STEPS = 600;
 
   @ParameterizedTest
   @ValueSource(strings = {"sync", "allreduce"})
@@ -46,10 +46,12 @@ final class PauseJobTest extends PointsJob {
     await(vertx.undeploy(id));
     events.clear();
 
+    pace(3);
     start(coordinator, strategy, STEPS);
     pause();
     await(vertx.timer(PAUSE.toMillis(), TimeUnit.MILLISECONDS));
     resume();
+    release();
     JsonObject paused = await(coordinator.result());
 
     assertEquals("finished", paused.getString("state"), paused::encode);
@@ -63,6 +65,7 @@ final class PauseJobTest extends PointsJob {
   @ParameterizedTest
   @ValueSource(strings = {"ssp", "gossip"})
   void shouldGoOnAlthoughThePauseOutlastsEveryLimit(String strategy) {
+    pace(1);
     start(coordinator, strategy, 1_000_000);
     pause();
     await(vertx.timer(PAUSE.toMillis(), TimeUnit.MILLISECONDS));
@@ -77,6 +80,7 @@ final class PauseJobTest extends PointsJob {
 
   @Test
   void shouldGoOnWithoutWhoLeftAndWithWhoCameDuringThePause() {
+    pace(1);
     start(coordinator, "sync", 1_000_000);
     pause();
     long paused = steps();
@@ -94,6 +98,7 @@ final class PauseJobTest extends PointsJob {
 
   @Test
   void shouldStopDuringAPause() {
+    pace(1);
     start(coordinator, "allreduce", 1_000_000);
     pause();
 

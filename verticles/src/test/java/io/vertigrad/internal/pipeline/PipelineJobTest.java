@@ -15,6 +15,8 @@ import io.vertigrad.job.Role;
 import io.vertigrad.verticles.EvaluatorVerticle;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -38,6 +40,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 class PipelineJobTest {
 
   private static final int STEPS = 60;
+
+  /** Steps of a job that a test disturbs. */
+  private static final int LONG = 150;
 
   /**
    * Samples of eight tests: the start, six partial tests and the whole test set, by default 1,000
@@ -204,42 +209,53 @@ class PipelineJobTest {
   }
 
   @Test
-  void shouldEndWithTheSameBitsWhenAStageIsReplacedAndThenEverythingPaused() {
-    job.put("steps", 400);
-    JsonObject undisturbed = trainThenBegin(new JsonObject().put("every", 25));
+  void shouldEndWithTheSameBitsWhenAStageIsReplacedAndThenEverythingPaused() throws IOException {
+    JsonObject undisturbed = trainThenBegin(new JsonObject().put("every", 10));
     Awaitility.await()
         .atMost(60, TimeUnit.SECONDS)
-        .until(() -> run.happened(e -> e instanceof CheckpointWritten c && c.version() == 50));
+        .until(() -> run.happened(e -> e instanceof CheckpointWritten c && c.version() == 20));
 
     run.replace(1);
     pauseAndResume();
-    JsonObject result = run.finishSplit();
+    JsonObject result = finish();
 
     assertTrue(run.happened(e -> e instanceof MemberJoined j && j.incarnation() == 1));
     assertEquals(PipelineJob.hash(undisturbed), PipelineJob.hash(result));
     assertEquals(undisturbed.getLong("samples"), result.getLong("samples"));
   }
 
-  /** Returns the result of an undisturbed run, and then starts the same stages again. */
+  /**
+   * Returns the result of an undisturbed run, and then starts the same stages again, which take
+   * some thirty steps a second until {@link #finish}.
+   */
   private JsonObject trainThenBegin(JsonObject checkpoint) {
     JsonObject pipeline = new JsonObject().put("stages", 2).put("microBatches", 3);
     job.put("checkpoint", checkpoint.put("directory", folder.resolve("a").toString()));
+    job.put("steps", LONG).getJsonObject("workers").put("batch", 32);
     JsonObject undisturbed = run.trainSplit(pipeline);
+    job.getJsonObject("data")
+        .put("name", "paced")
+        .put("millis", 1)
+        .put("until", folder.resolve("released").toString());
     checkpoint.put("directory", folder.resolve("b").toString());
     run.deployStages(pipeline);
     return undisturbed;
   }
 
+  private JsonObject finish() throws IOException {
+    Files.createFile(folder.resolve("released"));
+    return run.finishSplit();
+  }
+
   @Test
-  void shouldBeginAnewWhenAStageIsLostBeforeTheFirstCheckpoint() {
-    job.put("steps", 300);
+  void shouldBeginAnewWhenAStageIsLostBeforeTheFirstCheckpoint() throws IOException {
     JsonObject undisturbed = trainThenBegin(new JsonObject().put("seconds", 600));
     Awaitility.await()
         .atMost(60, TimeUnit.SECONDS)
         .until(() -> run.happened(e -> e instanceof WorkerProgress w && w.step() > 20));
 
     run.replace(1);
-    JsonObject result = run.finishSplit();
+    JsonObject result = finish();
 
     assertEquals("finished", result.getString("state"), result::encode);
     assertEquals(PipelineJob.hash(undisturbed), PipelineJob.hash(result));
@@ -248,8 +264,8 @@ class PipelineJobTest {
 
   /** Stages may be a step apart when they are evicted; then all start over. */
   @Test
-  void shouldEndWithTheSameBitsWhenAllStagesWereStruckOffBeforeTheFirstCheckpoint() {
-    job.put("steps", 300);
+  void shouldEndWithTheSameBitsWhenAllStagesWereStruckOffBeforeTheFirstCheckpoint()
+      throws IOException {
     JsonObject undisturbed = trainThenBegin(new JsonObject().put("seconds", 600));
     Awaitility.await()
         .atMost(60, TimeUnit.SECONDS)
@@ -263,7 +279,7 @@ class PipelineJobTest {
               .put("status", new JsonObject());
       run.vertx().eventBus().send("vertigrad.pipe.coordinator", leave);
     }
-    JsonObject result = run.finishSplit();
+    JsonObject result = finish();
 
     assertEquals("finished", result.getString("state"), result::encode);
     assertEquals(PipelineJob.hash(undisturbed), PipelineJob.hash(result));
@@ -298,7 +314,7 @@ class PipelineJobTest {
     long version = run.last(WorkerProgress.class, w -> true).version();
     PipelineJob.await(run.vertx().timer(700, TimeUnit.MILLISECONDS));
     assertEquals(version, run.last(WorkerProgress.class, w -> true).version());
-    assertTrue(version < 400, "paused in the middle");
+    assertTrue(version < LONG, "paused in the middle");
     assertEquals("running", desk.ask("resume").getString("state"));
   }
 }

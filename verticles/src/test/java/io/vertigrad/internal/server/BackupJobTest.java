@@ -18,9 +18,11 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -28,10 +30,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Tests whole jobs in one JVM without checkpoints, whose servers leave one after the other. */
 final class BackupJobTest extends PointsJob {
 
-  private static final int STEPS = 10_000;
+  private static final int STEPS = 1_000;
 
   @ParameterizedTest
   @ValueSource(strings = {"sync", "async", "ssp"})
+  @Tag("slow")
   void shouldTakeEveryStepOnceWhicheverServerGoes(String strategy) {
     String reduction = strategy.equals("sync") ? "{\"reduction\": \"mean\"}" : "{}";
     job.put("steps", STEPS)
@@ -39,6 +42,7 @@ final class BackupJobTest extends PointsJob {
         .put("servers", new JsonObject().put("replicas", 1));
     job.getJsonObject("workers").put("count", 2);
     job.getJsonObject("exchange").put("suspectMillis", 3_000).put("evictMillis", 10_000);
+    pace(5);
     deploy(coordinator);
     Deque<String> servers = new ArrayDeque<>();
     servers.add(deploy(new ParameterServerVerticle()));
@@ -50,10 +54,11 @@ final class BackupJobTest extends PointsJob {
       long before = version();
       await(vertx.undeploy(servers.remove()));
       int promoted = incarnation;
-      Awaitility.await().until(() -> happened(event -> isServer(event, promoted)));
-      Awaitility.await().until(() -> version() > before);
+      awaitSoon(() -> happened(event -> isServer(event, promoted)));
+      awaitSoon(() -> version() > before);
       servers.add(deploy(new ParameterServerVerticle()));
     }
+    release();
     JsonObject result = await(coordinator.result());
 
     assertEquals("finished", result.getString("state"), result::encode);
@@ -64,12 +69,14 @@ final class BackupJobTest extends PointsJob {
   }
 
   @Test
+  @Tag("slow")
   void shouldGoOnAloneWhenTheBackupGoesAndSaySo() {
     job.put("steps", STEPS)
         .put("strategy", new JsonObject().put("name", "sync").put("reduction", "mean"))
         .put("servers", new JsonObject().put("replicas", 1));
     job.getJsonObject("workers").put("count", 2);
     job.getJsonObject("exchange").put("suspectMillis", 3_000).put("evictMillis", 10_000);
+    pace(5);
     deploy(coordinator);
     deploy(new ParameterServerVerticle());
     String backup = deploy(new ParameterServerVerticle());
@@ -77,6 +84,7 @@ final class BackupJobTest extends PointsJob {
     awaitBackup(1);
 
     await(vertx.undeploy(backup));
+    release();
     JsonObject result = await(coordinator.result());
 
     assertEquals("finished", result.getString("state"), result::encode);
@@ -88,19 +96,21 @@ final class BackupJobTest extends PointsJob {
   /** Without checkpoints, only the remaining server's memory holds the model. */
   @ParameterizedTest
   @ValueSource(ints = {0, 1})
+  @Tag("slow")
   void shouldRepeatNothingWhenAnEmptyServerIsQuickerThanTheSurvivorAfterAResume(int lost) {
     job.put("steps", STEPS)
         .put("strategy", new JsonObject().put("name", "sync").put("reduction", "mean"))
         .put("servers", new JsonObject().put("replicas", 1));
     job.getJsonObject("workers").put("count", 2);
     job.getJsonObject("exchange").put("suspectMillis", 3_000).put("evictMillis", 10_000);
+    pace(5);
     String first = deploy(coordinator);
     List<String> servers = new ArrayList<>();
     servers.add(deploy(new ParameterServerVerticle()));
     servers.add(deploy(new ParameterServerVerticle()));
     deployEvaluatorAndWorkers(2);
     awaitBackup(1);
-    Awaitility.await().atMost(30, TimeUnit.SECONDS).until(() -> version() > 0);
+    awaitSoon(() -> version() > 0);
 
     AtomicBoolean emptyJoined = new AtomicBoolean();
     vertx.eventBus().addOutboundInterceptor(sent -> pass(sent, emptyJoined));
@@ -113,6 +123,7 @@ final class BackupJobTest extends PointsJob {
     deploy(second);
     deploy(new ParameterServerVerticle());
     emptyJoined.set(true);
+    release();
     JsonObject result = await(second.result());
 
     assertEquals("finished", result.getString("state"), result::encode);
@@ -143,13 +154,16 @@ final class BackupJobTest extends PointsJob {
   }
 
   private void awaitBackup(int times) {
-    Awaitility.await()
-        .until(
-            () ->
-                events.stream()
-                        .filter(event -> event instanceof BackupChanged now && now.complete())
-                        .count()
-                    >= times);
+    awaitSoon(
+        () ->
+            events.stream()
+                    .filter(event -> event instanceof BackupChanged now && now.complete())
+                    .count()
+                >= times);
+  }
+
+  private static void awaitSoon(Callable<Boolean> condition) {
+    Awaitility.await().atMost(30, TimeUnit.SECONDS).until(condition);
   }
 
   private long version() {

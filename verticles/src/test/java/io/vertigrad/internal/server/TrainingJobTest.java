@@ -23,6 +23,7 @@ import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -40,6 +41,9 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Tests whole jobs in one JVM: coordinator, servers, workers and evaluator on a real, local bus.
  */
 final class TrainingJobTest extends PointsJob {
+
+  /** Enough that the parameters reach their limit. */
+  private static final long STEPS = 1_000;
 
   @TempDir Path folder;
   private final AtomicReference<Context> loop = new AtomicReference<>();
@@ -179,10 +183,12 @@ final class TrainingJobTest extends PointsJob {
   @Tag("slow")
   void shouldGoOnWithoutTestsWhenTheEvaluatorDiesThatTrainingWaitsFor(String strategy) {
     job.put("evaluator", new JsonObject().put("every", 2).put("blocking", true));
-    train(3_000, new JsonObject().put("name", strategy));
-    Awaitility.await().until(() -> tests().size() > 10);
+    pace(5);
+    train(600, new JsonObject().put("name", strategy));
+    awaitSoon(() -> tests().size() > 10);
 
     await(vertx.undeploy(evaluator));
+    release();
     JsonObject result = await(coordinator.result());
 
     assertEquals("finished", result.getString("state"), result::encode);
@@ -196,17 +202,19 @@ final class TrainingJobTest extends PointsJob {
   @Tag("slow")
   void shouldTestOnWhenAWorkerIsReplacedThatIsHeldForATest(String strategy) {
     job.getJsonObject("exchange").put("partitionElements", 1);
-    job.put("evaluator", new JsonObject().put("every", 4_000).put("blocking", true));
-    train(10_000, new JsonObject().put("name", strategy));
-    Awaitility.await().until(() -> !tests().isEmpty());
+    job.put("evaluator", new JsonObject().put("every", 400).put("blocking", true));
+    pace(5);
+    train(1_000, new JsonObject().put("name", strategy));
+    awaitSoon(() -> !tests().isEmpty());
 
     await(vertx.undeploy(workers.get(1)));
     deploy(new WorkerVerticle());
+    release();
     JsonObject result = await(coordinator.result());
 
     assertEquals("finished", result.getString("state"), result::encode);
-    int versions = strategy.equals("sync") ? 10_000 : 20_000;
-    assertEquals(due(4_000, versions).size(), tests().size());
+    int versions = strategy.equals("sync") ? 1_000 : 2_000;
+    assertEquals(due(400, versions).size(), tests().size());
     assertTrue(events.stream().noneMatch(EvaluationSkipped.class::isInstance));
   }
 
@@ -227,16 +235,18 @@ final class TrainingJobTest extends PointsJob {
   void shouldGoOnFromTheCheckpointWhenAServerIsReplaced(int servers) {
     job.getJsonObject("exchange").put("partitionElements", 1);
     job.put("servers", new JsonObject().put("count", servers));
-    job.put("checkpoint", new JsonObject().put("every", 50).put("directory", folder.toString()));
-    String server = train(10_000, new JsonObject().put("name", "sync").put("reduction", "mean"));
-    Awaitility.await().until(() -> versionOfServer() > 100);
+    job.put("checkpoint", new JsonObject().put("every", 5).put("directory", folder.toString()));
+    pace(5);
+    String server = train(STEPS, new JsonObject().put("name", "sync").put("reduction", "mean"));
+    awaitSoon(() -> versionOfServer() > 20);
 
     await(vertx.undeploy(server));
     deploy(new ParameterServerVerticle());
+    release();
     JsonObject result = await(coordinator.result());
 
     assertEquals("finished", result.getString("state"), result::encode);
-    assertEquals(10_000, result.getLong("version"));
+    assertEquals(STEPS, result.getLong("version"));
     assertEquals(PointsProvider.COORDINATE, lossOf(result), 1e-3);
     assertTrue(events.stream().anyMatch(e -> e instanceof CheckpointWritten c && c.version() > 0));
     assertTrue(
@@ -250,74 +260,79 @@ final class TrainingJobTest extends PointsJob {
   void shouldWaitForAnotherServerForLongerThanAnExchangeMayTake() {
     job.getJsonObject("exchange").put("suspectMillis", 300).put("evictMillis", 800);
     job.getJsonObject("exchange").put("deadlineMillis", 1_000);
-    job.put("checkpoint", new JsonObject().put("every", 50).put("directory", folder.toString()));
-    String server = train(10_000, new JsonObject().put("name", "sync").put("reduction", "mean"));
-    Awaitility.await().until(() -> versionOfServer() > 100);
+    job.put("checkpoint", new JsonObject().put("every", 5).put("directory", folder.toString()));
+    pace(5);
+    String server = train(STEPS, new JsonObject().put("name", "sync").put("reduction", "mean"));
+    awaitSoon(() -> versionOfServer() > 20);
 
     await(vertx.undeploy(server));
     await(vertx.timer(3, TimeUnit.SECONDS));
     deploy(new ParameterServerVerticle());
+    release();
     JsonObject result = await(coordinator.result());
 
     assertEquals("finished", result.getString("state"), result::encode);
-    assertEquals(10_000, result.getLong("version"));
+    assertEquals(STEPS, result.getLong("version"));
   }
 
   @Test
   @Tag("slow")
   void shouldFinishAlthoughAWorkerIsReplacedDuringTheRun() {
-    train(10_000, new JsonObject().put("name", "sync").put("reduction", "mean"));
-    Awaitility.await().until(() -> versionOfServer() > 100);
+    pace(5);
+    train(STEPS, new JsonObject().put("name", "sync").put("reduction", "mean"));
+    awaitSoon(() -> versionOfServer() > 20);
 
     await(vertx.undeploy(workers.get(1)));
     deploy(new WorkerVerticle());
-    Awaitility.await()
-        .until(
-            () ->
-                events.stream().anyMatch(e -> e instanceof MemberJoined j && j.incarnation() == 1));
+    awaitSoon(() -> happened(e -> e instanceof MemberJoined j && j.incarnation() == 1));
+    release();
     JsonObject result = await(coordinator.result());
 
     assertEquals("finished", result.getString("state"), result::encode);
-    assertEquals(10_000, result.getLong("version"));
+    assertEquals(STEPS, result.getLong("version"));
     assertEquals(PointsProvider.COORDINATE, lossOf(result), 1e-3);
   }
 
   @Test
   @Tag("slow")
   void shouldGoOnFromItsOwnMemoryWhenAFrozenServerComesBack() {
-    train(10_000, new JsonObject().put("name", "sync").put("reduction", "mean"), spy());
-    Awaitility.await().until(() -> versionOfServer() > 100);
+    pace(5);
+    train(STEPS, new JsonObject().put("name", "sync").put("reduction", "mean"), spy());
+    awaitSoon(() -> versionOfServer() > 20);
     CountDownLatch evicted = new CountDownLatch(1);
     loop.get().runOnContext(frozen -> awaitLatch(evicted));
 
-    Awaitility.await().until(() -> events.stream().anyMatch(MemberLeft.class::isInstance));
+    awaitSoon(() -> happened(MemberLeft.class::isInstance));
     evicted.countDown();
+    release();
     JsonObject result = await(coordinator.result());
 
     assertEquals("finished", result.getString("state"), result::encode);
-    assertEquals(10_000 * 2 * 4, result.getLong("samples"));
+    assertEquals(STEPS * 2 * 4, result.getLong("samples"));
   }
 
   @ParameterizedTest
-  @ValueSource(longs = {50, 1_000_000})
+  @ValueSource(longs = {5, 1_000_000})
   @Tag("slow")
   void shouldEndWithTheBitsOfAnUndisturbedRunWhenOneOfTwoServersCrashed(long every) {
     job.getJsonObject("exchange").put("partitionElements", 1);
     job.put("servers", new JsonObject().put("count", 2));
     job.put("checkpoint", new JsonObject().put("every", every).put("directory", folder.toString()));
-    train(10_000, new JsonObject().put("name", "sync").put("reduction", "mean"), spy());
-    Awaitility.await().until(() -> versionOfServer() > 100);
+    pace(5);
+    train(STEPS, new JsonObject().put("name", "sync").put("reduction", "mean"), spy());
+    awaitSoon(() -> versionOfServer() > 20);
     CountDownLatch over = new CountDownLatch(1);
     loop.get().runOnContext(crashed -> awaitLatch(over));
 
     deploy(new ParameterServerVerticle());
+    release();
     JsonObject result = await(coordinator.result());
     over.countDown();
 
     assertEquals("finished", result.getString("state"), result::encode);
-    assertEquals(10_000, result.getLong("version"));
+    assertEquals(STEPS, result.getLong("version"));
     assertEquals(PointsProvider.COORDINATE, lossOf(result), 1e-3);
-    assertEquals(10_000 * 2 * 4, result.getLong("samples"));
+    assertEquals(STEPS * 2 * 4, result.getLong("samples"));
   }
 
   /** Creates a server and keeps the context of its event loop. */
@@ -362,6 +377,10 @@ final class TrainingJobTest extends PointsJob {
   /** Returns 1, 1 + every, 1 + 2 every and so on. */
   private static List<Long> due(long every, long last) {
     return LongStream.iterate(1, v -> v <= last, v -> v + every).boxed().toList();
+  }
+
+  private static void awaitSoon(Callable<Boolean> condition) {
+    Awaitility.await().atMost(30, TimeUnit.SECONDS).until(condition);
   }
 
   private static void awaitLatch(CountDownLatch latch) {

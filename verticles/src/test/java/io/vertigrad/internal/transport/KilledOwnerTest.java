@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -37,6 +38,7 @@ class KilledOwnerTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldStillReadWhatAnOwnerWroteAndToldOfBeforeItWasKilled() throws Exception {
     Process owner = start();
     BufferedReader says = owner.inputReader();
@@ -56,6 +58,7 @@ class KilledOwnerTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldRemoveTheFileOfAnOwnerThatWasKilledAndKeepThatOfOneThatLives() throws Exception {
     Process killed = start();
     Process living = start();

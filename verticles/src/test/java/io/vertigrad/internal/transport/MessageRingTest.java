@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.ByteBuffer;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -61,6 +62,7 @@ class MessageRingTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldLoseNoMessageAndNoWakingBetweenTwoThreads() throws Exception {
     int messages = 300_000;
     Semaphore wakings = new Semaphore(0);

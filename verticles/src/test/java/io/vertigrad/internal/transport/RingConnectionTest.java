@@ -17,6 +17,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -72,6 +73,7 @@ class RingConnectionTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldBringAMessageThatComesJustWhenItsReaderIsAboutToWait() throws Exception {
     AtomicLong last = new AtomicLong(-1);
     listener = message -> last.set(message.number());

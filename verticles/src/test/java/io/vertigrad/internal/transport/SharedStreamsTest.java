@@ -52,6 +52,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -106,6 +107,7 @@ class SharedStreamsTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldShareMemoryBesideAStreamWithTls() throws Exception {
     Path store = elsewhere.resolve("store.p12");
     Process keytool =

@@ -58,6 +58,9 @@ class EmbeddedTrainingTest {
   private static final int STEPS = 100;
   private static final int BATCH = 128;
 
+  /** Steps of a job that a test disturbs; it takes some thirty a second until it is finished. */
+  private static final int LONG = 200;
+
   private final List<TrainingEvent> events = new CopyOnWriteArrayList<>();
   private final JsonObject job =
       new JsonObject()
@@ -67,6 +70,7 @@ class EmbeddedTrainingTest {
           .put(
               "data", new JsonObject().put("name", "digits").put("train", 4_000).put("test", 1_000))
           .put("workers", new JsonObject().put("count", 2).put("batch", BATCH));
+  @TempDir private Path released;
   private Vertx vertx;
   private CoordinatorVerticle coordinator;
   private String coordinatorId;
@@ -136,7 +140,7 @@ class EmbeddedTrainingTest {
   @ValueSource(strings = {"sync", "allreduce"})
   void shouldEndWithTheSameBitsWhenAWorkerIsReplacedWhileItSendsAndComputes(String strategy)
       throws Exception {
-    job.put("steps", 300)
+    job.put("steps", LONG)
         .put("strategy", new JsonObject().put("name", strategy))
         .put("model", new JsonObject().put("name", "mlp").put("hidden", 32))
         .put("exchange", new JsonObject().put("partitionElements", 4_000).put("overlap", true));
@@ -146,7 +150,7 @@ class EmbeddedTrainingTest {
 
     get(vertx.undeploy(deployed.get(deployed.size() - 3)));
     get(deploy(new WorkerVerticle()));
-    JsonObject result = get(coordinator.result());
+    JsonObject result = finish();
 
     assertEquals("finished", result.getString("state"), result.encode());
     assertEquals(undisturbed, hash(result));
@@ -177,7 +181,7 @@ class EmbeddedTrainingTest {
 
   @Test
   void shouldFinishWhenAWorkerIsReplacedInTheMiddle() throws Exception {
-    job.put("steps", 400);
+    job.put("steps", LONG);
     String undisturbed = hashOfAnUndisturbedRun();
     List<String> deployed = start();
     String firstWorker = deployed.get(1);
@@ -185,12 +189,12 @@ class EmbeddedTrainingTest {
 
     get(vertx.undeploy(firstWorker));
     get(deploy(new WorkerVerticle()));
-    JsonObject result = get(coordinator.result());
+    JsonObject result = finish();
 
     assertEquals(undisturbed, hash(result));
 
     assertEquals("finished", result.getString("state"));
-    assertEquals(400, result.getLong("version"));
+    assertEquals(LONG, result.getLong("version"));
     List<String> reasons = of(MemberLeft.class).stream().map(MemberLeft::reason).toList();
     assertTrue(reasons.contains("stopped"), reasons.toString());
     assertTrue(result.getJsonObject("evaluation").getDouble("accuracy") > 80, result.encode());
@@ -198,25 +202,25 @@ class EmbeddedTrainingTest {
 
   @Test
   void shouldMoveTheRankOfALostWorkerToTheOtherWhenNobodyReplacesIt() throws Exception {
-    job.put("steps", 400);
+    job.put("steps", LONG);
     String undisturbed = hashOfAnUndisturbedRun();
     List<String> deployed = start();
     awaitStep(20);
 
     get(vertx.undeploy(deployed.get(2)));
-    JsonObject result = get(coordinator.result());
+    JsonObject result = finish();
 
     assertEquals("finished", result.getString("state"), result.encode());
     assertEquals(undisturbed, hash(result));
     int lost = of(MemberLeft.class).get(0).rank();
     WorkerProgress moved = last(WorkerProgress.class, progress -> progress.rank() == lost);
     assertEquals(1, moved.incarnation());
-    assertEquals(400, moved.step());
+    assertEquals(LONG, moved.step());
   }
 
   @Test
   void shouldGiveARankBackWhenAWorkerComesForIt() throws Exception {
-    job.put("steps", 1_500);
+    job.put("steps", LONG);
     String undisturbed = hashOfAnUndisturbedRun();
     List<String> deployed = start();
     awaitStep(20);
@@ -226,7 +230,7 @@ class EmbeddedTrainingTest {
         .atMost(30, TimeUnit.SECONDS)
         .until(() -> of(MemberJoined.class).stream().anyMatch(j -> j.incarnation() == 1));
     get(deploy(new WorkerVerticle()));
-    JsonObject result = get(coordinator.result());
+    JsonObject result = finish();
 
     assertEquals("finished", result.getString("state"), result.encode());
     assertEquals(undisturbed, hash(result));
@@ -236,19 +240,19 @@ class EmbeddedTrainingTest {
 
   @Test
   void shouldJoinAgainWhenTheCoordinatorStruckItOff() throws Exception {
-    job.put("steps", 400);
+    job.put("steps", LONG);
     String undisturbed = hashOfAnUndisturbedRun();
     start();
     awaitStep(20);
 
     evict(new Admission(Role.WORKER, 1, 0));
-    JsonObject result = get(coordinator.result());
+    JsonObject result = finish();
 
     assertEquals("finished", result.getString("state"), result.encode());
     WorkerProgress rejoined = last(WorkerProgress.class, progress -> progress.rank() == 1);
     assertEquals(1, rejoined.incarnation());
     assertEquals(undisturbed, hash(result));
-    assertEquals(400, rejoined.version());
+    assertEquals(LONG, rejoined.version());
   }
 
   /** Covers state from the server's memory or checkpoints, and residuals of the same version. */
@@ -256,10 +260,10 @@ class EmbeddedTrainingTest {
   @CsvSource({"false, none", "true, none", "true, topk"})
   void shouldEndWithTheSameBitsWhenAllMembersWereStruckOffAtOnce(
       boolean server, String compression, @TempDir Path folder) throws Exception {
-    job.put("steps", 400);
+    job.put("steps", LONG);
     if (!compression.equals("none")) {
       job.put("exchange", new JsonObject().put("compression", compression));
-      job.put("checkpoint", new JsonObject().put("every", 50).put("directory", folder.toString()));
+      job.put("checkpoint", new JsonObject().put("every", 10).put("directory", folder.toString()));
     }
     job.put("run", new JsonObject().put("id", "undisturbed"));
     String undisturbed = hashOfAnUndisturbedRun();
@@ -275,36 +279,36 @@ class EmbeddedTrainingTest {
     }
     evict(new Admission(Role.WORKER, 0, 0));
     evict(new Admission(Role.WORKER, 1, 0));
-    JsonObject result = get(coordinator.result());
+    JsonObject result = finish();
 
     assertEquals("finished", result.getString("state"), result.encode());
     assertEquals(undisturbed, hash(result));
     assertEquals(server ? 1 : 0, last(ServerProgress.class, progress -> true).incarnation());
-    assertEquals(2 * 400, balanced().sum(UpdatesCounted::applied));
+    assertEquals(2 * LONG, balanced().sum(UpdatesCounted::applied));
   }
 
   @Test
   void shouldFinishWhenTheServerIsReplacedInTheMiddle(@TempDir Path checkpoints) throws Exception {
-    job.put("steps", 400);
+    job.put("steps", LONG);
     job.put(
-        "checkpoint", new JsonObject().put("every", 50).put("directory", checkpoints.toString()));
+        "checkpoint", new JsonObject().put("every", 10).put("directory", checkpoints.toString()));
     job.put("run", new JsonObject().put("id", "undisturbed"));
     String undisturbed = hashOfAnUndisturbedRun();
     job.getJsonObject("checkpoint").put("directory", checkpoints.resolve("disturbed").toString());
     job.getJsonObject("run").put("id", "disturbed");
     String server = start().get(0);
-    awaitStep(120);
+    awaitStep(30);
 
     get(vertx.undeploy(server));
     get(deploy(new ParameterServerVerticle()));
-    JsonObject result = get(coordinator.result());
+    JsonObject result = finish();
 
     assertEquals("finished", result.getString("state"), result.encode());
     assertEquals(undisturbed, hash(result));
-    assertEquals(400, result.getLong("version"));
+    assertEquals(LONG, result.getLong("version"));
     assertTrue(result.getJsonObject("evaluation").getDouble("accuracy") > 80, result.encode());
     UpdateLedger ledger = balanced();
-    assertEquals(2 * 400, ledger.sum(UpdatesCounted::applied), ledger.toJson().encode());
+    assertEquals(2 * LONG, ledger.sum(UpdatesCounted::applied), ledger.toJson().encode());
   }
 
   @Test
@@ -339,42 +343,43 @@ class EmbeddedTrainingTest {
   @ValueSource(strings = {"async", "ssp"})
   void shouldAccountForEveryUpdateWhenServerAndWorkerAreReplacedWhereNobodyWaits(
       String strategy, @TempDir Path checkpoints) throws Exception {
-    job.put("steps", 400).put("strategy", new JsonObject().put("name", strategy));
+    job.put("steps", LONG).put("strategy", new JsonObject().put("name", strategy));
     job.put(
-        "checkpoint", new JsonObject().put("every", 50).put("directory", checkpoints.toString()));
+        "checkpoint", new JsonObject().put("every", 10).put("directory", checkpoints.toString()));
+    pace();
     List<String> deployed = start();
-    awaitStep(100);
+    awaitStep(20);
 
     get(vertx.undeploy(deployed.get(1)));
     get(deploy(new WorkerVerticle()));
-    awaitStep(150);
+    awaitStep(40);
     get(vertx.undeploy(deployed.get(0)));
     get(deploy(new ParameterServerVerticle()));
-    JsonObject result = get(coordinator.result());
+    JsonObject result = finish();
 
     assertEquals("finished", result.getString("state"), result.encode());
     UpdateLedger ledger = balanced();
-    assertEquals(2 * 400, ledger.sum(UpdatesCounted::applied), ledger.toJson().encode());
+    assertEquals(2 * LONG, ledger.sum(UpdatesCounted::applied), ledger.toJson().encode());
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"topk", "int8"})
   void shouldEndWithTheSameBitsWhenCompressingMembersAreReplaced(
       String compression, @TempDir Path folder) throws Exception {
-    job.put("steps", 400).put("exchange", new JsonObject().put("compression", compression));
-    JsonObject checkpoint = new JsonObject().put("every", 50);
+    job.put("steps", LONG).put("exchange", new JsonObject().put("compression", compression));
+    JsonObject checkpoint = new JsonObject().put("every", 10);
     job.put("checkpoint", checkpoint.put("directory", folder.resolve("undisturbed").toString()));
     String undisturbed = hashOfAnUndisturbedRun();
     checkpoint.put("directory", folder.resolve("disturbed").toString());
     List<String> deployed = start();
-    awaitStep(100);
+    awaitStep(20);
 
     get(vertx.undeploy(deployed.get(1)));
     get(deploy(new WorkerVerticle()));
-    awaitStep(200);
+    awaitStep(40);
     get(vertx.undeploy(deployed.get(0)));
     get(deploy(new ParameterServerVerticle()));
-    JsonObject result = get(coordinator.result());
+    JsonObject result = finish();
 
     assertEquals("finished", result.getString("state"), result.encode());
     assertEquals(undisturbed, hash(result));
@@ -423,15 +428,32 @@ class EmbeddedTrainingTest {
   }
 
   private String hashOfAnUndisturbedRun() throws Exception {
+    job.getJsonObject("workers").put("batch", 32);
     String hash = hash(train());
     get(coordinator.stop("once more"));
     get(vertx.undeploy(coordinatorId));
     events.clear();
+    pace();
     return hash;
   }
 
   private static String hash(JsonObject result) {
     return result.getJsonObject("evaluation").getString("parametersHash");
+  }
+
+  /** Makes the samples of the next job come slowly until it is finished. */
+  private void pace() {
+    job.getJsonObject("workers").put("batch", 32);
+    job.getJsonObject("data")
+        .put("name", "paced")
+        .put("millis", 1)
+        .put("until", released.resolve("released").toString());
+  }
+
+  /** Lets the job continue at full speed; returns its result. */
+  private JsonObject finish() throws Exception {
+    Files.createFile(released.resolve("released"));
+    return get(coordinator.result());
   }
 
   private JsonObject train() throws Exception {

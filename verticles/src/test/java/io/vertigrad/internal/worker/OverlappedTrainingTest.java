@@ -49,6 +49,7 @@ import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -162,6 +163,7 @@ class OverlappedTrainingTest {
   }
 
   @Test
+  @Tag("slow")
   void shouldEndWithTheSameBitsWhenAWorkerDiesInTheMiddleOfAGradient() throws Exception {
     begin();
     train(true);

@@ -71,6 +71,7 @@ class FlatCopiesTest {
 
   @ParameterizedTest
   @MethodSource("models")
+  @Tag("slow")
   void shouldHaveTheSameBitsStepAfterStep(ModelConfig config) throws IOException {
     try (Model shared = Engine.named("pytorch").model(config);
         Model copied = Engine.named(CopiesEngine.NAME).model(config)) {

@@ -1,4 +1,4 @@
-package io.vertigrad.benchmarks.chaos;
+package io.vertigrad.testkit.chaos;
 
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package io.vertigrad.benchmarks.chaos;
+package io.vertigrad.testkit.chaos;
 
 import java.util.ArrayList;
 import java.util.Collections;
@@ -16,19 +16,20 @@ import java.util.Random;
  * @param stoppedSeconds time for which the victim is stopped or the link is cut; 0 for {@code kill
  *     -9}
  */
-record Disturbance(double waitSeconds, boolean inRecovery, String victim, int stoppedSeconds) {
+public record Disturbance(
+    double waitSeconds, boolean inRecovery, String victim, int stoppedSeconds) {
 
   /** The process of {@code train}, or the one that replaced it. */
-  static final String COORDINATOR = "coordinator";
+  public static final String COORDINATOR = "coordinator";
 
   /** All processes of the run at once. */
-  static final String EVERYTHING = "everything";
+  public static final String EVERYTHING = "everything";
 
   /** The network between one worker's node and all others. */
-  static final String LINK = "link";
+  public static final String LINK = "link";
 
   /** All processes of the run except the coordinator's. */
-  static final String MEMBERS = "all members";
+  public static final String MEMBERS = "all members";
 
   /**
    * Long enough to evict a member of {@link ChaosPlan#shortJob}, and too short to replace its
@@ -55,7 +56,7 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
    * @param stops number of stops, for 13, 30 and 60 s in turn
    * @param everySeconds mean time between two disturbances
    */
-  static List<Disturbance> plan(
+  public static List<Disturbance> plan(
       List<String> victims, long seed, int kills, int stops, double everySeconds) {
     Random random = new Random(seed);
     List<String> killed = inTurns(victims, kills, random);
@@ -76,7 +77,7 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
   }
 
   /** Cuts the link after {@code waitSeconds} from the job's start, for {@code seconds}. */
-  static Disturbance cut(double waitSeconds, int seconds) {
+  public static Disturbance cut(double waitSeconds, int seconds) {
     return new Disturbance(waitSeconds, false, LINK, seconds);
   }
 
@@ -84,7 +85,7 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
    * Plans one disturbance for each of {@code runs} runs: all members are stopped early in the run,
    * for long enough to be evicted.
    */
-  static List<Disturbance> stopAll(long seed, int runs) {
+  public static List<Disturbance> stopAll(long seed, int runs) {
     Random random = new Random(seed);
     return random
         .doubles(runs, 0, EARLY_SECONDS)
@@ -98,7 +99,7 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
    *
    * @param everySeconds mean time between two disturbances
    */
-  static double seconds(List<Disturbance> plan, double everySeconds) {
+  public static double seconds(List<Disturbance> plan, double everySeconds) {
     return plan.size() * everySeconds + plan.stream().mapToInt(Disturbance::stoppedSeconds).sum();
   }
 
@@ -109,11 +110,12 @@ record Disturbance(double waitSeconds, boolean inRecovery, String victim, int st
   }
 
   /** Returns the kind of victim, for the figures: its role or its name. */
-  String kind() {
+  public String kind() {
     return victim.split(" ")[0] + (isKill() ? "" : " stopped " + stoppedSeconds + " s");
   }
 
-  boolean isKill() {
+  /** Returns true when the victim is killed, and false when it is stopped or cut off. */
+  public boolean isKill() {
     return stoppedSeconds == 0;
   }
 

@@ -1,13 +1,13 @@
-package io.vertigrad.benchmarks.chaos;
+package io.vertigrad.testkit.chaos;
 
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A job that the benchmark disturbs.
+ * A job to disturb.
  *
- * @param name the plan's name for {@code --plan}
+ * @param name the plan's name
  * @param digits the job file on generated digits
  * @param mnist the job file on MNIST
  * @param changes changes of either job file, by section
@@ -15,7 +15,7 @@ import java.util.List;
  * @param stepsPerSecond approximate steps a second on two idle cores, on digits
  * @param isRepeatable whether every run ends in the same parameters
  */
-record ChaosPlan(
+public record ChaosPlan(
     String name,
     String digits,
     String mnist,
@@ -29,7 +29,8 @@ record ChaosPlan(
   private static final List<String> TWO_SERVERS =
       List.of("worker 0", "worker 1", "server 0", "server 1");
 
-  static List<ChaosPlan> all() {
+  /** Returns one plan for each kind of job. */
+  public static List<ChaosPlan> all() {
     return List.of(
         of("sync", "sync", "{}", ONE_SERVER, 250, true),
         of("sync-2-servers", "sync", TWO, TWO_SERVERS, 250, true),
@@ -62,7 +63,7 @@ record ChaosPlan(
           .put("checkpoint", new JsonObject().put("seconds", 600));
 
   /** Returns every possible victim once. */
-  List<String> victims() {
+  public List<String> victims() {
     List<String> victims = new ArrayList<>(members);
     victims.add(Disturbance.COORDINATOR);
     victims.add(Disturbance.EVERYTHING);

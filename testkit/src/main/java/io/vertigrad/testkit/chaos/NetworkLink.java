@@ -1,4 +1,4 @@
-package io.vertigrad.benchmarks.chaos;
+package io.vertigrad.testkit.chaos;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -12,7 +12,7 @@ import java.util.List;
  * <p>It needs Linux, {@code ip} of iproute2 and permission to create namespaces. The three
  * namespaces have no other connection.
  */
-final class NetworkLink implements AutoCloseable {
+public final class NetworkLink implements AutoCloseable {
 
   /** The address of processes at the near end. */
   static final String NEAR_HOST = "10.203.1.2";
@@ -39,7 +39,7 @@ final class NetworkLink implements AutoCloseable {
    * @throws IOException naming the command that failed and its output, also when permission is
    *     missing
    */
-  static NetworkLink create() throws IOException, InterruptedException {
+  public static NetworkLink create() throws IOException, InterruptedException {
     NetworkLink link = new NetworkLink("vg" + ProcessHandle.current().pid());
     try {
       for (String space : List.of(link.near, link.far, link.router)) {

@@ -1,4 +1,4 @@
-package io.vertigrad.benchmarks.chaos;
+package io.vertigrad.testkit.chaos;
 
 import io.vertx.core.json.JsonObject;
 import java.util.List;
@@ -15,7 +15,7 @@ import java.util.List;
  * @param leftBehind processes of the run that still ran some time after its end
  * @param output the last lines of its commands
  */
-record RunEnd(
+public record RunEnd(
     int exit,
     double seconds,
     JsonObject summary,
@@ -31,7 +31,7 @@ record RunEnd(
    * @param millis its time, in milliseconds since 1970
    * @param resumedMillis when {@code resume} was started because of it; 0 if it was not
    */
-  record Strike(Disturbance disturbance, long millis, long resumedMillis) {
+  public record Strike(Disturbance disturbance, long millis, long resumedMillis) {
 
     /** Returns true when a member that has left was stopped or cut off just before, or still is. */
     boolean silenced(JsonObject memberLeft) {
@@ -54,14 +54,14 @@ record RunEnd(
   /** The coordinator checks a few times a second, but only when it gets processor time. */
   private static final int NOTICED_SECONDS = 10;
 
-  RunEnd {
+  public RunEnd {
     events = List.copyOf(events);
     strikes = List.copyOf(strikes);
     leftBehind = List.copyOf(leftBehind);
   }
 
   /** Returns how many workers were evicted because they were silent. */
-  long evictedWorkers() {
+  public long evictedWorkers() {
     return events.stream()
         .filter(event -> event.getString("type").equals("memberLeft"))
         .filter(event -> event.getString("role").equals("worker"))
@@ -71,7 +71,8 @@ record RunEnd(
         .count();
   }
 
-  String hash() {
+  /** Returns the hash of the final parameters; empty when there is none. */
+  public String hash() {
     return summary.getString("parametersHash", "");
   }
 
@@ -81,7 +82,7 @@ record RunEnd(
    * until {@link #NOTICED_SECONDS} after the cut's end. Steps from before a cut are reported after
    * it began, so the first report means nothing.
    */
-  double gap(Strike strike) {
+  public double gap(Strike strike) {
     return strike.isCut() ? longestGap(strike) : gap(events, strike.millis());
   }
 
@@ -104,7 +105,7 @@ record RunEnd(
   }
 
   /** Returns true when another disturbance took place before the run recovered from this one. */
-  boolean overlaps(Strike strike) {
+  public boolean overlaps(Strike strike) {
     double end = strike.millis() + 1e3 * gap(strike);
     return strikes.stream()
         .anyMatch(
@@ -126,7 +127,7 @@ record RunEnd(
   }
 
   /** Returns the seconds from the start of {@code resume} to the first report of training. */
-  double resumeSeconds(Strike strike) {
+  public double resumeSeconds(Strike strike) {
     return seconds(events, strike.resumedMillis(), 0);
   }
 

@@ -1,7 +1,6 @@
-package io.vertigrad.benchmarks.chaos;
+package io.vertigrad.testkit.chaos;
 
-import io.vertigrad.benchmarks.chaos.RunEnd.Strike;
-import io.vertigrad.launcher.cluster.JoinPoint;
+import io.vertigrad.testkit.chaos.RunEnd.Strike;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -30,6 +29,9 @@ final class ChaosRun {
   private static final long POLL_MILLIS = 100;
   private static final int LAST_LINES = 12;
   private static final int KILLED = 137;
+
+  /** What the launcher adds to the cluster's port for the port where nodes join. */
+  private static final int JOIN_ABOVE_CLUSTER = 100;
 
   private final List<String> command;
   private final Optional<NetworkLink> link;
@@ -213,7 +215,7 @@ final class ChaosRun {
 
   /** Starts the worker at the far end, which waits for the job's join port. */
   private void startNode(JsonObject job, String data) throws IOException {
-    int port = job.getJsonObject("cluster").getInteger("port") + JoinPoint.ABOVE_CLUSTER;
+    int port = job.getJsonObject("cluster").getInteger("port") + JOIN_ABOVE_CLUSTER;
     List<String> words = new ArrayList<>(List.of("node", NetworkLink.NEAR_HOST + ":" + port));
     words.addAll(List.of("--secret", run.resolve("secret").toString(), "--wait"));
     words.addAll(List.of(Long.toString(NODE_SECONDS), "--insecure"));

@@ -1,15 +1,16 @@
-package io.vertigrad.benchmarks.chaos;
+package io.vertigrad.testkit.chaos;
 
-import io.vertigrad.benchmarks.process.TrainCommandLine;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
  * An undisturbed run and a disturbed one of the same job.
@@ -18,7 +19,7 @@ import java.util.function.Consumer;
  * @param disturbed the result of the disturbed run
  * @param violations what is wrong with them; empty when the disturbances left no trace
  */
-record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations) {
+public record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations) {
 
   /** Number of ports that one run may use. */
   private static final int PORTS = 20;
@@ -26,7 +27,7 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
   /** Longest allowed time without a step after a worker that was cut off has been evicted. */
   private static final long RECOVERY_MILLIS = 3_000;
 
-  ChaosTrial {
+  public ChaosTrial {
     violations = List.copyOf(violations);
   }
 
@@ -43,7 +44,7 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
    *     run's members always have; otherwise the goodput means nothing
    * @param link the link between one worker of the disturbed run and the others; empty for none
    */
-  record Launch(
+  public record Launch(
       List<String> command,
       List<String> disturbedCommand,
       Path root,
@@ -53,7 +54,7 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
       boolean apart,
       Optional<NetworkLink> link) {
 
-    Launch {
+    public Launch {
       command = List.copyOf(command);
       disturbedCommand = List.copyOf(disturbedCommand);
     }
@@ -67,7 +68,7 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
    * @param steps steps of each worker
    * @param changes changes to the disturbed run's job, which must not matter or must be found
    */
-  static ChaosTrial of(
+  public static ChaosTrial of(
       ChaosPlan plan, List<Disturbance> disturbances, int steps, JsonObject changes, Launch launch)
       throws IOException, InterruptedException {
     JsonObject job = plan.job(file(plan, launch), steps, launch.port());
@@ -104,7 +105,7 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
    * @param disturbances one for each run
    * @param each receives each trial
    */
-  static void ofEach(
+  public static void ofEach(
       ChaosPlan plan, List<Disturbance> disturbances, Launch launch, Consumer<ChaosTrial> each)
       throws IOException, InterruptedException {
     JsonObject job = plan.shortJob(file(plan, launch), launch.port());
@@ -122,7 +123,7 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
               disturbed,
               ChaosChecker.violations(plan.isRepeatable(), undisturbed, disturbed));
       if (trial.violations().isEmpty()) {
-        TrainCommandLine.delete(folder);
+        delete(folder);
       }
       each.accept(trial);
     }
@@ -140,8 +141,16 @@ record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> violations)
         .train(job, launch.data(), List.of(), false, launch.apart());
   }
 
+  private static void delete(Path folder) throws IOException {
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(file);
+      }
+    }
+  }
+
   /** Returns the time of the undisturbed run divided by that of the disturbed one. */
-  double goodput() {
+  public double goodput() {
     return undisturbed.seconds() / disturbed.seconds();
   }
 }
