@@ -17,9 +17,9 @@ import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
-import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.Peers;
 import io.vertigrad.strategy.Replica;
+import io.vertigrad.strategy.StrategyFactory;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.util.Optional;
@@ -51,7 +51,7 @@ public final class PeerStrategySession {
   private final JobConfig job;
   private final Setup setup;
   private final String address;
-  private final PeerStrategyFactory factory;
+  private final StrategyFactory factory;
   private final long lastVersion;
   private final WorkerPeers peers;
   private final ExecutorService thread;
@@ -111,12 +111,12 @@ public final class PeerStrategySession {
   public record Next(float[] parameters, boolean applied, ExchangeTiming timing) {}
 
   PeerStrategySession(
-      Vertx vertx, JobConfig job, PeerStrategyFactory factory, Setup setup, String address) {
+      Vertx vertx, JobConfig job, StrategyFactory factory, Setup setup, String address) {
     this.job = job;
     this.factory = factory;
     this.setup = setup;
     this.address = address;
-    this.lastVersion = factory.lastVersion(job.steps(), job.workers().count());
+    this.lastVersion = factory.traits().lastVersion(job.steps(), job.workers().count());
     this.peers =
         new WorkerPeers(
             vertx,

@@ -59,7 +59,7 @@ final class StageDuties implements ReplicaDuties {
             job.exchange().type(),
             job.exchange().deadlineMillis(),
             context.waitClock());
-    plan = EvaluationPlan.of(job, context.strategy());
+    plan = EvaluationPlan.of(job, context.traits());
     boolean first = job.pipeline().orElseThrow().replicaOf(identity.rank()) == 0;
     evaluation =
         job.stagesTest() && first

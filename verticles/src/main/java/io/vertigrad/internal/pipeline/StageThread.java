@@ -2,8 +2,8 @@ package io.vertigrad.internal.pipeline;
 
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.data.Dataset;
-import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
@@ -22,7 +22,7 @@ import io.vertigrad.internal.worker.WorkerMember;
 import io.vertigrad.internal.worker.WorkerThread;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.PipelineConfig;
-import io.vertigrad.strategy.PeerStrategyFactory;
+import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Vertx;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -45,7 +45,7 @@ public final class StageThread extends WorkerThread {
 
   @Override
   protected boolean train() {
-    PeerStrategyFactory strategy = ReplicaRule.of(job);
+    StrategyTraits traits = ReplicaRule.of(job);
     PipelineConfig pipeline = job.pipeline().orElseThrow();
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
     ModelConfig model = job.modelOn(data).on(job.workers().device());
@@ -66,18 +66,18 @@ public final class StageThread extends WorkerThread {
             vertx,
             job,
             plan,
-            strategy,
+            traits,
             BatchSizes.of(data.size(), pipeline.replicas(), job.workers()),
             checkpoints,
             data.size(),
             () -> DatasetProvider.open(job.data(), Split.TEST, loader),
             events,
             new AtomicLong(),
-            strategy.lastVersion(job.steps(), job.workers().count()),
+            traits.lastVersion(job.steps(), job.workers().count()),
             System::nanoTime,
             member.clock(),
             member.timeline());
-    TrainingPlan training = TrainingPlan.of(job, strategy, plan.partitions(), data.size());
+    TrainingPlan training = TrainingPlan.of(job, traits, plan.partitions(), data.size());
     StageParts parts =
         new StageParts(
             context,

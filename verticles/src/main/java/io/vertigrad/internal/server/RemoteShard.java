@@ -22,7 +22,8 @@ import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.PartitionStore;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
-import io.vertigrad.strategy.ServerStrategyFactory;
+import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -46,7 +47,7 @@ public final class RemoteShard implements RemoteMember {
 
   private final Vertx vertx;
   private final JobConfig job;
-  private final ServerStrategyFactory strategy;
+  private final StrategyFactory strategy;
   private final ExecutorService executor;
   private final SortedMap<Integer, RemotePartition> partitions = new TreeMap<>();
   private Membership membership = Membership.NONE;
@@ -56,7 +57,7 @@ public final class RemoteShard implements RemoteMember {
   private volatile long now;
   private volatile boolean closed;
 
-  public RemoteShard(Vertx vertx, JobConfig job, ServerStrategyFactory strategy) {
+  public RemoteShard(Vertx vertx, JobConfig job, StrategyFactory strategy) {
     this.vertx = vertx;
     this.job = job;
     this.strategy = strategy;
@@ -74,15 +75,15 @@ public final class RemoteShard implements RemoteMember {
    * Refuses strategies that must run beside their server. A rule that steps with each gradient, or
    * without some of them, would have to report which gradients are in a step.
    */
-  static void requireRounds(JobConfig job, ServerStrategyFactory strategy) {
-    if (!strategy.lockstep() || !strategy.needsEveryRank()) {
+  static void requireRounds(JobConfig job, StrategyTraits traits) {
+    if (!traits.needsEveryRank()) {
       throw new IllegalStateException(
           ("%s: strategy \"%s\" %s, expected one whose rounds have a gradient of every worker: only"
                   + " those work in another JVM than their server; leave its strategy verticle out")
               .formatted(
                   job.origin(),
                   job.strategy().name(),
-                  strategy.lockstep() ? "has a quorum" : "steps with each gradient"));
+                  traits.lockstep() ? "has a quorum" : "steps with each gradient"));
     }
   }
 
@@ -90,7 +91,7 @@ public final class RemoteShard implements RemoteMember {
   public Future<Void> open(JsonObject request) {
     return inOrder(
         () -> {
-          requireRounds(job, strategy);
+          requireRounds(job, strategy.traits());
           closeSession("another session has begun");
           openSession(request);
           return Future.succeededFuture();

@@ -3,11 +3,11 @@ package io.vertigrad.internal.server;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.Malformed;
-import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.PullRequest;
-import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.codecs.Refusal;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.host.StrategyLink;
 import io.vertigrad.internal.transport.Transport;
@@ -16,8 +16,8 @@ import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
-import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertigrad.strategy.StragglerReport;
+import io.vertigrad.strategy.StrategyFactory;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -81,17 +81,15 @@ final class RemoteStrategy {
    *
    * @throws IllegalStateException for a job whose strategies must run beside its servers
    */
-  ServerStrategyFactory rules(ServerStrategyFactory strategy) {
-    RemoteShard.requireRounds(job, strategy);
+  StrategyFactory rules(StrategyFactory strategy) {
+    RemoteShard.requireRounds(job, strategy.traits());
     if (job.servers().replicas() > 0) {
       throw new IllegalStateException(
           "%s: servers.replicas is %d and the strategy verticle at %s is in another JVM, expected 0:"
                   .formatted(job.origin(), job.servers().replicas(), link.address())
               + " a backup has no strategy to go on with; use checkpoints");
     }
-    return new ServerStrategyFactory(
-        true,
-        true,
+    return StrategyFactory.inRounds(
         context -> {
           Rule rule = new Rule(context);
           rules.put(context.partition().index(), rule);

@@ -4,11 +4,11 @@ import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.Malformed;
-import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.PullRequest;
-import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.LedgerSnapshot;
@@ -22,11 +22,11 @@ import io.vertigrad.internal.exchange.PullQueue;
 import io.vertigrad.internal.membership.ProposalAnswer;
 import io.vertigrad.internal.membership.RankUpdates;
 import io.vertigrad.strategy.Answers;
-import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
+import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.ServerStrategyContext;
-import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertigrad.strategy.StragglerReport;
+import io.vertigrad.strategy.StrategyFactory;
 import io.vertx.core.Future;
 import java.io.InterruptedIOException;
 import java.util.Collection;
@@ -176,7 +176,7 @@ public final class Shard {
   public Shard(
       ShardConfig config,
       ParameterStore store,
-      ServerStrategyFactory strategy,
+      StrategyFactory strategy,
       LongSupplier nanoClock,
       StrategyObserver observer) {
     this(
@@ -200,14 +200,14 @@ public final class Shard {
   public Shard(
       ShardConfig config,
       ParameterStore store,
-      ServerStrategyFactory strategy,
+      StrategyFactory strategy,
       LongSupplier nanoClock,
       StrategyObserver observer,
       Supplier<DuplicateWindow> windows,
       ShardListener listener) {
     this.config = config;
     this.store = store;
-    this.lockstep = strategy.lockstep();
+    this.lockstep = strategy.traits().lockstep();
     this.outcomes = new OutcomeCount(observer);
     this.listener = listener;
     for (StoredPartition stored : store.partitions()) {
@@ -546,7 +546,7 @@ public final class Shard {
 
     ServedPartition(
         StoredPartition stored,
-        ServerStrategyFactory strategy,
+        StrategyFactory strategy,
         LongSupplier nanoClock,
         DuplicateWindow window) {
       this.stored = stored;

@@ -4,15 +4,15 @@ import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.Malformed;
-import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.data.Dataset;
-import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.InitialParameters;
@@ -32,7 +32,7 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.Membership;
-import io.vertigrad.strategy.PeerStrategyFactory;
+import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -59,7 +59,7 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
   private final Vertx vertx;
   private final JobConfig job;
   private final StrategyHost host;
-  private final PeerStrategyFactory factory;
+  private final StrategyTraits traits;
   private final ExecutorService thread;
   private volatile Session session;
   private volatile long waitClockNanos;
@@ -86,9 +86,9 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
           new ReplicaCheckpoints(
               job,
               plan.layout(),
-              WorkerDuties.checkpointEvery(job, factory),
-              WorkerDuties.checkpointKeep(job, factory),
-              factory.needsEveryRank(),
+              WorkerDuties.checkpointEvery(job, traits),
+              WorkerDuties.checkpointKeep(job, traits),
+              traits.needsEveryRank(),
               RemoteWorker.this,
               new EventPublisher(vertx, job.addresses())::publish);
       exchange =
@@ -98,14 +98,14 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
                   () -> {},
                   job,
                   "exchange",
-                  factory.lastVersion(job.steps(), job.workers().count()),
+                  traits.lastVersion(job.steps(), job.workers().count()),
                   System::nanoTime,
                   () -> waitClockNanos,
                   SpanRecorder.OFF),
               self,
               replica.beginIncarnation(),
               new WorkerDuties(
-                  WorkerDuties.Setting.of(job, factory, checkpoints),
+                  WorkerDuties.Setting.of(job, traits, checkpoints),
                   self,
                   replica,
                   new SnapshotServer(
@@ -175,11 +175,11 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
     }
   }
 
-  public RemoteWorker(Vertx vertx, JobConfig job, StrategyHost host, PeerStrategyFactory factory) {
+  public RemoteWorker(Vertx vertx, JobConfig job, StrategyHost host) {
     this.vertx = vertx;
     this.job = job;
     this.host = host;
-    this.factory = factory;
+    this.traits = host.strategy().traits();
     this.thread =
         Executors.newSingleThreadExecutor(
             work -> {

@@ -5,7 +5,7 @@ import io.vertigrad.codecs.DataType;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.job.Epochs;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyTraits;
 
 /**
  * The work of a training loop.
@@ -78,16 +78,16 @@ public record TrainingPlan(
    * @param trainingSamples size of the training set
    */
   public static TrainingPlan of(
-      JobConfig job, StrategyFactory strategy, PartitionPlan partitions, long trainingSamples) {
+      JobConfig job, StrategyTraits traits, PartitionPlan partitions, long trainingSamples) {
     return new TrainingPlan(
         job.addresses().jobHash(),
         partitions,
         job.exchange().type(),
         job.exchange().compression(),
         job.optimizer().clipNorm(),
-        strategy.lastVersion(job.steps(), job.workers().count()),
-        strategy.lockstep(),
-        Epochs.of(job, strategy, trainingSamples),
+        traits.lastVersion(job.steps(), job.workers().count()),
+        traits.lockstep(),
+        Epochs.of(job, traits, trainingSamples),
         job.exchange().maxMagnitude(),
         job.exchange().overlap());
   }

@@ -13,8 +13,8 @@ import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
-import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.Peers;
+import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Future;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -56,18 +56,18 @@ final class WorkerDuties implements ReplicaDuties {
    */
   record Setting(
       JobConfig job,
-      PeerStrategyFactory strategy,
+      StrategyTraits traits,
       boolean compresses,
       EvaluationPlan evaluations,
       ReplicaCheckpoints checkpoints) {
 
     /** Returns the setting of a job. */
-    static Setting of(JobConfig job, PeerStrategyFactory strategy, ReplicaCheckpoints checkpoints) {
+    static Setting of(JobConfig job, StrategyTraits traits, ReplicaCheckpoints checkpoints) {
       return new Setting(
           job,
-          strategy,
+          traits,
           job.exchange().compression().isOn(),
-          EvaluationPlan.of(job, strategy),
+          EvaluationPlan.of(job, traits),
           checkpoints);
     }
 
@@ -75,7 +75,7 @@ final class WorkerDuties implements ReplicaDuties {
      * If replicas are equal after each step and have no residual, one can send its state to all.
      */
     Rule agreementRule() {
-      return strategy.agreesEvery() == 1 && !compresses ? Rule.ANY_MEMORY : Rule.COMMON_STATE;
+      return traits.agreesEvery() == 1 && !compresses ? Rule.ANY_MEMORY : Rule.COMMON_STATE;
     }
   }
 
@@ -94,9 +94,9 @@ final class WorkerDuties implements ReplicaDuties {
    * Returns the number of versions between two checkpoints. It is a multiple of the interval at
    * which all replicas agree, because between two averages one worker may be far ahead of another.
    */
-  static long checkpointEvery(JobConfig job, PeerStrategyFactory strategy) {
+  static long checkpointEvery(JobConfig job, StrategyTraits traits) {
     long every = job.checkpoint().every();
-    long agree = Math.max(1, strategy.agreesEvery());
+    long agree = Math.max(1, traits.agreesEvery());
     return (every + agree - 1) / agree * agree;
   }
 
@@ -105,9 +105,9 @@ final class WorkerDuties implements ReplicaDuties {
    * ahead of another as there are workers between them. The last few checkpoints are then not
    * enough.
    */
-  static int checkpointKeep(JobConfig job, PeerStrategyFactory strategy) {
-    long every = checkpointEvery(job, strategy);
-    if (every == 0 || !strategy.needsEveryRank()) {
+  static int checkpointKeep(JobConfig job, StrategyTraits traits) {
+    long every = checkpointEvery(job, traits);
+    if (every == 0 || !traits.needsEveryRank()) {
       return job.checkpoint().keep();
     }
     int count = job.workers().count();
@@ -132,7 +132,7 @@ final class WorkerDuties implements ReplicaDuties {
 
   @Override
   public Optional<PeerGroup> settle(Peers peers, PeerGroup all, PeerStrategy rule) {
-    if (!setting.strategy().needsEveryRank()) {
+    if (!setting.traits().needsEveryRank()) {
       continueAlone(rule);
       return Optional.of(all);
     }

@@ -8,8 +8,8 @@ import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.BatchConfig;
 import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.compute.data.Dataset;
-import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DistributedSampler;
 import io.vertigrad.compute.data.PrefetchingBatchSource;
 import io.vertigrad.compute.data.Sampler;
@@ -31,9 +31,8 @@ import io.vertigrad.job.CheckpointConfig;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
-import io.vertigrad.strategy.PeerStrategyFactory;
-import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
+import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -107,25 +106,20 @@ public class WorkerThread {
 
   /** Builds the model and trains it until the job or this worker ends. */
   protected boolean train() {
-    StrategyFactory strategy = StrategyProviders.configure(job.strategy(), loader);
+    StrategyTraits traits = StrategyProviders.configure(job.strategy(), loader).traits();
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
     ModelConfig config = job.modelOn(data).on(job.workers().device());
     try (Model model = InitialParameters.into(Engine.named(job.engine()).model(config), job)) {
-      if (strategy instanceof PeerStrategyFactory peers) {
-        try (ReplicaCheckpoints checkpoints = checkpoints(peers, model)) {
-          WorkerDuties.Setting duties = WorkerDuties.Setting.of(job, peers, checkpoints);
-          TrainingPlan plan = plan(strategy, model, data);
-          return train(
-              plan, model, data, BatchNumber.VERSION, withPeers(duties, plan, model, data));
-        }
+      TrainingPlan plan =
+          TrainingPlan.of(job, traits, PartitionPlan.of(job, model.layout()), data.size());
+      if (traits.besideServers()) {
+        return train(plan, model, data, BatchNumber.STEP, withServers(traits, plan, model));
       }
-      TrainingPlan plan = plan(strategy, model, data);
-      return train(plan, model, data, BatchNumber.STEP, withServers(plan, model));
+      try (ReplicaCheckpoints checkpoints = checkpoints(traits, model)) {
+        WorkerDuties.Setting duties = WorkerDuties.Setting.of(job, traits, checkpoints);
+        return train(plan, model, data, BatchNumber.VERSION, withPeers(duties, plan, model, data));
+      }
     }
-  }
-
-  private TrainingPlan plan(StrategyFactory strategy, Model model, Dataset data) {
-    return TrainingPlan.of(job, strategy, PartitionPlan.of(job, model.layout()), data.size());
   }
 
   private boolean train(
@@ -145,13 +139,13 @@ public class WorkerThread {
     return runLoop(model.layout(), new TrainingLoop(plan, member, parts, System::nanoTime));
   }
 
-  private ReplicaCheckpoints checkpoints(PeerStrategyFactory strategy, Model model) {
+  private ReplicaCheckpoints checkpoints(StrategyTraits traits, Model model) {
     return new ReplicaCheckpoints(
         job,
         model.layout().hash(),
-        WorkerDuties.checkpointEvery(job, strategy),
-        WorkerDuties.checkpointKeep(job, strategy),
-        strategy.needsEveryRank(),
+        WorkerDuties.checkpointEvery(job, traits),
+        WorkerDuties.checkpointKeep(job, traits),
+        traits.needsEveryRank(),
         member,
         new EventPublisher(vertx, job.addresses())::publish);
   }
@@ -200,24 +194,25 @@ public class WorkerThread {
                 member.clock())));
   }
 
-  private Function<Incarnation, ParameterExchange> withServers(TrainingPlan plan, Model model) {
+  private Function<Incarnation, ParameterExchange> withServers(
+      StrategyTraits traits, TrainingPlan plan, Model model) {
     PartitionClient client =
         PartitionClient.of(vertx, job.addresses(), limits(plan), member.clock())
             .withBackups(job.servers().replicas() > 0);
     return self ->
-        new ServerExchange(model, plan, client, self, member.timeline(), residuals(plan, self));
+        new ServerExchange(model, plan, client, self, member.timeline(), residuals(traits, plan, self));
   }
 
   /** Kept if a replacement must produce the same bits and servers write checkpoints. */
-  private Optional<ResidualFiles> residuals(TrainingPlan plan, Incarnation self) {
+  private Optional<ResidualFiles> residuals(
+      StrategyTraits traits, TrainingPlan plan, Incarnation self) {
     int rank = self.identity().rank();
     CheckpointConfig checkpoint = job.checkpoint();
     boolean isKept =
         plan.compression().isOn()
             && checkpoint.isOn()
-            && plan.lockstep()
             && rank < job.workers().count()
-            && StrategyProviders.configure(job.strategy(), loader).needsEveryRank();
+            && traits.needsEveryRank();
     Path folder = checkpoint.directoryOf(job.addresses().job(), member.run());
     long every = checkpoint.every();
     return isKept

@@ -17,8 +17,8 @@ import io.vertigrad.strategy.ExchangeTiming;
 import io.vertigrad.strategy.LocalGradient;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
-import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
+import io.vertigrad.strategy.StrategyTraits;
 import io.vertigrad.testkit.QuadraticEngine;
 import io.vertigrad.testkit.QuadraticModel;
 import io.vertx.core.json.JsonObject;
@@ -110,10 +110,10 @@ class WorkerDutiesTest {
   void shouldKeepCheckpointsAtVersionsThatAllWorkersReach(
       String strategy, long asked, long every, int keep, int kept) {
     JobConfig job = job(strategy, asked, keep);
-    PeerStrategyFactory factory = factory(job);
+    StrategyTraits traits = traits(job);
 
-    assertEquals(every, WorkerDuties.checkpointEvery(job, factory));
-    assertEquals(kept, WorkerDuties.checkpointKeep(job, factory));
+    assertEquals(every, WorkerDuties.checkpointEvery(job, traits));
+    assertEquals(kept, WorkerDuties.checkpointKeep(job, traits));
   }
 
   @Test
@@ -240,13 +240,13 @@ class WorkerDutiesTest {
   private WorkerDuties duties(
       String strategy, long every, int rank, int incarnation, int count, VectorModel own) {
     JobConfig job = job(strategy, every, 3, count);
-    PeerStrategyFactory factory = factory(job);
+    StrategyTraits traits = traits(job);
     if (checkpoints == null) {
       checkpoints = new ReplicaCheckpoints(job, own.layout(), every, 3, true, ORDERS, event -> {});
     }
     SenderIdentity self = new SenderIdentity(job.addresses().jobHash(), rank, incarnation);
     return new WorkerDuties(
-        WorkerDuties.Setting.of(job, factory, checkpoints),
+        WorkerDuties.Setting.of(job, traits, checkpoints),
         new Incarnation(self, 0, gate, () -> false),
         own,
         new SnapshotServer(
@@ -278,9 +278,9 @@ class WorkerDutiesTest {
                     .put("directory", folder.toString())));
   }
 
-  private static PeerStrategyFactory factory(JobConfig job) {
-    return (PeerStrategyFactory)
-        StrategyProviders.configure(job.strategy(), WorkerDutiesTest.class.getClassLoader());
+  private static StrategyTraits traits(JobConfig job) {
+    return StrategyProviders.configure(job.strategy(), WorkerDutiesTest.class.getClassLoader())
+        .traits();
   }
 
   /** A strategy that does nothing and records the memory that it is given. */
