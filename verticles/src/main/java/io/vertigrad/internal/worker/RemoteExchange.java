@@ -123,7 +123,11 @@ final class RemoteExchange implements ParameterExchange {
   }
 
   @Override
-  public Status status() {
+  public State state() {
+    return new State(status(), state.version());
+  }
+
+  private Status status() {
     if (lost || state.status() == Status.NEEDS_FETCH || isRegrouped()) {
       return Status.NEEDS_FETCH;
     }
@@ -147,12 +151,8 @@ final class RemoteExchange implements ParameterExchange {
   }
 
   @Override
-  public long version() {
-    return state.version();
-  }
-
-  @Override
-  public Step exchange(Computed gradient, long step) {
+  public Step exchange(long step, Computation computation) {
+    Computed gradient = computation.compute(Optional.empty());
     long begun = setting.timeline().now();
     float[] values = model.gradient();
     long version = state.version();
@@ -214,19 +214,9 @@ final class RemoteExchange implements ParameterExchange {
   }
 
   @Override
-  public boolean staysForOthers() {
-    return true;
-  }
-
-  @Override
-  public void offerWhilePaused(long version) {
-    call("hold", new JsonObject().put("version", version));
-  }
-
-  @Override
-  public boolean offerFinal(long version) {
-    return call("end", new JsonObject().put("version", version)) == Ending.COMPLETE
-        && state.finalOffered();
+  public boolean offer(long version, boolean last) {
+    JsonObject request = new JsonObject().put("version", version);
+    return call(last ? "end" : "hold", request) == Ending.COMPLETE && state.finalOffered();
   }
 
   @Override

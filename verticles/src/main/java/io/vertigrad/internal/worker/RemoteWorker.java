@@ -86,8 +86,8 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
           new ReplicaCheckpoints(
               job,
               plan.layout(),
-              WorkerDuties.checkpointEvery(job, traits),
-              WorkerDuties.checkpointKeep(job, traits),
+              WorkerAgreement.checkpointEvery(job, traits),
+              WorkerAgreement.checkpointKeep(job, traits),
               traits.needsEveryRank(),
               RemoteWorker.this,
               new EventPublisher(vertx, job.addresses())::publish);
@@ -101,19 +101,18 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
                   traits.lastVersion(job.steps(), job.workers().count()),
                   System::nanoTime,
                   () -> waitClockNanos,
-                  SpanRecorder.OFF),
+                  SpanRecorder.OFF,
+                  WorkerAgreement.offered(job, traits)),
               self,
               replica.beginIncarnation(),
-              new WorkerDuties(
-                  WorkerDuties.Setting.of(job, traits, checkpoints),
-                  self,
-                  replica,
-                  new SnapshotServer(
-                      plan,
-                      identity.incarnation(),
-                      job.exchange().type(),
-                      job.exchange().deadlineMillis(),
-                      () -> waitClockNanos)));
+              new WorkerAgreement(job, traits, checkpoints, self, replica),
+              WorkerAgreement.saves(job, checkpoints, self),
+              new SnapshotServer(
+                  plan,
+                  identity.incarnation(),
+                  job.exchange().type(),
+                  job.exchange().deadlineMillis(),
+                  () -> waitClockNanos));
     }
 
     void update(JsonObject request) {
@@ -148,7 +147,7 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
           step.map(Step::applied).orElse(false),
           step.flatMap(Step::leftOutReason),
           finalOffered,
-          failure.isEmpty() ? exchange.status() : Status.WAITING,
+          failure.isEmpty() ? exchange.state().status() : Status.WAITING,
           newest.epoch(),
           replica.vector().updates(),
           report.samplesOfAll(),
@@ -302,16 +301,16 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
     boolean finalOffered = false;
     switch (name) {
       case "fetch" -> {
-        if (exchange.status() == Status.NEEDS_FETCH) {
+        if (exchange.state().status() == Status.NEEDS_FETCH) {
           ending = exchange.fetch(0).ending();
         }
       }
       case "exchange" -> {
-        step = Optional.of(exchange.exchange(computed(request), request.getLong("step")));
+        step = Optional.of(exchange.exchange(request.getLong("step"), early -> computed(request)));
         ending = step.get().ending();
       }
-      case "hold" -> exchange.offerWhilePaused(request.getLong("version"));
-      case "end" -> finalOffered = exchange.offerFinal(request.getLong("version"));
+      case "hold" -> exchange.offer(request.getLong("version"), false);
+      case "end" -> finalOffered = exchange.offer(request.getLong("version"), true);
       case "idle" -> exchange.awaitChange(request.getLong("version"));
       default -> throw new ExchangeException("unknown request " + name);
     }

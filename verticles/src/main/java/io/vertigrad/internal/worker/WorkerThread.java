@@ -39,6 +39,7 @@ import io.vertx.core.Vertx;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.LongPredicate;
 
 /**
  * The thread that builds a worker's model, trains it and closes it.
@@ -116,8 +117,12 @@ public class WorkerThread {
         return train(plan, model, data, BatchNumber.STEP, withServers(traits, plan, model));
       }
       try (ReplicaCheckpoints checkpoints = checkpoints(traits, model)) {
-        WorkerDuties.Setting duties = WorkerDuties.Setting.of(job, traits, checkpoints);
-        return train(plan, model, data, BatchNumber.VERSION, withPeers(duties, plan, model, data));
+        return train(
+            plan,
+            model,
+            data,
+            BatchNumber.VERSION,
+            withPeers(traits, checkpoints, plan, model, data));
       }
     }
   }
@@ -143,15 +148,19 @@ public class WorkerThread {
     return new ReplicaCheckpoints(
         job,
         model.layout().hash(),
-        WorkerDuties.checkpointEvery(job, traits),
-        WorkerDuties.checkpointKeep(job, traits),
+        WorkerAgreement.checkpointEvery(job, traits),
+        WorkerAgreement.checkpointKeep(job, traits),
         traits.needsEveryRank(),
         member,
         new EventPublisher(vertx, job.addresses())::publish);
   }
 
   private Function<Incarnation, ParameterExchange> withPeers(
-      WorkerDuties.Setting duties, TrainingPlan plan, Model model, Dataset data) {
+      StrategyTraits traits,
+      ReplicaCheckpoints checkpoints,
+      TrainingPlan plan,
+      Model model,
+      Dataset data) {
     VectorModel vector =
         new VectorModel(
             model, Engine.named(job.engine()), plan.clipNorm(), data.size(), plan.maxMagnitude());
@@ -159,7 +168,7 @@ public class WorkerThread {
         remoteLink(self)
             .<ParameterExchange>map(
                 link -> remoteExchange(link, self, vector.beginIncarnation(), plan))
-            .orElseGet(() -> localExchange(duties, self, vector.beginIncarnation(), plan));
+            .orElseGet(() -> localExchange(traits, checkpoints, self, vector.beginIncarnation(), plan));
   }
 
   /** Returns the link to this rank's strategy verticle, if that is in another JVM. */
@@ -177,21 +186,23 @@ public class WorkerThread {
   }
 
   private ParameterExchange localExchange(
-      WorkerDuties.Setting duties, Incarnation self, VectorModel vector, TrainingPlan plan) {
+      StrategyTraits traits,
+      ReplicaCheckpoints checkpoints,
+      Incarnation self,
+      VectorModel vector,
+      TrainingPlan plan) {
     return new StrategyExchange(
-        environment(plan, "exchange"),
+        environment(plan, "exchange", WorkerAgreement.offered(job, traits)),
         self,
         vector,
-        new WorkerDuties(
-            duties,
-            self,
-            vector,
-            new SnapshotServer(
-                plan.partitions(),
-                self.identity().incarnation(),
-                plan.type(),
-                job.exchange().deadlineMillis(),
-                member.clock())));
+        new WorkerAgreement(job, traits, checkpoints, self, vector),
+        WorkerAgreement.saves(job, checkpoints, self),
+        new SnapshotServer(
+            plan.partitions(),
+            self.identity().incarnation(),
+            plan.type(),
+            job.exchange().deadlineMillis(),
+            member.clock()));
   }
 
   private Function<Incarnation, ParameterExchange> withServers(
@@ -227,8 +238,14 @@ public class WorkerThread {
         : Optional.empty();
   }
 
-  /** Returns what a strategy exchange needs; {@code span} names its wait in timelines. */
-  protected final StrategyExchange.Environment environment(TrainingPlan plan, String span) {
+  /**
+   * Returns what a strategy exchange needs.
+   *
+   * @param span name of its wait in timelines
+   * @param offered returns true for a version that readers may ask for
+   */
+  protected final StrategyExchange.Environment environment(
+      TrainingPlan plan, String span, LongPredicate offered) {
     return new StrategyExchange.Environment(
         finder::beside,
         member::stop,
@@ -237,7 +254,8 @@ public class WorkerThread {
         plan.lastVersion(),
         System::nanoTime,
         member.clock(),
-        member.timeline());
+        member.timeline(),
+        offered);
   }
 
   /**
