@@ -26,7 +26,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -127,17 +126,9 @@ public final class PeerStrategySession {
             setup.timeline(),
             () -> closed || setup.stop().getAsBoolean(),
             PeerFrames.ofStrategies());
-    ClassLoader loader = PeerStrategySession.class.getClassLoader();
     this.thread =
-        Executors.newSingleThreadExecutor(
-            work -> {
-              Thread own =
-                  new Thread(
-                      work, "strategy of %s of %s".formatted(setup.name(), job.addresses().job()));
-              own.setDaemon(true);
-              own.setContextClassLoader(loader);
-              return own;
-            });
+        StrategyThread.executor(
+            "strategy of %s of %s".formatted(setup.name(), job.addresses().job()));
   }
 
   /** Creates the rule and listens to other workers. Completes when they can send. */

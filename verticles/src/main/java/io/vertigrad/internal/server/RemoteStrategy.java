@@ -10,9 +10,9 @@ import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.host.StrategyLink;
+import io.vertigrad.internal.server.RuleSession.RulePartition;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
@@ -22,7 +22,6 @@ import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
-import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Map;
@@ -125,7 +124,7 @@ final class RemoteStrategy {
               return ContextBridge.to(
                   context,
                   link.open(
-                      toJson(at),
+                      sessionAt(at).toJson(),
                       () -> new JsonObject().put("now", pausableClock.getAsLong()),
                       reason -> context.runOnContext(go -> reopen(sessionNumber)),
                       () -> closed));
@@ -134,19 +133,17 @@ final class RemoteStrategy {
         .mapEmpty();
   }
 
-  private JsonObject toJson(String at) {
-    JsonArray partitions = new JsonArray();
-    rules.values().forEach(rule -> partitions.add(rule.toJson()));
+  private RuleSession sessionAt(String at) {
     ServerStrategyContext any = rules.values().iterator().next().context;
-    return new JsonObject()
-        .put("rounds", at)
-        .put("layout", any.answers().layout())
-        .put("incarnation", any.answers().server())
-        .put("ranks", any.ranks())
-        .put("lastVersion", any.lastVersion())
-        .put("now", pausableClock.getAsLong())
-        .put("membership", membership.toJson())
-        .put("partitions", partitions);
+    return new RuleSession(
+        at,
+        any.answers().layout(),
+        any.answers().server(),
+        any.ranks(),
+        any.lastVersion(),
+        pausableClock.getAsLong(),
+        membership,
+        rules.values().stream().map(Rule::partition).toList());
   }
 
   /** Sends the membership. Gradients wait until the strategy knows the members that sent them. */
@@ -392,16 +389,9 @@ final class RemoteStrategy {
               pending.promise().complete(new Refusal(pending.update().id(), reason, message)));
     }
 
-    JsonObject toJson() {
-      Partition of = context.partition();
-      return new JsonObject()
-          .put("index", of.index())
-          .put("first", of.first())
-          .put("length", of.length())
-          .put("kind", of.kind().name())
-          .put("shard", of.shard())
-          .put("version", context.store().version())
-          .put("restored", context.store().isRestored());
+    RulePartition partition() {
+      return new RulePartition(
+          context.partition(), context.store().version(), context.store().isRestored());
     }
   }
 }
