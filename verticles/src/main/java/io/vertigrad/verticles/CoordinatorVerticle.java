@@ -1,14 +1,14 @@
 package io.vertigrad.verticles;
 
-import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.internal.job.VerticleJob;
 import io.vertigrad.internal.membership.ControlCodec;
 import io.vertigrad.internal.membership.ControlRequestHandler;
 import io.vertigrad.internal.membership.CoordinatorConfig;
 import io.vertigrad.internal.membership.CoordinatorState;
-import io.vertigrad.internal.membership.DecisionExecutor.OrderlyStop;
 import io.vertigrad.internal.membership.DecisionExecutor;
+import io.vertigrad.internal.membership.DecisionExecutor.OrderlyStop;
 import io.vertigrad.internal.membership.JobOutcome;
 import io.vertigrad.internal.membership.MemberNames;
 import io.vertigrad.internal.membership.NodeName;

@@ -2,8 +2,8 @@ package io.vertigrad.verticles;
 
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.internal.host.StrategyHost;
-import io.vertigrad.internal.host.StrategyService.RemoteMember;
 import io.vertigrad.internal.host.StrategyService;
+import io.vertigrad.internal.host.StrategyService.RemoteMember;
 import io.vertigrad.internal.job.VerticleJob;
 import io.vertigrad.internal.server.RemoteShard;
 import io.vertigrad.internal.worker.RemoteWorker;

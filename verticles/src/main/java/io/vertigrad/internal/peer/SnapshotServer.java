@@ -2,11 +2,11 @@ package io.vertigrad.internal.peer;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Frame;
-import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.PullRequest;
-import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.exchange.PullQueue;

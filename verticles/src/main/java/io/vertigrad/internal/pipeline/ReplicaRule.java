@@ -12,8 +12,8 @@ public final class ReplicaRule {
   private ReplicaRule() {}
 
   /**
-   * Returns the traits of a job's strategy. It must work without servers, and all replicas must agree whenever
-   * the model is tested or saved, because that uses those of replica 0.
+   * Returns the traits of a job's strategy. It must work without servers, and all replicas must
+   * agree whenever the model is tested or saved, because that uses those of replica 0.
    *
    * @throws IllegalArgumentException when the strategy does not fit, with the reason
    */

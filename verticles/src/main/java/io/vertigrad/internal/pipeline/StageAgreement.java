@@ -2,9 +2,9 @@ package io.vertigrad.internal.pipeline;
 
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.SenderIdentity;
+import io.vertigrad.internal.worker.CheckpointAgreement;
 import io.vertigrad.internal.worker.CheckpointAgreement.Rule;
 import io.vertigrad.internal.worker.CheckpointAgreement.Statement;
-import io.vertigrad.internal.worker.CheckpointAgreement;
 import io.vertigrad.internal.worker.ReplicaAgreement;
 import io.vertigrad.internal.worker.ReplicaCheckpoints.RunVersion;
 import io.vertigrad.strategy.PeerGroup;

@@ -10,8 +10,8 @@ import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.SenderIdentity;
-import io.vertigrad.internal.worker.ReplicaCheckpoints.RunVersion;
 import io.vertigrad.internal.worker.ReplicaCheckpoints;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.RunVersion;
 import io.vertigrad.internal.worker.ReplicaModel;
 import io.vertigrad.internal.worker.ReplicaState;
 import io.vertigrad.job.JobConfig;
@@ -124,9 +124,7 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
    */
   Optional<RunVersion> heldVersion(int asRank) {
     boolean own = vector.updates() == 0 || rank == asRank;
-    return own && completeVersion == vector.updates()
-        ? Optional.of(state())
-        : Optional.empty();
+    return own && completeVersion == vector.updates() ? Optional.of(state()) : Optional.empty();
   }
 
   /**

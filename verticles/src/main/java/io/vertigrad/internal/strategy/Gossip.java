@@ -210,8 +210,7 @@ final class Gossip implements PeerStrategy {
       Config config = Config.read(settings);
       // Workers exchange with any that are present, and one that takes no step still answers.
       return StrategyFactory.besideWorkers(
-          StrategyTraits.atWorkers(Rounds.INDEPENDENT),
-          context -> new Gossip(config, context));
+          StrategyTraits.atWorkers(Rounds.INDEPENDENT), context -> new Gossip(config, context));
     }
   }
 }

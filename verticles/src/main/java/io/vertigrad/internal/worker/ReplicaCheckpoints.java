@@ -1,8 +1,8 @@
 package io.vertigrad.internal.worker;
 
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
 import io.vertigrad.events.TrainingEvent.CheckpointWritten;
-import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.checkpoint.CheckpointFolder;
 import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.PartitionCopy;

@@ -8,8 +8,8 @@ import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.BatchConfig;
 import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.compute.data.Dataset;
-import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.DistributedSampler;
 import io.vertigrad.compute.data.PrefetchingBatchSource;
 import io.vertigrad.compute.data.Sampler;
@@ -168,7 +168,8 @@ public class WorkerThread {
         remoteLink(self)
             .<ParameterExchange>map(
                 link -> remoteExchange(link, self, vector.beginIncarnation(), plan))
-            .orElseGet(() -> localExchange(traits, checkpoints, self, vector.beginIncarnation(), plan));
+            .orElseGet(
+                () -> localExchange(traits, checkpoints, self, vector.beginIncarnation(), plan));
   }
 
   /** Returns the link to this rank's strategy verticle, if that is in another JVM. */
@@ -211,7 +212,8 @@ public class WorkerThread {
         PartitionClient.of(vertx, job.addresses(), limits(plan), member.clock())
             .withBackups(job.servers().replicas() > 0);
     return self ->
-        new ServerExchange(model, plan, client, self, member.timeline(), residuals(traits, plan, self));
+        new ServerExchange(
+            model, plan, client, self, member.timeline(), residuals(traits, plan, self));
   }
 
   /** Kept if a replacement must produce the same bits and servers write checkpoints. */

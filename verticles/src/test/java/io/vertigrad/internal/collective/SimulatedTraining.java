@@ -150,8 +150,7 @@ public final class SimulatedTraining {
   }
 
   private PeerStrategy create(Worker worker, Replica replica) {
-    StrategyFactory factory =
-        provider.configure(Settings.of("job.json", settings.copy()));
+    StrategyFactory factory = provider.configure(Settings.of("job.json", settings.copy()));
     return factory.create(
         new PeerContext(
             worker,
