@@ -1,8 +1,8 @@
 package io.vertigrad.dashboard;
 
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
+import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.json.JsonObject;
 
 /**
@@ -28,11 +28,11 @@ record RunDescription(
   }
 
   public static RunDescription of(JobConfig job, boolean controllable, String folder) {
-    StrategyFactory strategy =
-        StrategyProviders.configure(job.strategy(), RunDescription.class.getClassLoader());
-    int servers = strategy.servers(job.servers().count());
+    StrategyTraits traits =
+        StrategyProviders.configure(job.strategy(), RunDescription.class.getClassLoader()).traits();
+    int servers = traits.besideServers() ? job.servers().count() : 0;
     return new RunDescription(
-        job.addresses().job(), job, servers, strategy.lockstep(), controllable, folder);
+        job.addresses().job(), job, servers, traits.lockstep(), controllable, folder);
   }
 
   JsonObject toJson() {

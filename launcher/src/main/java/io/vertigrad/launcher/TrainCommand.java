@@ -132,6 +132,7 @@ final class TrainCommand implements Callable<Integer> {
     memory.ifPresent(notes::add);
     long updates =
         StrategyProviders.configure(kept.strategy(), LOADER)
+            .traits()
             .lastVersion(kept.steps(), kept.workers().count());
     kept.warnings(updates).forEach(warning -> notes.add("warning: " + warning));
     if (roles.workers() > 0) {

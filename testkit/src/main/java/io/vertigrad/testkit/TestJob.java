@@ -23,7 +23,7 @@ import io.vertigrad.internal.shard.ShardListener;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
-import io.vertigrad.strategy.ServerStrategyFactory;
+import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.json.JsonObject;
@@ -56,7 +56,7 @@ public final class TestJob {
   public final PartitionPlan plan;
 
   private final ParameterLayout layout;
-  private final ServerStrategyFactory strategy;
+  private final StrategyFactory strategy;
   private final long steps;
   private final int workers;
   float learningRate = LEARNING_RATE;
@@ -113,12 +113,12 @@ public final class TestJob {
     Settings settings = Settings.of("test.json", strategy);
     StrategyProvider provider =
         StrategyProviders.named(settings.string("name", ""), TestJob.class.getClassLoader());
-    if (!(provider.configure(settings) instanceof ServerStrategyFactory rule)) {
+    this.strategy = provider.configure(settings);
+    if (!this.strategy.traits().besideServers()) {
       throw new IllegalArgumentException(
           "strategy %s runs beside workers, expected one that runs beside servers"
               .formatted(provider.name()));
     }
-    this.strategy = rule;
   }
 
   /**
@@ -251,7 +251,7 @@ public final class TestJob {
    * @return the last version of every partition
    */
   public long lastVersion() {
-    return strategy.lastVersion(steps, workers);
+    return strategy.traits().lastVersion(steps, workers);
   }
 
   /**
@@ -269,7 +269,7 @@ public final class TestJob {
    * @return true if newcomers have to agree on their first round
    */
   public boolean lockstep() {
-    return strategy.lockstep();
+    return strategy.traits().lockstep();
   }
 
   /**

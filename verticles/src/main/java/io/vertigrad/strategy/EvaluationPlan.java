@@ -47,14 +47,14 @@ public record EvaluationPlan(
    * waits, intervals of versions are counted from the first version on, which is tested too.
    *
    * @param job the job; its number of training samples is known when tests depend on epochs
-   * @param strategy the job's strategy
+   * @param traits of the job's strategy
    * @return the plan
    */
-  public static EvaluationPlan of(JobConfig job, StrategyFactory strategy) {
+  public static EvaluationPlan of(JobConfig job, StrategyTraits traits) {
     int workers = job.workers().count();
-    long lastVersion = strategy.lastVersion(job.steps(), workers);
+    long lastVersion = traits.lastVersion(job.steps(), workers);
     boolean blocking = job.evaluator().blocking();
-    boolean perGradient = !strategy.lockstep();
+    boolean perGradient = !traits.lockstep();
     double epochs = job.evaluator().everyEpochs();
     if (epochs > 0) {
       int unit = perGradient ? workers : 1;

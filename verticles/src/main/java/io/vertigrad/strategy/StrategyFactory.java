@@ -1,65 +1,22 @@
 package io.vertigrad.strategy;
 
+import io.vertigrad.strategy.StrategyTraits.Rounds;
 import java.util.function.Function;
 
-/** A configured strategy: a {@link ServerStrategyFactory} or a {@link PeerStrategyFactory}. */
-public sealed interface StrategyFactory permits ServerStrategyFactory, PeerStrategyFactory {
+/** A configured strategy: what it needs of its job, and how to create its rules. */
+public final class StrategyFactory {
 
-  /**
-   * Returns the version at which a job ends.
-   *
-   * @param steps number of steps of each worker, at least 1
-   * @param workers number of workers that the job starts with
-   * @return {@code steps} when all workers share a round, {@code steps * workers} when each
-   *     gradient is an update of its own
-   */
-  long lastVersion(long steps, int workers);
+  private final StrategyTraits traits;
+  private final Function<ServerStrategyContext, ServerStrategy> atServer;
+  private final Function<PeerContext, PeerStrategy> atWorker;
 
-  /**
-   * Returns whether workers move in rounds. A newcomer then starts at an agreed round, so that no
-   * partition waits for it earlier than another.
-   *
-   * @return true when they do
-   */
-  boolean lockstep();
-
-  /**
-   * Returns whether a worker's step can end only after the others have begun the same one. A pause
-   * then lets all workers finish the step.
-   *
-   * @return true when it cannot end earlier; by default when workers move in rounds
-   */
-  default boolean stepsTogether() {
-    return lockstep();
-  }
-
-  /**
-   * Returns whether a step needs every rank that the job's work is divided among ({@code
-   * workers.count}), so that the others wait for the replacement of a lost worker.
-   *
-   * @return true when it does; by default when workers move in rounds
-   */
-  default boolean needsEveryRank() {
-    return lockstep();
-  }
-
-  /**
-   * Returns the number of servers of a job.
-   *
-   * @param wanted number that the job file asks for
-   * @return that number, or 0 when the workers exchange among themselves
-   */
-  default int servers(int wanted) {
-    return wanted;
-  }
-
-  /**
-   * Returns whether gradients are exchanged, which may be compressed, or parameters, which may not.
-   *
-   * @return true for gradients
-   */
-  default boolean compresses() {
-    return true;
+  private StrategyFactory(
+      StrategyTraits traits,
+      Function<ServerStrategyContext, ServerStrategy> atServer,
+      Function<PeerContext, PeerStrategy> atWorker) {
+    this.traits = traits;
+    this.atServer = atServer;
+    this.atWorker = atWorker;
   }
 
   /**
@@ -69,8 +26,8 @@ public sealed interface StrategyFactory permits ServerStrategyFactory, PeerStrat
    * @param rule creates the rule of one partition
    * @return the factory
    */
-  static ServerStrategyFactory inRounds(Function<ServerStrategyContext, ServerStrategy> rule) {
-    return new ServerStrategyFactory(true, true, rule);
+  public static StrategyFactory inRounds(Function<ServerStrategyContext, ServerStrategy> rule) {
+    return besideServers(Rounds.EVERY_RANK, rule);
   }
 
   /**
@@ -80,7 +37,73 @@ public sealed interface StrategyFactory permits ServerStrategyFactory, PeerStrat
    * @param rule creates the rule of one partition
    * @return the factory
    */
-  static ServerStrategyFactory perGradient(Function<ServerStrategyContext, ServerStrategy> rule) {
-    return new ServerStrategyFactory(false, false, rule);
+  public static StrategyFactory perGradient(Function<ServerStrategyContext, ServerStrategy> rule) {
+    return besideServers(Rounds.NONE, rule);
+  }
+
+  /**
+   * Creates the factory of a rule beside a server.
+   *
+   * @param rounds how a worker's steps depend on the other workers
+   * @param rule creates the rule of one partition; called once for each partition of a shard, on
+   *     the shard's thread
+   * @return the factory
+   */
+  public static StrategyFactory besideServers(
+      Rounds rounds, Function<ServerStrategyContext, ServerStrategy> rule) {
+    return new StrategyFactory(
+        StrategyTraits.atServers(rounds), rule, context -> refused("workers", "servers"));
+  }
+
+  /**
+   * Creates the factory of a rule beside each worker. Its job has no servers.
+   *
+   * @param traits what the strategy needs of its job
+   * @param rule creates the rule of one worker
+   * @return the factory
+   * @throws IllegalArgumentException when the traits are those of a rule beside servers
+   */
+  public static StrategyFactory besideWorkers(
+      StrategyTraits traits, Function<PeerContext, PeerStrategy> rule) {
+    if (traits.besideServers()) {
+      throw new IllegalArgumentException("traits are " + traits + ", expected those at workers");
+    }
+    return new StrategyFactory(traits, context -> refused("servers", "workers"), rule);
+  }
+
+  /**
+   * Returns what the strategy needs of its job.
+   *
+   * @return the same for all members of a job
+   */
+  public StrategyTraits traits() {
+    return traits;
+  }
+
+  /**
+   * Creates the rule of one partition.
+   *
+   * @param context the rule's environment
+   * @return a rule without updates
+   * @throws IllegalStateException when the strategy runs beside workers
+   */
+  public ServerStrategy create(ServerStrategyContext context) {
+    return atServer.apply(context);
+  }
+
+  /**
+   * Creates the rule of one worker.
+   *
+   * @param context the rule's environment
+   * @return a rule without a group
+   * @throws IllegalStateException when the strategy runs beside servers
+   */
+  public PeerStrategy create(PeerContext context) {
+    return atWorker.apply(context);
+  }
+
+  private static <T> T refused(String asked, String place) {
+    throw new IllegalStateException(
+        "no rule beside %s: this strategy runs beside %s".formatted(asked, place));
   }
 }

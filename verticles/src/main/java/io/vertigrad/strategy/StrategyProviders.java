@@ -63,7 +63,7 @@ public final class StrategyProviders {
   public static StrategyFactory configure(JobConfig job, ClassLoader loader) {
     StrategyFactory strategy = configure(job.strategy(), loader);
     Compression compression = job.exchange().compression();
-    if (compression.isOn() && !strategy.compresses()) {
+    if (compression.isOn() && !strategy.traits().compresses()) {
       throw job.settings()
           .section("exchange")
           .refuse(

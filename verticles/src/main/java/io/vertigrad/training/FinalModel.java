@@ -16,8 +16,8 @@ import io.vertigrad.internal.peer.ModelReader;
 import io.vertigrad.internal.pipeline.AssembledStages;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
-import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
+import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.MessageConsumer;
@@ -243,13 +243,13 @@ public final class FinalModel {
   }
 
   private ParameterSnapshot pull(ModelConfig config, Model model, MemberFeed members) {
-    StrategyFactory strategy =
-        StrategyProviders.configure(job.strategy(), getClass().getClassLoader());
+    StrategyTraits traits =
+        StrategyProviders.configure(job.strategy(), getClass().getClassLoader()).traits();
     ModelReader reader =
         AssembledStages.reader(
             PartitionClient.of(vertx.eventBus(), job),
             job,
-            strategy,
+            traits,
             config,
             model,
             event -> {},

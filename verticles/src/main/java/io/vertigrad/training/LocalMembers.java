@@ -50,9 +50,11 @@ public record LocalMembers(int servers, int workers, int evaluators) {
    * @throws io.vertigrad.compute.settings.SettingsException when its strategy is not known
    */
   public static LocalMembers of(JobConfig job) {
-    int servers =
+    boolean besideServers =
         StrategyProviders.configure(job.strategy(), LocalMembers.class.getClassLoader())
-            .servers(job.servers().verticles());
+            .traits()
+            .besideServers();
+    int servers = besideServers ? job.servers().verticles() : 0;
     return new LocalMembers(servers, job.workers().count(), job.evaluators());
   }
 

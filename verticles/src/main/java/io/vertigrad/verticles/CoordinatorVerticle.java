@@ -13,9 +13,8 @@ import io.vertigrad.internal.membership.JobOutcome;
 import io.vertigrad.internal.membership.MemberNames;
 import io.vertigrad.internal.membership.NodeName;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.strategy.PeerStrategyFactory;
-import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
+import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
@@ -160,10 +159,10 @@ public final class CoordinatorVerticle extends VerticleBase {
 
   private Future<?> coordinate(JobConfig read) {
     job = read;
-    StrategyFactory strategy =
-        StrategyProviders.configure(job, CoordinatorVerticle.class.getClassLoader());
-    workersHoldModel = strategy instanceof PeerStrategyFactory;
-    CoordinatorConfig config = CoordinatorConfig.of(job, strategy);
+    StrategyTraits traits =
+        StrategyProviders.configure(job, CoordinatorVerticle.class.getClassLoader()).traits();
+    workersHoldModel = !traits.besideServers();
+    CoordinatorConfig config = CoordinatorConfig.of(job, traits);
     job.warnings(config.lastVersion()).forEach(LOG::warn);
     executor = new DecisionExecutor(vertx, job, result);
     coordinatorState =

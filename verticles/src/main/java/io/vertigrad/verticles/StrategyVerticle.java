@@ -8,8 +8,6 @@ import io.vertigrad.internal.job.VerticleJob;
 import io.vertigrad.internal.server.RemoteShard;
 import io.vertigrad.internal.worker.RemoteWorker;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.strategy.PeerStrategyFactory;
-import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.json.JsonObject;
@@ -84,9 +82,9 @@ public final class StrategyVerticle extends VerticleBase {
       return Future.succeededFuture();
     }
     RemoteMember member =
-        host.strategy() instanceof PeerStrategyFactory peers
-            ? new RemoteWorker(vertx, job, host, peers)
-            : new RemoteShard(vertx, job, (ServerStrategyFactory) host.strategy());
+        host.strategy().traits().besideServers()
+            ? new RemoteShard(vertx, job, host.strategy())
+            : new RemoteWorker(vertx, job, host);
     return StrategyService.open(vertx, job, host, member)
         .onSuccess(open -> service = open)
         .onFailure(taken -> host.unregister())

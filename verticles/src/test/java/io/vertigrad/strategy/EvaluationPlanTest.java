@@ -96,6 +96,6 @@ final class EvaluationPlanTest {
             .put("evaluator", section);
     JobConfig job = JobConfig.read("job.json", json);
     return EvaluationPlan.of(
-        job, StrategyProviders.configure(job, EvaluationPlanTest.class.getClassLoader()));
+        job, StrategyProviders.configure(job, EvaluationPlanTest.class.getClassLoader()).traits());
   }
 }

@@ -29,8 +29,8 @@ class StrategyProvidersTest {
   void shouldFindAStrategyByItsName(String name, boolean lockstep, long last) {
     StrategyFactory factory = StrategyProviders.configure(config(name), LOADER);
 
-    assertEquals(lockstep, factory.lockstep());
-    assertEquals(last, factory.lastVersion(200, 2));
+    assertEquals(lockstep, factory.traits().lockstep());
+    assertEquals(last, factory.traits().lastVersion(200, 2));
   }
 
   @Test
@@ -52,7 +52,7 @@ class StrategyProvidersTest {
 
     StrategyFactory factory = StrategyProviders.configure(config(name), LOADER);
 
-    assertEquals(600, factory.lastVersion(200, 3));
+    assertEquals(600, factory.traits().lastVersion(200, 3));
   }
 
   @Test

@@ -14,8 +14,6 @@ import io.vertigrad.internal.host.StrategyService.RemoteMember;
 import io.vertigrad.internal.server.RemoteShard;
 import io.vertigrad.internal.worker.RemoteWorker;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.strategy.PeerStrategyFactory;
-import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertigrad.testkit.PointsJob;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
@@ -172,9 +170,9 @@ class RemoteStrategyTest extends PointsJob {
       JsonObject beside = new JsonObject().put("role", role).put("rank", 0);
       StrategyHost host = new StrategyHost(vertx, context, config, beside);
       RemoteMember member =
-          host.strategy() instanceof PeerStrategyFactory peers
-              ? new RemoteWorker(vertx, config, host, peers)
-              : new RemoteShard(vertx, config, (ServerStrategyFactory) host.strategy());
+          host.strategy().traits().besideServers()
+              ? new RemoteShard(vertx, config, host.strategy())
+              : new RemoteWorker(vertx, config, host);
       return StrategyService.open(vertx, config, host, new Counted(member))
           .onSuccess(open -> service = open);
     }

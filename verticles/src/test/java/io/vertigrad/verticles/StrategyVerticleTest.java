@@ -13,9 +13,10 @@ import io.vertigrad.strategy.LocalGradient;
 import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
-import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
+import io.vertigrad.strategy.StrategyTraits;
+import io.vertigrad.strategy.StrategyTraits.Rounds;
 import io.vertigrad.testkit.PointsJob;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.json.JsonObject;
@@ -185,7 +186,8 @@ class StrategyVerticleTest extends PointsJob {
 
     @Override
     public StrategyFactory configure(Settings settings) {
-      return (PeerStrategyFactory) BrokenRule::new;
+      return StrategyFactory.besideWorkers(
+          StrategyTraits.atWorkers(Rounds.EVERY_RANK), BrokenRule::new);
     }
   }
 

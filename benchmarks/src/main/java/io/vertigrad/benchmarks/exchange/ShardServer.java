@@ -12,7 +12,7 @@ import io.vertigrad.internal.transport.FrameEndpoint;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
-import io.vertigrad.strategy.ServerStrategyFactory;
+import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
@@ -48,9 +48,8 @@ public final class ShardServer implements FrameEndpoint {
   /** Returns the shard alone, without members. */
   public static Shard shard(ExchangeCase exchange) {
     JobConfig job = exchange.job();
-    ServerStrategyFactory strategy =
-        (ServerStrategyFactory)
-            StrategyProviders.configure(job.strategy(), ShardServer.class.getClassLoader());
+    StrategyFactory strategy =
+        StrategyProviders.configure(job.strategy(), ShardServer.class.getClassLoader());
     StoreConfig store =
         new StoreConfig(
             exchange.plan(),
@@ -63,7 +62,7 @@ public final class ShardServer implements FrameEndpoint {
         new ShardConfig(
             job.addresses().jobHash(),
             0,
-            strategy.lastVersion(job.steps(), exchange.workers()),
+            strategy.traits().lastVersion(job.steps(), exchange.workers()),
             job.exchange().deadlineMillis()),
         new ParameterStore(store, zeros(exchange.parameters())),
         strategy,

@@ -11,8 +11,8 @@ import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.strategy.LocalGradient;
 import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerStrategy;
-import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.Replica;
+import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertigrad.strategy.Tag;
 import io.vertx.core.json.JsonObject;
@@ -60,7 +60,7 @@ record ScaleCase(String name, JsonObject settings, int workers, int parameters, 
   private VirtualNetwork run(VirtualNetwork network, int rounds) {
     boolean served = settings.isEmpty();
     List<Integer> ranks = IntStream.range(0, served ? workers + 1 : workers).boxed().toList();
-    PeerStrategyFactory factory = served ? null : factory();
+    StrategyFactory factory = served ? null : factory();
     for (int rank : ranks) {
       Consumer<VirtualPeers> body =
           served
@@ -72,16 +72,15 @@ record ScaleCase(String name, JsonObject settings, int workers, int parameters, 
     return network;
   }
 
-  private PeerStrategyFactory factory() {
+  private StrategyFactory factory() {
     String strategy = settings.getString("name");
     Settings section = Settings.of("scale", settings.copy());
     section.string("name", strategy);
-    return (PeerStrategyFactory)
-        StrategyProviders.named(strategy, getClass().getClassLoader()).configure(section);
+    return StrategyProviders.named(strategy, getClass().getClassLoader()).configure(section);
   }
 
   private void train(
-      VirtualPeers peers, PeerStrategyFactory factory, VirtualNetwork network, int rounds) {
+      VirtualPeers peers, StrategyFactory factory, VirtualNetwork network, int rounds) {
     Replica replica = new Replica(new float[parameters], parameters, 1);
     PeerStrategy strategy =
         factory.create(

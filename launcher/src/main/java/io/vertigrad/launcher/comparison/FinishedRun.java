@@ -120,7 +120,9 @@ final class FinishedRun {
     try {
       NamedConfig strategy = JobConfig.read(folder.toString(), job).strategy();
       boolean rounds =
-          StrategyProviders.configure(strategy, FinishedRun.class.getClassLoader()).lockstep();
+          StrategyProviders.configure(strategy, FinishedRun.class.getClassLoader())
+              .traits()
+              .lockstep();
       return Optional.of(rounds ? "rounds" : "updates");
     } catch (RuntimeException unreadable) {
       // An older version wrote the job file, or its strategy is not on the class path.

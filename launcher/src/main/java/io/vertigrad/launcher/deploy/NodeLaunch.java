@@ -6,7 +6,6 @@ import io.vertigrad.launcher.cluster.JoinPoint;
 import io.vertigrad.launcher.job.LocalSettings;
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.RunDirectory;
-import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -91,7 +90,8 @@ public record NodeLaunch(
   private boolean keepsCheckpoints(Role role) {
     boolean besideServers =
         StrategyProviders.configure(job.strategy(), NodeLaunch.class.getClassLoader())
-            instanceof ServerStrategyFactory;
+            .traits()
+            .besideServers();
     boolean owes = job.exchange().compression().isOn();
     return role == Role.SERVER || role == Role.WORKER && (owes || !besideServers);
   }

@@ -64,7 +64,8 @@ public final class EpochLog implements AutoCloseable {
     this.view = view;
     this.plan =
         EvaluationPlan.of(
-            job, StrategyProviders.configure(job.strategy(), EpochLog.class.getClassLoader()));
+            job,
+            StrategyProviders.configure(job.strategy(), EpochLog.class.getClassLoader()).traits());
     this.trouble = trouble;
     goOn();
   }

@@ -13,8 +13,8 @@ import io.vertigrad.internal.peer.ModelReader;
 import io.vertigrad.internal.pipeline.AssembledStages;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.EvaluationPlan;
-import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
+import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -63,8 +63,8 @@ public final class EvaluatorThread {
   }
 
   private void evaluate() throws InterruptedException {
-    StrategyFactory strategy = StrategyProviders.configure(job.strategy(), loader);
-    EvaluationPlan plan = EvaluationPlan.of(job, strategy);
+    StrategyTraits traits = StrategyProviders.configure(job.strategy(), loader).traits();
+    EvaluationPlan plan = EvaluationPlan.of(job, traits);
     EvaluatorStatus status = plan.blocking() ? member.status() : EvaluatorStatus.OFF;
     Dataset test = DatasetProvider.open(job.data(), Split.TEST, loader);
     ModelConfig config = job.modelOn(test).on(job.workers().device());
@@ -83,7 +83,7 @@ public final class EvaluatorThread {
           AssembledStages.reader(
               PartitionClient.of(vertx, job.addresses(), job.exchange(), System::nanoTime),
               job,
-              strategy,
+              traits,
               config,
               model,
               events,

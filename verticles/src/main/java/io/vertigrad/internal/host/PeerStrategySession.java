@@ -17,16 +17,15 @@ import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
-import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.Peers;
 import io.vertigrad.strategy.Replica;
+import io.vertigrad.strategy.StrategyFactory;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -51,7 +50,7 @@ public final class PeerStrategySession {
   private final JobConfig job;
   private final Setup setup;
   private final String address;
-  private final PeerStrategyFactory factory;
+  private final StrategyFactory factory;
   private final long lastVersion;
   private final WorkerPeers peers;
   private final ExecutorService thread;
@@ -111,12 +110,12 @@ public final class PeerStrategySession {
   public record Next(float[] parameters, boolean applied, ExchangeTiming timing) {}
 
   PeerStrategySession(
-      Vertx vertx, JobConfig job, PeerStrategyFactory factory, Setup setup, String address) {
+      Vertx vertx, JobConfig job, StrategyFactory factory, Setup setup, String address) {
     this.job = job;
     this.factory = factory;
     this.setup = setup;
     this.address = address;
-    this.lastVersion = factory.lastVersion(job.steps(), job.workers().count());
+    this.lastVersion = factory.traits().lastVersion(job.steps(), job.workers().count());
     this.peers =
         new WorkerPeers(
             vertx,
@@ -127,17 +126,9 @@ public final class PeerStrategySession {
             setup.timeline(),
             () -> closed || setup.stop().getAsBoolean(),
             PeerFrames.ofStrategies());
-    ClassLoader loader = PeerStrategySession.class.getClassLoader();
     this.thread =
-        Executors.newSingleThreadExecutor(
-            work -> {
-              Thread own =
-                  new Thread(
-                      work, "strategy of %s of %s".formatted(setup.name(), job.addresses().job()));
-              own.setDaemon(true);
-              own.setContextClassLoader(loader);
-              return own;
-            });
+        StrategyThread.executor(
+            "strategy of %s of %s".formatted(setup.name(), job.addresses().job()));
   }
 
   /** Creates the rule and listens to other workers. Completes when they can send. */

@@ -5,7 +5,6 @@ import io.vertigrad.internal.transport.FrameEndpoint;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
-import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Context;
@@ -67,8 +66,8 @@ public final class StrategyHost implements Shareable {
     this.address = address(job, beside);
     this.strategy =
         StrategyProviders.configure(job.strategy(), StrategyHost.class.getClassLoader());
-    boolean peers = strategy.servers(1) == 0;
-    String expected = (peers ? Role.WORKER : Role.SERVER).lower();
+    Role place = strategy.traits().besideServers() ? Role.SERVER : Role.WORKER;
+    String expected = place.lower();
     if (!expected.equals(beside.getString(ROLE))) {
       throw new IllegalArgumentException(
           "%s: %s.%s is \"%s\", expected \"%s\": that is where strategy \"%s\" stands"
@@ -181,7 +180,7 @@ public final class StrategyHost implements Shareable {
    */
   public PeerStrategySession open(PeerStrategySession.Setup setup, Runnable stop) {
     onEnd = owned ? stop : () -> {};
-    session = new PeerStrategySession(vertx, job, (PeerStrategyFactory) strategy, setup, address);
+    session = new PeerStrategySession(vertx, job, strategy, setup, address);
     return session;
   }
 

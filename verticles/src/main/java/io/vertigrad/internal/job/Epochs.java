@@ -1,7 +1,7 @@
 package io.vertigrad.internal.job;
 
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyTraits;
 
 /**
  * The versions at which passes over the training set end, as {@link
@@ -19,9 +19,9 @@ public record Epochs(double steps, int versions) {
   private static final double ROUNDING = 1e-9;
 
   /** Returns the epochs of a job on a training set of this size. */
-  public static Epochs of(JobConfig job, StrategyFactory strategy, long trainingSamples) {
+  public static Epochs of(JobConfig job, StrategyTraits traits, long trainingSamples) {
     return new Epochs(
-        job.stepsPerEpoch(trainingSamples), strategy.lockstep() ? 1 : job.workers().count());
+        job.stepsPerEpoch(trainingSamples), traits.lockstep() ? 1 : job.workers().count());
   }
 
   /** Returns the version at which this many epochs, or parts of epochs, have ended. */

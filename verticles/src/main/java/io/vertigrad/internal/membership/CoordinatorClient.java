@@ -110,7 +110,10 @@ public final class CoordinatorClient {
     health = new ProcessHealth(job.engine());
     servers =
         StrategyProviders.configure(job, CoordinatorClient.class.getClassLoader())
-            .servers(job.servers().count());
+                .traits()
+                .besideServers()
+            ? job.servers().count()
+            : 0;
     context = vertx.getOrCreateContext();
   }
 

@@ -5,8 +5,7 @@ import io.vertigrad.job.Role;
 import io.vertigrad.job.RunConfig;
 import io.vertigrad.job.StopConfig;
 import io.vertigrad.strategy.EvaluationPlan;
-import io.vertigrad.strategy.PeerStrategyFactory;
-import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyTraits;
 import java.util.UUID;
 
 /**
@@ -77,7 +76,8 @@ public record CoordinatorConfig(
 
   private static final long EVALUATOR_WAIT_MILLIS = 5_000;
 
-  public static CoordinatorConfig of(JobConfig job, StrategyFactory strategy) {
+  public static CoordinatorConfig of(JobConfig job, StrategyTraits traits) {
+    int servers = traits.besideServers() ? job.servers().count() : 0;
     return new CoordinatorConfig(
         job.run().id().orElseGet(() -> UUID.randomUUID().toString()),
         job.run().resumes(),
@@ -87,17 +87,17 @@ public record CoordinatorConfig(
         job.checkpoint().isOn(),
         JobTerms.of(job),
         job.strategy().name(),
-        strategy.lockstep(),
-        strategy.stepsTogether(),
-        endsEvery(strategy),
+        traits.lockstep(),
+        traits.stepsTogether(),
+        Math.max(1, traits.agreesEvery()),
         job.steps(),
-        strategy.lastVersion(job.steps(), job.workers().count()),
-        strategy.servers(job.servers().count()),
-        strategy.servers(job.servers().count()) * job.servers().replicas(),
+        traits.lastVersion(job.steps(), job.workers().count()),
+        servers,
+        servers * job.servers().replicas(),
         job.workers().count(),
         job.workers().places(),
-        strategy.servers(1) > 0 ? job.workers().count() : 0,
-        strategy.needsEveryRank() ? job.workers().count() : job.workers().minimum(),
+        traits.besideServers() ? job.workers().count() : 0,
+        traits.needsEveryRank() ? job.workers().count() : job.workers().minimum(),
         job.pipeline().isEmpty(),
         job.evaluators(),
         1_000L * job.workers().waitSeconds(),
@@ -107,7 +107,7 @@ public record CoordinatorConfig(
         job.exchange().stallMillis(),
         job.stop(),
         job.exchange().deadlineMillis(),
-        EvaluationPlan.of(job, strategy),
+        EvaluationPlan.of(job, traits),
         MemberNames.of(job));
   }
 
@@ -134,10 +134,5 @@ public record CoordinatorConfig(
       case WORKER -> workerCapacity;
       case EVALUATOR -> 1;
     };
-  }
-
-  /** Returns after how many versions replicas agree; an early end comes only then. */
-  private static long endsEvery(StrategyFactory strategy) {
-    return strategy instanceof PeerStrategyFactory peers ? Math.max(1, peers.agreesEvery()) : 1;
   }
 }

@@ -18,7 +18,7 @@ import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.Membership;
-import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyTraits;
 import java.nio.FloatBuffer;
 import java.util.List;
 import java.util.Optional;
@@ -46,12 +46,12 @@ public record ModelReader(ParameterReader source, Consumer<Membership> membershi
   public static ModelReader of(
       PartitionClient client,
       JobConfig job,
-      StrategyFactory strategy,
+      StrategyTraits traits,
       Model model,
       Consumer<TrainingEvent> events,
       Supplier<Score> local) {
     PartitionPlan plan = PartitionPlan.of(job, model.layout());
-    if (strategy.servers(1) == 0) {
+    if (!traits.besideServers()) {
       AveragedReplicas replicas = new AveragedReplicas(client, job, plan, model, events, local);
       return new ModelReader(replicas, replicas::membershipChanged, client::wake);
     }

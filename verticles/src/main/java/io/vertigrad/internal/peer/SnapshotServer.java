@@ -16,6 +16,8 @@ import io.vertx.core.Future;
 import java.nio.FloatBuffer;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 
 /**
@@ -29,6 +31,7 @@ public final class SnapshotServer implements FrameEndpoint {
   private final PartitionPlan plan;
   private final int incarnation;
   private final DataType type;
+  private final Function<Partition, OptionalInt> offset;
   private final PullQueue waiting;
   private volatile Snapshot newest = new Snapshot(-1, List.of());
   private String closed;
@@ -36,7 +39,7 @@ public final class SnapshotServer implements FrameEndpoint {
   private record Snapshot(long version, List<Optional<Tensor>> partitions) {}
 
   /**
-   * Creates an endpoint without a snapshot.
+   * Creates an endpoint without a snapshot, of a worker that has the whole model.
    *
    * @param plan the partitions of the worker's parameters
    * @param incarnation incarnation of the worker
@@ -46,6 +49,34 @@ public final class SnapshotServer implements FrameEndpoint {
    */
   public SnapshotServer(
       PartitionPlan plan, int incarnation, DataType type, long deadlineMillis, LongSupplier clock) {
+    this(
+        plan,
+        incarnation,
+        type,
+        deadlineMillis,
+        clock,
+        partition -> OptionalInt.of(partition.first()));
+  }
+
+  /**
+   * Creates an endpoint without a snapshot, of a worker that may have a part of the model.
+   *
+   * @param plan the partitions of the model's parameters
+   * @param incarnation incarnation of the worker
+   * @param type data type of the parameters in frames
+   * @param deadlineMillis longest wait of a pull for a later version
+   * @param clock monotonic clock in nanoseconds for that wait
+   * @param offset returns where a partition begins in the worker's parameters; empty if it is not
+   *     there
+   */
+  public SnapshotServer(
+      PartitionPlan plan,
+      int incarnation,
+      DataType type,
+      long deadlineMillis,
+      LongSupplier clock,
+      Function<Partition, OptionalInt> offset) {
+    this.offset = offset;
     this.plan = plan;
     this.incarnation = incarnation;
     this.type = type;
@@ -58,17 +89,19 @@ public final class SnapshotServer implements FrameEndpoint {
 
   /** Copies the parameters and serves them as the given version. */
   public void publish(long version, float[] parameters) {
-    show(
-        version,
-        plan.partitions().stream()
-            .map(p -> FloatBuffer.wrap(parameters, p.first(), p.length()))
-            .map(part -> Optional.of(Tensor.copyOf(type, part)))
-            .toList());
+    newest =
+        new Snapshot(
+            version,
+            plan.partitions().stream().map(partition -> copy(partition, parameters)).toList());
   }
 
-  /** Serves these partitions, by index, as the given version. Empty ones are not available here. */
-  public void show(long version, List<Optional<Tensor>> partitions) {
-    newest = new Snapshot(version, List.copyOf(partitions));
+  private Optional<Tensor> copy(Partition partition, float[] parameters) {
+    OptionalInt first = offset.apply(partition);
+    return first.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            Tensor.copyOf(
+                type, FloatBuffer.wrap(parameters, first.getAsInt(), partition.length())));
   }
 
   @Override

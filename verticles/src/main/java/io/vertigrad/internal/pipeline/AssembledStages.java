@@ -11,7 +11,7 @@ import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.peer.ModelReader;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
-import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyTraits;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -42,13 +42,13 @@ public final class AssembledStages implements ParameterReader {
   public static ModelReader reader(
       PartitionClient exchange,
       JobConfig job,
-      StrategyFactory strategy,
+      StrategyTraits traits,
       ModelConfig config,
       Model model,
       Consumer<TrainingEvent> events,
       Supplier<Score> local) {
     if (job.pipeline().isEmpty()) {
-      return ModelReader.of(exchange, job, strategy, model, events, local);
+      return ModelReader.of(exchange, job, traits, model, events, local);
     }
     StagePlan plan = StagePlan.of(job, StagePlan.split(job, config));
     ParameterReader stages = ParameterReader.of(exchange, job, plan.partitions(), model);

@@ -42,7 +42,7 @@ final class PipelineEvaluation {
    */
   PipelineEvaluation(StageContext context, StageModel model, StageNeighbours neighbours) {
     this.context = context;
-    this.plan = EvaluationPlan.of(context.job(), context.strategy());
+    this.plan = EvaluationPlan.of(context.job(), context.traits());
     this.model = model;
     int microBatches = context.job().pipeline().orElseThrow().microBatches();
     this.test =

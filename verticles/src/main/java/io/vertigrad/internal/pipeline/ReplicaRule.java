@@ -3,8 +3,8 @@ package io.vertigrad.internal.pipeline;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.TrainingLength.Unit;
 import io.vertigrad.strategy.EvaluationPlan;
-import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
+import io.vertigrad.strategy.StrategyTraits;
 
 /** The strategy by which the replicas of a stage take their steps, if it fits a pipeline. */
 public final class ReplicaRule {
@@ -12,30 +12,31 @@ public final class ReplicaRule {
   private ReplicaRule() {}
 
   /**
-   * Returns a job's strategy. It must work without servers, and all replicas must agree whenever
-   * the model is tested or saved, because that uses those of replica 0.
+   * Returns the traits of a job's strategy. It must work without servers, and all replicas must
+   * agree whenever the model is tested or saved, because that uses those of replica 0.
    *
    * @throws IllegalArgumentException when the strategy does not fit, with the reason
    */
-  public static PeerStrategyFactory of(JobConfig job) {
-    if (!(StrategyProviders.configure(job.strategy(), ReplicaRule.class.getClassLoader())
-        instanceof PeerStrategyFactory strategy)) {
+  public static StrategyTraits of(JobConfig job) {
+    StrategyTraits traits =
+        StrategyProviders.configure(job.strategy(), ReplicaRule.class.getClassLoader()).traits();
+    if (traits.besideServers()) {
       throw refused(job, "it sits beside servers, and a pipeline has none");
     }
-    long every = strategy.agreesEvery();
+    long every = traits.agreesEvery();
     if (every == 0) {
       throw refused(job, "with it the replicas of a stage never agree on one model");
     }
     if (job.steps() % every != 0) {
       throw refusedInterval(job, every, steps(job), job.steps());
     }
-    double interval = EvaluationPlan.of(job, strategy).interval();
+    double interval = EvaluationPlan.of(job, traits).interval();
     if (job.evaluator().count() > 0 && interval % every != 0 && interval < job.steps()) {
       boolean epochs = job.evaluator().everyEpochs() > 0;
       String key = epochs ? "evaluator.everyEpochs (in steps)" : "evaluator.every";
       throw refusedInterval(job, every, key, (long) Math.ceil(interval));
     }
-    return strategy;
+    return traits;
   }
 
   private static String steps(JobConfig job) {

@@ -5,7 +5,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.internal.worker.ReplicaCheckpoints;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.strategy.PeerStrategyFactory;
+import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Vertx;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -16,7 +16,7 @@ import java.util.function.Supplier;
  * The job and services that a stage works with.
  *
  * @param plan how the model is cut
- * @param strategy how replicas of a stage take the same steps
+ * @param traits of the rule by which replicas of a stage take the same steps
  * @param sizes number of samples in each step's batch
  * @param checkpoints where the stage's states are kept
  * @param trainingSamples size of the training set
@@ -31,7 +31,7 @@ record StageContext(
     Vertx vertx,
     JobConfig job,
     StagePlan plan,
-    PeerStrategyFactory strategy,
+    StrategyTraits traits,
     BatchSizes sizes,
     ReplicaCheckpoints checkpoints,
     long trainingSamples,

@@ -8,12 +8,14 @@ import io.vertigrad.compute.pipeline.StageModel;
 import io.vertigrad.internal.pipeline.Schedule.Action;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.internal.worker.GradientSource;
+import io.vertigrad.internal.worker.ParameterExchange.Overlap;
 import io.vertigrad.job.PipelineConfig;
 import java.nio.FloatBuffer;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 
@@ -47,7 +49,7 @@ final class StageGradients implements GradientSource {
   }
 
   @Override
-  public Computed compute(long version, long step) {
+  public Computed compute(long version, long step, Optional<Overlap> overlap) {
     long started = context.nanoClock().getAsLong();
     Batch batch = batches.of(version);
     long ready = context.nanoClock().getAsLong();

@@ -1,7 +1,5 @@
 package io.vertigrad.internal.pipeline;
 
-import io.vertigrad.codecs.DataType;
-import io.vertigrad.codecs.Tensor;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.optimizer.Optimizer;
@@ -10,6 +8,7 @@ import io.vertigrad.compute.pipeline.StageModel;
 import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.worker.ReplicaCheckpoints;
 import io.vertigrad.internal.worker.ReplicaCheckpoints.RunVersion;
@@ -22,6 +21,7 @@ import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /** A stage's model with its vector and optimizer. Used on the stage's thread. */
 final class StageReplica implements ReplicaModel, AutoCloseable {
@@ -95,8 +95,8 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
     model.writeParameters(0, FloatBuffer.wrap(parameters));
   }
 
-  /** Returns the version that this stage holds in memory. */
-  RunVersion runVersion() {
+  @Override
+  public RunVersion state() {
     return new RunVersion(vector.updates(), run);
   }
 
@@ -113,8 +113,8 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
     return saved;
   }
 
-  /** Records that a version was reached completely. */
-  void reached(long version) {
+  @Override
+  public void reached(long version) {
     completeVersion = version;
   }
 
@@ -124,13 +124,18 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
    */
   Optional<RunVersion> heldVersion(int asRank) {
     boolean own = vector.updates() == 0 || rank == asRank;
-    return own && completeVersion == vector.updates()
-        ? Optional.of(runVersion())
-        : Optional.empty();
+    return own && completeVersion == vector.updates() ? Optional.of(state()) : Optional.empty();
   }
 
-  long run() {
-    return run;
+  /**
+   * Fails: if one stage's gradient is not finite, the stages would no longer take the same steps.
+   */
+  @Override
+  public void leftOut(long step, double loss) {
+    throw new ExchangeException(
+        ("%s: training diverged: the gradient of step %d holds NaN or infinity (loss %s). Lower"
+                + " optimizer.learningRate")
+            .formatted(job.pipeline().orElseThrow().name(rank), step, loss));
   }
 
   void assignRun(long someRun, int someRank) {
@@ -138,8 +143,8 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
     rank = someRank;
   }
 
-  /** Copies everything that is needed to continue from this version. */
-  PartitionCopy.Source copy(float[] memory, CopyMemory into) {
+  @Override
+  public PartitionCopy.Source copy(float[] memory, CopyMemory into) {
     return ReplicaState.of(vector, optimizers(), memory, into);
   }
 
@@ -160,29 +165,21 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
   }
 
   /**
-   * Returns copies of this stage's partitions of the whole model, by index; empty for those of
-   * other stages.
+   * Returns where a partition of the whole model begins in this stage's vector; empty for one of
+   * another stage.
    */
-  List<Optional<Tensor>> partitions(DataType type) {
-    return plan.partitions().partitions().stream()
-        .map(
-            partition ->
-                partition.shard() == stage
-                    ? Optional.of(Tensor.copyOf(type, values(partition)))
-                    : Optional.<Tensor>empty())
-        .toList();
+  OptionalInt offset(Partition partition) {
+    if (partition.shard() != stage) {
+      return OptionalInt.empty();
+    }
+    return OptionalInt.of(
+        partition.kind() == Block.Kind.TRAINABLE
+            ? partition.first() - plan.firstTrainable(stage)
+            : partition.first() - plan.firstStatistic(stage) + vector.trainable());
   }
 
   @Override
   public void close() {
     model.close();
-  }
-
-  private FloatBuffer values(Partition partition) {
-    int first =
-        partition.kind() == Block.Kind.TRAINABLE
-            ? partition.first() - plan.firstTrainable(stage)
-            : partition.first() - plan.firstStatistic(stage) + vector.trainable();
-    return FloatBuffer.wrap(vector.parameters(), first, partition.length());
   }
 }

@@ -9,12 +9,14 @@ import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.exchange.InitialParameters;
 import io.vertigrad.internal.exchange.SenderIdentity;
+import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.internal.pipeline.StageGradients.StepBatches;
 import io.vertigrad.internal.worker.BatchGradients.BatchOpener;
 import io.vertigrad.internal.worker.GradientSource;
 import io.vertigrad.internal.worker.Incarnation;
 import io.vertigrad.internal.worker.ParameterExchange;
 import io.vertigrad.internal.worker.ReplicaCheckpoints;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.ReplicaSaves;
 import io.vertigrad.internal.worker.StrategyExchange;
 import io.vertigrad.internal.worker.TrainingLoop;
 import io.vertigrad.internal.worker.TrainingPlan;
@@ -22,10 +24,12 @@ import io.vertigrad.internal.worker.WorkerMember;
 import io.vertigrad.internal.worker.WorkerThread;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.PipelineConfig;
-import io.vertigrad.strategy.PeerStrategyFactory;
+import io.vertigrad.strategy.EvaluationPlan;
+import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Vertx;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.function.LongPredicate;
 import java.util.function.Supplier;
 
 /** The one thread that builds a stage, computes with it and closes it. */
@@ -45,7 +49,7 @@ public final class StageThread extends WorkerThread {
 
   @Override
   protected boolean train() {
-    PeerStrategyFactory strategy = ReplicaRule.of(job);
+    StrategyTraits traits = ReplicaRule.of(job);
     PipelineConfig pipeline = job.pipeline().orElseThrow();
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
     ModelConfig model = job.modelOn(data).on(job.workers().device());
@@ -66,26 +70,32 @@ public final class StageThread extends WorkerThread {
             vertx,
             job,
             plan,
-            strategy,
+            traits,
             BatchSizes.of(data.size(), pipeline.replicas(), job.workers()),
             checkpoints,
             data.size(),
             () -> DatasetProvider.open(job.data(), Split.TEST, loader),
             events,
             new AtomicLong(),
-            strategy.lastVersion(job.steps(), job.workers().count()),
+            traits.lastVersion(job.steps(), job.workers().count()),
             System::nanoTime,
             member.clock(),
             member.timeline());
-    TrainingPlan training = TrainingPlan.of(job, strategy, plan.partitions(), data.size());
+    TrainingPlan training = TrainingPlan.of(job, traits, plan.partitions(), data.size());
     StageParts parts =
         new StageParts(
             context,
-            environment(training, "update"),
+            environment(training, "update", offered(traits)),
             split,
             () -> StagePlan.split(job, model),
             (replica, first) -> batches(data, replica, pipeline.replicas(), first));
     return runLoop(plan.layout(), new TrainingLoop(training, member, parts, System::nanoTime));
+  }
+
+  /** Returns which versions an evaluator may ask for; stages that test do so without readers. */
+  private LongPredicate offered(StrategyTraits traits) {
+    EvaluationPlan plan = EvaluationPlan.of(job, traits);
+    return version -> job.evaluators() > 0 && (version == 0 || plan.isDue(version));
   }
 
   /** The parts of a stage member: the stage of its rank, and the batches of its replica. */
@@ -151,8 +161,24 @@ public final class StageThread extends WorkerThread {
 
     @Override
     public ParameterExchange exchange(Incarnation self) {
-      return new StrategyExchange(
-          environment, self, replica, new StageDuties(context, replica, self.identity(), group));
+      SenderIdentity identity = self.identity();
+      JobConfig job = context.job();
+      StrategyExchange replicas =
+          new StrategyExchange(
+              environment,
+              self,
+              replica,
+              new StageAgreement(context, replica, identity, group),
+              new ReplicaSaves(
+                  context.checkpoints(), identity.rank(), identity.incarnation(), true),
+              new SnapshotServer(
+                  context.plan().partitions(),
+                  identity.incarnation(),
+                  job.exchange().type(),
+                  job.exchange().deadlineMillis(),
+                  context.waitClock(),
+                  replica::offset));
+      return new StageExchange(context, self, replica, group, replicas);
     }
 
     @Override

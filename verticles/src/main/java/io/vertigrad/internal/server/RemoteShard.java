@@ -10,10 +10,11 @@ import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorView;
-import io.vertigrad.compute.Block;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.host.StrategyService.RemoteMember;
+import io.vertigrad.internal.host.StrategyThread;
+import io.vertigrad.internal.server.RuleSession.RulePartition;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Partition;
@@ -22,18 +23,14 @@ import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.PartitionStore;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
-import io.vertigrad.strategy.ServerStrategyFactory;
+import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.nio.FloatBuffer;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.RejectedExecutionException;
 
 /**
  * Runs the rules of a shard that is in another JVM, on its own thread: the other end of a {@link
@@ -46,51 +43,42 @@ public final class RemoteShard implements RemoteMember {
 
   private final Vertx vertx;
   private final JobConfig job;
-  private final ServerStrategyFactory strategy;
-  private final ExecutorService executor;
+  private final StrategyFactory strategy;
+  private final StrategyThread thread;
   private final SortedMap<Integer, RemotePartition> partitions = new TreeMap<>();
+  private RuleSession session;
   private Membership membership = Membership.NONE;
-  private String shardAddress;
-  private int incarnation;
-  private long layout;
   private volatile long now;
   private volatile boolean closed;
 
-  public RemoteShard(Vertx vertx, JobConfig job, ServerStrategyFactory strategy) {
+  public RemoteShard(Vertx vertx, JobConfig job, StrategyFactory strategy) {
     this.vertx = vertx;
     this.job = job;
     this.strategy = strategy;
-    this.executor =
-        Executors.newSingleThreadExecutor(
-            work -> {
-              Thread own = new Thread(work, "strategy of a shard of " + job.addresses().job());
-              own.setDaemon(true);
-              own.setContextClassLoader(RemoteShard.class.getClassLoader());
-              return own;
-            });
+    this.thread = new StrategyThread("strategy of a shard of " + job.addresses().job());
   }
 
   /**
    * Refuses strategies that must run beside their server. A rule that steps with each gradient, or
    * without some of them, would have to report which gradients are in a step.
    */
-  static void requireRounds(JobConfig job, ServerStrategyFactory strategy) {
-    if (!strategy.lockstep() || !strategy.needsEveryRank()) {
+  static void requireRounds(JobConfig job, StrategyTraits traits) {
+    if (!traits.needsEveryRank()) {
       throw new IllegalStateException(
           ("%s: strategy \"%s\" %s, expected one whose rounds have a gradient of every worker: only"
                   + " those work in another JVM than their server; leave its strategy verticle out")
               .formatted(
                   job.origin(),
                   job.strategy().name(),
-                  strategy.lockstep() ? "has a quorum" : "steps with each gradient"));
+                  traits.lockstep() ? "has a quorum" : "steps with each gradient"));
     }
   }
 
   @Override
   public Future<Void> open(JsonObject request) {
-    return inOrder(
+    return thread.call(
         () -> {
-          requireRounds(job, strategy);
+          requireRounds(job, strategy.traits());
           closeSession("another session has begun");
           openSession(request);
           return Future.succeededFuture();
@@ -98,22 +86,17 @@ public final class RemoteShard implements RemoteMember {
   }
 
   private void openSession(JsonObject request) {
-    shardAddress = request.getString("rounds");
-    layout = request.getLong("layout");
-    incarnation = request.getInteger("incarnation");
-    now = request.getLong("now");
-    membership = Membership.fromJson(request.getJsonObject("membership"));
-    int ranks = request.getInteger("ranks");
-    long lastVersion = request.getLong("lastVersion");
-    request.getJsonArray("partitions").stream()
-        .map(JsonObject.class::cast)
-        .map(json -> new RemotePartition(json, ranks, lastVersion))
+    session = RuleSession.read(request);
+    now = session.now();
+    membership = session.membership();
+    session.partitions().stream()
+        .map(RemotePartition::new)
         .forEach(part -> partitions.put(part.partition.index(), part));
   }
 
   @Override
   public Future<JsonObject> call(String name, JsonObject request) {
-    return inOrder(
+    return thread.call(
         () -> {
           if (name.equals("membership")) {
             membership = Membership.fromJson(request.getJsonObject("membership"));
@@ -134,7 +117,7 @@ public final class RemoteShard implements RemoteMember {
           : Future.failedFuture("expected a gradient, found " + frame);
     }
     GradientPartition update = lent.retain();
-    return inOrder(
+    return thread.call(
         () -> {
           RemotePartition part = partitions.get(update.id().partition());
           return part == null
@@ -146,45 +129,19 @@ public final class RemoteShard implements RemoteMember {
   @Override
   public Future<?> close(String reason) {
     Future<Void> ended =
-        inOrder(
+        thread.call(
             () -> {
               closeSession(reason);
               return Future.succeededFuture();
             });
     closed = true;
-    executor.shutdown();
+    thread.end();
     return ended;
   }
 
   private void closeSession(String reason) {
     partitions.values().forEach(part -> part.rule.close(reason));
     partitions.clear();
-  }
-
-  private <T> Future<T> inOrder(Callable<Future<T>> work) {
-    Promise<T> done = Promise.promise();
-    try {
-      executor.execute(
-          () -> {
-            try {
-              work.call().onComplete(done);
-            } catch (Exception e) {
-              done.fail(e);
-            }
-          });
-    } catch (RejectedExecutionException ended) {
-      done.fail(ended);
-    }
-    return done.future();
-  }
-
-  private static Partition partition(JsonObject json) {
-    return new Partition(
-        json.getInteger("index"),
-        json.getInteger("first"),
-        json.getInteger("length"),
-        Block.Kind.valueOf(json.getString("kind")),
-        json.getInteger("shard"));
   }
 
   /** One partition: its rule, and the version that the shard has or is about to have. */
@@ -194,23 +151,23 @@ public final class RemoteShard implements RemoteMember {
     private final ServerStrategy rule;
     private final Transport transport = Transport.of(vertx, job.exchange());
     private final boolean restored;
-    private final String address = shardAddress;
+    private final RuleSession opened = session;
     private long version;
     private Future<Frame> stored = Future.succeededFuture();
 
-    RemotePartition(JsonObject json, int ranks, long lastVersion) {
-      partition = partition(json);
-      restored = json.getBoolean("restored");
-      version = json.getLong("version");
+    RemotePartition(RulePartition of) {
+      partition = of.partition();
+      restored = of.restored();
+      version = of.version();
       rule =
           strategy.create(
               new ServerStrategyContext(
                   partition,
                   this,
-                  new Answers(layout, incarnation, partition, this),
+                  new Answers(opened.layout(), opened.incarnation(), partition, this),
                   membership,
-                  ranks,
-                  lastVersion,
+                  opened.ranks(),
+                  opened.lastVersion(),
                   () -> now));
     }
 
@@ -257,7 +214,7 @@ public final class RemoteShard implements RemoteMember {
       GradientPartition step =
           new GradientPartition(
               id(),
-              layout,
+              opened.layout(),
               version,
               Math.toIntExact(samples),
               partition.first(),
@@ -270,7 +227,7 @@ public final class RemoteShard implements RemoteMember {
       return new ExchangeId(
           job.addresses().jobHash(),
           partition.shard(),
-          incarnation,
+          opened.incarnation(),
           membership.epoch(),
           version,
           partition.index());
@@ -278,7 +235,7 @@ public final class RemoteShard implements RemoteMember {
 
     private Future<Frame> send(Frame frame) {
       return transport
-          .request(address, frame, job.exchange().deadlineMillis())
+          .request(opened.rounds(), frame, job.exchange().deadlineMillis())
           .compose(
               answer -> {
                 if (answer instanceof Malformed) {
@@ -293,7 +250,7 @@ public final class RemoteShard implements RemoteMember {
     /** Pulls the parameters from the shard and blocks until they arrive. */
     @Override
     public Tensor parameters() {
-      PullRequest pull = new PullRequest(id(), layout, 0);
+      PullRequest pull = new PullRequest(id(), opened.layout(), 0);
       Frame answer =
           FutureAwait.await(stored.compose(before -> send(pull)), () -> closed)
               .orElseThrow(() -> new ExchangeException("this strategy verticle is stopping"));

@@ -10,19 +10,18 @@ import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.host.StrategyLink;
+import io.vertigrad.internal.server.RuleSession.RulePartition;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
-import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertigrad.strategy.StragglerReport;
+import io.vertigrad.strategy.StrategyFactory;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
-import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Map;
@@ -81,17 +80,15 @@ final class RemoteStrategy {
    *
    * @throws IllegalStateException for a job whose strategies must run beside its servers
    */
-  ServerStrategyFactory rules(ServerStrategyFactory strategy) {
-    RemoteShard.requireRounds(job, strategy);
+  StrategyFactory rules(StrategyFactory strategy) {
+    RemoteShard.requireRounds(job, strategy.traits());
     if (job.servers().replicas() > 0) {
       throw new IllegalStateException(
           "%s: servers.replicas is %d and the strategy verticle at %s is in another JVM, expected 0:"
                   .formatted(job.origin(), job.servers().replicas(), link.address())
               + " a backup has no strategy to go on with; use checkpoints");
     }
-    return new ServerStrategyFactory(
-        true,
-        true,
+    return StrategyFactory.inRounds(
         context -> {
           Rule rule = new Rule(context);
           rules.put(context.partition().index(), rule);
@@ -127,7 +124,7 @@ final class RemoteStrategy {
               return ContextBridge.to(
                   context,
                   link.open(
-                      toJson(at),
+                      sessionAt(at).toJson(),
                       () -> new JsonObject().put("now", pausableClock.getAsLong()),
                       reason -> context.runOnContext(go -> reopen(sessionNumber)),
                       () -> closed));
@@ -136,19 +133,17 @@ final class RemoteStrategy {
         .mapEmpty();
   }
 
-  private JsonObject toJson(String at) {
-    JsonArray partitions = new JsonArray();
-    rules.values().forEach(rule -> partitions.add(rule.toJson()));
+  private RuleSession sessionAt(String at) {
     ServerStrategyContext any = rules.values().iterator().next().context;
-    return new JsonObject()
-        .put("rounds", at)
-        .put("layout", any.answers().layout())
-        .put("incarnation", any.answers().server())
-        .put("ranks", any.ranks())
-        .put("lastVersion", any.lastVersion())
-        .put("now", pausableClock.getAsLong())
-        .put("membership", membership.toJson())
-        .put("partitions", partitions);
+    return new RuleSession(
+        at,
+        any.answers().layout(),
+        any.answers().server(),
+        any.ranks(),
+        any.lastVersion(),
+        pausableClock.getAsLong(),
+        membership,
+        rules.values().stream().map(Rule::partition).toList());
   }
 
   /** Sends the membership. Gradients wait until the strategy knows the members that sent them. */
@@ -394,16 +389,9 @@ final class RemoteStrategy {
               pending.promise().complete(new Refusal(pending.update().id(), reason, message)));
     }
 
-    JsonObject toJson() {
-      Partition of = context.partition();
-      return new JsonObject()
-          .put("index", of.index())
-          .put("first", of.first())
-          .put("length", of.length())
-          .put("kind", of.kind().name())
-          .put("shard", of.shard())
-          .put("version", context.store().version())
-          .put("restored", context.store().isRestored());
+    RulePartition partition() {
+      return new RulePartition(
+          context.partition(), context.store().version(), context.store().isRestored());
     }
   }
 }

@@ -66,7 +66,8 @@ public final class ServerMember implements MemberHandler {
     waitsForTests =
         EvaluationPlan.of(
                 job,
-                StrategyProviders.configure(job.strategy(), ServerMember.class.getClassLoader()))
+                StrategyProviders.configure(job.strategy(), ServerMember.class.getClassLoader())
+                    .traits())
             .perGradient();
     coordinator = new CoordinatorClient(vertx, job, Role.SERVER, this);
     timeline = MemberTimeline.of(vertx, job);

@@ -17,7 +17,6 @@ import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
-import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Context;
@@ -101,7 +100,7 @@ final class ShardAssembly {
       String run,
       OptionalLong from) {
     CheckpointSchedule checkpoints =
-        new CheckpointSchedule(vertx, job, run, admission.rank(), strategy.lockstep());
+        new CheckpointSchedule(vertx, job, run, admission.rank(), strategy.traits().lockstep());
     return checkpoints
         .open()
         .compose(opened -> newest(kept, checkpoints, from))
@@ -167,7 +166,7 @@ final class ShardAssembly {
   /** Copies the state of a closed backup for a server that continues with it; any thread. */
   ShardSnapshot snapshot(ShardBackup backup) {
     Admission server = new Admission(Role.SERVER, backup.store().shard(), 0);
-    return shard(server, backup.store(), rule(), backup.windows())
+    return shard(server, backup.store(), rules(), backup.windows())
         .continueWith(backup)
         .shard()
         .snapshot();
@@ -204,9 +203,9 @@ final class ShardAssembly {
             job.addresses().jobHash(),
             model.store(job, admission.rank() % job.servers().count()),
             job.workers().count(),
-            strategy.lockstep());
+            strategy.traits().lockstep());
     // This shard is never served: it loads classes that a promotion must not wait for.
-    shard(admission, backup.store(), rule(), backup.windows()).continueWith(backup);
+    shard(admission, backup.store(), rules(), backup.windows()).continueWith(backup);
     return backup;
   }
 
@@ -214,10 +213,10 @@ final class ShardAssembly {
   ShardService promote(BackupService.Promotion promotion, Admission admission, String run) {
     ShardBackup backup = promotion.backup();
     FollowedShard followed =
-        shard(admission, backup.store(), rule(), backup.windows()).continueWith(backup);
+        shard(admission, backup.store(), rules(), backup.windows()).continueWith(backup);
     LOG.info("{} goes on at version {}", admission, followed.shard().version());
     CheckpointSchedule checkpoints =
-        new CheckpointSchedule(vertx, job, run, admission.rank(), strategy.lockstep());
+        new CheckpointSchedule(vertx, job, run, admission.rank(), strategy.traits().lockstep());
     checkpoints
         .open()
         .onFailure(
@@ -231,10 +230,10 @@ final class ShardAssembly {
       Optional<ShardSnapshot> snapshot,
       CheckpointSchedule checkpoints,
       Optional<RemoteStrategy> remote) {
-    ServerStrategyFactory rule = remote.map(link -> link.rules(rule())).orElseGet(this::rule);
+    StrategyFactory rules = remote.map(link -> link.rules(rules())).orElseGet(this::rules);
     int ranks = job.workers().count();
     ParameterStore store = model.store(job, admission.rank());
-    FollowedShard followed = shard(admission, store, rule, () -> new DuplicateWindow(ranks));
+    FollowedShard followed = shard(admission, store, rules, () -> new DuplicateWindow(ranks));
     Shard shard = followed.shard();
     snapshot.ifPresent(shard::restore);
     if (checkpoints.isKnown()) {
@@ -247,7 +246,7 @@ final class ShardAssembly {
   private FollowedShard shard(
       Admission admission,
       ParameterStore store,
-      ServerStrategyFactory rule,
+      StrategyFactory rules,
       Supplier<DuplicateWindow> windows) {
     store.recordOn(track);
     ShardReplication replication =
@@ -259,11 +258,11 @@ final class ShardAssembly {
                 job.addresses().jobHash(),
                 admission.incarnation(),
                 job.workers().count(),
-                strategy.lastVersion(job.steps(), job.workers().count()),
+                strategy.traits().lastVersion(job.steps(), job.workers().count()),
                 job.exchange().deadlineMillis(),
                 job.exchange().maxMagnitude()),
             store,
-            rule,
+            rules,
             pausableClock,
             new RefusalEvents(admission.rank(), System::nanoTime, events::publish),
             windows,
@@ -273,22 +272,23 @@ final class ShardAssembly {
   }
 
   /**
-   * Returns the rules of the job's strategy. The coordinator admits no server if there are none.
+   * Returns the strategy, of which this shard has the rules. The coordinator admits no server if
+   * there are none.
    */
-  private ServerStrategyFactory rule() {
-    if (strategy instanceof ServerStrategyFactory rule) {
-      return rule;
+  private StrategyFactory rules() {
+    if (!strategy.traits().besideServers()) {
+      throw new IllegalStateException(
+          "%s: strategy %s runs beside workers, expected one that runs beside servers"
+              .formatted(job.origin(), job.strategy().name()));
     }
-    throw new IllegalStateException(
-        "%s: strategy %s runs beside workers, expected one that runs beside servers"
-            .formatted(job.origin(), job.strategy().name()));
+    return strategy;
   }
 
   /**
    * Returns the first test at which updates stop. In rounds, the workers themselves wait for tests.
    */
   private long firstTest() {
-    EvaluationPlan plan = EvaluationPlan.of(job, strategy);
+    EvaluationPlan plan = EvaluationPlan.of(job, strategy.traits());
     return plan.perGradient() ? plan.firstHold() : EvaluationPlan.NONE;
   }
 

@@ -25,8 +25,8 @@ import io.vertigrad.strategy.Answers;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertigrad.strategy.ServerStrategyContext;
-import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertigrad.strategy.StragglerReport;
+import io.vertigrad.strategy.StrategyFactory;
 import io.vertx.core.Future;
 import java.io.InterruptedIOException;
 import java.util.Collection;
@@ -176,7 +176,7 @@ public final class Shard {
   public Shard(
       ShardConfig config,
       ParameterStore store,
-      ServerStrategyFactory strategy,
+      StrategyFactory strategy,
       LongSupplier nanoClock,
       StrategyObserver observer) {
     this(
@@ -200,14 +200,14 @@ public final class Shard {
   public Shard(
       ShardConfig config,
       ParameterStore store,
-      ServerStrategyFactory strategy,
+      StrategyFactory strategy,
       LongSupplier nanoClock,
       StrategyObserver observer,
       Supplier<DuplicateWindow> windows,
       ShardListener listener) {
     this.config = config;
     this.store = store;
-    this.lockstep = strategy.lockstep();
+    this.lockstep = strategy.traits().lockstep();
     this.outcomes = new OutcomeCount(observer);
     this.listener = listener;
     for (StoredPartition stored : store.partitions()) {
@@ -546,7 +546,7 @@ public final class Shard {
 
     ServedPartition(
         StoredPartition stored,
-        ServerStrategyFactory strategy,
+        StrategyFactory strategy,
         LongSupplier nanoClock,
         DuplicateWindow window) {
       this.stored = stored;

@@ -18,10 +18,11 @@ import io.vertigrad.strategy.LocalGradient;
 import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
-import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.Replica;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
+import io.vertigrad.strategy.StrategyTraits;
+import io.vertigrad.strategy.StrategyTraits.Rounds;
 import io.vertigrad.strategy.Tag;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
@@ -310,29 +311,10 @@ final class AllReduceStrategy implements PeerStrategy {
     @Override
     public StrategyFactory configure(Settings settings) {
       Config config = Config.read(settings);
-      return new Factory(config);
-    }
-
-    private record Factory(Config config) implements PeerStrategyFactory {
-
-      @Override
-      public PeerStrategy create(PeerContext context) {
-        return new AllReduceStrategy(config, context);
-      }
-
-      @Override
-      public long agreesEvery() {
-        return 1;
-      }
-
-      /**
-       * Returns true: gradients are exchanged, and error feedback makes up for what compression
-       * leaves out.
-       */
-      @Override
-      public boolean compresses() {
-        return true;
-      }
+      // Error feedback makes up for what compression leaves out.
+      return StrategyFactory.besideWorkers(
+          StrategyTraits.atWorkers(Rounds.EVERY_RANK).agreeingEvery(1).compressing(),
+          context -> new AllReduceStrategy(config, context));
     }
   }
 }

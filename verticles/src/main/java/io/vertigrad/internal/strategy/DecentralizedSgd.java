@@ -13,10 +13,11 @@ import io.vertigrad.strategy.MixingMatrix;
 import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
-import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.Replica;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
+import io.vertigrad.strategy.StrategyTraits;
+import io.vertigrad.strategy.StrategyTraits.Rounds;
 import io.vertigrad.strategy.Tag;
 import io.vertigrad.strategy.Topology;
 import java.nio.FloatBuffer;
@@ -212,7 +213,9 @@ final class DecentralizedSgd implements PeerStrategy {
     @Override
     public StrategyFactory configure(Settings settings) {
       Config config = Config.read(settings);
-      return (PeerStrategyFactory) context -> new DecentralizedSgd(config, context);
+      return StrategyFactory.besideWorkers(
+          StrategyTraits.atWorkers(Rounds.EVERY_RANK),
+          context -> new DecentralizedSgd(config, context));
     }
   }
 }

@@ -12,10 +12,11 @@ import io.vertigrad.strategy.MixingMatrix;
 import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
-import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.Replica;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
+import io.vertigrad.strategy.StrategyTraits;
+import io.vertigrad.strategy.StrategyTraits.Rounds;
 import io.vertigrad.strategy.Tag;
 import java.util.List;
 import java.util.Optional;
@@ -207,27 +208,9 @@ final class Gossip implements PeerStrategy {
     @Override
     public StrategyFactory configure(Settings settings) {
       Config config = Config.read(settings);
-      return new Factory(config);
-    }
-
-    private record Factory(Config config) implements PeerStrategyFactory {
-
-      @Override
-      public PeerStrategy create(PeerContext context) {
-        return new Gossip(config, context);
-      }
-
-      /** Returns false: workers exchange with any workers that are present. */
-      @Override
-      public boolean needsEveryRank() {
-        return false;
-      }
-
-      /** Returns false: a worker that takes no step still answers. */
-      @Override
-      public boolean stepsTogether() {
-        return false;
-      }
+      // Workers exchange with any that are present, and one that takes no step still answers.
+      return StrategyFactory.besideWorkers(
+          StrategyTraits.atWorkers(Rounds.INDEPENDENT), context -> new Gossip(config, context));
     }
   }
 }

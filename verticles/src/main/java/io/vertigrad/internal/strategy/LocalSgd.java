@@ -9,10 +9,11 @@ import io.vertigrad.strategy.LocalGradient;
 import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
-import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.Replica;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
+import io.vertigrad.strategy.StrategyTraits;
+import io.vertigrad.strategy.StrategyTraits.Rounds;
 
 /**
  * Local SGD: every worker takes steps alone. After every H steps all take the mean of their
@@ -110,20 +111,9 @@ final class LocalSgd implements PeerStrategy {
     @Override
     public StrategyFactory configure(Settings settings) {
       Config config = Config.read(settings);
-      return new Factory(config);
-    }
-
-    private record Factory(Config config) implements PeerStrategyFactory {
-
-      @Override
-      public PeerStrategy create(PeerContext context) {
-        return new LocalSgd(config, context);
-      }
-
-      @Override
-      public long agreesEvery() {
-        return config.every();
-      }
+      return StrategyFactory.besideWorkers(
+          StrategyTraits.atWorkers(Rounds.EVERY_RANK).agreeingEvery(config.every()),
+          context -> new LocalSgd(config, context));
     }
   }
 }

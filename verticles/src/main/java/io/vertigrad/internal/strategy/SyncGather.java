@@ -6,9 +6,9 @@ import io.vertigrad.internal.strategy.SyncGather.Config.Reduction;
 import io.vertigrad.strategy.Barrier;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
-import io.vertigrad.strategy.ServerStrategyFactory;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
+import io.vertigrad.strategy.StrategyTraits.Rounds;
 
 /**
  * Creates a {@link Barrier} that takes one step with the sum or mean of the workers' gradients.
@@ -82,8 +82,9 @@ final class SyncGather {
     @Override
     public StrategyFactory configure(Settings settings) {
       Config config = Config.read(settings);
-      return new ServerStrategyFactory(
-          true, config.quorum() == 0, context -> SyncGather.of(config, context));
+      return StrategyFactory.besideServers(
+          config.quorum() == 0 ? Rounds.EVERY_RANK : Rounds.SOME_RANKS,
+          context -> SyncGather.of(config, context));
     }
   }
 }

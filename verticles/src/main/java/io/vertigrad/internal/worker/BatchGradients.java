@@ -4,9 +4,10 @@ import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.internal.timeline.SpanRecorder;
+import io.vertigrad.internal.worker.ParameterExchange.Overlap;
+import java.util.Optional;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
-import java.util.function.ToDoubleFunction;
 
 /** Computes the gradients of a whole model; each step uses the batch that belongs to it. */
 public final class BatchGradients implements GradientSource {
@@ -44,26 +45,11 @@ public final class BatchGradients implements GradientSource {
   }
 
   @Override
-  public Computed compute(long version, long step) {
-    return compute(version, step, model::gradient);
-  }
-
-  @Override
-  public Computed compute(long version, long step, ParameterExchange.Overlap overlap) {
-    return compute(
-        version,
-        step,
-        batch -> {
-          overlap.begin(batch.count());
-          return model.gradient(batch, overlap);
-        });
-  }
-
-  private Computed compute(long version, long step, ToDoubleFunction<Batch> gradient) {
+  public Computed compute(long version, long step, Optional<Overlap> overlap) {
     long start = nanoClock.getAsLong();
     Batch batch = batches.apply(batchNumber == BatchNumber.VERSION ? version : step);
     long ready = nanoClock.getAsLong();
-    double loss = gradient.applyAsDouble(batch);
+    double loss = overlap.isPresent() ? gradient(batch, overlap.get()) : model.gradient(batch);
     long computed = nanoClock.getAsLong();
     timeline.span("data", start, ready, step);
     timeline.span("compute", ready, computed, step);
@@ -76,6 +62,11 @@ public final class BatchGradients implements GradientSource {
         ready - start,
         computed - ready,
         0);
+  }
+
+  private double gradient(Batch batch, Overlap overlap) {
+    overlap.begin(batch.count());
+    return model.gradient(batch, overlap);
   }
 
   /** Opens the batches of a logical rank at any step. */

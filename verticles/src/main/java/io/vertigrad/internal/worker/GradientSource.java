@@ -1,5 +1,7 @@
 package io.vertigrad.internal.worker;
 
+import java.util.Optional;
+
 /**
  * Computes a worker's gradients, either with a whole model or with one stage of a model together
  * with its neighbour stages. Belongs to the training loop's thread.
@@ -35,20 +37,12 @@ public interface GradientSource {
    *
    * @param version version of these parameters
    * @param step number of steps that this worker's rank has taken
+   * @param overlap receives the parts that are final; a source that cannot report partial results
+   *     ignores it
    * @throws io.vertigrad.strategy.GroupChangedException when another stage has gone; the caller
    *     must give up the step
    */
-  Computed compute(long version, long step);
-
-  /**
-   * Computes the same gradient for a caller that can use parts of it early. A source that cannot
-   * report partial results ignores {@code overlap}.
-   *
-   * @param overlap receives the parts that are final
-   */
-  default Computed compute(long version, long step, ParameterExchange.Overlap overlap) {
-    return compute(version, step);
-  }
+  Computed compute(long version, long step, Optional<ParameterExchange.Overlap> overlap);
 
   /**
    * Converts a count of right answers into a number of samples.

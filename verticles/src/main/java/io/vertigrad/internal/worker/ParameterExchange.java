@@ -31,6 +31,14 @@ public interface ParameterExchange {
     WAITING
   }
 
+  /**
+   * The state between two steps.
+   *
+   * @param status what can be done next
+   * @param version version of the parameters in the model, the lowest if partitions differ
+   */
+  record State(Status status, long version) {}
+
   /** The ending of an exchange that did not fail. */
   enum Ending {
     /** The next parameters are in the model. */
@@ -67,8 +75,16 @@ public interface ParameterExchange {
       long highestVersion,
       TrafficCounters traffic) {
 
+    /** Returns a copy with the traffic of other partners added. */
+    public Step plus(TrafficCounters more) {
+      TrafficCounters all = new TrafficCounters();
+      all.add(more);
+      all.add(traffic);
+      return new Step(ending, applied, leftOutReason, staleness, highestVersion, all);
+    }
+
     /** Returns the result of a step that is not complete. */
-    static Step without(Ending ending) {
+    public static Step without(Ending ending) {
       return new Step(
           ending, false, Optional.empty(), OptionalInt.empty(), 0, new TrafficCounters());
     }
@@ -93,6 +109,19 @@ public interface ParameterExchange {
     void begin(int samples);
   }
 
+  /** Computes the gradient of a step at the parameters in the model. */
+  @FunctionalInterface
+  interface Computation {
+
+    /**
+     * Computes the gradient. Blocks.
+     *
+     * @param overlap takes parts of the gradient early; empty if it must be complete first. It is
+     *     ignored if the gradient cannot be reported in parts
+     */
+    Computed compute(Optional<Overlap> overlap);
+  }
+
   /** Makes this worker reachable for others. Blocks until it is. */
   void open();
 
@@ -102,11 +131,8 @@ public interface ParameterExchange {
   /** Wakes a thread that waits in this exchange, so that it checks whether it has to stop. */
   void wake();
 
-  /** Returns what can be done next. */
-  Status status();
-
-  /** Returns the version of the parameters in the model, the lowest if partitions differ. */
-  long version();
+  /** Returns what can be done next, and the version of the parameters in the model. */
+  State state();
 
   /**
    * Loads the parameters to start from into the model. Blocks.
@@ -116,39 +142,25 @@ public interface ParameterExchange {
   Fetch fetch(long step);
 
   /**
-   * Returns how to send parts of the next step's gradient before {@link #exchange}. Empty if the
-   * gradient must be complete first.
+   * Has the gradient computed, sends it, and loads the next parameters into the model. Blocks.
    *
    * @param step number of steps that this worker's rank has taken
    */
-  default Optional<Overlap> overlap(long step) {
-    return Optional.empty();
-  }
+  Step exchange(long step, Computation gradient);
 
   /**
-   * Sends the gradient and loads the next parameters into the model. Blocks.
+   * Offers the parameters of this version to readers, if this worker has all of them.
    *
-   * @param step number of steps that this worker's rank has taken
+   * @param last true if the job ends at this version, earlier than configured; false while it is
+   *     paused at it
+   * @return true once readers can get this version
    */
-  Step exchange(Computed gradient, long step);
+  default boolean offer(long version, boolean last) {
+    return false;
+  }
 
   /** Waits at most about 50 ms for a change, while no step may begin. */
   void awaitChange(long version);
-
-  /** Returns true if the worker must stay after its last step because others need it. */
-  boolean staysForOthers();
-
-  /** Offers the parameters of this version to readers while the job is paused at it. */
-  default void offerWhilePaused(long version) {}
-
-  /**
-   * Offers the parameters of this version to readers: the job ends at it, earlier than configured.
-   *
-   * @return true once readers can get this version
-   */
-  default boolean offerFinal(long version) {
-    return false;
-  }
 
   /** Writes a checkpoint as soon as no step is running. Fails where workers keep none. */
   default Future<Path> checkpoint() {

@@ -13,6 +13,10 @@ import io.vertigrad.internal.exchange.WakeSignal;
 import io.vertigrad.internal.host.StrategyLink;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.internal.worker.GradientSource.Computed;
+import io.vertigrad.internal.worker.ReplicaMessages.GradientSent;
+import io.vertigrad.internal.worker.ReplicaMessages.JobState;
+import io.vertigrad.internal.worker.ReplicaMessages.Opening;
+import io.vertigrad.internal.worker.ReplicaMessages.Progress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.GroupChangedException;
@@ -53,7 +57,7 @@ final class RemoteExchange implements ParameterExchange {
   private volatile Membership newest = Membership.NONE;
   private volatile boolean lost;
   private volatile boolean opened;
-  private RemoteState state = RemoteState.NONE;
+  private Progress state = Progress.NONE;
 
   /**
    * The settings that the exchanges of all incarnations share.
@@ -83,24 +87,22 @@ final class RemoteExchange implements ParameterExchange {
   @Override
   public void open() {
     JsonObject request =
-        new JsonObject()
-            .put("rank", self.identity().rank())
-            .put("incarnation", self.identity().incarnation())
-            .put("firstVersion", self.firstVersion())
-            .put("run", setting.run())
-            .put("layout", model.layout());
+        ReplicaMessages.write(
+            new Opening(
+                self.identity().rank(),
+                self.identity().incarnation(),
+                self.firstVersion(),
+                setting.run(),
+                model.layout()));
     Future<JsonObject> opening =
-        link.open(
-            withState(request), () -> withState(new JsonObject()), why -> onLost(), self.stop());
+        link.open(request.mergeIn(jobState()), this::jobState, why -> onLost(), self.stop());
     FutureAwait.await(opening, self.stop()).orElseThrow(RemoteExchange::ended);
     opened = true;
   }
 
-  private JsonObject withState(JsonObject request) {
-    return request
-        .put("now", setting.waitClock().getAsLong())
-        .put("pause", RemoteState.write(self.gate().pause()))
-        .put("membership", newest.toJson());
+  private JsonObject jobState() {
+    return ReplicaMessages.write(
+        new JobState(setting.waitClock().getAsLong(), self.gate().pause(), newest));
   }
 
   private void onLost() {
@@ -112,7 +114,7 @@ final class RemoteExchange implements ParameterExchange {
   public void membershipChanged(Membership now) {
     newest = now;
     if (opened && !lost) {
-      link.call("membership", withState(new JsonObject()), limitMillis());
+      link.call("membership", jobState(), limitMillis());
     }
     wakeSignal.wake();
   }
@@ -123,7 +125,11 @@ final class RemoteExchange implements ParameterExchange {
   }
 
   @Override
-  public Status status() {
+  public State state() {
+    return new State(status(), state.version());
+  }
+
+  private Status status() {
     if (lost || state.status() == Status.NEEDS_FETCH || isRegrouped()) {
       return Status.NEEDS_FETCH;
     }
@@ -147,12 +153,8 @@ final class RemoteExchange implements ParameterExchange {
   }
 
   @Override
-  public long version() {
-    return state.version();
-  }
-
-  @Override
-  public Step exchange(Computed gradient, long step) {
+  public Step exchange(long step, Computation computation) {
+    Computed gradient = computation.compute(Optional.empty());
     long begun = setting.timeline().now();
     float[] values = model.gradient();
     long version = state.version();
@@ -171,12 +173,11 @@ final class RemoteExchange implements ParameterExchange {
     if (sent != Ending.COMPLETE) {
       return Step.without(sent);
     }
-    JsonObject request =
-        new JsonObject()
-            .put("step", step)
-            .put("samples", gradient.samples())
-            .put("loss", Double.toString(gradient.loss()));
-    Ending ending = call("exchange", request);
+    Ending ending =
+        call(
+            "exchange",
+            ReplicaMessages.write(
+                new GradientSent(step, gradient.samples(), Double.toString(gradient.loss()))));
     if (ending == Ending.COMPLETE) {
       ending = load();
     }
@@ -214,19 +215,9 @@ final class RemoteExchange implements ParameterExchange {
   }
 
   @Override
-  public boolean staysForOthers() {
-    return true;
-  }
-
-  @Override
-  public void offerWhilePaused(long version) {
-    call("hold", new JsonObject().put("version", version));
-  }
-
-  @Override
-  public boolean offerFinal(long version) {
-    return call("end", new JsonObject().put("version", version)) == Ending.COMPLETE
-        && state.finalOffered();
+  public boolean offer(long version, boolean last) {
+    JsonObject request = new JsonObject().put("version", version);
+    return call(last ? "end" : "hold", request) == Ending.COMPLETE && state.finalOffered();
   }
 
   @Override
@@ -245,7 +236,7 @@ final class RemoteExchange implements ParameterExchange {
 
   @Override
   public Future<Path> checkpoint() {
-    return link.call("checkpoint", withState(new JsonObject()), limitMillis())
+    return link.call("checkpoint", jobState(), limitMillis())
         .compose(
             answer ->
                 answer.containsKey("file")
@@ -266,12 +257,12 @@ final class RemoteExchange implements ParameterExchange {
 
   /** Runs a request on the strategy's thread and stores the state that the answer reports. */
   private Ending call(String name, JsonObject request) {
-    Future<JsonObject> answer = link.call(name, withState(request), limitMillis());
+    Future<JsonObject> answer = link.call(name, request.mergeIn(jobState()), limitMillis());
     Optional<JsonObject> answered = await(answer);
     if (answered.isEmpty()) {
       return lost ? Ending.REJOIN : Ending.ABANDONED;
     }
-    state = RemoteState.read(answered.get());
+    state = ReplicaMessages.read(Progress.class, answered.get());
     if (state.failure().isPresent()) {
       throw new ExchangeException(state.failure().get());
     }

@@ -18,8 +18,10 @@ import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.InitialParameters;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.exchange.SenderIdentity;
+import io.vertigrad.internal.exchange.TrafficCounters;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.host.StrategyService.RemoteMember;
+import io.vertigrad.internal.host.StrategyThread;
 import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.internal.worker.GradientSource.Computed;
@@ -28,20 +30,20 @@ import io.vertigrad.internal.worker.ParameterExchange.Report;
 import io.vertigrad.internal.worker.ParameterExchange.Status;
 import io.vertigrad.internal.worker.ParameterExchange.Step;
 import io.vertigrad.internal.worker.ReplicaCheckpoints.SaveOrders;
+import io.vertigrad.internal.worker.ReplicaMessages.GradientSent;
+import io.vertigrad.internal.worker.ReplicaMessages.JobState;
+import io.vertigrad.internal.worker.ReplicaMessages.Opening;
+import io.vertigrad.internal.worker.ReplicaMessages.Progress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.Membership;
-import io.vertigrad.strategy.PeerStrategyFactory;
+import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.nio.FloatBuffer;
 import java.util.Optional;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -59,8 +61,8 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
   private final Vertx vertx;
   private final JobConfig job;
   private final StrategyHost host;
-  private final PeerStrategyFactory factory;
-  private final ExecutorService thread;
+  private final StrategyTraits traits;
+  private final StrategyThread thread;
   private volatile Session session;
   private volatile long waitClockNanos;
   private volatile long saveMillis;
@@ -86,9 +88,9 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
           new ReplicaCheckpoints(
               job,
               plan.layout(),
-              WorkerDuties.checkpointEvery(job, factory),
-              WorkerDuties.checkpointKeep(job, factory),
-              factory.needsEveryRank(),
+              WorkerAgreement.checkpointEvery(job, traits),
+              WorkerAgreement.checkpointKeep(job, traits),
+              traits.needsEveryRank(),
               RemoteWorker.this,
               new EventPublisher(vertx, job.addresses())::publish);
       exchange =
@@ -98,31 +100,29 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
                   () -> {},
                   job,
                   "exchange",
-                  factory.lastVersion(job.steps(), job.workers().count()),
+                  traits.lastVersion(job.steps(), job.workers().count()),
                   System::nanoTime,
                   () -> waitClockNanos,
-                  SpanRecorder.OFF),
+                  SpanRecorder.OFF,
+                  WorkerAgreement.offered(job, traits)),
               self,
               replica.beginIncarnation(),
-              new WorkerDuties(
-                  WorkerDuties.Setting.of(job, factory, checkpoints),
-                  self,
-                  replica,
-                  new SnapshotServer(
-                      plan,
-                      identity.incarnation(),
-                      job.exchange().type(),
-                      job.exchange().deadlineMillis(),
-                      () -> waitClockNanos)));
+              new WorkerAgreement(job, traits, checkpoints, self, replica),
+              WorkerAgreement.saves(job, checkpoints, self),
+              new SnapshotServer(
+                  plan,
+                  identity.incarnation(),
+                  job.exchange().type(),
+                  job.exchange().deadlineMillis(),
+                  () -> waitClockNanos));
     }
 
-    void update(JsonObject request) {
-      waitClockNanos = request.getLong("now");
-      gate.apply(RemoteState.pause(request.getJsonObject("pause")));
-      Membership membership = Membership.fromJson(request.getJsonObject("membership"));
-      if (membership.epoch() > newest.epoch()) {
-        newest = membership;
-        exchange.membershipChanged(membership);
+    void update(JobState state) {
+      waitClockNanos = state.now();
+      gate.apply(state.pause());
+      if (state.membership().epoch() > newest.epoch()) {
+        newest = state.membership();
+        exchange.membershipChanged(newest);
       }
     }
 
@@ -139,22 +139,27 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
       checkpoints.close();
     }
 
-    RemoteState state(
+    Progress progress(
         Ending ending, Optional<Step> step, boolean finalOffered, Optional<String> failure) {
       parameters = replica.vector().parameters();
       Report report = exchange.report();
-      return new RemoteState(
+      Status status = failure.isEmpty() ? exchange.state().status() : Status.WAITING;
+      TrafficCounters traffic = exchange.traffic();
+      return new Progress(
           ending,
           step.map(Step::applied).orElse(false),
-          step.flatMap(Step::leftOutReason),
           finalOffered,
-          failure.isEmpty() ? exchange.status() : Status.WAITING,
+          status == Status.READY,
+          status == Status.NEEDS_FETCH,
           newest.epoch(),
           replica.vector().updates(),
           report.samplesOfAll(),
-          exchange.traffic(),
+          traffic.sentTo(),
+          traffic.receivedFrom(),
+          traffic.bytesSaved(),
           report.events(),
           saveMillis,
+          step.flatMap(Step::leftOutReason),
           failure);
     }
   }
@@ -175,19 +180,12 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
     }
   }
 
-  public RemoteWorker(Vertx vertx, JobConfig job, StrategyHost host, PeerStrategyFactory factory) {
+  public RemoteWorker(Vertx vertx, JobConfig job, StrategyHost host) {
     this.vertx = vertx;
     this.job = job;
     this.host = host;
-    this.factory = factory;
-    this.thread =
-        Executors.newSingleThreadExecutor(
-            work -> {
-              Thread own = new Thread(work, "replica of a worker of " + job.addresses().job());
-              own.setDaemon(true);
-              own.setContextClassLoader(RemoteWorker.class.getClassLoader());
-              return own;
-            });
+    this.traits = host.strategy().traits();
+    this.thread = new StrategyThread("replica of a worker of " + job.addresses().job());
   }
 
   @Override
@@ -222,21 +220,19 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
 
   private void begin(JsonObject request) {
     build();
-    if (request.getLong("layout") != plan.layout()) {
+    Opening opening = ReplicaMessages.read(Opening.class, request);
+    if (opening.layout() != plan.layout()) {
       throw new ExchangeException(
           "the worker's layout is %016x, expected %016x; use the same job file and model"
-              .formatted(request.getLong("layout"), plan.layout()));
+              .formatted(opening.layout(), plan.layout()));
     }
-    run = request.getString("run");
+    run = opening.run();
     SenderIdentity identity =
-        new SenderIdentity(
-            job.addresses().jobHash(),
-            request.getInteger("rank"),
-            request.getInteger("incarnation"));
-    Session begun = new Session(identity, request.getLong("firstVersion"));
+        new SenderIdentity(job.addresses().jobHash(), opening.rank(), opening.incarnation());
+    Session begun = new Session(identity, opening.firstVersion());
     session = begun;
     begun.exchange.open();
-    begun.update(request);
+    begun.update(ReplicaMessages.read(JobState.class, request));
   }
 
   private void build() {
@@ -267,7 +263,7 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
             return new JsonObject();
           });
     }
-    open.update(request);
+    open.update(ReplicaMessages.read(JobState.class, request));
     return switch (name) {
       case "ping", "membership" -> Future.succeededFuture(new JsonObject());
       case "checkpoint" ->
@@ -275,19 +271,19 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
               .checkpoint()
               .map(file -> new JsonObject().put("file", file.toString()))
               .otherwise(why -> new JsonObject().put("failed", String.valueOf(why.getMessage())));
-      default -> onThread(() -> answer(open, name, request).toJson());
+      default -> onThread(() -> ReplicaMessages.write(answer(open, name, request)));
     };
   }
 
   /** Reports a failed rule to the worker, which ends; a changed group does not end it. */
-  private RemoteState answer(Session open, String name, JsonObject request) {
+  private Progress answer(Session open, String name, JsonObject request) {
     try {
       return work(open, name, request);
     } catch (GroupChangedException changed) {
-      return open.state(Ending.ABANDONED, Optional.empty(), false, Optional.empty());
+      return open.progress(Ending.ABANDONED, Optional.empty(), false, Optional.empty());
     } catch (RuntimeException failure) {
       LOG.error("{} failed", host.address(), failure);
-      return open.state(
+      return open.progress(
           Ending.ABANDONED,
           Optional.empty(),
           false,
@@ -295,33 +291,33 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
     }
   }
 
-  private static RemoteState work(Session open, String name, JsonObject request) {
+  private static Progress work(Session open, String name, JsonObject request) {
     StrategyExchange exchange = open.exchange;
     Optional<Step> step = Optional.empty();
     Ending ending = Ending.COMPLETE;
     boolean finalOffered = false;
     switch (name) {
       case "fetch" -> {
-        if (exchange.status() == Status.NEEDS_FETCH) {
+        if (exchange.state().status() == Status.NEEDS_FETCH) {
           ending = exchange.fetch(0).ending();
         }
       }
       case "exchange" -> {
-        step = Optional.of(exchange.exchange(computed(request), request.getLong("step")));
+        GradientSent sent = ReplicaMessages.read(GradientSent.class, request);
+        step = Optional.of(exchange.exchange(sent.step(), early -> computed(sent)));
         ending = step.get().ending();
       }
-      case "hold" -> exchange.offerWhilePaused(request.getLong("version"));
-      case "end" -> finalOffered = exchange.offerFinal(request.getLong("version"));
+      case "hold" -> exchange.offer(request.getLong("version"), false);
+      case "end" -> finalOffered = exchange.offer(request.getLong("version"), true);
       case "idle" -> exchange.awaitChange(request.getLong("version"));
       default -> throw new ExchangeException("unknown request " + name);
     }
-    return open.state(ending, step, finalOffered, Optional.empty());
+    return open.progress(ending, step, finalOffered, Optional.empty());
   }
 
-  private static Computed computed(JsonObject request) {
-    int samples = request.getInteger("samples");
-    double loss = Double.parseDouble(request.getString("loss"));
-    return new Computed(0, samples, samples, loss, -1, 0, 0, 0);
+  private static Computed computed(GradientSent sent) {
+    double loss = Double.parseDouble(sent.loss());
+    return new Computed(0, sent.samples(), sent.samples(), loss, -1, 0, 0, 0);
   }
 
   /** Handles a frame. The worker's thread waits for each request, so no request runs meanwhile. */
@@ -370,7 +366,7 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
               }
               return null;
             });
-    thread.shutdown();
+    thread.end();
     return closed;
   }
 
@@ -383,19 +379,6 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
   }
 
   private <T> Future<T> onThread(Supplier<T> work) {
-    Promise<T> done = Promise.promise();
-    try {
-      thread.execute(
-          () -> {
-            try {
-              done.complete(work.get());
-            } catch (RuntimeException | Error e) {
-              done.fail(e);
-            }
-          });
-    } catch (RejectedExecutionException closed) {
-      done.fail(closed);
-    }
-    return done.future();
+    return thread.call(() -> Future.succeededFuture(work.get()));
   }
 }

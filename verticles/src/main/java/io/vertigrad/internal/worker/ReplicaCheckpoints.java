@@ -23,7 +23,6 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -278,14 +277,26 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     private final ReplicaCheckpoints checkpoints;
     private final int rank;
     private final int incarnation;
+    private final boolean scheduled;
     private final BlockingQueue<Promise<Path>> requests = new ArrayBlockingQueue<>(MAX_REQUESTS);
     private PartitionCopy copy;
 
-    /** Creates the checkpoints of one incarnation. */
-    public ReplicaSaves(ReplicaCheckpoints checkpoints, int rank, int incarnation) {
+    /**
+     * Creates the checkpoints of one incarnation.
+     *
+     * @param scheduled false if only requested checkpoints are written
+     */
+    public ReplicaSaves(
+        ReplicaCheckpoints checkpoints, int rank, int incarnation, boolean scheduled) {
       this.checkpoints = checkpoints;
       this.rank = rank;
       this.incarnation = incarnation;
+      this.scheduled = scheduled;
+    }
+
+    /** Returns true if a checkpoint of this version has to be written. */
+    public boolean due(long version) {
+      return scheduled && checkpoints.due(version);
     }
 
     /** Requests a checkpoint. Completes with the file. */
@@ -307,17 +318,16 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     }
 
     /**
-     * Writes a checkpoint while training continues.
+     * Writes a checkpoint while training continues. The state is copied on another thread, or on
+     * this thread before the replica changes.
      *
-     * @param run the training run that the state belongs to
-     * @param state makes a copy of the current state; called on another thread, or on this thread
-     *     before the replica changes
+     * @param memory the strategy's memory; must not change
      */
-    public Future<Path> write(
-        long version, long run, Function<CopyMemory, PartitionCopy.Source> state) {
+    public Future<Path> write(ReplicaModel model, float[] memory) {
       changing();
-      copy = new PartitionCopy(version, state.apply(checkpoints.memory()));
-      return checkpoints.write(rank, incarnation, run, copy);
+      RunVersion state = model.state();
+      copy = new PartitionCopy(state.version(), model.copy(memory, checkpoints.memory()));
+      return checkpoints.write(rank, incarnation, state.run(), copy);
     }
 
     /** Completes the pending copy. Call it before the replica changes. */

@@ -2,6 +2,9 @@ package io.vertigrad.internal.worker;
 
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.internal.checkpoint.CopyMemory;
+import io.vertigrad.internal.checkpoint.PartitionCopy;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.RunVersion;
 import io.vertigrad.strategy.Replica;
 
 /**
@@ -41,4 +44,28 @@ public interface ReplicaModel {
 
   /** Returns the last computed gradient, in an array that the strategy may overwrite. */
   float[] gradient();
+
+  /** Returns the state in memory: the vector's version, and the training run that reached it. */
+  RunVersion state();
+
+  /**
+   * Records that a step has reached a version completely. Until then, a step that was given up may
+   * have changed a part of the state.
+   */
+  void reached(long version);
+
+  /**
+   * Handles a gradient that was left out because it was not finite.
+   *
+   * @throws io.vertigrad.internal.exchange.ExchangeException if training cannot go on without it
+   */
+  default void leftOut(long step, double loss) {}
+
+  /**
+   * Returns a source that copies everything needed to continue from the current state.
+   *
+   * @param memory the strategy's memory; must not change
+   * @param into memory for the copy
+   */
+  PartitionCopy.Source copy(float[] memory, CopyMemory into);
 }

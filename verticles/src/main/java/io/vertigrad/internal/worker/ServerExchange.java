@@ -46,7 +46,6 @@ final class ServerExchange implements ParameterExchange {
   private long nextStep;
   private boolean pulled;
   private boolean keepFailed;
-  private Optional<OverlappedRound> overlapped = Optional.empty();
 
   /**
    * Creates an exchange that has not pulled anything yet.
@@ -134,15 +133,10 @@ final class ServerExchange implements ParameterExchange {
     return new float[0];
   }
 
+  /** The version is the one that all partitions have reached; in lockstep it is the next round. */
   @Override
-  public Status status() {
-    return pulled ? Status.READY : Status.NEEDS_FETCH;
-  }
-
-  /** Returns the version that all partitions have reached; in lockstep it is the next round. */
-  @Override
-  public long version() {
-    return versions.lowest();
+  public State state() {
+    return new State(pulled ? Status.READY : Status.NEEDS_FETCH, versions.lowest());
   }
 
   /** Pulls all partitions; in lockstep those of the first round that this worker takes part in. */
@@ -164,21 +158,6 @@ final class ServerExchange implements ParameterExchange {
     return new Fetch(ending, versions.highest(), step);
   }
 
-  @Override
-  public Optional<Overlap> overlap(long step) {
-    abandonOverlap();
-    if (plan.overlap()) {
-      overlapped = Optional.of(new OverlappedRound(step));
-    }
-    return overlapped.map(Overlap.class::cast);
-  }
-
-  /** Ends a round that was begun for a gradient that was never completed. */
-  private void abandonOverlap() {
-    overlapped.ifPresent(OverlappedRound::close);
-    overlapped = Optional.empty();
-  }
-
   /**
    * Exchanges a gradient for the next parameters. A gradient that is not finite everywhere is not
    * applied anywhere: only its first partition with such an element is sent, and the server refuses
@@ -189,15 +168,18 @@ final class ServerExchange implements ParameterExchange {
    * rest is sent as zeros, so that the round does not stay open for some partitions only.
    */
   @Override
-  public Step exchange(Computed computed, long step) {
-    if (overlapped.isPresent()) {
-      try (OverlappedRound begun = overlapped.get()) {
-        overlapped = Optional.empty();
-        Optional<Partition> notFinite = begun.complete();
-        if (notFinite.isEmpty() || begun.sentAny()) {
-          Optional<String> leftOut = notFinite.map(begun::sendRestAsZeros);
-          return awaitAnswers(begun.round, client::finish, leftOut, true, step);
-        }
+  public Step exchange(long step, Computation computation) {
+    if (!plan.overlap()) {
+      Computed computed = computation.compute(Optional.empty());
+      return exchangeWhole(gradient.check(), computed, step);
+    }
+    Computed computed;
+    try (OverlappedRound begun = new OverlappedRound(step)) {
+      computed = computation.compute(Optional.of(begun));
+      Optional<Partition> notFinite = begun.complete();
+      if (notFinite.isEmpty() || begun.sentAny()) {
+        Optional<String> leftOut = notFinite.map(begun::sendRestAsZeros);
+        return awaitAnswers(begun.round, client::finish, leftOut, true, step);
       }
     }
     return exchangeWhole(gradient.check(), computed, step);
@@ -276,13 +258,7 @@ final class ServerExchange implements ParameterExchange {
   }
 
   @Override
-  public boolean staysForOthers() {
-    return false;
-  }
-
-  @Override
   public void close() {
-    abandonOverlap();
     try {
       if (residuals.isPresent()) {
         residuals.get().close();

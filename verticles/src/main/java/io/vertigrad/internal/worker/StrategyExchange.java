@@ -6,8 +6,10 @@ import io.vertigrad.internal.exchange.TrafficCounters;
 import io.vertigrad.internal.host.PeerStrategySession;
 import io.vertigrad.internal.host.PeerStrategySession.Next;
 import io.vertigrad.internal.host.StrategyHost;
+import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.internal.worker.GradientSource.Computed;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.ReplicaSaves;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.ExchangeTiming;
@@ -21,7 +23,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.BiFunction;
+import java.util.function.LongPredicate;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 /** The exchange with this worker's strategy verticle, which communicates with other workers. */
 public final class StrategyExchange implements ParameterExchange {
@@ -31,12 +35,13 @@ public final class StrategyExchange implements ParameterExchange {
   private final Environment environment;
   private final Incarnation self;
   private final ReplicaModel model;
-  private final ReplicaDuties duties;
+  private final ReplicaAgreement agreement;
+  private final ReplicaSaves saves;
+  private final SnapshotServer snapshots;
   private StrategyHost host;
   private volatile StrategyHost.Service readerService;
   private volatile PeerStrategySession session;
   private boolean settled;
-  private Optional<OverlappedGradient> overlapped = Optional.empty();
   private ExchangeTiming timing = ExchangeTiming.NONE;
 
   /**
@@ -49,6 +54,7 @@ public final class StrategyExchange implements ParameterExchange {
    * @param nanoClock monotonic clock in nanoseconds
    * @param waitClock monotonic clock in nanoseconds; limits how long the exchange waits for others
    * @param timeline records what the worker does
+   * @param offered returns true for a version that readers may ask for
    */
   public record Environment(
       BiFunction<Integer, Integer, Future<StrategyHost>> findHost,
@@ -58,15 +64,29 @@ public final class StrategyExchange implements ParameterExchange {
       long lastVersion,
       LongSupplier nanoClock,
       LongSupplier waitClock,
-      SpanRecorder timeline) {}
+      SpanRecorder timeline,
+      LongPredicate offered) {}
 
-  /** Creates an exchange that is not open yet. */
+  /**
+   * Creates an exchange that is not open yet.
+   *
+   * @param agreement agrees with each new group on the version to continue from
+   * @param saves writes checkpoints of the replica
+   * @param snapshots serves the replica's parameters to readers
+   */
   public StrategyExchange(
-      Environment environment, Incarnation self, ReplicaModel model, ReplicaDuties duties) {
+      Environment environment,
+      Incarnation self,
+      ReplicaModel model,
+      ReplicaAgreement agreement,
+      ReplicaSaves saves,
+      SnapshotServer snapshots) {
     this.environment = environment;
     this.self = self;
     this.model = model;
-    this.duties = duties;
+    this.agreement = agreement;
+    this.saves = saves;
+    this.snapshots = snapshots;
   }
 
   @Override
@@ -89,11 +109,10 @@ public final class StrategyExchange implements ParameterExchange {
                 self.stop()),
             environment.end());
     Future<?> reading =
-        host.serve(job.addresses().shard(rank, incarnation), duties.endpoint())
+        host.serve(job.addresses().shard(rank, incarnation), snapshots)
             .onSuccess(service -> readerService = service);
-    await(Future.all(session.open(), reading, duties.open()));
+    await(Future.all(session.open(), reading));
     session.gradientArray().ifPresent(model::gradientsInto);
-    duties.remembers(session::memory);
   }
 
   private StrategyHost host(Future<StrategyHost> found) {
@@ -112,7 +131,6 @@ public final class StrategyExchange implements ParameterExchange {
 
   @Override
   public void membershipChanged(Membership now) {
-    duties.membershipChanged(now);
     PeerStrategySession open = session;
     if (open != null) {
       open.membershipChanged(now);
@@ -121,7 +139,6 @@ public final class StrategyExchange implements ParameterExchange {
 
   @Override
   public void wake() {
-    duties.wake();
     PeerStrategySession open = session;
     if (open != null) {
       open.wake();
@@ -129,15 +146,18 @@ public final class StrategyExchange implements ParameterExchange {
   }
 
   @Override
-  public Status status() {
-    if (session.hasNewGroup() || !settled && session.isCurrent() && duties.reconsiders()) {
-      return Status.NEEDS_FETCH;
-    }
-    return settled && session.isCurrent() && duties.current() ? Status.READY : Status.WAITING;
+  public State state() {
+    return new State(status(), version());
   }
 
-  @Override
-  public long version() {
+  private Status status() {
+    if (session.hasNewGroup() || !settled && session.isCurrent() && agreement.reconsiders()) {
+      return Status.NEEDS_FETCH;
+    }
+    return settled && session.isCurrent() ? Status.READY : Status.WAITING;
+  }
+
+  private long version() {
     return model.vector().updates();
   }
 
@@ -149,9 +169,9 @@ public final class StrategyExchange implements ParameterExchange {
   }
 
   private Ending settle() {
-    duties.changing();
+    saves.changing();
     try {
-      Optional<Next> start = session.settle(duties::fresh, duties::settle);
+      Optional<Next> start = session.settle(agreement::isFresh, agreement::settle);
       settled = start.isPresent();
       start.ifPresent(this::load);
       return Ending.COMPLETE;
@@ -161,30 +181,36 @@ public final class StrategyExchange implements ParameterExchange {
   }
 
   @Override
-  public Optional<Overlap> overlap(long step) {
-    abandonOverlap();
-    if (environment.job().exchange().overlap()) {
-      overlapped = Optional.of(new OverlappedGradient());
+  public Step exchange(long step, Computation computation) {
+    if (!environment.job().exchange().overlap()) {
+      Computed gradient = computation.compute(Optional.empty());
+      return exchange(gradient, step, () -> next(gradient));
     }
-    return overlapped.map(Overlap.class::cast);
-  }
-
-  /** Ends a gradient that was begun but never completed. */
-  private void abandonOverlap() {
-    overlapped.ifPresent(OverlappedGradient::end);
-    overlapped = Optional.empty();
-  }
-
-  @Override
-  public Step exchange(Computed gradient, long step) {
-    long begun = environment.timeline().now();
-    duties.changing();
+    OverlappedGradient overlapped = new OverlappedGradient();
     try {
-      Next next = next(gradient);
+      Computed gradient = computation.compute(Optional.of(overlapped));
+      return exchange(
+          gradient, step, () -> overlapped.begun ? overlapped.finish() : next(gradient));
+    } finally {
+      overlapped.end();
+    }
+  }
+
+  private Next next(Computed gradient) {
+    return session.exchange(new LocalGradient(model.gradient(), gradient.samples()));
+  }
+
+  private Step exchange(Computed gradient, long step, Supplier<Next> answer) {
+    long begun = environment.timeline().now();
+    saves.changing();
+    try {
+      Next next = answer.get();
       if (!next.applied()) {
-        duties.leftOut(version() - 1, gradient.loss());
+        model.leftOut(version() - 1, gradient.loss());
       }
-      duties.stepped(version());
+      if (saves.due(version())) {
+        save();
+      }
       load(next);
       environment.timeline().span(environment.span(), begun, environment.timeline().now(), step);
       return new Step(
@@ -201,30 +227,32 @@ public final class StrategyExchange implements ParameterExchange {
     }
   }
 
-  private Next next(Computed gradient) {
-    if (overlapped.isEmpty()) {
-      return session.exchange(new LocalGradient(model.gradient(), gradient.samples()));
-    }
-    try {
-      overlapped.get().complete();
-      return session.finish();
-    } finally {
-      abandonOverlap();
-    }
-  }
-
   /** Loads the next parameters into the model and offers them to readers where that is allowed. */
   private void load(Next next) {
     model.load(next.parameters());
     timing = next.timing();
     long version = version();
     boolean last = version >= environment.lastVersion() || self.gate().ended(version);
-    duties.reached(version, next.parameters(), last);
+    agreement.reached();
+    model.reached(version);
+    if (last || environment.offered().test(version)) {
+      snapshots.publish(version, next.parameters());
+    }
+  }
+
+  private Future<Path> save() {
+    return saves.write(model, session.memory());
   }
 
   @Override
   public void awaitChange(long version) {
-    duties.idle();
+    saves.idle(
+        () ->
+            agreement.isSettled()
+                ? save()
+                : Future.failedFuture(
+                    environment.job().nameOf(Role.WORKER.lower(), self.identity().rank())
+                        + " has not begun"));
     try {
       session.idle();
     } catch (GroupChangedException changed) {
@@ -234,29 +262,17 @@ public final class StrategyExchange implements ParameterExchange {
   }
 
   @Override
-  public boolean staysForOthers() {
-    return true;
-  }
-
-  @Override
-  public void offerWhilePaused(long version) {
-    if (settled) {
-      duties.hold(version, model.vector().parameters());
+  public boolean offer(long version, boolean last) {
+    boolean whole = last ? status() == Status.READY : settled;
+    if (whole) {
+      snapshots.publish(version, model.vector().parameters());
     }
-  }
-
-  @Override
-  public boolean offerFinal(long version) {
-    if (status() != Status.READY) {
-      return false;
-    }
-    duties.end(version, model.vector().parameters());
-    return true;
+    return whole;
   }
 
   @Override
   public Future<Path> checkpoint() {
-    Future<Path> requested = duties.checkpoint();
+    Future<Path> requested = saves.ask();
     wake();
     return requested;
   }
@@ -279,26 +295,26 @@ public final class StrategyExchange implements ParameterExchange {
                 timing.skipped())));
   }
 
-  /** Returns the bytes sent to and received from each other worker and stage so far. */
+  /** Returns a copy of the bytes sent to and received from each other worker so far. */
   TrafficCounters traffic() {
-    TrafficCounters all = new TrafficCounters();
-    all.add(duties.traffic());
-    all.add(session.traffic());
-    return all;
+    TrafficCounters copy = new TrafficCounters();
+    copy.add(session.traffic());
+    return copy;
   }
 
   /** Waits no longer than Vert.x takes to close. */
   @Override
   public void close() {
-    abandonOverlap();
     long limit = System.nanoTime() + CLOSE_NANOS;
+    Future<?> sessionClosing = session == null ? Future.succeededFuture() : session.close();
+    boolean stage = environment.job().pipeline().isPresent();
+    saves.close("this %s is stopping".formatted(stage ? "stage" : "worker"));
     Future<?> closings =
         Future.join(
-            session == null ? Future.succeededFuture() : session.close(),
+            sessionClosing,
             readerService == null
                 ? Future.succeededFuture()
-                : readerService.close("this worker is stopping; wait for its replacement"),
-            duties.close());
+                : readerService.close("this worker is stopping; wait for its replacement"));
     FutureAwait.await(closings.otherwiseEmpty(), () -> System.nanoTime() > limit);
     if (host != null) {
       host.release();
@@ -319,11 +335,13 @@ public final class StrategyExchange implements ParameterExchange {
     private final int trainable = model.vector().trainable();
     private Follower follower = NO_FOLLOWER;
     private int readyFrom = trainable;
+    private boolean begun;
     private boolean complete;
     private boolean ended;
 
     @Override
     public void begin(int samples) {
+      begun = true;
       session.begin(new LocalGradient(model.gradient(trainable, trainable), samples), this);
     }
 
@@ -335,8 +353,13 @@ public final class StrategyExchange implements ParameterExchange {
       follower.ready(first, end);
     }
 
-    /** Marks the whole gradient as final. */
-    synchronized void complete() {
+    /** Marks the whole gradient as final, and returns the next parameters. */
+    Next finish() {
+      complete();
+      return session.finish();
+    }
+
+    private synchronized void complete() {
       if (readyFrom > 0) {
         ready(0);
       }

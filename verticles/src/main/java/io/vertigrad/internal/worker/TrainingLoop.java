@@ -11,7 +11,9 @@ import io.vertigrad.internal.worker.BatchGradients.BatchesOfRank;
 import io.vertigrad.internal.worker.GradientSource.Computed;
 import io.vertigrad.internal.worker.ParameterExchange.Ending;
 import io.vertigrad.internal.worker.ParameterExchange.Fetch;
+import io.vertigrad.internal.worker.ParameterExchange.Overlap;
 import io.vertigrad.internal.worker.ParameterExchange.Report;
+import io.vertigrad.internal.worker.ParameterExchange.State;
 import io.vertigrad.internal.worker.ParameterExchange.Status;
 import io.vertigrad.internal.worker.ParameterExchange.Step;
 import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
@@ -55,6 +57,8 @@ public final class TrainingLoop {
   private GradientSource source;
   private ParameterExchange exchange;
   private WorkerCounters counters;
+  private Computed gradient;
+  private long computedNanos;
   private boolean jobOver;
   private long publishedNanos;
   private int leftOutInSequence;
@@ -230,10 +234,10 @@ public final class TrainingLoop {
     long offered = -1;
     boolean published = false;
     while (!self.stop().getAsBoolean()) {
-      Status status = exchange.status();
-      if (status == Status.NEEDS_FETCH) {
+      State state = exchange.state();
+      if (state.status() == Status.NEEDS_FETCH) {
         Fetch fetch = exchange.fetch(counters.step());
-        if (exchange.status() == Status.READY) {
+        if (exchange.state().status() == Status.READY) {
           counters.continueAt(fetch.highestVersion(), fetch.nextStep());
         }
         if (fetch.ending() == Ending.REJOIN) {
@@ -241,12 +245,12 @@ public final class TrainingLoop {
         }
         continue;
       }
-      long version = exchange.version();
+      long version = state.version();
       jobOver = version >= plan.lastVersion() || gate.ended(version);
-      if (jobOver && !exchange.staysForOthers()) {
+      if (jobOver && !plan.replicas()) {
         return Ending.COMPLETE;
       }
-      boolean ready = !jobOver && status == Status.READY;
+      boolean ready = !jobOver && state.status() == Status.READY;
       if (ready && gate.open(version) && gate.tryBegin(version)) {
         published = false;
         try {
@@ -264,10 +268,10 @@ public final class TrainingLoop {
       }
       if (gate.isPausedAt(version) && offered != version) {
         offered = version;
-        exchange.offerWhilePaused(version);
+        exchange.offer(version, false);
       }
       gate.idle();
-      if (gate.ended(version) && !gate.finished() && exchange.offerFinal(version)) {
+      if (gate.ended(version) && !gate.finished() && exchange.offer(version, true)) {
         gate.markFinished();
       }
       exchange.awaitChange(version);
@@ -277,17 +281,10 @@ public final class TrainingLoop {
 
   private Ending step(long version) {
     long start = nanoClock.getAsLong();
-    Optional<ParameterExchange.Overlap> overlap = exchange.overlap(counters.step());
-    Computed gradient =
-        overlap.isPresent()
-            ? source.compute(version, counters.step(), overlap.get())
-            : source.compute(version, counters.step());
-    counters.computed(gradient);
-    long begun = nanoClock.getAsLong();
-    Step result = exchange.exchange(gradient, counters.step());
+    Step result = exchange.exchange(counters.step(), overlap -> compute(version, overlap));
     long ended = nanoClock.getAsLong();
     if (result.ending() == Ending.COMPLETE) {
-      counters.exchanged(gradient, result, ended - begun);
+      counters.exchanged(gradient, result, ended - computedNanos);
       counters.recordStepNanos(ended - start);
       watchDivergence(result, gradient.loss());
     }
@@ -296,6 +293,13 @@ public final class TrainingLoop {
       publish();
     }
     return result.ending();
+  }
+
+  private Computed compute(long version, Optional<Overlap> overlap) {
+    gradient = source.compute(version, counters.step(), overlap);
+    counters.computed(gradient);
+    computedNanos = nanoClock.getAsLong();
+    return gradient;
   }
 
   /** Publishes the progress for other threads. */

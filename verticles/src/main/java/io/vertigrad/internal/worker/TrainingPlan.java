@@ -5,7 +5,7 @@ import io.vertigrad.codecs.DataType;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.job.Epochs;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyTraits;
 
 /**
  * The work of a training loop.
@@ -21,6 +21,7 @@ import io.vertigrad.strategy.StrategyFactory;
  * @param maxMagnitude largest magnitude of an element of a gradient that is sent
  * @param overlap whether parts of a gradient are sent while the rest is computed; excludes
  *     compression and clipping
+ * @param replicas whether each worker keeps a replica, which others may need after its last step
  */
 public record TrainingPlan(
     long job,
@@ -32,7 +33,8 @@ public record TrainingPlan(
     boolean lockstep,
     Epochs epochs,
     float maxMagnitude,
-    boolean overlap) {
+    boolean overlap,
+    boolean replicas) {
 
   public TrainingPlan {
     if (!(clipNorm >= 0)) {
@@ -50,7 +52,7 @@ public record TrainingPlan(
     }
   }
 
-  /** Creates a plan without epochs, without a magnitude limit and without overlap. */
+  /** Creates a plan without epochs, without a magnitude limit, overlap and replicas. */
   public TrainingPlan(
       long job,
       PartitionPlan partitions,
@@ -69,6 +71,7 @@ public record TrainingPlan(
         lockstep,
         Epochs.NONE,
         Float.MAX_VALUE,
+        false,
         false);
   }
 
@@ -78,17 +81,18 @@ public record TrainingPlan(
    * @param trainingSamples size of the training set
    */
   public static TrainingPlan of(
-      JobConfig job, StrategyFactory strategy, PartitionPlan partitions, long trainingSamples) {
+      JobConfig job, StrategyTraits traits, PartitionPlan partitions, long trainingSamples) {
     return new TrainingPlan(
         job.addresses().jobHash(),
         partitions,
         job.exchange().type(),
         job.exchange().compression(),
         job.optimizer().clipNorm(),
-        strategy.lastVersion(job.steps(), job.workers().count()),
-        strategy.lockstep(),
-        Epochs.of(job, strategy, trainingSamples),
+        traits.lastVersion(job.steps(), job.workers().count()),
+        traits.lockstep(),
+        Epochs.of(job, traits, trainingSamples),
         job.exchange().maxMagnitude(),
-        job.exchange().overlap());
+        job.exchange().overlap(),
+        !traits.besideServers());
   }
 }

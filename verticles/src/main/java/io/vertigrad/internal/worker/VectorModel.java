@@ -59,8 +59,8 @@ class VectorModel implements ReplicaModel {
     return this;
   }
 
-  /** Returns the state that this worker holds in memory. */
-  RunVersion state() {
+  @Override
+  public RunVersion state() {
     return new RunVersion(vector.updates(), run);
   }
 
@@ -85,8 +85,8 @@ class VectorModel implements ReplicaModel {
     return repeatable;
   }
 
-  /** Records that a version was reached completely. */
-  void reached(long version) {
+  @Override
+  public void reached(long version) {
     completeVersion = version;
   }
 
@@ -95,8 +95,8 @@ class VectorModel implements ReplicaModel {
     return completeVersion == vector.updates();
   }
 
-  /** Returns a source that copies everything needed to continue from the current state. */
-  PartitionCopy.Source copy(float[] memory, CopyMemory into) {
+  @Override
+  public PartitionCopy.Source copy(float[] memory, CopyMemory into) {
     return ReplicaState.of(vector, optimizers.subList(0, optimizersInUse), memory, into);
   }
 

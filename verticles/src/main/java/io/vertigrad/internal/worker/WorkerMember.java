@@ -22,8 +22,8 @@ import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.Membership;
-import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
+import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -79,10 +79,10 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
     this.startedForFreeRank = startedForFreeRank;
     this.startAdopted = startAdopted;
     events = new EventPublisher(vertx, job.addresses());
-    StrategyFactory strategy =
-        StrategyProviders.configure(job.strategy(), WorkerMember.class.getClassLoader());
-    hasServers = strategy.servers(1) > 0;
-    gate = new StepGate(firstTest(job, strategy));
+    StrategyTraits traits =
+        StrategyProviders.configure(job.strategy(), WorkerMember.class.getClassLoader()).traits();
+    hasServers = traits.besideServers();
+    gate = new StepGate(firstTest(job, traits));
     coordinator = new CoordinatorClient(vertx, job, Role.WORKER, this);
     timeline = MemberTimeline.of(vertx, job);
     if (startedForFreeRank) {
@@ -91,8 +91,8 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   /** Where workers are at different versions, the servers wait for tests instead. */
-  private static long firstTest(JobConfig job, StrategyFactory strategy) {
-    EvaluationPlan plan = EvaluationPlan.of(job, strategy);
+  private static long firstTest(JobConfig job, StrategyTraits traits) {
+    EvaluationPlan plan = EvaluationPlan.of(job, traits);
     return plan.perGradient() ? EvaluationPlan.NONE : plan.firstHold();
   }
 

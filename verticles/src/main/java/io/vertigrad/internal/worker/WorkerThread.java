@@ -31,15 +31,15 @@ import io.vertigrad.job.CheckpointConfig;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
-import io.vertigrad.strategy.PeerStrategyFactory;
-import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
+import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.LongPredicate;
 
 /**
  * The thread that builds a worker's model, trains it and closes it.
@@ -107,25 +107,24 @@ public class WorkerThread {
 
   /** Builds the model and trains it until the job or this worker ends. */
   protected boolean train() {
-    StrategyFactory strategy = StrategyProviders.configure(job.strategy(), loader);
+    StrategyTraits traits = StrategyProviders.configure(job.strategy(), loader).traits();
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
     ModelConfig config = job.modelOn(data).on(job.workers().device());
     try (Model model = InitialParameters.into(Engine.named(job.engine()).model(config), job)) {
-      if (strategy instanceof PeerStrategyFactory peers) {
-        try (ReplicaCheckpoints checkpoints = checkpoints(peers, model)) {
-          WorkerDuties.Setting duties = WorkerDuties.Setting.of(job, peers, checkpoints);
-          TrainingPlan plan = plan(strategy, model, data);
-          return train(
-              plan, model, data, BatchNumber.VERSION, withPeers(duties, plan, model, data));
-        }
+      TrainingPlan plan =
+          TrainingPlan.of(job, traits, PartitionPlan.of(job, model.layout()), data.size());
+      if (traits.besideServers()) {
+        return train(plan, model, data, BatchNumber.STEP, withServers(traits, plan, model));
       }
-      TrainingPlan plan = plan(strategy, model, data);
-      return train(plan, model, data, BatchNumber.STEP, withServers(plan, model));
+      try (ReplicaCheckpoints checkpoints = checkpoints(traits, model)) {
+        return train(
+            plan,
+            model,
+            data,
+            BatchNumber.VERSION,
+            withPeers(traits, checkpoints, plan, model, data));
+      }
     }
-  }
-
-  private TrainingPlan plan(StrategyFactory strategy, Model model, Dataset data) {
-    return TrainingPlan.of(job, strategy, PartitionPlan.of(job, model.layout()), data.size());
   }
 
   private boolean train(
@@ -145,19 +144,23 @@ public class WorkerThread {
     return runLoop(model.layout(), new TrainingLoop(plan, member, parts, System::nanoTime));
   }
 
-  private ReplicaCheckpoints checkpoints(PeerStrategyFactory strategy, Model model) {
+  private ReplicaCheckpoints checkpoints(StrategyTraits traits, Model model) {
     return new ReplicaCheckpoints(
         job,
         model.layout().hash(),
-        WorkerDuties.checkpointEvery(job, strategy),
-        WorkerDuties.checkpointKeep(job, strategy),
-        strategy.needsEveryRank(),
+        WorkerAgreement.checkpointEvery(job, traits),
+        WorkerAgreement.checkpointKeep(job, traits),
+        traits.needsEveryRank(),
         member,
         new EventPublisher(vertx, job.addresses())::publish);
   }
 
   private Function<Incarnation, ParameterExchange> withPeers(
-      WorkerDuties.Setting duties, TrainingPlan plan, Model model, Dataset data) {
+      StrategyTraits traits,
+      ReplicaCheckpoints checkpoints,
+      TrainingPlan plan,
+      Model model,
+      Dataset data) {
     VectorModel vector =
         new VectorModel(
             model, Engine.named(job.engine()), plan.clipNorm(), data.size(), plan.maxMagnitude());
@@ -165,7 +168,8 @@ public class WorkerThread {
         remoteLink(self)
             .<ParameterExchange>map(
                 link -> remoteExchange(link, self, vector.beginIncarnation(), plan))
-            .orElseGet(() -> localExchange(duties, self, vector.beginIncarnation(), plan));
+            .orElseGet(
+                () -> localExchange(traits, checkpoints, self, vector.beginIncarnation(), plan));
   }
 
   /** Returns the link to this rank's strategy verticle, if that is in another JVM. */
@@ -183,41 +187,45 @@ public class WorkerThread {
   }
 
   private ParameterExchange localExchange(
-      WorkerDuties.Setting duties, Incarnation self, VectorModel vector, TrainingPlan plan) {
+      StrategyTraits traits,
+      ReplicaCheckpoints checkpoints,
+      Incarnation self,
+      VectorModel vector,
+      TrainingPlan plan) {
     return new StrategyExchange(
-        environment(plan, "exchange"),
+        environment(plan, "exchange", WorkerAgreement.offered(job, traits)),
         self,
         vector,
-        new WorkerDuties(
-            duties,
-            self,
-            vector,
-            new SnapshotServer(
-                plan.partitions(),
-                self.identity().incarnation(),
-                plan.type(),
-                job.exchange().deadlineMillis(),
-                member.clock())));
+        new WorkerAgreement(job, traits, checkpoints, self, vector),
+        WorkerAgreement.saves(job, checkpoints, self),
+        new SnapshotServer(
+            plan.partitions(),
+            self.identity().incarnation(),
+            plan.type(),
+            job.exchange().deadlineMillis(),
+            member.clock()));
   }
 
-  private Function<Incarnation, ParameterExchange> withServers(TrainingPlan plan, Model model) {
+  private Function<Incarnation, ParameterExchange> withServers(
+      StrategyTraits traits, TrainingPlan plan, Model model) {
     PartitionClient client =
         PartitionClient.of(vertx, job.addresses(), limits(plan), member.clock())
             .withBackups(job.servers().replicas() > 0);
     return self ->
-        new ServerExchange(model, plan, client, self, member.timeline(), residuals(plan, self));
+        new ServerExchange(
+            model, plan, client, self, member.timeline(), residuals(traits, plan, self));
   }
 
   /** Kept if a replacement must produce the same bits and servers write checkpoints. */
-  private Optional<ResidualFiles> residuals(TrainingPlan plan, Incarnation self) {
+  private Optional<ResidualFiles> residuals(
+      StrategyTraits traits, TrainingPlan plan, Incarnation self) {
     int rank = self.identity().rank();
     CheckpointConfig checkpoint = job.checkpoint();
     boolean isKept =
         plan.compression().isOn()
             && checkpoint.isOn()
-            && plan.lockstep()
             && rank < job.workers().count()
-            && StrategyProviders.configure(job.strategy(), loader).needsEveryRank();
+            && traits.needsEveryRank();
     Path folder = checkpoint.directoryOf(job.addresses().job(), member.run());
     long every = checkpoint.every();
     return isKept
@@ -232,8 +240,14 @@ public class WorkerThread {
         : Optional.empty();
   }
 
-  /** Returns what a strategy exchange needs; {@code span} names its wait in timelines. */
-  protected final StrategyExchange.Environment environment(TrainingPlan plan, String span) {
+  /**
+   * Returns what a strategy exchange needs.
+   *
+   * @param span name of its wait in timelines
+   * @param offered returns true for a version that readers may ask for
+   */
+  protected final StrategyExchange.Environment environment(
+      TrainingPlan plan, String span, LongPredicate offered) {
     return new StrategyExchange.Environment(
         finder::beside,
         member::stop,
@@ -242,7 +256,8 @@ public class WorkerThread {
         plan.lastVersion(),
         System::nanoTime,
         member.clock(),
-        member.timeline());
+        member.timeline(),
+        offered);
   }
 
   /**

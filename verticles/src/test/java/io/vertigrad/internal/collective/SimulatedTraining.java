@@ -11,8 +11,8 @@ import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.LocalGradient;
 import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerStrategy;
-import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.Replica;
+import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
 import io.vertx.core.json.JsonObject;
 import java.nio.FloatBuffer;
@@ -150,8 +150,7 @@ public final class SimulatedTraining {
   }
 
   private PeerStrategy create(Worker worker, Replica replica) {
-    PeerStrategyFactory factory =
-        (PeerStrategyFactory) provider.configure(Settings.of("job.json", settings.copy()));
+    StrategyFactory factory = provider.configure(Settings.of("job.json", settings.copy()));
     return factory.create(
         new PeerContext(
             worker,

@@ -17,8 +17,8 @@ import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.peer.ModelReader;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
-import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
+import io.vertigrad.strategy.StrategyTraits;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertigrad.verticles.EvaluatorVerticle;
 import io.vertigrad.verticles.StageVerticle;
@@ -133,12 +133,12 @@ final class PipelineJob implements AutoCloseable {
     Dataset test = DatasetProvider.open(read.data(), Split.TEST, loader);
     ModelConfig config = read.modelOn(test);
     try (Model model = Engine.named("dl4j").model(config)) {
-      StrategyFactory strategy = StrategyProviders.configure(read.strategy(), loader);
+      StrategyTraits traits = StrategyProviders.configure(read.strategy(), loader).traits();
       ModelReader reader =
           AssembledStages.reader(
               PartitionClient.of(vertx.eventBus(), read),
               read,
-              strategy,
+              traits,
               config,
               model,
               e -> {},

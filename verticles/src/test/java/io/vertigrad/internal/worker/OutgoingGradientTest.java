@@ -135,6 +135,7 @@ class OutgoingGradientTest {
             false,
             Epochs.NONE,
             Float.MAX_VALUE,
+            false,
             false);
     OutgoingGradient gradient =
         new OutgoingGradient(large, new ModelPartitions(large, DataType.FLOAT32), training);
@@ -161,7 +162,8 @@ class OutgoingGradientTest {
     for (DataType type : List.of(DataType.FLOAT32, DataType.BFLOAT16)) {
       for (float bound : new float[] {1e9f, Float.MAX_VALUE}) {
         TrainingPlan training =
-            new TrainingPlan(1, one, type, compression, 0, 1, false, Epochs.NONE, bound, false);
+            new TrainingPlan(
+                1, one, type, compression, 0, 1, false, Epochs.NONE, bound, false, false);
 
         assertEquals(
             bound == 1e9f,

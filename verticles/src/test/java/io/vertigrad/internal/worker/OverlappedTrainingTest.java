@@ -259,7 +259,8 @@ class OverlappedTrainingTest {
             true,
             Epochs.NONE,
             Float.MAX_VALUE,
-            overlap);
+            overlap,
+            false);
     return TrainingLoop.withServers(
         new GradualModel(self.rank(), overlap),
         plan,

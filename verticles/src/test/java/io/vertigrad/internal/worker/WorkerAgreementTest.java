@@ -5,20 +5,18 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.codecs.DataType;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
-import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.membership.Pause;
-import io.vertigrad.internal.peer.SnapshotServer;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.ReplicaSaves;
 import io.vertigrad.internal.worker.ReplicaCheckpoints.SaveOrders;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.ExchangeTiming;
 import io.vertigrad.strategy.LocalGradient;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
-import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
+import io.vertigrad.strategy.StrategyTraits;
 import io.vertigrad.testkit.QuadraticEngine;
 import io.vertigrad.testkit.QuadraticModel;
 import io.vertx.core.json.JsonObject;
@@ -35,7 +33,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class WorkerDutiesTest {
+class WorkerAgreementTest {
 
   private static final int LENGTH = 5;
   private static final PeerGroup WITHOUT_ONE = new PeerGroup(2, List.of(0, 2), 0);
@@ -73,27 +71,27 @@ class WorkerDutiesTest {
   @ParameterizedTest
   @ValueSource(strings = {"allreduce", "dpsgd", "local"})
   void shouldTakeNoStepWithAGroupInWhichARankIsMissing(String strategy) {
-    WorkerDuties duties = duties(strategy, 0, 0);
+    WorkerAgreement agreement = agreement(strategy, 0, 0);
 
-    assertEquals(Optional.empty(), settle(duties, WITHOUT_ONE));
-    assertFalse(duties.reconsiders());
+    assertEquals(Optional.empty(), settle(agreement, WITHOUT_ONE));
+    assertFalse(agreement.reconsiders());
   }
 
   @Test
   void shouldGoOnWithFewerInGossip() {
-    assertEquals(Optional.of(WITHOUT_ONE), settle(duties("gossip", 0, 0), WITHOUT_ONE));
+    assertEquals(Optional.of(WITHOUT_ONE), settle(agreement("gossip", 0, 0), WITHOUT_ONE));
   }
 
   @Test
   void shouldFinishWithFewerWhenTheJobEndsEarlyAndNobodyIsAdmitted() {
-    WorkerDuties duties = duties("dpsgd", 0, 0);
-    settle(duties, WITHOUT_ONE);
+    WorkerAgreement agreement = agreement("dpsgd", 0, 0);
+    settle(agreement, WITHOUT_ONE);
 
     gate.apply(new Pause(1, 7, Long.MAX_VALUE, false, true, 0));
 
-    assertTrue(duties.reconsiders());
-    assertEquals(Optional.of(WITHOUT_ONE), settle(duties, WITHOUT_ONE));
-    assertFalse(duties.reconsiders());
+    assertTrue(agreement.reconsiders());
+    assertEquals(Optional.of(WITHOUT_ONE), settle(agreement, WITHOUT_ONE));
+    assertFalse(agreement.reconsiders());
   }
 
   /** Between two averages one worker may be far ahead of another. */
@@ -110,37 +108,39 @@ class WorkerDutiesTest {
   void shouldKeepCheckpointsAtVersionsThatAllWorkersReach(
       String strategy, long asked, long every, int keep, int kept) {
     JobConfig job = job(strategy, asked, keep);
-    PeerStrategyFactory factory = factory(job);
+    StrategyTraits traits = traits(job);
 
-    assertEquals(every, WorkerDuties.checkpointEvery(job, factory));
-    assertEquals(kept, WorkerDuties.checkpointKeep(job, factory));
+    assertEquals(every, WorkerAgreement.checkpointEvery(job, traits));
+    assertEquals(kept, WorkerAgreement.checkpointKeep(job, traits));
   }
 
   @Test
   void shouldRestoreEveryBitOfWhatAnEarlierIncarnationKept() {
     model.optimizer(OptimizerConfig.sgd(0.1));
     PeerGroup alone = new PeerGroup(1, List.of(0), 0);
-    WorkerDuties first = duties("dpsgd", 4, 0, 1);
-    first.remembers(() -> new float[] {0.25f, -7});
+    WorkerAgreement first = agreement("dpsgd", 4, 0, 1);
+    ReplicaSaves saves = new ReplicaSaves(checkpoints, 0, 0, true);
     settle(first, alone);
     float[] third = {1, 2, 1 / 3f, Float.MIN_VALUE, -0f};
     model.vector().setParameters(third.clone());
     model.vector().resume(4, 1 / 3.0);
-    first.stepped(4);
-    first.reached(4, third, false);
-    first.changing();
+    assertTrue(saves.due(4));
+    saves.write(model, new float[] {0.25f, -7});
+    first.reached();
+    model.reached(4);
+    saves.changing();
     model.vector().setParameters(new float[LENGTH]);
     model.vector().resume(5, 99);
 
     // Version 5 was not completed: reached(5) was not called.
-    WorkerDuties second = duties("dpsgd", 4, 1, 1);
+    WorkerAgreement second = agreement("dpsgd", 4, 1, 1);
     settle(second, new PeerGroup(2, List.of(0), 0));
 
     assertEquals(4, model.vector().updates());
     assertEquals(1 / 3.0, model.vector().samples());
     assertArrayEquals(third, model.vector().parameters());
     assertArrayEquals(new float[] {0.25f, -7}, rule.memory);
-    assertFalse(second.fresh());
+    assertFalse(second.isFresh());
   }
 
   /** Replicas differ, so the initial parameters of one replica would belong to no rank. */
@@ -150,10 +150,10 @@ class WorkerDutiesTest {
     List<VectorModel> models = List.of(model(), model());
     incarnation(strategy, 0, models, 4);
 
-    List<WorkerDuties> next = incarnation(strategy, 1, models, 4);
+    List<WorkerAgreement> next = incarnation(strategy, 1, models, 4);
 
     models.forEach(each -> assertEquals(4, each.vector().updates()));
-    next.forEach(each -> assertFalse(each.fresh()));
+    next.forEach(each -> assertFalse(each.isFresh()));
   }
 
   /** Checkpoints are off, so both ranks can restore only the initial parameters. */
@@ -163,10 +163,10 @@ class WorkerDutiesTest {
     List<VectorModel> models = List.of(model(), model());
     incarnation(strategy, 0, models, 4);
 
-    List<WorkerDuties> next = incarnation(strategy, 1, List.of(models.get(1), models.get(0)), 4);
+    List<WorkerAgreement> next = incarnation(strategy, 1, List.of(models.get(1), models.get(0)), 4);
 
     models.forEach(each -> assertEquals(version, each.vector().updates()));
-    next.forEach(each -> assertEquals(version == 0, each.fresh()));
+    next.forEach(each -> assertEquals(version == 0, each.isFresh()));
   }
 
   @ParameterizedTest
@@ -177,45 +177,46 @@ class WorkerDutiesTest {
     models.get(1).vector().resume(5, 20);
     models.get(1).reached(5);
 
-    List<WorkerDuties> next = incarnation(strategy, 1, models, 4);
+    List<WorkerAgreement> next = incarnation(strategy, 1, models, 4);
 
     models.forEach(each -> assertEquals(0, each.vector().updates()));
-    next.forEach(each -> assertTrue(each.fresh()));
+    next.forEach(each -> assertTrue(each.isFresh()));
   }
 
   @Test
   void shouldNotMakeANewcomerOfAnEvictedGossipingWorker() {
-    settle(duties("gossip", 0, 0), WITHOUT_ONE);
+    settle(agreement("gossip", 0, 0), WITHOUT_ONE);
     model.vector().resume(4, 16);
 
-    WorkerDuties next = duties("gossip", 0, 1);
+    WorkerAgreement next = agreement("gossip", 0, 1);
     settle(next, WITHOUT_ONE);
 
-    assertFalse(next.fresh());
+    assertFalse(next.isFresh());
   }
 
   /** Each model settles as the rank at its list index; new models then train up to a version. */
-  private List<WorkerDuties> incarnation(
+  private List<WorkerAgreement> incarnation(
       String strategy, int number, List<VectorModel> models, long version) {
     InMemoryPeers peers = new InMemoryPeers();
-    List<CompletableFuture<WorkerDuties>> ranks = new ArrayList<>();
+    List<CompletableFuture<WorkerAgreement>> ranks = new ArrayList<>();
     for (int rank = 0; rank < models.size(); rank++) {
       PeerGroup group = new PeerGroup(number + 1, List.of(0, 1), rank);
       VectorModel own = models.get(rank);
-      WorkerDuties duties = duties(strategy, 0, rank, number, models.size(), own);
+      WorkerAgreement agreement = agreement(strategy, 0, rank, number, models.size(), own);
       ranks.add(
           CompletableFuture.supplyAsync(
               () -> {
-                duties.settle(peers.of(group), group, new RecordingStrategy());
-                return duties;
+                agreement.settle(peers.of(group), group, new RecordingStrategy());
+                return agreement;
               },
               work -> new Thread(work).start()));
     }
-    List<WorkerDuties> settled =
+    List<WorkerAgreement> settled =
         ranks.stream().map(each -> each.orTimeout(10, TimeUnit.SECONDS).join()).toList();
     if (number == 0) {
       models.forEach(each -> each.vector().resume(version, 4 * version));
-      settled.forEach(each -> each.reached(version, new float[LENGTH], false));
+      models.forEach(each -> each.reached(version));
+      settled.forEach(WorkerAgreement::reached);
     }
     return settled;
   }
@@ -225,36 +226,28 @@ class WorkerDutiesTest {
         new QuadraticModel(LENGTH, 0), new QuadraticEngine(), 0, 64, Float.MAX_VALUE);
   }
 
-  private Optional<PeerGroup> settle(WorkerDuties duties, PeerGroup group) {
-    return duties.settle(new InMemoryPeers().of(group), group, rule);
+  private Optional<PeerGroup> settle(WorkerAgreement agreement, PeerGroup group) {
+    return agreement.settle(new InMemoryPeers().of(group), group, rule);
   }
 
-  private WorkerDuties duties(String strategy, long every, int incarnation) {
-    return duties(strategy, every, incarnation, 3);
+  private WorkerAgreement agreement(String strategy, long every, int incarnation) {
+    return agreement(strategy, every, incarnation, 3);
   }
 
-  private WorkerDuties duties(String strategy, long every, int incarnation, int count) {
-    return duties(strategy, every, 0, incarnation, count, model);
+  private WorkerAgreement agreement(String strategy, long every, int incarnation, int count) {
+    return agreement(strategy, every, 0, incarnation, count, model);
   }
 
-  private WorkerDuties duties(
+  private WorkerAgreement agreement(
       String strategy, long every, int rank, int incarnation, int count, VectorModel own) {
     JobConfig job = job(strategy, every, 3, count);
-    PeerStrategyFactory factory = factory(job);
+    StrategyTraits traits = traits(job);
     if (checkpoints == null) {
       checkpoints = new ReplicaCheckpoints(job, own.layout(), every, 3, true, ORDERS, event -> {});
     }
     SenderIdentity self = new SenderIdentity(job.addresses().jobHash(), rank, incarnation);
-    return new WorkerDuties(
-        WorkerDuties.Setting.of(job, factory, checkpoints),
-        new Incarnation(self, 0, gate, () -> false),
-        own,
-        new SnapshotServer(
-            PartitionPlan.of(job, QuadraticModel.layout(LENGTH, 0)),
-            incarnation,
-            DataType.FLOAT32,
-            1_000,
-            System::nanoTime));
+    return new WorkerAgreement(
+        job, traits, checkpoints, new Incarnation(self, 0, gate, () -> false), own);
   }
 
   private JobConfig job(String strategy, long every, int keep) {
@@ -265,7 +258,7 @@ class WorkerDutiesTest {
     return JobConfig.read(
         "test",
         new JsonObject()
-            .put("job", "duties")
+            .put("job", "agreement")
             .put("engine", "quadratic")
             .put("data", new JsonObject().put("name", "points"))
             .put("strategy", new JsonObject().put("name", strategy))
@@ -278,9 +271,9 @@ class WorkerDutiesTest {
                     .put("directory", folder.toString())));
   }
 
-  private static PeerStrategyFactory factory(JobConfig job) {
-    return (PeerStrategyFactory)
-        StrategyProviders.configure(job.strategy(), WorkerDutiesTest.class.getClassLoader());
+  private static StrategyTraits traits(JobConfig job) {
+    return StrategyProviders.configure(job.strategy(), WorkerAgreementTest.class.getClassLoader())
+        .traits();
   }
 
   /** A strategy that does nothing and records the memory that it is given. */

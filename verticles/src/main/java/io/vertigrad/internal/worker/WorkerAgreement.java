@@ -1,8 +1,6 @@
 package io.vertigrad.internal.worker;
 
 import io.vertigrad.internal.exchange.ExchangeException;
-import io.vertigrad.internal.peer.SnapshotServer;
-import io.vertigrad.internal.transport.FrameEndpoint;
 import io.vertigrad.internal.worker.CheckpointAgreement.Agreed;
 import io.vertigrad.internal.worker.CheckpointAgreement.Rule;
 import io.vertigrad.internal.worker.CheckpointAgreement.Statement;
@@ -13,90 +11,58 @@ import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
-import io.vertigrad.strategy.PeerStrategyFactory;
 import io.vertigrad.strategy.Peers;
-import io.vertx.core.Future;
-import java.nio.file.Path;
+import io.vertigrad.strategy.StrategyTraits;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.function.Supplier;
+import java.util.function.LongPredicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The work that an incarnation of a worker with a whole model does for others. It waits until every
- * rank of the job is there, agrees with them on a version to continue from, and writes checkpoints.
- * It also serves readers the versions that the evaluator may ask for, and the last version.
+ * The agreement of workers with a whole model. An incarnation waits until every rank of the job is
+ * there, and agrees with them on a version to continue from: one in memory or in checkpoints.
  */
-final class WorkerDuties implements ReplicaDuties {
+final class WorkerAgreement implements ReplicaAgreement {
 
-  private static final Logger LOG = LoggerFactory.getLogger(WorkerDuties.class);
+  private static final Logger LOG = LoggerFactory.getLogger(WorkerAgreement.class);
 
-  private final Setting setting;
+  private final JobConfig job;
+  private final StrategyTraits traits;
+  private final ReplicaCheckpoints checkpoints;
   private final Incarnation self;
   private final VectorModel model;
-  private final SnapshotServer snapshots;
-  private final ReplicaSaves saves;
-  private Supplier<float[]> memory = () -> new float[0];
   private boolean fresh = true;
   private boolean repeatable;
   private boolean settled;
   private boolean waitingForRanks;
 
-  /**
-   * The settings that the duties of all incarnations share.
-   *
-   * @param compresses true if the strategy keeps the residual of compression in its memory
-   * @param evaluations the versions that the evaluator may ask for
-   */
-  record Setting(
+  WorkerAgreement(
       JobConfig job,
-      PeerStrategyFactory strategy,
-      boolean compresses,
-      EvaluationPlan evaluations,
-      ReplicaCheckpoints checkpoints) {
-
-    /** Returns the setting of a job. */
-    static Setting of(JobConfig job, PeerStrategyFactory strategy, ReplicaCheckpoints checkpoints) {
-      return new Setting(
-          job,
-          strategy,
-          job.exchange().compression().isOn(),
-          EvaluationPlan.of(job, strategy),
-          checkpoints);
-    }
-
-    /**
-     * If replicas are equal after each step and have no residual, one can send its state to all.
-     */
-    Rule agreementRule() {
-      return strategy.agreesEvery() == 1 && !compresses ? Rule.ANY_MEMORY : Rule.COMMON_STATE;
-    }
-  }
-
-  WorkerDuties(Setting setting, Incarnation self, VectorModel model, SnapshotServer snapshots) {
-    this.setting = setting;
+      StrategyTraits traits,
+      ReplicaCheckpoints checkpoints,
+      Incarnation self,
+      VectorModel model) {
+    this.job = job;
+    this.traits = traits;
+    this.checkpoints = checkpoints;
     this.self = self;
     this.model = model;
-    this.snapshots = snapshots;
     repeatable = model.isRepeatable();
-    saves =
-        new ReplicaSaves(
-            setting.checkpoints(), self.identity().rank(), self.identity().incarnation());
   }
 
   /**
    * Returns the number of versions between two checkpoints. It is a multiple of the interval at
    * which all replicas agree, because between two averages one worker may be far ahead of another.
    */
-  static long checkpointEvery(JobConfig job, PeerStrategyFactory strategy) {
+  static long checkpointEvery(JobConfig job, StrategyTraits traits) {
     long every = job.checkpoint().every();
-    long agree = Math.max(1, strategy.agreesEvery());
+    long agree = Math.max(1, traits.agreesEvery());
     return (every + agree - 1) / agree * agree;
   }
 
@@ -105,23 +71,26 @@ final class WorkerDuties implements ReplicaDuties {
    * ahead of another as there are workers between them. The last few checkpoints are then not
    * enough.
    */
-  static int checkpointKeep(JobConfig job, PeerStrategyFactory strategy) {
-    long every = checkpointEvery(job, strategy);
-    if (every == 0 || !strategy.needsEveryRank()) {
+  static int checkpointKeep(JobConfig job, StrategyTraits traits) {
+    long every = checkpointEvery(job, traits);
+    if (every == 0 || !traits.needsEveryRank()) {
       return job.checkpoint().keep();
     }
     int count = job.workers().count();
     return Math.max(job.checkpoint().keep(), 3 + (int) ((count + every - 1) / every));
   }
 
-  @Override
-  public FrameEndpoint endpoint() {
-    return snapshots;
+  /** Returns the checkpoints of one incarnation. Those of a rank beyond the job's are not kept. */
+  static ReplicaSaves saves(JobConfig job, ReplicaCheckpoints checkpoints, Incarnation self) {
+    int rank = self.identity().rank();
+    return new ReplicaSaves(
+        checkpoints, rank, self.identity().incarnation(), rank < job.workers().count());
   }
 
-  @Override
-  public void remembers(Supplier<float[]> strategyMemory) {
-    memory = strategyMemory;
+  /** Returns which versions the evaluator may ask for. */
+  static LongPredicate offered(JobConfig job, StrategyTraits traits) {
+    EvaluationPlan plan = EvaluationPlan.of(job, traits);
+    return version -> version == 0 || plan.isDue(version);
   }
 
   /** Once the job is about to end early, nobody is admitted: the remaining workers finish it. */
@@ -132,7 +101,7 @@ final class WorkerDuties implements ReplicaDuties {
 
   @Override
   public Optional<PeerGroup> settle(Peers peers, PeerGroup all, PeerStrategy rule) {
-    if (!setting.strategy().needsEveryRank()) {
+    if (!traits.needsEveryRank()) {
       continueAlone(rule);
       return Optional.of(all);
     }
@@ -146,7 +115,7 @@ final class WorkerDuties implements ReplicaDuties {
           name(),
           model.vector().updates(),
           missing,
-          setting.job().workers().waitSeconds());
+          job.workers().waitSeconds());
       return Optional.empty();
     }
     waitingForRanks = false;
@@ -154,66 +123,29 @@ final class WorkerDuties implements ReplicaDuties {
   }
 
   @Override
-  public void changing() {
-    saves.changing();
-  }
-
-  @Override
-  public boolean fresh() {
+  public boolean isFresh() {
     return fresh;
   }
 
   @Override
-  public void stepped(long version) {
-    if (!isBeyondRanks() && setting.checkpoints().due(version)) {
-      write();
-    }
+  public boolean isSettled() {
+    return settled;
   }
 
   @Override
-  public void reached(long version, float[] parameters, boolean last) {
+  public void reached() {
     fresh = false;
-    model.reached(version);
-    if (last || version == 0 || setting.evaluations().isDue(version)) {
-      snapshots.publish(version, parameters);
-    }
-  }
-
-  @Override
-  public void hold(long version, float[] parameters) {
-    snapshots.publish(version, parameters);
-  }
-
-  @Override
-  public void end(long version, float[] parameters) {
-    snapshots.publish(version, parameters);
-  }
-
-  @Override
-  public void idle() {
-    saves.idle(() -> settled ? write() : Future.failedFuture("%s has not begun".formatted(name())));
-  }
-
-  @Override
-  public Future<Path> checkpoint() {
-    return saves.ask();
-  }
-
-  @Override
-  public Future<?> close() {
-    saves.close("this worker is stopping");
-    return Future.succeededFuture();
   }
 
   /** Continues from one version with all other ranks. */
   private void agree(Peers peers, PeerGroup all, PeerStrategy rule) {
-    repeatable &= all.size() == setting.job().workers().count();
+    repeatable &= all.size() == job.workers().count();
     Optional<RunVersion> usable = usableState(rule);
     Statement statement =
         new Statement(usable, restorableStates(usable), isBeyondRanks(), repeatable);
     long newRun = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
     Agreed agreed =
-        CheckpointAgreement.hold(peers, all, statement, setting.agreementRule(), newRun)
+        CheckpointAgreement.hold(peers, all, statement, rule(), newRun)
             .orElseThrow(
                 () -> new ExchangeException(name() + ": no version that every worker can restore"));
     agreed
@@ -248,11 +180,11 @@ final class WorkerDuties implements ReplicaDuties {
       markContinued(model.state());
       return;
     }
-    setting.checkpoints().points(rank()).stream()
+    checkpoints.points(rank()).stream()
         .max(Comparator.comparingLong(RunVersion::version))
         .ifPresent(
             newest -> {
-              model.restore(setting.checkpoints().restore(rank(), newest), rule);
+              model.restore(checkpoints.restore(rank(), newest), rule);
               fresh = false;
               LOG.info("{}: goes on at {}", name(), newest.version());
             });
@@ -274,7 +206,7 @@ final class WorkerDuties implements ReplicaDuties {
     } else if (usable.equals(Optional.of(from))) {
       markContinued(from);
     } else {
-      model.restore(setting.checkpoints().restore(rank(), from), rule);
+      model.restore(checkpoints.restore(rank(), from), rule);
       fresh = false;
       LOG.info(
           "{}: was at version {}, goes on at {}, from its checkpoint",
@@ -291,7 +223,7 @@ final class WorkerDuties implements ReplicaDuties {
   private Optional<RunVersion> usableState(PeerStrategy rule) {
     RunVersion state = model.state();
     boolean own = model.isComplete() && model.rank() == rank();
-    boolean suitable = setting.agreementRule() == Rule.ANY_MEMORY || own;
+    boolean suitable = rule() == Rule.ANY_MEMORY || own;
     boolean hasMemory = settled || rule.memory().length == 0;
     return state.version() > 0 && suitable && hasMemory ? Optional.of(state) : Optional.empty();
   }
@@ -303,22 +235,25 @@ final class WorkerDuties implements ReplicaDuties {
    */
   private List<RunVersion> restorableStates(Optional<RunVersion> usable) {
     List<RunVersion> states = new ArrayList<>(List.of(RunVersion.BEGINNING));
-    if (!isBeyondRanks() && !(setting.agreementRule() == Rule.ANY_MEMORY && usable.isPresent())) {
-      states.addAll(setting.checkpoints().points(rank()));
+    if (!isBeyondRanks() && !(rule() == Rule.ANY_MEMORY && usable.isPresent())) {
+      states.addAll(checkpoints.points(rank()));
     }
     return states;
   }
 
-  private Future<Path> write() {
-    float[] copied = memory.get();
-    return saves.write(
-        model.state().version(), model.state().run(), into -> model.copy(copied, into));
+  /**
+   * If replicas are equal after each step and have no residual of compression, one can send its
+   * state to all.
+   */
+  private Rule rule() {
+    boolean equal = traits.agreesEvery() == 1 && !job.exchange().compression().isOn();
+    return equal ? Rule.ANY_MEMORY : Rule.COMMON_STATE;
   }
 
   private String missing(PeerGroup all) {
-    return IntStream.range(0, setting.job().workers().count())
+    return IntStream.range(0, job.workers().count())
         .filter(rank -> !all.ranks().contains(rank))
-        .mapToObj(rank -> setting.job().nameOf(Role.WORKER.lower(), rank))
+        .mapToObj(rank -> job.nameOf(Role.WORKER.lower(), rank))
         .collect(Collectors.joining(", "));
   }
 
@@ -327,7 +262,7 @@ final class WorkerDuties implements ReplicaDuties {
   }
 
   private boolean isBeyondRanks() {
-    return rank() >= setting.job().workers().count();
+    return rank() >= job.workers().count();
   }
 
   private int rank() {
@@ -335,6 +270,6 @@ final class WorkerDuties implements ReplicaDuties {
   }
 
   private String name() {
-    return setting.job().nameOf(Role.WORKER.lower(), rank());
+    return job.nameOf(Role.WORKER.lower(), rank());
   }
 }

@@ -1,0 +1,97 @@
+package io.vertigrad.internal.pipeline;
+
+import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.exchange.SenderIdentity;
+import io.vertigrad.internal.worker.CheckpointAgreement;
+import io.vertigrad.internal.worker.CheckpointAgreement.Rule;
+import io.vertigrad.internal.worker.CheckpointAgreement.Statement;
+import io.vertigrad.internal.worker.ReplicaAgreement;
+import io.vertigrad.internal.worker.ReplicaCheckpoints.RunVersion;
+import io.vertigrad.strategy.PeerGroup;
+import io.vertigrad.strategy.PeerStrategy;
+import io.vertigrad.strategy.Peers;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The agreement of one incarnation of a stage with all stages of all replicas. */
+final class StageAgreement implements ReplicaAgreement {
+
+  private static final Logger LOG = LoggerFactory.getLogger(StageAgreement.class);
+
+  private final StageContext context;
+  private final StageReplica replica;
+  private final SenderIdentity identity;
+  private final StageGroup group;
+
+  StageAgreement(
+      StageContext context, StageReplica replica, SenderIdentity identity, StageGroup group) {
+    this.context = context;
+    this.replica = replica;
+    this.identity = identity;
+    this.group = group;
+  }
+
+  @Override
+  public Optional<PeerGroup> settle(Peers peers, PeerGroup all, PeerStrategy rule) {
+    if (!group.adopt(all)) {
+      LOG.warn(
+          "{}: step {} cannot go on without {}; the job waits for a replacement",
+          name(),
+          replica.vector().updates(),
+          group.missing());
+      return Optional.empty();
+    }
+    List<RunVersion> kept = replica.savedVersions(context.checkpoints(), identity);
+    Optional<RunVersion> held = replica.heldVersion(identity.rank());
+    Statement statement = new Statement(held, kept, false, true);
+    long anyRun = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
+    CheckpointAgreement.Agreed agreed =
+        CheckpointAgreement.hold(peers, all, statement, Rule.COMMON_STATE, anyRun)
+            .orElseThrow(() -> noCommonVersion(kept));
+    RunVersion from = agreed.from().orElseThrow();
+    long before = replica.vector().updates();
+    if (!held.equals(Optional.of(from))) {
+      rule.restore(restored(from));
+    }
+    replica.assignRun(agreed.run(), identity.rank());
+    LOG.info("{}: was at step {}, goes on at {}", name(), before, replica.vector().updates());
+    return Optional.of(group.replicas());
+  }
+
+  private ExchangeException noCommonVersion(List<RunVersion> kept) {
+    return new ExchangeException(
+        ("%s: there is no step from which every stage can go on; this one has %s. Set"
+                + " checkpoint.every, and a checkpoint.directory that a replacement"
+                + " can read")
+            .formatted(
+                name(),
+                Stream.concat(Stream.of(replica.state()), kept.stream())
+                    .map(RunVersion::version)
+                    .toList()));
+  }
+
+  /** Goes back to a version and returns the strategy's state at that version. */
+  private float[] restored(RunVersion from) {
+    if (from.equals(RunVersion.BEGINNING)) {
+      replica.restart();
+      return new float[0];
+    }
+    return replica.restore(name(), context.checkpoints().restore(identity.rank(), from));
+  }
+
+  /**
+   * Returns false: stages have agreed where to continue before the replicas of one stage are asked.
+   */
+  @Override
+  public boolean isFresh() {
+    return false;
+  }
+
+  private String name() {
+    return context.job().pipeline().orElseThrow().name(identity.rank());
+  }
+}

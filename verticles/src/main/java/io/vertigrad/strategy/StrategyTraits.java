@@ -1,0 +1,128 @@
+package io.vertigrad.strategy;
+
+/**
+ * What a strategy needs of its job. Everything that depends on the kind of strategy asks here.
+ *
+ * @param besideServers true if a rule runs beside parameter servers, one for each partition; false
+ *     if one runs beside each worker, which then keeps a replica of the model
+ * @param rounds how a worker's steps depend on the other workers
+ * @param compresses true if gradients are exchanged, which may be compressed; false for parameters,
+ *     where compression would lose information for good
+ * @param agreesEvery number of steps after which all replicas are equal, bit for bit; 0 if they
+ *     never are, and beside servers
+ */
+public record StrategyTraits(
+    boolean besideServers, Rounds rounds, boolean compresses, long agreesEvery) {
+
+  /** How a worker's steps depend on the other workers; each constant is weaker than the next. */
+  public enum Rounds {
+    /** There are no rounds: each gradient is an update of its own. */
+    NONE,
+    /** Workers count rounds, but no step waits until others have begun the same one. */
+    INDEPENDENT,
+    /** A round ends with the gradients of some workers. */
+    SOME_RANKS,
+    /**
+     * A round ends only with a gradient of every rank that the job's work is divided among ({@code
+     * workers.count}), so that the others wait for the replacement of a lost worker.
+     */
+    EVERY_RANK
+  }
+
+  /**
+   * Checks the number of steps.
+   *
+   * @param besideServers true if a rule runs beside parameter servers
+   * @param rounds how a worker's steps depend on the other workers
+   * @param compresses true if gradients are exchanged
+   * @param agreesEvery number of steps after which all replicas are equal, or 0
+   * @throws IllegalArgumentException when it is negative, or there are no replicas to agree
+   */
+  public StrategyTraits {
+    if (agreesEvery < 0 || besideServers && agreesEvery > 0) {
+      throw new IllegalArgumentException(
+          "agreesEvery %d, expected %s"
+              .formatted(agreesEvery, besideServers ? "0 beside servers" : "at least 0"));
+    }
+  }
+
+  /**
+   * Returns the traits of a rule beside servers.
+   *
+   * @param rounds how a worker's steps depend on the other workers
+   * @return traits of a rule whose gradients may be compressed
+   */
+  public static StrategyTraits atServers(Rounds rounds) {
+    return new StrategyTraits(true, rounds, true, 0);
+  }
+
+  /**
+   * Returns the traits of a rule beside workers that exchange parameters and never agree.
+   *
+   * @param rounds how a worker's steps depend on the other workers
+   * @return traits without compression
+   */
+  public static StrategyTraits atWorkers(Rounds rounds) {
+    return new StrategyTraits(false, rounds, false, 0);
+  }
+
+  /**
+   * Returns the traits of a rule whose replicas become equal.
+   *
+   * @param steps number of steps after which all replicas are equal, bit for bit
+   * @return a copy
+   */
+  public StrategyTraits agreeingEvery(long steps) {
+    return new StrategyTraits(besideServers, rounds, compresses, steps);
+  }
+
+  /**
+   * Returns the traits of a rule that exchanges gradients, which may be compressed.
+   *
+   * @return a copy
+   */
+  public StrategyTraits compressing() {
+    return new StrategyTraits(besideServers, rounds, true, agreesEvery);
+  }
+
+  /**
+   * Returns the version at which a job ends.
+   *
+   * @param steps number of steps of each worker, at least 1
+   * @param workers number of workers that the job starts with
+   * @return {@code steps} when a version is a step of every worker, {@code steps * workers} when
+   *     servers count each gradient as an update of its own
+   */
+  public long lastVersion(long steps, int workers) {
+    return besideServers && !lockstep() ? Math.multiplyExact(steps, workers) : steps;
+  }
+
+  /**
+   * Returns whether workers move in rounds. A newcomer then starts at an agreed round, so that no
+   * partition waits for it earlier than another.
+   *
+   * @return true when they do
+   */
+  public boolean lockstep() {
+    return rounds != Rounds.NONE;
+  }
+
+  /**
+   * Returns whether a worker's step can end only after the others have begun the same one. A pause
+   * then lets all workers finish the step.
+   *
+   * @return true when it cannot end earlier
+   */
+  public boolean stepsTogether() {
+    return rounds == Rounds.SOME_RANKS || needsEveryRank();
+  }
+
+  /**
+   * Returns whether a step needs every rank that the job's work is divided among.
+   *
+   * @return true when the others wait for the replacement of a lost worker
+   */
+  public boolean needsEveryRank() {
+    return rounds == Rounds.EVERY_RANK;
+  }
+}
