@@ -103,8 +103,7 @@ public final class AllReduceBenchmark implements Benchmark {
     }
   }
 
-  private void enter(
-      Contest contest, AllReduceNodes nodes, Case one, String row, boolean quick) {
+  private void enter(Contest contest, AllReduceNodes nodes, Case one, String row, boolean quick) {
     boolean direct = row.startsWith(DIRECT);
     contest.enter(
         row,

@@ -163,8 +163,7 @@ final class Cells {
     addExchange(parameters, workers, strategy, RAW_TCP, RAW_TCP);
   }
 
-  private void addExchange(
-      int parameters, int workers, String strategy, String place, String row) {
+  private void addExchange(int parameters, int workers, String strategy, String place, String row) {
     cells.add(
         new Cell(
             "exchange, %,d x %d, %s, %s".formatted(parameters, workers, strategy, place),

@@ -93,11 +93,9 @@ record PeerCommands(Path file, Map<String, String> commands) {
       }
       if (process.exitValue() != 0) {
         throw new IllegalStateException(
-            "%s: \"%s\": found exit code %d, expected 0"
-                .formatted(file, key, process.exitValue()));
+            "%s: \"%s\": found exit code %d, expected 0".formatted(file, key, process.exitValue()));
       }
-      return figures(
-          "%s: \"%s\"".formatted(file, key), Files.readString(output).strip(), figures);
+      return figures("%s: \"%s\"".formatted(file, key), Files.readString(output).strip(), figures);
     } finally {
       Files.delete(output);
     }

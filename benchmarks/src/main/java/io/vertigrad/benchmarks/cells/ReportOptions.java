@@ -38,8 +38,7 @@ record ReportOptions(
    * @param before the options of the report
    * @throws IllegalArgumentException also when rounds would have another length than before
    */
-  static ReportOptions resume(
-      UnaryOperator<String> property, boolean quick, ReportOptions before) {
+  static ReportOptions resume(UnaryOperator<String> property, boolean quick, ReportOptions before) {
     ReportOptions options = read(property, before);
     if (quick && !before.quick) {
       throw new IllegalArgumentException("--quick: expected none, as the report was begun");

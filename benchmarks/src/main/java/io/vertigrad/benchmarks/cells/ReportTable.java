@@ -57,13 +57,11 @@ final class ReportTable {
     List<Double> loads = report.measurements().stream().map(Measured::load).toList();
     return loads.isEmpty()
         ? Optional.empty()
-        : Optional.of(
-            "%s, %s".formatted(median(loads, this::ratio), range(loads, this::ratio)));
+        : Optional.of("%s, %s".formatted(median(loads, this::ratio), range(loads, this::ratio)));
   }
 
   private void addRows() {
-    line(
-        "| cell | unit | better | turns | median | range | peer | range | ours / peer | range |");
+    line("| cell | unit | better | turns | median | range | peer | range | ours / peer | range |");
     line("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     report.measurements().stream()
         .filter(one -> !one.peer() && one.failure().isEmpty())
@@ -82,8 +80,7 @@ final class ReportTable {
     for (Figure figure : Figure.values()) {
       Map<Integer, Double> ours = byTurn(cell, false, figure);
       if (!ours.isEmpty()) {
-        Map<Integer, Double> theirs =
-            peer.map(key -> byTurn(key, true, figure)).orElse(Map.of());
+        Map<Integer, Double> theirs = peer.map(key -> byTurn(key, true, figure)).orElse(Map.of());
         List<Double> ratios =
             ours.keySet().stream()
                 .filter(theirs::containsKey)
@@ -116,9 +113,7 @@ final class ReportTable {
   }
 
   private void addNotes() {
-    report
-        .skipped()
-        .forEach((cell, reason) -> line("- skipped: %s: %s".formatted(cell, reason)));
+    report.skipped().forEach((cell, reason) -> line("- skipped: %s: %s".formatted(cell, reason)));
     report.measurements().stream()
         .filter(one -> one.failure().isPresent())
         .forEach(
@@ -140,13 +135,11 @@ final class ReportTable {
     text.append(words).append('\n');
   }
 
-  private static String median(
-      Collection<Double> values, DoubleFunction<String> format) {
+  private static String median(Collection<Double> values, DoubleFunction<String> format) {
     return values.isEmpty() ? "" : format.apply(Repetitions.of(values).median());
   }
 
-  private static String range(
-      Collection<Double> values, DoubleFunction<String> format) {
+  private static String range(Collection<Double> values, DoubleFunction<String> format) {
     if (values.isEmpty()) {
       return "";
     }

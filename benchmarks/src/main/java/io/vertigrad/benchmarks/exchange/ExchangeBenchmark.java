@@ -24,8 +24,7 @@ public final class ExchangeBenchmark implements Benchmark {
    * @param roundMillis one worker's round
    * @param cpuMillis processor time of all processes for a round of all workers
    */
-  public record Measured(
-      double millionParametersPerSecond, double roundMillis, double cpuMillis) {}
+  public record Measured(double millionParametersPerSecond, double roundMillis, double cpuMillis) {}
 
   /**
    * Measures the cases whose name contains this text, such as {@code 270,000 x 4}. Without a text,
@@ -71,8 +70,7 @@ public final class ExchangeBenchmark implements Benchmark {
         where.equals(ExchangeContest.EMBEDDED)
             ? ExchangeNodes.embedded(ChildJvm.settledOptions("4g"))
             : ExchangeNodes.processes(ChildJvm.settledOptions("1g"))) {
-      return new ExchangeContest(nodes, nodes, parameters, workers)
-          .measure(strategy, where, quick);
+      return new ExchangeContest(nodes, nodes, parameters, workers).measure(strategy, where, quick);
     }
   }
 

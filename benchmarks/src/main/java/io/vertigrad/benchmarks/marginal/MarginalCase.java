@@ -114,7 +114,9 @@ public record MarginalCase(Trained model, int workers, String strategy, String p
             .put("job", "marginal-%s-%s".formatted(model.label, strategy))
             .put("steps", steps)
             .put("model", network)
-            .put("data", new JsonObject().put("name", model == Trained.RESNET20 ? "shapes" : "digits"))
+            .put(
+                "data",
+                new JsonObject().put("name", model == Trained.RESNET20 ? "shapes" : "digits"))
             .put("optimizer", new JsonObject().put("name", "sgd").put("learningRate", 0.01))
             .put("strategy", new JsonObject().put("name", strategy))
             .put("workers", new JsonObject().put("count", workers).put("batch", model.batch))

@@ -68,8 +68,8 @@ public final class PipelineBenchmark implements Benchmark {
         .toList();
   }
 
-  private static void compare(
-      BenchmarkReport report, List<PipelineCase> cases, int repetitions) throws Exception {
+  private static void compare(BenchmarkReport report, List<PipelineCase> cases, int repetitions)
+      throws Exception {
     Map<PipelineCase, List<JsonObject>> summaries = new LinkedHashMap<>();
     for (int turn = 0; turn < repetitions; turn++) {
       for (PipelineCase one : cases) {

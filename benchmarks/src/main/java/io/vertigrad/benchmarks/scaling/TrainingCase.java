@@ -11,7 +11,8 @@ import io.vertx.core.json.JsonObject;
  * @param processes whether each role has its own process
  * @param samples training samples of the whole run, the same for any number of workers
  */
-public record TrainingCase(String model, String strategy, int workers, boolean processes, long samples) {
+public record TrainingCase(
+    String model, String strategy, int workers, boolean processes, long samples) {
 
   static final int BATCH = 128;
 

@@ -42,7 +42,8 @@ class PeerCommandsTest {
 
   @Test
   void shouldReadWhatACommandPrintsInTheFolderOfTheFile() throws Exception {
-    Files.writeString(folder.resolve("out"), "{\"samplesPerSecond\": 250,\n\"cpuMillisPerRound\": 4.5}");
+    Files.writeString(
+        folder.resolve("out"), "{\"samplesPerSecond\": 250,\n\"cpuMillisPerRound\": 4.5}");
 
     assertEquals(
         Map.of(Figure.SAMPLES_PER_SECOND, 250.0, Figure.CPU_MILLIS_PER_ROUND, 4.5),
@@ -64,7 +65,8 @@ class PeerCommandsTest {
   void shouldNameWhatIsNotAsExpectedInAFile(String text, String message) {
     String found = assertThrows(IllegalArgumentException.class, () -> read(text)).getMessage();
 
-    assertEquals(file + ": " + message, found.substring(0, file.toString().length() + 2 + message.length()));
+    assertEquals(
+        file + ": " + message, found.substring(0, file.toString().length() + 2 + message.length()));
   }
 
   @Test

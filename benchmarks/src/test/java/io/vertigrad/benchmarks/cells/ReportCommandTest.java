@@ -36,7 +36,12 @@ class ReportCommandTest {
 
   @Test
   void shouldMeasureCellsInTurnsAndAPeerOnceATurn() throws Exception {
-    run(begin(2), peer("seq, fast", "echo '{\"seconds\": 8}'"), one("seq, fast, a", 2, 4), one("b", 1, 1), one("seq, fast, c", 3, 3));
+    run(
+        begin(2),
+        peer("seq, fast", "echo '{\"seconds\": 8}'"),
+        one("seq, fast, a", 2, 4),
+        one("b", 1, 1),
+        one("seq, fast, c", 3, 3));
 
     assertEquals(
         List.of("seq, fast, a", "b", "seq, fast, c", "seq, fast, a", "b", "seq, fast, c"), order);
@@ -46,8 +51,14 @@ class ReportCommandTest {
             .toList();
     assertEquals(
         List.of(
-            "1 seq, fast, a", "1 seq, fast, peer", "1 b", "1 seq, fast, c",
-            "2 seq, fast, a", "2 seq, fast, peer", "2 b", "2 seq, fast, c"),
+            "1 seq, fast, a",
+            "1 seq, fast, peer",
+            "1 b",
+            "1 seq, fast, c",
+            "2 seq, fast, a",
+            "2 seq, fast, peer",
+            "2 b",
+            "2 seq, fast, c"),
         measured);
   }
 
@@ -129,8 +140,7 @@ class ReportCommandTest {
     run(begin(1), PeerCommands.NONE, one("a", 2));
 
     String message =
-        assertThrows(
-                IllegalArgumentException.class, () -> ReportFile.read(json, machine("def456")))
+        assertThrows(IllegalArgumentException.class, () -> ReportFile.read(json, machine("def456")))
             .getMessage();
 
     assertEquals(
@@ -143,9 +153,11 @@ class ReportCommandTest {
   void shouldNameAFileThatIsNoReport() throws Exception {
     assertEquals("--resume %s: found no such file".formatted(json), refusal());
     Files.writeString(json, "{\"rows\": []}");
-    assertEquals("--resume %s: expected the JSON file of an earlier report".formatted(json), refusal());
+    assertEquals(
+        "--resume %s: expected the JSON file of an earlier report".formatted(json), refusal());
     Files.writeString(json, "# Measured");
-    assertEquals("--resume %s: expected the JSON file of an earlier report".formatted(json), refusal());
+    assertEquals(
+        "--resume %s: expected the JSON file of an earlier report".formatted(json), refusal());
   }
 
   private String refusal() {

@@ -32,8 +32,7 @@ class ReportOptionsTest {
   void shouldNameTheOptionThatIsNotAsExpected(String name, String value, String message) {
     assertEquals(
         message,
-        assertThrows(IllegalArgumentException.class, () -> read(Map.of(name, value)))
-            .getMessage());
+        assertThrows(IllegalArgumentException.class, () -> read(Map.of(name, value))).getMessage());
   }
 
   @Test
@@ -55,8 +54,7 @@ class ReportOptionsTest {
     assertEquals(
         "--rounds 30: expected 1500, as the report was begun",
         assertThrows(
-                IllegalArgumentException.class,
-                () -> resume(Map.of("rounds", "30"), false, before))
+                IllegalArgumentException.class, () -> resume(Map.of("rounds", "30"), false, before))
             .getMessage());
     assertEquals(
         "--quick: expected none, as the report was begun",
