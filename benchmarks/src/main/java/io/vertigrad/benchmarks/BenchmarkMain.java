@@ -1,6 +1,7 @@
 package io.vertigrad.benchmarks;
 
 import io.vertigrad.benchmarks.allreduce.AllReduceBenchmark;
+import io.vertigrad.benchmarks.cells.ReportCommand;
 import io.vertigrad.benchmarks.chaos.ChaosBenchmark;
 import io.vertigrad.benchmarks.compute.ComputeBenchmark;
 import io.vertigrad.benchmarks.convergence.ConvergenceBenchmark;
@@ -51,12 +52,16 @@ final class BenchmarkMain {
 
   /**
    * Runs the benchmarks named in the arguments, or every benchmark for {@code all} or no name.
-   * {@code --quick} shortens them. Exits with 1 when a benchmark reports a failure.
+   * {@code --quick} shortens them. Exits with 1 when a benchmark reports a failure. {@code report}
+   * measures the cells of all of them instead.
    */
   public static void main(String[] arguments) throws Exception {
     List<String> names = new ArrayList<>(List.of(arguments));
     boolean quick = names.remove("--quick");
     Path directory = Path.of(System.getProperty("vertigrad.benchmarks.out", "benchmarks/target"));
+    if (names.contains(ReportCommand.NAME)) {
+      System.exit(report(names, quick, directory));
+    }
     boolean failed = false;
     for (Benchmark benchmark : chosen(names)) {
       BenchmarkReport report = new BenchmarkReport(benchmark.name(), quick);
@@ -73,6 +78,19 @@ final class BenchmarkMain {
     System.exit(failed ? 1 : 0);
   }
 
+  private static int report(List<String> names, boolean quick, Path directory) throws Exception {
+    if (names.size() > 1) {
+      System.err.printf("benchmarks/run: found %s, expected report alone%n", names);
+      return 2;
+    }
+    try {
+      return ReportCommand.run(System::getProperty, quick, directory);
+    } catch (IllegalArgumentException e) {
+      System.err.println("benchmarks/run: report: " + e.getMessage());
+      return 2;
+    }
+  }
+
   private static List<Benchmark> chosen(List<String> names) {
     if (names.isEmpty() || names.contains("all")) {
       return BENCHMARKS;
@@ -81,7 +99,7 @@ final class BenchmarkMain {
     for (String name : names) {
       if (!known.contains(name)) {
         System.err.printf(
-            "benchmarks/run: found '%s', expected one of %s, all, --quick%n",
+            "benchmarks/run: found '%s', expected one of %s, all, report, --quick%n",
             name, String.join(", ", known));
         System.exit(2);
       }

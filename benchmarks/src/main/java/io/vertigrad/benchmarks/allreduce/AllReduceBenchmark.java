@@ -16,6 +16,10 @@ import java.util.stream.Stream;
  */
 public final class AllReduceBenchmark implements Benchmark {
 
+  private static final String RAW_TCP = "raw TCP";
+  private static final String DIRECT = "direct";
+  private static final String PROCESSES = "processes";
+  private static final String STREAMS = "streams";
   private static final int KIB = 1 << 10;
   private static final int MIB = 1 << 20;
   private static final List<Integer> BYTES =
@@ -54,6 +58,22 @@ public final class AllReduceBenchmark implements Benchmark {
         "Raw TCP: the ring's bytes, both ways at once, one spinning thread, nothing added up.");
   }
 
+  /**
+   * Measures one row by itself, after it has settled.
+   *
+   * @param bytes size of the vector
+   * @param row its name: {@code raw TCP}, or {@code ring} or {@code direct}, a comma, and {@code
+   *     processes}, {@code streams} or {@code embedded}
+   * @return milliseconds of one sum
+   */
+  public static double millis(int bytes, int workers, String row, boolean quick) throws Exception {
+    try (AllReduceNodes nodes = new AllReduceNodes()) {
+      Contest contest = new Contest();
+      new AllReduceBenchmark("").enter(contest, nodes, new Case(bytes, workers), row, quick);
+      return contest.runSettled(quick ? 3 : 7).get(row).median();
+    }
+  }
+
   private static List<Case> cases(boolean small) {
     return Stream.of(2, 4)
         .flatMap(workers -> BYTES.stream().map(bytes -> new Case(bytes, workers)))
@@ -64,29 +84,38 @@ public final class AllReduceBenchmark implements Benchmark {
   private void measure(BenchmarkReport report, AllReduceNodes nodes, Case one, boolean quick)
       throws Exception {
     int bytes = one.bytes();
-    int workers = one.workers();
     String name = one.name() + ", ";
     boolean small = bytes <= DIRECT_MOST;
     Contest contest = new Contest();
-    contest.enter("raw TCP", () -> nodes.raw(sum(false, workers, bytes, quick)));
-    contest.enter("ring, processes", () -> nodes.processes(sum(false, workers, bytes, quick)));
-    contest.enter(
-        "ring, streams", () -> nodes.processes(sum(false, workers, bytes, quick).overStreams()));
-    contest.enter("ring, embedded", () -> nodes.embedded(sum(false, workers, bytes, quick)));
-    if (small) {
-      contest.enter("direct, processes", () -> nodes.processes(sum(true, workers, bytes, quick)));
-      contest.enter(
-          "direct, streams", () -> nodes.processes(sum(true, workers, bytes, quick).overStreams()));
-      contest.enter("direct, embedded", () -> nodes.embedded(sum(true, workers, bytes, quick)));
+    enter(contest, nodes, one, RAW_TCP, quick);
+    for (String order : small ? List.of("ring", DIRECT) : List.of("ring")) {
+      for (String place : List.of(PROCESSES, STREAMS, "embedded")) {
+        enter(contest, nodes, one, order + ", " + place, quick);
+      }
     }
     Map<String, Repetitions> measured = contest.runSettled(quick ? 3 : 7);
-    BenchmarkRow raw = BenchmarkRow.of(name + "raw TCP", "ms", measured.get("raw TCP"));
+    BenchmarkRow raw = BenchmarkRow.of(name + RAW_TCP, "ms", measured.get(RAW_TCP));
     for (Map.Entry<String, Repetitions> entry : measured.entrySet()) {
       BenchmarkRow millis = BenchmarkRow.of(name + entry.getKey(), "ms", entry.getValue());
-      report.add(entry.getKey().equals("raw TCP") ? raw : millis.over(raw));
+      report.add(entry.getKey().equals(RAW_TCP) ? raw : millis.over(raw));
       report.add(
           BenchmarkRow.of(name + entry.getKey(), "MB/s", bandwidth(bytes, entry.getValue())));
     }
+  }
+
+  private void enter(Contest contest, AllReduceNodes nodes, Case one, String row, boolean quick) {
+    boolean direct = row.startsWith(DIRECT);
+    contest.enter(
+        row,
+        () -> {
+          AllReduceCase sum = sum(direct, one.workers(), one.bytes(), quick);
+          return switch (row.substring(row.indexOf(',') + 1).strip()) {
+            case RAW_TCP -> nodes.raw(sum);
+            case PROCESSES -> nodes.processes(sum);
+            case STREAMS -> nodes.processes(sum.overStreams());
+            default -> nodes.embedded(sum);
+          };
+        });
   }
 
   private AllReduceCase sum(boolean direct, int workers, int bytes, boolean quick) {

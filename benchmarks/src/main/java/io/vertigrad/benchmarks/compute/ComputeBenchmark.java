@@ -53,6 +53,25 @@ public final class ComputeBenchmark implements Benchmark {
     report.remark("Median step of each repetition; the ratio is ours over stock, small is good.");
   }
 
+  /**
+   * Measures a gradient step in a JVM of its own.
+   *
+   * @param engine {@code dl4j}, {@code pytorch}, or {@code stock} for DL4J as it comes
+   * @return the median milliseconds
+   */
+  public static double millis(String model, int batch, String engine, boolean quick)
+      throws Exception {
+    GradientCase measured = new GradientCase(model, batch);
+    String name = engine + " " + measured;
+    try (ChildJvm child = start(name)) {
+      return new Contest()
+          .enter(name, () -> medianMillis(child, measured, engine, quick ? 1 : 3))
+          .run(quick ? 1 : 3)
+          .get(name)
+          .median();
+    }
+  }
+
   private static void add(BenchmarkReport report, GradientCase measured, String aim, boolean quick)
       throws Exception {
     double seconds = quick ? 1 : 3;

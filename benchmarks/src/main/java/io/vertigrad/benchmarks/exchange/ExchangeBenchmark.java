@@ -18,6 +18,15 @@ public final class ExchangeBenchmark implements Benchmark {
   private final String only;
 
   /**
+   * The medians of one row.
+   *
+   * @param millionParametersPerSecond sent and received by all workers together
+   * @param roundMillis one worker's round
+   * @param cpuMillis processor time of all processes for a round of all workers
+   */
+  public record Measured(double millionParametersPerSecond, double roundMillis, double cpuMillis) {}
+
+  /**
    * Measures the cases whose name contains this text, such as {@code 270,000 x 4}. Without a text,
    * a quick run leaves out the cases with more than two workers.
    */
@@ -47,6 +56,22 @@ public final class ExchangeBenchmark implements Benchmark {
     report.remark("CPU of a round: user and system time of all processes, for all workers.");
     report.remark(
         "With sums: out of a gradient and into a model, added and stepped in between; no checks.");
+  }
+
+  /**
+   * Measures one row by itself, after it has settled.
+   *
+   * @param where the row's name: {@code raw TCP}, {@code raw TCP with sums}, {@code processes},
+   *     {@code processes, streams} or {@code embedded}
+   */
+  public static Measured measure(
+      String strategy, int parameters, int workers, String where, boolean quick) throws Exception {
+    try (ExchangeNodes nodes =
+        where.equals(ExchangeContest.EMBEDDED)
+            ? ExchangeNodes.embedded(ChildJvm.settledOptions("4g"))
+            : ExchangeNodes.processes(ChildJvm.settledOptions("1g"))) {
+      return new ExchangeContest(nodes, nodes, parameters, workers).measure(strategy, where, quick);
+    }
   }
 
   private static List<Case> cases(boolean few) {

@@ -21,7 +21,10 @@ final class ExchangeContest {
   private static final int MOST_ROUNDS = 2_000;
   private static final int SMALL = 10_000;
   private static final String ASYNC = "async";
+  private static final String RAW = "raw TCP";
+  private static final String PROCESSES = "processes";
   private static final String STREAMS = "processes, streams";
+  static final String EMBEDDED = "embedded";
   private static final String BARE_BUS = "bare bus";
   private static final String RAW_SUMS = "raw TCP with sums";
 
@@ -49,50 +52,56 @@ final class ExchangeContest {
   void run(BenchmarkReport report, boolean quick) throws Exception {
     Contest contest = new Contest();
     for (String strategy : List.of("sync", ASYNC)) {
-      enter(contest, strategy, "raw TCP", quick, processes, processes::raw);
-      enter(contest, strategy, RAW_SUMS, quick, processes, processes::rawSums);
-      enter(contest, strategy, "processes", quick, processes, processes::bus);
-      enter(contest, strategy, STREAMS, quick, processes, one -> processes.bus(one.overStreams()));
-      enter(contest, strategy, "embedded", quick, embedded, embedded::bus);
+      for (String where : List.of(RAW, RAW_SUMS, PROCESSES, STREAMS, EMBEDDED)) {
+        enter(contest, strategy, where, quick);
+      }
     }
-    enter(contest, ASYNC, BARE_BUS, quick, processes, processes::bare);
+    enter(contest, ASYNC, BARE_BUS, quick);
     int repetitions = quick ? 3 : 7;
     Map<String, Repetitions> measured = contest.runSettledRates(repetitions);
-    Stream.concat(roundMillis.values().stream(), cpuMillis.values().stream())
-        .forEach(ofTurns -> ofTurns.subList(0, ofTurns.size() - repetitions).clear());
+    dropWarmUp(repetitions);
     for (String strategy : List.of("sync", ASYNC)) {
-      BenchmarkRow raw = row(measured, name(strategy, "raw TCP"));
+      BenchmarkRow raw = row(measured, name(strategy, RAW));
       report.add(raw);
       report.add(row(measured, name(strategy, RAW_SUMS)).over(raw));
-      BenchmarkRow across = row(measured, name(strategy, "processes")).over(raw);
+      BenchmarkRow across = row(measured, name(strategy, PROCESSES)).over(raw);
       report.add(4L * parameters >= 1 << 20 ? across.withAim("ratio 0.4") : across);
       report.add(row(measured, name(strategy, STREAMS)).over(raw));
-      report.add(row(measured, name(strategy, "embedded")).over(raw));
+      report.add(row(measured, name(strategy, EMBEDDED)).over(raw));
       if (strategy.equals(ASYNC)) {
         report.add(row(measured, name(ASYNC, BARE_BUS)).over(raw));
       }
       BenchmarkRow rawCpu = cpu(name(strategy, RAW_SUMS));
       report.add(rawCpu);
-      report.add(cpu(name(strategy, "processes")).over(rawCpu));
+      report.add(cpu(name(strategy, PROCESSES)).over(rawCpu));
       report.add(cpu(name(strategy, STREAMS)).over(rawCpu));
-      report.add(cpu(name(strategy, "embedded")).over(rawCpu));
+      report.add(cpu(name(strategy, EMBEDDED)).over(rawCpu));
       if (parameters <= SMALL) {
-        addRoundTrips(report, name(strategy, "raw TCP"), "");
-        addRoundTrips(report, name(strategy, "processes"), "0.4 ms");
+        addRoundTrips(report, name(strategy, RAW), "");
+        addRoundTrips(report, name(strategy, PROCESSES), "0.4 ms");
         addRoundTrips(report, name(strategy, STREAMS), "");
-        addRoundTrips(report, name(strategy, "embedded"), "0.1 ms");
+        addRoundTrips(report, name(strategy, EMBEDDED), "0.1 ms");
       }
     }
   }
 
-  private void enter(
-      Contest contest,
-      String strategy,
-      String where,
-      boolean quick,
-      ExchangeNodes nodes,
-      Place place) {
+  /** Measures one row by itself, after it has settled. */
+  ExchangeBenchmark.Measured measure(String strategy, String where, boolean quick)
+      throws Exception {
+    Contest contest = new Contest();
+    enter(contest, strategy, where, quick);
+    int repetitions = quick ? 3 : 7;
     String name = name(strategy, where);
+    double rate = contest.runSettledRates(repetitions).get(name).median();
+    dropWarmUp(repetitions);
+    return new ExchangeBenchmark.Measured(
+        rate, millis(name).median(), Repetitions.of(cpuMillis.get(name)).median());
+  }
+
+  private void enter(Contest contest, String strategy, String where, boolean quick) {
+    String name = name(strategy, where);
+    ExchangeNodes nodes = where.equals(EMBEDDED) ? embedded : processes;
+    Place place = place(nodes, where);
     contest.enter(
         name,
         () -> {
@@ -109,6 +118,21 @@ final class ExchangeContest {
         });
   }
 
+  private static Place place(ExchangeNodes nodes, String where) {
+    return switch (where) {
+      case RAW -> nodes::raw;
+      case RAW_SUMS -> nodes::rawSums;
+      case STREAMS -> one -> nodes.bus(one.overStreams());
+      case BARE_BUS -> nodes::bare;
+      default -> nodes::bus;
+    };
+  }
+
+  private void dropWarmUp(int repetitions) {
+    Stream.concat(roundMillis.values().stream(), cpuMillis.values().stream())
+        .forEach(ofTurns -> ofTurns.subList(0, ofTurns.size() - repetitions).clear());
+  }
+
   private ExchangeCase exchange(String strategy, String where, boolean quick) {
     long perTurn = quick ? PARAMETERS_PER_TURN / 3 : PARAMETERS_PER_TURN;
     int rounds = (int) Math.max(2, Math.min(MOST_ROUNDS, perTurn / parameters / workers));
@@ -117,16 +141,20 @@ final class ExchangeContest {
   }
 
   private void addRoundTrips(BenchmarkReport report, String name, String aim) {
-    Repetitions millis =
-        new Repetitions(
-            roundMillis.get(name).stream()
-                .flatMap(List::stream)
-                .flatMapToDouble(one -> Arrays.stream(one.millis()))
-                .toArray());
+    Repetitions millis = millis(name);
     report.add(BenchmarkRow.of(name + ", round p50", "ms", millis).withAim(aim));
     report.add(
         BenchmarkRow.of(
             name + ", round p99", "ms", new Repetitions(new double[] {millis.percentile(99)})));
+  }
+
+  /** Returns the rounds of all workers. */
+  private Repetitions millis(String name) {
+    return new Repetitions(
+        roundMillis.get(name).stream()
+            .flatMap(List::stream)
+            .flatMapToDouble(one -> Arrays.stream(one.millis()))
+            .toArray());
   }
 
   /** Returns the processor time of all processes together for one round of all workers. */

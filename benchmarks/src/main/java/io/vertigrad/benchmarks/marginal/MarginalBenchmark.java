@@ -7,7 +7,6 @@ import io.vertigrad.benchmarks.report.BenchmarkRow;
 import io.vertigrad.benchmarks.report.Cases;
 import io.vertigrad.benchmarks.report.Repetitions;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -16,8 +15,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.ToDoubleFunction;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * Measures the milliseconds of one more round of training, in elapsed and in processor time. It
@@ -28,14 +25,6 @@ public final class MarginalBenchmark implements Benchmark {
 
   private static final int MOST_SHORT_ROUNDS = 200;
   private static final double MILLIS = 1e3;
-
-  /**
-   * Runs the command that follows, and writes the processor time of all processes that it started
-   * and waited for.
-   */
-  private static final String TIMED = "\"$@\"; code=$?; times >\"$0\"; exit $code";
-
-  private static final Pattern CPU_TIME = Pattern.compile("(\\d+)m([\\d.,]+)s");
 
   private final String only;
   private final int rounds;
@@ -56,7 +45,7 @@ public final class MarginalBenchmark implements Benchmark {
    * @param seconds from the job's start to its last worker's end
    * @param cpuSeconds user and system time of all processes, their start included
    */
-  record Spent(double seconds, double cpuSeconds) {}
+  public record Spent(double seconds, double cpuSeconds) {}
 
   /**
    * Measures the cases whose name contains a text.
@@ -86,8 +75,7 @@ public final class MarginalBenchmark implements Benchmark {
     PeerFigures peers = peer.isPresent() ? PeerFigures.read(peer.get()) : PeerFigures.NONE;
     List<MarginalCase> cases = Cases.named(only, MarginalCase.all(), MarginalCase::toString);
     Map<MarginalCase, List<Spent>> spent = new LinkedHashMap<>();
-    // Otherwise the first run's time would include whatever is built at the first start.
-    command.train(cases.get(0), 1);
+    prepare(cases.get(0));
     for (int turn = 0; turn < (quick ? 1 : 3); turn++) {
       for (MarginalCase one : cases) {
         spent.computeIfAbsent(one, first -> new ArrayList<>()).add(ofOneRound(one));
@@ -99,7 +87,13 @@ public final class MarginalBenchmark implements Benchmark {
             + " a figure, else over one JVM.");
   }
 
-  private Spent ofOneRound(MarginalCase one) throws Exception {
+  /** Trains one round, so that no measured run includes what is built at the first start. */
+  public void prepare(MarginalCase one) throws Exception {
+    command.train(one, 1);
+  }
+
+  /** Measures the time of one more round of a case, with a short and a long run. */
+  public Spent ofOneRound(MarginalCase one) throws Exception {
     int more = one.model().rounds(rounds);
     int few = one.model().rounds(Math.min(MOST_SHORT_ROUNDS, rounds));
     Spent shorter = command.train(one, few);
@@ -163,38 +157,7 @@ public final class MarginalBenchmark implements Benchmark {
 
   private static Spent train(MarginalCase one, int rounds)
       throws IOException, InterruptedException {
-    Path times = Files.createTempFile("vertigrad-benchmark-", ".times");
-    try {
-      List<String> timed = List.of("sh", "-c", TIMED, times.toString());
-      double seconds =
-          TrainCommandLine.train(one.job(rounds), one.processes(), timed)
-              .summary()
-              .getDouble("seconds");
-      return new Spent(seconds, cpuSeconds(Files.readString(times)));
-    } finally {
-      Files.delete(times);
-    }
-  }
-
-  /**
-   * Returns the user and system time of a shell's children.
-   *
-   * @param times the output of the shell's {@code times}: its own times first, then the children's
-   */
-  static double cpuSeconds(String times) {
-    Matcher time = CPU_TIME.matcher(times);
-    double seconds = 0;
-    int found = 0;
-    for (; time.find(); found++) {
-      if (found >= 2) {
-        String fraction = time.group(2).replace(',', '.');
-        seconds += 60 * Integer.parseInt(time.group(1)) + Double.parseDouble(fraction);
-      }
-    }
-    if (found != 4) {
-      throw new IllegalStateException(
-          "the shell's times are '%s', expected four like 0m0.00s".formatted(times.strip()));
-    }
-    return seconds;
+    TrainCommandLine.Timed timed = TrainCommandLine.time(one.job(rounds), one.processes());
+    return new Spent(timed.run().summary().getDouble("seconds"), timed.cpuSeconds());
   }
 }

@@ -8,25 +8,34 @@ import java.util.Locale;
 import java.util.stream.Stream;
 
 /**
- * Two workers that train one model with one strategy, in one JVM or in processes.
+ * Workers that train one model with one strategy, in one JVM or in processes.
  *
  * @param model the model to train
+ * @param workers number of workers
  * @param strategy name as in job files
  * @param placement {@link #ONE_JVM}, or the transport between the processes
  */
-record MarginalCase(Trained model, String strategy, String placement) {
+public record MarginalCase(Trained model, int workers, String strategy, String placement) {
 
   /** The placement of all members in one process. */
-  static final String ONE_JVM = "one JVM";
+  public static final String ONE_JVM = "one JVM";
 
   private static final int WORKERS = 2;
 
+  /** The models of {@code benchmarks/run marginal}. */
+  private static final List<Trained> MODELS =
+      List.of(Trained.CONVNET, Trained.MLP, Trained.MLP_25M);
+
   /** A model, with its batch size and its relative number of rounds. */
-  enum Trained {
+  public enum Trained {
     CONVNET("convnet", "convnet", 0, 128, 4),
+    CONVNET_B32("convnet", "convnet", 0, 32, 4),
     MLP("mlp", "mlp", 512, 64, 1),
+    MLP_B32("mlp", "mlp", 512, 32, 1),
+    MLP_B256("mlp", "mlp", 512, 256, 0.5),
     /** An MLP with 25.04 million parameters. */
-    MLP_25M("mlp25m", "mlp", 31_500, 64, 0.02);
+    MLP_25M("mlp25m", "mlp", 31_500, 64, 0.02),
+    RESNET20("resnet20", "resnet20", 0, 64, 0.02);
 
     private final String label;
     private final String name;
@@ -42,12 +51,22 @@ record MarginalCase(Trained model, String strategy, String placement) {
       this.rounds = rounds;
     }
 
+    public int batch() {
+      return batch;
+    }
+
     /**
      * Returns the rounds to run for this number of rounds of the MLP, so that all models take a
      * similar time.
      */
     int rounds(int ofMlp) {
       return (int) Math.max(1, ofMlp * rounds);
+    }
+
+    /** Returns the model and its batch size: {@code mlp b64}. */
+    @Override
+    public String toString() {
+      return label + " b" + batch;
     }
   }
 
@@ -62,9 +81,9 @@ record MarginalCase(Trained model, String strategy, String placement) {
                     .map(kind -> kind.name().toLowerCase(Locale.ROOT)))
             .toList();
     List<MarginalCase> cases = new ArrayList<>();
-    for (Trained model : Trained.values()) {
+    for (Trained model : MODELS) {
       for (String strategy : List.of("sync", "async", "allreduce", "dpsgd")) {
-        placements.forEach(place -> cases.add(new MarginalCase(model, strategy, place)));
+        placements.forEach(place -> cases.add(new MarginalCase(model, WORKERS, strategy, place)));
       }
     }
     return cases;
@@ -91,13 +110,16 @@ record MarginalCase(Trained model, String strategy, String placement) {
     }
     JsonObject job =
         new JsonObject()
+            .put("engine", "dl4j")
             .put("job", "marginal-%s-%s".formatted(model.label, strategy))
             .put("steps", steps)
             .put("model", network)
-            .put("data", new JsonObject().put("name", "digits"))
+            .put(
+                "data",
+                new JsonObject().put("name", model == Trained.RESNET20 ? "shapes" : "digits"))
             .put("optimizer", new JsonObject().put("name", "sgd").put("learningRate", 0.01))
             .put("strategy", new JsonObject().put("name", strategy))
-            .put("workers", new JsonObject().put("count", WORKERS).put("batch", model.batch))
+            .put("workers", new JsonObject().put("count", workers).put("batch", model.batch))
             .put("evaluator", new JsonObject().put("count", 0).put("every", 1_000_000));
     return processes() ? job.put("exchange", new JsonObject().put("transport", placement)) : job;
   }

@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.ToDoubleFunction;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * Measures the samples per second of 2 and 4 stages against the whole model in one worker, and how
@@ -23,6 +24,8 @@ import java.util.regex.Pattern;
 public final class PipelineBenchmark implements Benchmark {
 
   private static final int MICRO_BATCHES = 8;
+  private static final JsonObject DIGITS =
+      new JsonObject().put("name", "digits").put("train", 4_000);
   private static final long LIMIT_BYTES = 1_600L << 20;
 
   /**
@@ -41,27 +44,32 @@ public final class PipelineBenchmark implements Benchmark {
 
   @Override
   public void run(BenchmarkReport report, boolean quick) throws Exception {
-    JsonObject digits = new JsonObject().put("name", "digits").put("train", 4_000);
-    JsonObject wide = new JsonObject().put("name", "mlp").put("hidden", 1_024).put("layers", 4);
-    compare(report, "mlp 4 x 1,024", wide, digits, quick ? 60 : 400, quick ? 1 : 3);
-    JsonObject shapes = new JsonObject().put("name", "shapes").put("train", 1_000);
-    JsonObject residual = new JsonObject().put("name", "resnet20");
-    compare(report, "resnet20", residual, shapes, quick ? 10 : 40, quick ? 1 : 3);
-    limit(report, digits);
+    compare(report, mlp(quick ? 60 : 400), quick ? 1 : 3);
+    compare(report, resNet(quick ? 10 : 40), quick ? 1 : 3);
+    limit(report);
   }
 
-  private static void compare(
-      BenchmarkReport report,
-      String name,
-      JsonObject model,
-      JsonObject data,
-      int steps,
-      int repetitions)
+  /** Returns a deep MLP whole, in 2 and in 4 stages. */
+  public static List<PipelineCase> mlp(int steps) {
+    JsonObject model = new JsonObject().put("name", "mlp").put("hidden", 1_024).put("layers", 4);
+    return cases("mlp 4 x 1,024", model, DIGITS, steps);
+  }
+
+  /** Returns ResNet-20 whole, in 2 and in 4 stages. */
+  public static List<PipelineCase> resNet(int steps) {
+    JsonObject shapes = new JsonObject().put("name", "shapes").put("train", 1_000);
+    return cases("resnet20", new JsonObject().put("name", "resnet20"), shapes, steps);
+  }
+
+  private static List<PipelineCase> cases(
+      String name, JsonObject model, JsonObject data, int steps) {
+    return Stream.of(0, 2, 4)
+        .map(stages -> new PipelineCase(name, model, data, "sgd", stages, MICRO_BATCHES, steps))
+        .toList();
+  }
+
+  private static void compare(BenchmarkReport report, List<PipelineCase> cases, int repetitions)
       throws Exception {
-    List<PipelineCase> cases = new ArrayList<>();
-    for (int stages : new int[] {0, 2, 4}) {
-      cases.add(new PipelineCase(name, model, data, "sgd", stages, MICRO_BATCHES, steps));
-    }
     Map<PipelineCase, List<JsonObject>> summaries = new LinkedHashMap<>();
     for (int turn = 0; turn < repetitions; turn++) {
       for (PipelineCase one : cases) {
@@ -102,12 +110,12 @@ public final class PipelineBenchmark implements Benchmark {
   }
 
   /** Trains with the same memory limit for every process; the kernel enforces it. */
-  private static void limit(BenchmarkReport report, JsonObject digits) throws Exception {
+  private static void limit(BenchmarkReport report) throws Exception {
     JsonObject model = new JsonObject().put("name", "mlp").put("hidden", 4_096).put("layers", 4);
     List<String> limited =
         List.of("env", "VERTIGRAD_JAVA_OPTS=" + HEAP, "prlimit", "--data=" + LIMIT_BYTES);
-    PipelineCase whole = new PipelineCase("mlp 4 x 4,096", model, digits, "adam", 0, 4, 10);
-    PipelineCase stages = new PipelineCase("mlp 4 x 4,096", model, digits, "adam", 4, 4, 10);
+    PipelineCase whole = new PipelineCase("mlp 4 x 4,096", model, DIGITS, "adam", 0, 4, 10);
+    PipelineCase stages = new PipelineCase("mlp 4 x 4,096", model, DIGITS, "adam", 4, 4, 10);
     String size = "Adam, 53.6 million parameters";
     String limit = "%,d MiB of data memory for each process".formatted(LIMIT_BYTES >> 20);
     report.remark("%s, %s, no limit: %s".formatted(whole, size, outcome(whole, List.of())));

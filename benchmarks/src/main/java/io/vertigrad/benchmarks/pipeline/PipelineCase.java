@@ -13,7 +13,7 @@ import io.vertx.core.json.JsonObject;
  * @param microBatches micro-batches of a step
  * @param steps steps of the run
  */
-record PipelineCase(
+public record PipelineCase(
     String name,
     JsonObject model,
     JsonObject data,
@@ -28,7 +28,7 @@ record PipelineCase(
   private static final int WAIT_SECONDS = 120;
 
   /** Returns the job file. It runs no evaluator, because that would be measured too. */
-  JsonObject job() {
+  public JsonObject job() {
     JsonObject job =
         new JsonObject()
             .put("job", "pipeline-" + stages)

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Locale;
 
 /** Formats rows as aligned text: names to the left, numbers to the right. */
-final class BenchmarkTable {
+public final class BenchmarkTable {
 
   private static final List<String> HEADINGS =
       List.of("what", "unit", "median", "min", "max", "n", "ratio", "over", "aim");
@@ -56,7 +56,7 @@ final class BenchmarkTable {
   }
 
   /** Formats a number with three or four significant digits, thousands separated. */
-  static String number(double value) {
+  public static String number(double value) {
     double size = Math.abs(value);
     String pattern = size >= 100 ? "%,.0f" : size >= 10 ? "%.1f" : size >= 1 ? "%.2f" : "%.4f";
     return String.format(Locale.ROOT, pattern, value);

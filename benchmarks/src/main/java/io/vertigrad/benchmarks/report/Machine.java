@@ -20,7 +20,7 @@ import java.nio.file.Path;
  * @param loadAverage one-minute load before the first measurement; more than a few tenths means
  *     that something else was running
  */
-record Machine(
+public record Machine(
     String cpu,
     int cores,
     long memoryBytes,
@@ -30,7 +30,7 @@ record Machine(
     double loadAverage) {
 
   /** Describes this machine as it is now. */
-  static Machine here() {
+  public static Machine here() {
     OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
     return new Machine(
         cpuModel(),
@@ -39,10 +39,15 @@ record Machine(
         System.getProperty("java.vm.name") + " " + System.getProperty("java.vm.version"),
         System.getProperty("os.name") + " " + System.getProperty("os.version"),
         output("git", "describe", "--always", "--dirty", "--abbrev=12"),
-        system.getSystemLoadAverage());
+        load());
   }
 
-  JsonObject toJson() {
+  /** Returns the load average of the last minute. */
+  public static double load() {
+    return ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage();
+  }
+
+  public JsonObject toJson() {
     return new JsonObject()
         .put("cpu", cpu)
         .put("cores", cores)

@@ -64,7 +64,8 @@ public final class ScalingBenchmark implements Benchmark {
     }
   }
 
-  private static List<TrainingCase> cases(String model, long samples) {
+  /** Returns the runs of a model: one, two and four workers, in one JVM and in processes. */
+  public static List<TrainingCase> cases(String model, long samples) {
     List<TrainingCase> cases = new ArrayList<>();
     for (boolean processes : new boolean[] {false, true}) {
       cases.add(new TrainingCase(model, "sync", 1, processes, samples));
@@ -93,7 +94,7 @@ public final class ScalingBenchmark implements Benchmark {
   }
 
   /** Returns the samples per second of parallel loops that share nothing but the machine. */
-  private static double localLoops(TrainingCase training, int count) throws Exception {
+  public static double localLoops(TrainingCase training, int count) throws Exception {
     JsonObject question =
         new JsonObject()
             .put("job", training.job())

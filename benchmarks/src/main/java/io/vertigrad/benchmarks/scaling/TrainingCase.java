@@ -11,12 +11,13 @@ import io.vertx.core.json.JsonObject;
  * @param processes whether each role has its own process
  * @param samples training samples of the whole run, the same for any number of workers
  */
-record TrainingCase(String model, String strategy, int workers, boolean processes, long samples) {
+public record TrainingCase(
+    String model, String strategy, int workers, boolean processes, long samples) {
 
   static final int BATCH = 128;
 
   /** Returns the job file. It runs no evaluator, because that would be measured too. */
-  JsonObject job() {
+  public JsonObject job() {
     boolean colour = model.equals("resnet20");
     return new JsonObject()
         .put("job", "scaling-%s-%s-%d".formatted(model, strategy, workers))

@@ -93,13 +93,6 @@ class MarginalBenchmarkTest {
             .collect(Collectors.toCollection(() -> EnumSet.noneOf(TransportKind.class))));
   }
 
-  @Test
-  void shouldReadTheProcessorTimeOfAShellsChildren() {
-    assertEquals(
-        63.75, MarginalBenchmark.cpuSeconds("0m0.01s 0m0.02s\n1m2.500s 0m1.25s\n"), TOLERANCE);
-    assertThrows(IllegalStateException.class, () -> MarginalBenchmark.cpuSeconds(""));
-  }
-
   private List<BenchmarkRow> rows(String only, Optional<Path> peer) throws Exception {
     BenchmarkReport report = new BenchmarkReport("marginal", true);
     new MarginalBenchmark(only, 100, peer, MarginalBenchmarkTest::spent).run(report, true);

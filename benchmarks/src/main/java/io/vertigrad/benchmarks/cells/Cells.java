@@ -1,0 +1,270 @@
+package io.vertigrad.benchmarks.cells;
+
+import static io.vertigrad.benchmarks.cells.Figure.CPU_MILLIS_PER_ROUND;
+import static io.vertigrad.benchmarks.cells.Figure.CPU_SECONDS;
+import static io.vertigrad.benchmarks.cells.Figure.MILLION_PARAMETERS_PER_SECOND;
+import static io.vertigrad.benchmarks.cells.Figure.SAMPLES_PER_SECOND;
+import static io.vertigrad.benchmarks.cells.Figure.SECONDS;
+import static io.vertigrad.benchmarks.cells.Figure.WALL_MILLIS_PER_ROUND;
+
+import io.vertigrad.benchmarks.allreduce.AllReduceBenchmark;
+import io.vertigrad.benchmarks.compute.ComputeBenchmark;
+import io.vertigrad.benchmarks.exchange.ExchangeBenchmark;
+import io.vertigrad.benchmarks.marginal.MarginalBenchmark;
+import io.vertigrad.benchmarks.marginal.MarginalBenchmark.Spent;
+import io.vertigrad.benchmarks.marginal.MarginalCase;
+import io.vertigrad.benchmarks.marginal.MarginalCase.Trained;
+import io.vertigrad.benchmarks.pipeline.PipelineBenchmark;
+import io.vertigrad.benchmarks.pipeline.PipelineCase;
+import io.vertigrad.benchmarks.process.TrainCommandLine;
+import io.vertigrad.benchmarks.process.TrainCommandLine.Timed;
+import io.vertigrad.benchmarks.scaling.ScalingBenchmark;
+import io.vertigrad.benchmarks.scaling.TrainingCase;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+
+/** The list of all cells. Each is measured by the benchmark that its name begins with. */
+final class Cells {
+
+  private static final String PROCESSES = "processes";
+  private static final String STREAMS = "streams";
+  private static final String RAW_TCP = "raw TCP";
+  private static final String RAW_TCP_WITH_SUMS = "raw TCP with sums";
+
+  /** The benchmarks that start {@code ./vertigrad train}. */
+  private static final List<String> TRAIN = List.of("marginal", "command", "scaling", "pipeline");
+
+  /** The placements of training, with the names that {@code marginal} has for them. */
+  private static final Map<String, String> TRAINING_PLACES =
+      Map.of(MarginalCase.ONE_JVM, MarginalCase.ONE_JVM, PROCESSES, "auto", STREAMS, "stream");
+
+  private static final int MIB = 1 << 20;
+
+  private final ReportOptions options;
+  private final List<Cell> cells = new ArrayList<>();
+
+  private Cells(ReportOptions options) {
+    this.options = options;
+  }
+
+  /** Returns all cells in the order in which a turn measures them. */
+  static List<Cell> all(ReportOptions options) {
+    Cells list = new Cells(options);
+    list.addTraining();
+    list.addCommands();
+    list.addExchange();
+    list.addAllReduce();
+    list.addGradients();
+    list.addScaling();
+    list.addPipelines();
+    return List.copyOf(list.cells);
+  }
+
+  /** Trains once if a cell will, so that none includes what is built at the first start. */
+  static void prepare(List<Cell> cells) throws Exception {
+    if (cells.stream().anyMatch(cell -> TRAIN.stream().anyMatch(cell.name()::startsWith))) {
+      new MarginalBenchmark("", 1, Optional.empty())
+          .prepare(new MarginalCase(Trained.MLP, 2, "sync", MarginalCase.ONE_JVM));
+    }
+  }
+
+  private void addTraining() {
+    for (Trained model : List.of(Trained.CONVNET, Trained.MLP, Trained.MLP_25M)) {
+      for (String strategy : List.of("sync", "async", "allreduce", "dpsgd")) {
+        addTraining(model, 2, strategy);
+        addTraining(model, 2, strategy, STREAMS);
+      }
+    }
+    addTraining(Trained.CONVNET_B32, 2, "sync");
+    addTraining(Trained.MLP_B32, 4, "sync");
+    addTraining(Trained.MLP_B32, 4, "allreduce");
+    addTraining(Trained.MLP_B256, 2, "allreduce");
+    addTraining(Trained.RESNET20, 2, "allreduce");
+    addTraining(Trained.RESNET20, 2, "dpsgd");
+  }
+
+  private void addTraining(Trained model, int workers, String strategy) {
+    addTraining(model, workers, strategy, MarginalCase.ONE_JVM);
+    addTraining(model, workers, strategy, PROCESSES);
+  }
+
+  private void addTraining(Trained model, int workers, String strategy, String place) {
+    MarginalCase one = new MarginalCase(model, workers, strategy, TRAINING_PLACES.get(place));
+    cells.add(
+        new Cell(
+            "marginal, %s, %d workers, %s, %s".formatted(model, workers, strategy, place),
+            List.of(SAMPLES_PER_SECOND, WALL_MILLIS_PER_ROUND, CPU_MILLIS_PER_ROUND),
+            Optional.empty(),
+            () -> round(one)));
+  }
+
+  private Map<Figure, Double> round(MarginalCase one) throws Exception {
+    Spent spent = new MarginalBenchmark("", options.rounds(), Optional.empty()).ofOneRound(one);
+    if (spent.seconds() <= 0) {
+      throw new IllegalStateException(
+          "one more round took %.2f ms, expected more than 0: too few --rounds, or a busy machine"
+              .formatted(spent.seconds() * 1e3));
+    }
+    return Map.of(
+        SAMPLES_PER_SECOND, one.workers() * one.model().batch() / spent.seconds(),
+        WALL_MILLIS_PER_ROUND, spent.seconds() * 1e3,
+        CPU_MILLIS_PER_ROUND, spent.cpuSeconds() * 1e3);
+  }
+
+  private void addCommands() {
+    for (boolean processes : new boolean[] {false, true}) {
+      String place = processes ? PROCESSES : MarginalCase.ONE_JVM;
+      cells.add(
+          new Cell(
+              "command, conf/mnist-sync.json, " + place,
+              List.of(SECONDS, CPU_SECONDS),
+              missing("train-images-idx3-ubyte"),
+              () -> command("conf/mnist-sync.json", processes)));
+    }
+  }
+
+  private Map<Figure, Double> command(String file, boolean processes) throws Exception {
+    JsonObject job = new JsonObject(Files.readString(Path.of(file)));
+    job.getJsonObject("data").put("directory", options.data());
+    Timed timed = TrainCommandLine.time(job, processes);
+    return Map.of(SECONDS, timed.seconds(), CPU_SECONDS, timed.cpuSeconds());
+  }
+
+  /** Returns why a data set cannot be read, if {@code --data} has no such file. */
+  private Optional<String> missing(String file) {
+    if (options.data().isEmpty()) {
+      return Optional.of("no --data, expected a folder with %s.gz".formatted(file));
+    }
+    Path folder = Path.of(options.data());
+    return Files.exists(folder.resolve(file)) || Files.exists(folder.resolve(file + ".gz"))
+        ? Optional.empty()
+        : Optional.of("--data %s: found no %s.gz".formatted(folder, file));
+  }
+
+  private void addExchange() {
+    for (int parameters : List.of(2_000, 407_050, 2_500_000, 25_000_000)) {
+      addExchange(parameters, 2, "sync");
+      addExchange(parameters, 2, "async");
+    }
+    addExchange(2_500_000, 4, "sync");
+  }
+
+  private void addExchange(int parameters, int workers, String strategy) {
+    addExchange(parameters, workers, strategy, MarginalCase.ONE_JVM, "embedded");
+    addExchange(parameters, workers, strategy, PROCESSES, PROCESSES);
+    addExchange(parameters, workers, strategy, STREAMS, "processes, streams");
+    addExchange(parameters, workers, strategy, RAW_TCP_WITH_SUMS, RAW_TCP_WITH_SUMS);
+    addExchange(parameters, workers, strategy, RAW_TCP, RAW_TCP);
+  }
+
+  private void addExchange(int parameters, int workers, String strategy, String place, String row) {
+    cells.add(
+        new Cell(
+            "exchange, %,d x %d, %s, %s".formatted(parameters, workers, strategy, place),
+            List.of(MILLION_PARAMETERS_PER_SECOND, WALL_MILLIS_PER_ROUND, CPU_MILLIS_PER_ROUND),
+            Optional.empty(),
+            () -> {
+              ExchangeBenchmark.Measured measured =
+                  ExchangeBenchmark.measure(strategy, parameters, workers, row, options.quick());
+              return Map.of(
+                  MILLION_PARAMETERS_PER_SECOND, measured.millionParametersPerSecond(),
+                  WALL_MILLIS_PER_ROUND, measured.roundMillis(),
+                  CPU_MILLIS_PER_ROUND, measured.cpuMillis());
+            }));
+  }
+
+  private void addAllReduce() {
+    addAllReduce("64 KiB", MIB / 16, 2, List.of("direct"));
+    addAllReduce("1 MiB", MIB, 2, List.of("direct", "ring"));
+    addAllReduce("16 MiB", 16 * MIB, 2, List.of("ring"));
+    addAllReduce("64 MiB", 64 * MIB, 2, List.of("ring"));
+    addAllReduce("64 MiB", 64 * MIB, 4, List.of("ring"));
+  }
+
+  private void addAllReduce(String size, int bytes, int workers, List<String> orders) {
+    String sum = "allreduce, %s x %d, ".formatted(size, workers);
+    for (String order : orders) {
+      String prefix = sum + order + ", ";
+      addSum(prefix + MarginalCase.ONE_JVM, bytes, workers, order + ", embedded");
+      addSum(prefix + PROCESSES, bytes, workers, order + ", processes");
+      addSum(prefix + STREAMS, bytes, workers, order + ", streams");
+    }
+    addSum(sum + RAW_TCP, bytes, workers, RAW_TCP);
+  }
+
+  private void addSum(String name, int bytes, int workers, String row) {
+    add(
+        name,
+        WALL_MILLIS_PER_ROUND,
+        () -> AllReduceBenchmark.millis(bytes, workers, row, options.quick()));
+  }
+
+  private void addGradients() {
+    addGradients("convnet", 128, List.of("dl4j", "pytorch", "stock"));
+    addGradients("mlp", 64, List.of("dl4j", "pytorch", "stock"));
+    addGradients("resnet20", 64, List.of("dl4j", "pytorch"));
+    addGradients("resnet20", 128, List.of("dl4j", "pytorch"));
+  }
+
+  private void addGradients(String model, int batch, List<String> engines) {
+    for (String engine : engines) {
+      add(
+          "compute, %s b%d, %s".formatted(model, batch, engine),
+          WALL_MILLIS_PER_ROUND,
+          () -> ComputeBenchmark.millis(model, batch, engine, options.quick()));
+    }
+  }
+
+  private void addScaling() {
+    addScaling("convnet", options.quick() ? 20_000 : 100_000);
+    addScaling("mlp", options.quick() ? 20_000 : 100_000);
+    addScaling("resnet20", options.quick() ? 1_024 : 3_072);
+  }
+
+  private void addScaling(String model, long samples) {
+    List<TrainingCase> runs = ScalingBenchmark.cases(model, samples);
+    String prefix = "scaling, " + model;
+    add(
+        prefix + ", local loop",
+        SAMPLES_PER_SECOND,
+        () -> ScalingBenchmark.localLoops(runs.get(0), 1));
+    add(
+        prefix + ", two local loops at once",
+        SAMPLES_PER_SECOND,
+        () -> ScalingBenchmark.localLoops(runs.get(0), 2));
+    for (TrainingCase run : runs) {
+      add(
+          "%s, %d workers, %s, %s"
+              .formatted(
+                  prefix,
+                  run.workers(),
+                  run.strategy(),
+                  run.processes() ? PROCESSES : MarginalCase.ONE_JVM),
+          SAMPLES_PER_SECOND,
+          () -> TrainCommandLine.train(run.job(), run.processes()).samplesPerSecond());
+    }
+  }
+
+  private void addPipelines() {
+    List<PipelineCase> runs = new ArrayList<>(PipelineBenchmark.mlp(options.quick() ? 20 : 60));
+    runs.addAll(PipelineBenchmark.resNet(options.quick() ? 4 : 10));
+    for (PipelineCase run : runs) {
+      add(
+          "pipeline, " + run,
+          SAMPLES_PER_SECOND,
+          () -> TrainCommandLine.train(run.job(), true).samplesPerSecond());
+    }
+  }
+
+  private void add(String name, Figure figure, Callable<Double> measurement) {
+    cells.add(
+        new Cell(
+            name, List.of(figure), Optional.empty(), () -> Map.of(figure, measurement.call())));
+  }
+}

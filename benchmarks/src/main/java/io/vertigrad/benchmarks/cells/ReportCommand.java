@@ -1,0 +1,123 @@
+package io.vertigrad.benchmarks.cells;
+
+import io.vertigrad.benchmarks.report.Machine;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.time.temporal.ChronoUnit;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.UnaryOperator;
+
+/**
+ * {@code benchmarks/run report}: measures cells in turns, so that a machine that slows down slows
+ * all of them equally, and each peer beside the cells that it is compared with.
+ */
+public final class ReportCommand {
+
+  /** The command's name. */
+  public static final String NAME = "report";
+
+  private static final DateTimeFormatter STAMP = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss");
+
+  private final ReportFile file;
+  private final List<Cell> cells;
+  private final PeerCommands peers;
+  private int failures;
+
+  ReportCommand(ReportFile file, List<Cell> cells, PeerCommands peers) {
+    this.file = file;
+    this.cells = cells;
+    this.peers = peers;
+  }
+
+  /**
+   * Makes a report, or goes on with one.
+   *
+   * @param folder where a new report is written
+   * @return the exit code: 1 when something could not be measured
+   * @throws IllegalArgumentException when an option or a file is not as expected
+   */
+  public static int run(UnaryOperator<String> property, boolean quick, Path folder)
+      throws Exception {
+    Machine here = Machine.here();
+    String resumed = Optional.ofNullable(property.apply("vertigrad.benchmarks.resume")).orElse("");
+    ReportFile file;
+    ReportOptions options;
+    if (resumed.isEmpty()) {
+      options = ReportOptions.read(property, quick);
+      String stamp = STAMP.format(Instant.now().atZone(ZoneOffset.UTC));
+      file = ReportFile.begin(folder.resolve("report-%s.json".formatted(stamp)), here, options);
+    } else {
+      file = ReportFile.read(Path.of(resumed), here);
+      options = ReportOptions.resume(property, quick, file.options());
+    }
+    List<Cell> all = Cells.all(options);
+    List<Cell> chosen =
+        all.stream().filter(cell -> options.cells().matcher(cell.name()).find()).toList();
+    List<String> names = all.stream().map(Cell::name).toList();
+    if (chosen.isEmpty()) {
+      throw new IllegalArgumentException(
+          "--cells: found '%s', expected part of one of: %s"
+              .formatted(options.cells(), String.join("; ", names)));
+    }
+    PeerCommands peers =
+        options.peer().isEmpty()
+            ? PeerCommands.NONE
+            : PeerCommands.read(Path.of(options.peer()), names);
+    Cells.prepare(chosen);
+    ReportCommand command = new ReportCommand(file, chosen, peers);
+    String typed = Optional.ofNullable(property.apply("vertigrad.benchmarks.command")).orElse("");
+    int code = command.run(typed, options);
+    System.out.print(Files.readString(file.table()));
+    System.out.printf("%nwritten to %s and %s%n", file.table(), file.file());
+    return code;
+  }
+
+  /** Measures what the file does not have yet; returns 1 when something failed. */
+  int run(String typed, ReportOptions options) throws Exception {
+    Map<String, String> skipped = new LinkedHashMap<>();
+    cells.forEach(cell -> cell.missing().ifPresent(reason -> skipped.put(cell.name(), reason)));
+    file.start(typed, options, skipped);
+    List<Cell> measurable = cells.stream().filter(cell -> cell.missing().isEmpty()).toList();
+    for (int turn = 1; turn <= options.turns(); turn++) {
+      for (Cell cell : measurable) {
+        measure(turn, cell.name(), false, cell.measurement());
+        Optional<String> peer = peers.keyOf(cell.name());
+        if (peer.isPresent()) {
+          String key = peer.get();
+          measure(turn, key, true, () -> peers.measure(key, cell.figures()));
+        }
+      }
+    }
+    return failures > 0 ? 1 : 0;
+  }
+
+  private void measure(int turn, String name, boolean peer, Cell.Measurement measurement)
+      throws IOException, InterruptedException {
+    if (file.has(turn, name, peer)) {
+      return;
+    }
+    String what = "turn %d, %s%s".formatted(turn, peer ? "peer of " : "", name);
+    String at = Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();
+    double load = Machine.load();
+    Map<Figure, Double> figures = Map.of();
+    Optional<String> failure = Optional.empty();
+    System.err.printf("%s ...%n", what);
+    try {
+      figures = measurement.measure();
+    } catch (InterruptedException e) {
+      throw e;
+    } catch (Exception e) {
+      failures++;
+      failure = Optional.of(String.valueOf(e.getMessage()));
+      System.err.printf("FAILED: %s: %s%n", what, e.getMessage());
+    }
+    file.add(new Measured(turn, name, peer, at, load, figures, failure));
+  }
+}

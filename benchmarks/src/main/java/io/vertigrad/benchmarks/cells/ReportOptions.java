@@ -1,0 +1,113 @@
+package io.vertigrad.benchmarks.cells;
+
+import io.vertx.core.json.JsonObject;
+import java.util.function.UnaryOperator;
+import java.util.regex.Pattern;
+import java.util.regex.PatternSyntaxException;
+
+/**
+ * The options of {@code benchmarks/run report}.
+ *
+ * @param cells a regular expression, found in the names of the cells to measure
+ * @param turns how often each cell is measured
+ * @param rounds how many rounds longer the long run of {@code marginal} is
+ * @param quick whether runs are too short to be quoted
+ * @param data folder of the MNIST files; empty for none
+ * @param peer file of the peer programs; empty for none
+ */
+record ReportOptions(
+    Pattern cells, int turns, int rounds, boolean quick, String data, String peer) {
+
+  private static final String PREFIX = "vertigrad.benchmarks.";
+
+  /**
+   * Reads the properties that {@code benchmarks/run} passes on.
+   *
+   * @param property returns a system property by its name; null or empty when it is not set
+   * @throws IllegalArgumentException naming the option, what was found and what was expected
+   */
+  static ReportOptions read(UnaryOperator<String> property, boolean quick) {
+    ReportOptions unset =
+        new ReportOptions(Pattern.compile(""), 3, quick ? 150 : 1_500, quick, "", "");
+    return read(property, unset);
+  }
+
+  /**
+   * Reads the properties for a report that goes on: what is not set is as before.
+   *
+   * @param before the options of the report
+   * @throws IllegalArgumentException also when rounds would have another length than before
+   */
+  static ReportOptions resume(UnaryOperator<String> property, boolean quick, ReportOptions before) {
+    ReportOptions options = read(property, before);
+    if (quick && !before.quick) {
+      throw new IllegalArgumentException("--quick: expected none, as the report was begun");
+    }
+    if (options.rounds != before.rounds) {
+      throw new IllegalArgumentException(
+          "--rounds %d: expected %d, as the report was begun"
+              .formatted(options.rounds, before.rounds));
+    }
+    return options;
+  }
+
+  static ReportOptions fromJson(JsonObject json) {
+    return new ReportOptions(
+        Pattern.compile(json.getString("cells")),
+        json.getInteger("turns"),
+        json.getInteger("rounds"),
+        json.getBoolean("quick"),
+        json.getString("data"),
+        json.getString("peer"));
+  }
+
+  JsonObject toJson() {
+    return new JsonObject()
+        .put("cells", cells.pattern())
+        .put("turns", turns)
+        .put("rounds", rounds)
+        .put("quick", quick)
+        .put("data", data)
+        .put("peer", peer);
+  }
+
+  private static ReportOptions read(UnaryOperator<String> property, ReportOptions unset) {
+    return new ReportOptions(
+        pattern(text(property, "cells", unset.cells.pattern())),
+        number(property, "turns", unset.turns),
+        number(property, "rounds", unset.rounds),
+        unset.quick,
+        text(property, "data", unset.data),
+        text(property, "peer", unset.peer));
+  }
+
+  private static String text(UnaryOperator<String> property, String name, String otherwise) {
+    String found = property.apply(PREFIX + name);
+    return found == null || found.isEmpty() ? otherwise : found;
+  }
+
+  private static int number(UnaryOperator<String> property, String name, int otherwise) {
+    String found = text(property, name, Integer.toString(otherwise));
+    try {
+      int number = Integer.parseInt(found);
+      if (number > 0) {
+        return number;
+      }
+    } catch (NumberFormatException e) {
+      // The error below reports it.
+    }
+    throw new IllegalArgumentException(
+        "--%s: found '%s', expected a whole number from 1".formatted(name, found));
+  }
+
+  private static Pattern pattern(String found) {
+    try {
+      return Pattern.compile(found);
+    } catch (PatternSyntaxException e) {
+      throw new IllegalArgumentException(
+          "--cells: found '%s', expected a regular expression: %s"
+              .formatted(found, e.getDescription()),
+          e);
+    }
+  }
+}

@@ -1,0 +1,154 @@
+package io.vertigrad.benchmarks.cells;
+
+import io.vertigrad.benchmarks.report.BenchmarkTable;
+import io.vertigrad.benchmarks.report.Repetitions;
+import io.vertx.core.json.JsonObject;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.DoubleFunction;
+
+/** A report as Markdown: medians, ranges, and ratios over peers by turn. */
+final class ReportTable {
+
+  private final ReportFile report;
+  private final StringBuilder text = new StringBuilder();
+
+  ReportTable(ReportFile report) {
+    this.report = report;
+    addHeader();
+    addRows();
+    addNotes();
+  }
+
+  @Override
+  public String toString() {
+    return text.toString();
+  }
+
+  private void addHeader() {
+    JsonObject machine = report.machine();
+    ReportOptions options = report.options();
+    line("# Measured" + (options.quick() ? ", quick: not to be quoted" : ""));
+    line("");
+    line("| | |");
+    line("| --- | --- |");
+    line("| revision | `%s` |".formatted(machine.getString("revision")));
+    line("| date | %s |".formatted(report.date()));
+    report.commands().forEach(command -> line("| command | `%s` |".formatted(escaped(command))));
+    line(
+        "| machine | %s, %d cores, %.1f GiB |"
+            .formatted(
+                machine.getString("cpu"),
+                machine.getInteger("cores"),
+                machine.getLong("memoryBytes") / 0x1p30));
+    line("| Java | %s |".formatted(machine.getString("jvm")));
+    line("| kernel | %s |".formatted(machine.getString("system")));
+    load().ifPresent(load -> line("| load before a cell | %s |".formatted(load)));
+    line("");
+  }
+
+  /** Returns the median and the range of the load averages. */
+  private Optional<String> load() {
+    List<Double> loads = report.measurements().stream().map(Measured::load).toList();
+    return loads.isEmpty()
+        ? Optional.empty()
+        : Optional.of("%s, %s".formatted(median(loads, this::ratio), range(loads, this::ratio)));
+  }
+
+  private void addRows() {
+    line("| cell | unit | better | turns | median | range | peer | range | ours / peer | range |");
+    line("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    report.measurements().stream()
+        .filter(one -> !one.peer() && one.failure().isEmpty())
+        .map(Measured::cell)
+        .distinct()
+        .forEach(this::addCell);
+    line("");
+  }
+
+  private void addCell(String cell) {
+    Optional<String> peer =
+        report.measurements().stream()
+            .filter(one -> one.peer() && Cell.isNamedBy(one.cell(), cell))
+            .map(Measured::cell)
+            .max(Comparator.comparingInt(String::length));
+    for (Figure figure : Figure.values()) {
+      Map<Integer, Double> ours = byTurn(cell, false, figure);
+      if (!ours.isEmpty()) {
+        Map<Integer, Double> theirs = peer.map(key -> byTurn(key, true, figure)).orElse(Map.of());
+        List<Double> ratios =
+            ours.keySet().stream()
+                .filter(theirs::containsKey)
+                .map(turn -> ours.get(turn) / theirs.get(turn))
+                .toList();
+        line(
+            "| %s | %s | %s | %d | %s | %s | %s | %s | %s | %s |"
+                .formatted(
+                    cell,
+                    figure.unit(),
+                    figure.higherIsBetter() ? "more" : "less",
+                    ours.size(),
+                    median(ours.values(), BenchmarkTable::number),
+                    range(ours.values(), BenchmarkTable::number),
+                    median(theirs.values(), BenchmarkTable::number),
+                    range(theirs.values(), BenchmarkTable::number),
+                    median(ratios, this::ratio),
+                    range(ratios, this::ratio)));
+      }
+    }
+  }
+
+  private Map<Integer, Double> byTurn(String cell, boolean peer, Figure figure) {
+    Map<Integer, Double> values = new TreeMap<>();
+    report.measurements().stream()
+        .filter(one -> one.peer() == peer && one.cell().equals(cell))
+        .filter(one -> one.figures().containsKey(figure))
+        .forEach(one -> values.put(one.turn(), one.figures().get(figure)));
+    return values;
+  }
+
+  private void addNotes() {
+    report.skipped().forEach((cell, reason) -> line("- skipped: %s: %s".formatted(cell, reason)));
+    report.measurements().stream()
+        .filter(one -> one.failure().isPresent())
+        .forEach(
+            one ->
+                line(
+                    "- failed: %s%s, turn %d: %s"
+                        .formatted(
+                            one.peer() ? "peer of " : "",
+                            one.cell(),
+                            one.turn(),
+                            one.failure().get().lines().findFirst().orElse(""))));
+  }
+
+  private String ratio(double value) {
+    return String.format(Locale.ROOT, "%.2f", value);
+  }
+
+  private void line(String words) {
+    text.append(words).append('\n');
+  }
+
+  private static String median(Collection<Double> values, DoubleFunction<String> format) {
+    return values.isEmpty() ? "" : format.apply(Repetitions.of(values).median());
+  }
+
+  private static String range(Collection<Double> values, DoubleFunction<String> format) {
+    if (values.isEmpty()) {
+      return "";
+    }
+    Repetitions all = Repetitions.of(values);
+    return "%s to %s".formatted(format.apply(all.min()), format.apply(all.max()));
+  }
+
+  /** Returns text whose bars do not end a column. */
+  private static String escaped(String cell) {
+    return cell.replace("|", "\\|");
+  }
+}

@@ -1,0 +1,71 @@
+package io.vertigrad.benchmarks.cells;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class CellsTest {
+
+  private static final String COMMAND = "command, conf/mnist-sync.json, processes";
+
+  @TempDir Path folder;
+
+  @Test
+  void shouldHaveNoNameTwice() {
+    List<String> names = cells("").stream().map(Cell::name).toList();
+
+    assertEquals(names.size(), new HashSet<>(names).size(), names::toString);
+    assertTrue(
+        names.containsAll(
+            List.of(
+                "marginal, convnet b128, 2 workers, sync, one JVM",
+                "marginal, mlp b64, 2 workers, dpsgd, streams",
+                "marginal, mlp b32, 4 workers, allreduce, processes",
+                "marginal, resnet20 b64, 2 workers, allreduce, processes",
+                "exchange, 407,050 x 2, sync, raw TCP",
+                "allreduce, 64 MiB x 4, ring, processes",
+                COMMAND)),
+        names::toString);
+  }
+
+  @Test
+  void shouldSayWhyACellIsSkipped() throws Exception {
+    assertEquals(
+        Optional.of("no --data, expected a folder with train-images-idx3-ubyte.gz"),
+        named(COMMAND, "").missing());
+    assertEquals(
+        Optional.of("--data %s: found no train-images-idx3-ubyte.gz".formatted(folder)),
+        named(COMMAND, folder.toString()).missing());
+
+    Files.createFile(folder.resolve("train-images-idx3-ubyte.gz"));
+    assertEquals(Optional.empty(), named(COMMAND, folder.toString()).missing());
+  }
+
+  @Test
+  @Tag("slow")
+  void shouldMeasureACell() throws Exception {
+    Cell cell = named("compute, mlp b64, dl4j", "");
+
+    Map<Figure, Double> figures = cell.measurement().measure();
+
+    assertEquals(cell.figures(), List.copyOf(figures.keySet()));
+    assertTrue(figures.get(Figure.WALL_MILLIS_PER_ROUND) > 0, figures::toString);
+  }
+
+  private static Cell named(String name, String data) {
+    return cells(data).stream().filter(cell -> cell.name().equals(name)).findFirst().orElseThrow();
+  }
+
+  private static List<Cell> cells(String data) {
+    return Cells.all(ReportOptions.read(name -> name.endsWith("data") ? data : null, true));
+  }
+}

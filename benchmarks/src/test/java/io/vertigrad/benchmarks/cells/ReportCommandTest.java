@@ -1,0 +1,211 @@
+package io.vertigrad.benchmarks.cells;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.benchmarks.report.Machine;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Tests the turns of a report, its table, and how it goes on. */
+class ReportCommandTest {
+
+  private static final Machine MACHINE = machine("abc123");
+
+  @TempDir Path folder;
+  private final List<String> order = new ArrayList<>();
+  private Path json;
+
+  @BeforeEach
+  void nameFile() {
+    json = folder.resolve("report.json");
+  }
+
+  @Test
+  void shouldMeasureCellsInTurnsAndAPeerOnceATurn() throws Exception {
+    run(
+        begin(2),
+        peer("seq, fast", "echo '{\"seconds\": 8}'"),
+        one("seq, fast, a", 2, 4),
+        one("b", 1, 1),
+        one("seq, fast, c", 3, 3));
+
+    assertEquals(
+        List.of("seq, fast, a", "b", "seq, fast, c", "seq, fast, a", "b", "seq, fast, c"), order);
+    List<String> measured =
+        ReportFile.read(json, MACHINE).measurements().stream()
+            .map(one -> one.turn() + " " + one.cell() + (one.peer() ? ", peer" : ""))
+            .toList();
+    assertEquals(
+        List.of(
+            "1 seq, fast, a",
+            "1 seq, fast, peer",
+            "1 b",
+            "1 seq, fast, c",
+            "2 seq, fast, a",
+            "2 seq, fast, peer",
+            "2 b",
+            "2 seq, fast, c"),
+        measured);
+  }
+
+  @Test
+  void shouldWriteMediansRangesAndRatiosByTurn() throws Exception {
+    Files.writeString(folder.resolve("peer"), "");
+    // The peer takes 8, 16 and 24 s: each turn adds a line to its file.
+    String command = "echo x >>peer; echo \"{\\\"seconds\\\": $((8 * $(wc -l <peer)))}\"";
+
+    run(begin(3), peer("a", command), one("a", 2, 8, 3), skipped("b", "no --data"));
+
+    List<String> lines = table();
+    assertTrue(
+        lines.contains(
+            "| a | s, wall | less | 3 | 3.00 | 2.00 to 8.00 | 16.0 | 8.00 to 24.0 | 0.25 | 0.13 to 0.50 |"),
+        lines::toString);
+    assertTrue(lines.contains("- skipped: b: no --data"), lines::toString);
+    assertTrue(lines.contains("| revision | `abc123` |"), lines::toString);
+    assertTrue(lines.contains("| machine | EPYC, 2 cores, 8.0 GiB |"), lines::toString);
+    assertTrue(lines.contains("| command | `./benchmarks/run report` |"), lines::toString);
+    assertFalse(Files.readString(json).contains("NaN"));
+  }
+
+  @Test
+  void shouldLeaveColumnsOfAPeerEmptyWithoutOne() throws Exception {
+    run(begin(1), PeerCommands.NONE, one("a", 2));
+
+    List<String> lines = table();
+    assertTrue(
+        lines.contains("| a | s, wall | less | 1 | 2.00 | 2.00 to 2.00 |  |  |  |  |"),
+        lines::toString);
+  }
+
+  @Test
+  void shouldGoOnWithWhatAnInterruptedReportHasNot() throws Exception {
+    Cell interrupted =
+        cell(
+            "b",
+            Optional.empty(),
+            () -> {
+              throw new InterruptedException();
+            });
+    assertThrows(
+        InterruptedException.class,
+        () -> run(begin(2), PeerCommands.NONE, one("a", 5), interrupted));
+    order.clear();
+
+    int code = run(ReportFile.read(json, MACHINE), PeerCommands.NONE, one("a", 7), one("b", 1, 1));
+
+    assertEquals(0, code);
+    assertEquals(List.of("b", "a", "b"), order);
+    List<String> lines = table();
+    assertTrue(
+        lines.contains("| a | s, wall | less | 2 | 6.00 | 5.00 to 7.00 |  |  |  |  |"),
+        lines::toString);
+    assertEquals(2, new JsonObject(Files.readString(json)).getJsonArray("commands").size());
+  }
+
+  @Test
+  void shouldMeasureTheOthersWhenACellFailsAndTryItAgainLater() throws Exception {
+    Cell failing =
+        cell(
+            "a",
+            Optional.empty(),
+            () -> {
+              throw new IllegalStateException("no memory\nmore");
+            });
+
+    assertEquals(1, run(begin(1), PeerCommands.NONE, failing, one("b", 1)));
+    assertTrue(table().contains("- failed: a, turn 1: no memory"), table()::toString);
+
+    assertEquals(0, run(ReportFile.read(json, MACHINE), PeerCommands.NONE, one("a", 4)));
+    assertEquals(List.of("b", "a"), order);
+    assertFalse(String.join("", table()).contains("failed"), table()::toString);
+  }
+
+  @Test
+  void shouldNotGoOnWithAnotherRevision() throws Exception {
+    run(begin(1), PeerCommands.NONE, one("a", 2));
+
+    String message =
+        assertThrows(IllegalArgumentException.class, () -> ReportFile.read(json, machine("def456")))
+            .getMessage();
+
+    assertEquals(
+        "--resume %s: revision: found def456 here, expected abc123 as in the report"
+            .formatted(json),
+        message);
+  }
+
+  @Test
+  void shouldNameAFileThatIsNoReport() throws Exception {
+    assertEquals("--resume %s: found no such file".formatted(json), refusal());
+    Files.writeString(json, "{\"rows\": []}");
+    assertEquals(
+        "--resume %s: expected the JSON file of an earlier report".formatted(json), refusal());
+    Files.writeString(json, "# Measured");
+    assertEquals(
+        "--resume %s: expected the JSON file of an earlier report".formatted(json), refusal());
+  }
+
+  private String refusal() {
+    return assertThrows(IllegalArgumentException.class, () -> ReportFile.read(json, MACHINE))
+        .getMessage();
+  }
+
+  private int run(ReportFile file, PeerCommands peers, Cell... cells) throws Exception {
+    return new ReportCommand(file, List.of(cells), peers)
+        .run("./benchmarks/run report", file.options());
+  }
+
+  private ReportFile begin(int turns) {
+    return ReportFile.begin(
+        json,
+        MACHINE,
+        ReportOptions.read(name -> name.endsWith("turns") ? Integer.toString(turns) : null, false));
+  }
+
+  private PeerCommands peer(String key, String command) {
+    return new PeerCommands(folder.resolve("peers.json"), Map.of(key, command));
+  }
+
+  /** Returns a cell that takes so many seconds, turn by turn. */
+  private Cell one(String name, double... seconds) {
+    Iterator<Double> turns = Arrays.stream(seconds).iterator();
+    return cell(
+        name,
+        Optional.empty(),
+        () -> {
+          order.add(name);
+          return Map.of(Figure.SECONDS, turns.next());
+        });
+  }
+
+  private Cell skipped(String name, String reason) {
+    return cell(name, Optional.of(reason), () -> Map.of());
+  }
+
+  private static Cell cell(String name, Optional<String> missing, Cell.Measurement measurement) {
+    return new Cell(name, List.of(Figure.SECONDS), missing, measurement);
+  }
+
+  private List<String> table() throws IOException {
+    return Files.readAllLines(folder.resolve("report.md"));
+  }
+
+  private static Machine machine(String revision) {
+    return new Machine("EPYC", 2, 8L << 30, "OpenJDK 17", "Linux 6", revision, 0.1);
+  }
+}

@@ -1,0 +1,77 @@
+package io.vertigrad.benchmarks.cells;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ReportOptionsTest {
+
+  @Test
+  void shouldTakeThreeTurnsOfAllCellsWhenNothingIsSet() {
+    ReportOptions options = read(Map.of("data", ""));
+
+    assertEquals(3, options.turns());
+    assertEquals(1_500, options.rounds());
+    assertEquals("", options.cells().pattern());
+    assertEquals("", options.data());
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = ';',
+      value = {
+        "turns; 0; --turns: found '0', expected a whole number from 1",
+        "turns; 3x; --turns: found '3x', expected a whole number from 1",
+        "rounds; 1.5; --rounds: found '1.5', expected a whole number from 1",
+        "cells; mlp(; --cells: found 'mlp(', expected a regular expression: Unclosed group"
+      })
+  void shouldNameTheOptionThatIsNotAsExpected(String name, String value, String message) {
+    assertEquals(
+        message,
+        assertThrows(IllegalArgumentException.class, () -> read(Map.of(name, value))).getMessage());
+  }
+
+  @Test
+  void shouldGoOnAsBeforeUnlessSomethingIsSet() {
+    ReportOptions begun = read(Map.of("cells", "mlp", "turns", "5", "rounds", "30"));
+    ReportOptions before = ReportOptions.fromJson(begun.toJson());
+
+    ReportOptions after = resume(Map.of("turns", "7"), false, before);
+
+    assertEquals("mlp", after.cells().pattern());
+    assertEquals(7, after.turns());
+    assertEquals(30, after.rounds());
+  }
+
+  @Test
+  void shouldNotGoOnWithRoundsOfAnotherLength() {
+    ReportOptions before = read(Map.of());
+
+    assertEquals(
+        "--rounds 30: expected 1500, as the report was begun",
+        assertThrows(
+                IllegalArgumentException.class, () -> resume(Map.of("rounds", "30"), false, before))
+            .getMessage());
+    assertEquals(
+        "--quick: expected none, as the report was begun",
+        assertThrows(IllegalArgumentException.class, () -> resume(Map.of(), true, before))
+            .getMessage());
+  }
+
+  private static ReportOptions read(Map<String, String> set) {
+    return ReportOptions.read(name -> set.get(unprefixed(name)), false);
+  }
+
+  private static ReportOptions resume(
+      Map<String, String> set, boolean quick, ReportOptions before) {
+    return ReportOptions.resume(name -> set.get(unprefixed(name)), quick, before);
+  }
+
+  private static String unprefixed(String property) {
+    return property.substring("vertigrad.benchmarks.".length());
+  }
+}
