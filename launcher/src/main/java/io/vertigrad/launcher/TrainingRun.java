@@ -14,6 +14,7 @@ import io.vertigrad.launcher.cluster.JoinPoint;
 import io.vertigrad.launcher.deploy.EarlyProcesses;
 import io.vertigrad.launcher.deploy.NodeLaunch;
 import io.vertigrad.launcher.deploy.PresentMembers;
+import io.vertigrad.launcher.deploy.ProcessDeployment;
 import io.vertigrad.launcher.deploy.StandbyProcess;
 import io.vertigrad.launcher.deploy.StartProgress;
 import io.vertigrad.launcher.job.ExitStatus;

@@ -36,7 +36,7 @@ class ProcessTrainingTest {
   @Test
   void shouldEndAtTheSameBitsWhenSyncRunsInOneOrFiveProcesses() throws IOException {
     assertSameBitsWhicheverWayTensorsTake(
-        "digits-sync", List.of("--epochs", "1.875"), "--timeline");
+        "digits-sync", List.of("--epochs", "1.875"), "--processes=all", "--timeline");
 
     assertEquals(
         summary("embedded").getDouble("accuracy"), summary("shared").getDouble("accuracy"));
@@ -62,7 +62,7 @@ class ProcessTrainingTest {
   @ParameterizedTest
   @ValueSource(strings = {"digits-ring", "digits-pipeline"})
   void shouldEndAtTheSameBitsWhicheverWayTensorsTake(String job) throws IOException {
-    assertSameBitsWhicheverWayTensorsTake(job, List.of("--steps", "20"));
+    assertSameBitsWhicheverWayTensorsTake(job, List.of("--steps", "20"), "--processes");
   }
 
   /**
@@ -81,7 +81,7 @@ class ProcessTrainingTest {
 
     for (String transport : List.of("stream", "shared")) {
       List<String> words = new ArrayList<>(length);
-      words.addAll(List.of("--processes", "--set", "exchange.transport=" + transport));
+      words.addAll(List.of("--set", "exchange.transport=" + transport));
       words.addAll(List.of("--set", "exchange.sharedFolder=" + segments));
       words.addAll(List.of(more));
       CommandRun processes = CommandRun.of(arguments(job, transport, words.toArray(String[]::new)));

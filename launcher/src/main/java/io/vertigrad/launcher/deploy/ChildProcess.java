@@ -30,7 +30,7 @@ final class ChildProcess {
 
   /** Options that only one JVM of a machine may have. */
   private static final List<String> ONLY_ONCE =
-      List.of("-agentlib:jdwp", "-XX:ArchiveClassesAtExit");
+      List.of("-agentlib:jdwp", "-XX:ArchiveClassesAtExit", "-XX:AOTCacheOutput");
 
   private static final int LAST_LINES = 5;
 

@@ -57,7 +57,7 @@ public final class ProcessDeployment {
   private final Promise<Void> broken = Promise.promise();
   private volatile boolean stopping;
 
-  ProcessDeployment(
+  public ProcessDeployment(
       Vertx vertx,
       LocalMembers roles,
       PresentMembers present,
