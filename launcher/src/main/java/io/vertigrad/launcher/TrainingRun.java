@@ -250,7 +250,9 @@ final class TrainingRun {
         processes.map(ProcessDeployment::start).orElseGet(Future::succeededFuture);
     Future<Void> joined = present.missing(here).deploy(vertx, job);
     await(
-        Future.all(launched, joined), Participation.memberStartSeconds(job), "starting the members");
+        Future.all(launched, joined),
+        Participation.memberStartSeconds(job),
+        "starting the members");
     if (placement.apart()) {
       monitor.started().onSuccess(started -> FinalModel.prepare(vertx, job));
     }
