@@ -82,7 +82,11 @@ record ProcessRun(Path folder, CompletableFuture<CommandRun> command) {
         .map(event -> Long.parseLong(event.getString("node").replaceAll(".* pid ", "")))
         .flatMap(pid -> ProcessHandle.of(pid).stream())
         .reduce((before, newest) -> newest)
-        .orElseThrow(() -> new AssertionError("no process of %s %d runs".formatted(role, rank)));
+        .orElseThrow(
+            () ->
+                new AssertionError(
+                    "no process of %s %d runs; the command: %s"
+                        .formatted(role, rank, command.isDone() ? command.join() : "runs")));
   }
 
   long count(String type) throws IOException {
