@@ -4,20 +4,23 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ModelConfig;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests whole jobs with every role in its own JVM. */
 @Tag("slow")
@@ -59,10 +62,53 @@ class ProcessTrainingTest {
     assertEquals(1, trace.count("evaluator", "test all"));
   }
 
-  @ParameterizedTest
-  @ValueSource(strings = {"digits-ring", "digits-pipeline"})
-  void shouldEndAtTheSameBitsWhicheverWayTensorsTake(String job) throws IOException {
-    assertSameBitsWhicheverWayTensorsTake(job, List.of("--steps", "20"), "--processes");
+  @Test
+  void shouldEndAtTheSameBitsWhenARingRunsInOneOrThreeProcesses() throws IOException {
+    assertSameBitsWhicheverWayTensorsTake(
+        "digits-ring", List.of("--steps", "20"), "--processes");
+
+    assertTrue(Files.exists(folder.resolve("shared/logs/worker-1.log")));
+    assertTrue(Files.notExists(folder.resolve("shared/logs/server-0.log")));
+  }
+
+  @Test
+  void shouldEndAtTheSameBitsWhenStagesRunInOneJvmOrEachInItsOwn() throws IOException {
+    CommandRun embedded =
+        assertSameBitsWhicheverWayTensorsTake(
+            "digits-pipeline",
+            List.of("--steps", "30", "--set", "evaluator.every=30", "--set", "data.test=2000"),
+            "--processes");
+
+    assertTrue(
+        embedded.out().contains("stage 1: fc to fc, 1,930 parameters, [10] out"), embedded.out());
+    assertTrue(embedded.out().contains("bubble 20.0 %"), embedded.out());
+    assertTrue(Files.exists(folder.resolve("shared/logs/stage-1.log")));
+    assertFalse(Files.exists(folder.resolve("shared/logs/evaluator-0.log")), "stages test");
+    for (String run : List.of("embedded", "stream", "shared")) {
+      assertEquals(List.of("500 of 0", "500 of 30", "2000 of 30"), tests(run), run);
+    }
+    JsonObject ran = new JsonObject(Files.readString(folder.resolve("embedded/job.json")));
+    assertEquals(
+        List.of("relu1"), ran.getJsonObject("pipeline").getJsonArray("cuts").getList());
+    assertScores(folder.resolve("embedded/model.zip"));
+  }
+
+  private List<String> tests(String run) throws IOException {
+    return Files.readAllLines(folder.resolve(run).resolve("events.jsonl")).stream()
+        .map(JsonObject::new)
+        .filter(event -> event.getString("type").equals("evaluated"))
+        .map(tested -> tested.getInteger("samples") + " of " + tested.getLong("version"))
+        .toList();
+  }
+
+  /** Checks that the saved file is a normal network. */
+  private static void assertScores(Path file) {
+    ModelConfig config = new ModelConfig(file.toString(), Map.of(), List.of(1, 28, 28), 10, 0, 1);
+    try (Model model = Engine.named("dl4j").model(config)) {
+      Batch blank = new Batch(new float[784], new int[1], List.of(1, 28, 28), 0);
+      assertEquals(1, model.score(blank).samples());
+      assertEquals(1_960, model.layout().length());
+    }
   }
 
   /**
@@ -70,8 +116,9 @@ class ProcessTrainingTest {
    *
    * @param length options for all three runs
    * @param more options for the runs in processes
+   * @return the run in one JVM
    */
-  private void assertSameBitsWhicheverWayTensorsTake(
+  private CommandRun assertSameBitsWhicheverWayTensorsTake(
       String job, List<String> length, String... more) throws IOException {
     CommandRun embedded = CommandRun.of(arguments(job, "embedded", length.toArray(String[]::new)));
     assertEquals(0, embedded.exit(), embedded.err());
@@ -95,6 +142,7 @@ class ProcessTrainingTest {
       assertEquals(List.of(), left.toList());
     }
     Files.delete(segments);
+    return embedded;
   }
 
   @Test
