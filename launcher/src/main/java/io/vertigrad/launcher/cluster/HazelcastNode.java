@@ -46,6 +46,13 @@ final class HazelcastNode {
    */
   private static final String SILENCE_SECONDS = "90";
 
+  /**
+   * Interval at which every node receives the list of all nodes again. A node that missed a change,
+   * for example of a process that was killed and is back at the same port at once, would otherwise
+   * keep the old list for a minute, longer than the limits of a job.
+   */
+  private static final String LIST_SECONDS = "5";
+
   private static final Map<String, String> PROPERTIES =
       Map.ofEntries(
           Map.entry(LOGGING, "slf4j"),
@@ -65,6 +72,7 @@ final class HazelcastNode {
           Map.entry("hazelcast.connect.all.wait.seconds", CONNECT_SECONDS),
           Map.entry("hazelcast.heartbeat.interval.seconds", "1"),
           Map.entry("hazelcast.max.no.heartbeat.seconds", SILENCE_SECONDS),
+          Map.entry("hazelcast.member.list.publish.interval.seconds", LIST_SECONDS),
           Map.entry("hazelcast.partition.count", "31"),
           Map.entry("hazelcast.operation.thread.count", "2"),
           Map.entry("hazelcast.operation.generic.thread.count", "2"),

@@ -187,6 +187,7 @@ public final class StrategyLink {
               } else if (System.nanoTime() > opening.limitNanos) {
                 opening.opened.fail(new ExchangeException(missing(), failure));
               } else {
+                LOG.debug("{}: no session with {} yet: {}", member, address, failure.getMessage());
                 vertx.setTimer(RETRY_MILLIS, again -> open(request, opening));
               }
             });
