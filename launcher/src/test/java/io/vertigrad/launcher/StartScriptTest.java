@@ -11,6 +11,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -156,6 +158,28 @@ class StartScriptTest {
     assertEnds(0, start("train"));
 
     assertEquals(List.of("without", "archive"), calls().subList(4, 6));
+  }
+
+  /** Maven cannot find a module of this project that it is not told to build. */
+  @Test
+  void shouldBuildEveryModuleThatTheLauncherDependsOn() throws Exception {
+    String script = Files.readString(Path.of("../vertigrad"));
+    Matcher built = Pattern.compile("modules='([^']+)'").matcher(script);
+    Matcher besides = Pattern.compile("\\$modules ([a-z ]+)\" \\| tr").matcher(script);
+    assertTrue(built.find() && besides.find(), "the script's modules");
+    List<String> modules = new ArrayList<>(List.of(built.group(1).split(" ")));
+    modules.addAll(List.of(besides.group(1).split(" ")));
+
+    for (String module : modules) {
+      String pom = Files.readString(Path.of("..", module, "pom.xml"));
+      String dependencies = pom.substring(Math.max(0, pom.indexOf("<dependencies>")));
+      Matcher needed =
+          Pattern.compile("<artifactId>vertigrad-([a-z0-9-]+)</artifactId>").matcher(dependencies);
+      while (needed.find()) {
+        String artifact = needed.group(1).replace("engine-", "engines/");
+        assertTrue(modules.contains(artifact), module + " needs " + artifact);
+      }
+    }
   }
 
   @Test
