@@ -64,8 +64,7 @@ class ProcessTrainingTest {
 
   @Test
   void shouldEndAtTheSameBitsWhenARingRunsInOneOrThreeProcesses() throws IOException {
-    assertSameBitsWhicheverWayTensorsTake(
-        "digits-ring", List.of("--steps", "20"), "--processes");
+    assertSameBitsWhicheverWayTensorsTake("digits-ring", List.of("--steps", "20"), "--processes");
 
     assertTrue(Files.exists(folder.resolve("shared/logs/worker-1.log")));
     assertTrue(Files.notExists(folder.resolve("shared/logs/server-0.log")));
@@ -88,8 +87,7 @@ class ProcessTrainingTest {
       assertEquals(List.of("500 of 0", "500 of 30", "2000 of 30"), tests(run), run);
     }
     JsonObject ran = new JsonObject(Files.readString(folder.resolve("embedded/job.json")));
-    assertEquals(
-        List.of("relu1"), ran.getJsonObject("pipeline").getJsonArray("cuts").getList());
+    assertEquals(List.of("relu1"), ran.getJsonObject("pipeline").getJsonArray("cuts").getList());
     assertScores(folder.resolve("embedded/model.zip"));
   }
 
