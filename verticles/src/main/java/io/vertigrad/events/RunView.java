@@ -198,8 +198,8 @@ public final class RunView {
     Member member = member(role, rank, incarnation);
     if (incarnation > member.incarnation()) {
       put(new Member(role, rank, incarnation, "", Condition.UP, ""));
-    } else if (incarnation == member.incarnation()) {
-      put(member.present() ? inCondition(member, Condition.UP, "") : member);
+    } else if (incarnation == member.incarnation() && member.present()) {
+      put(inCondition(member, Condition.UP, ""));
     }
   }
 

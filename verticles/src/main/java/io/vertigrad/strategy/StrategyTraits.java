@@ -1,7 +1,7 @@
 package io.vertigrad.strategy;
 
 /**
- * What a strategy needs of its job. Everything that depends on the kind of strategy asks here.
+ * The needs of a strategy. Everything that depends on the kind of strategy asks here.
  *
  * @param besideServers true if a rule runs beside parameter servers, one for each partition; false
  *     if one runs beside each worker, which then keeps a replica of the model
@@ -14,7 +14,7 @@ package io.vertigrad.strategy;
 public record StrategyTraits(
     boolean besideServers, Rounds rounds, boolean compresses, long agreesEvery) {
 
-  /** How a worker's steps depend on the other workers; each constant is weaker than the next. */
+  /** The dependence of a worker's steps on other workers; each constant is weaker than the next. */
   public enum Rounds {
     /** There are no rounds: each gradient is an update of its own. */
     NONE,

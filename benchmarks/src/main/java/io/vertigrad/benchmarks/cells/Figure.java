@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 
-/** What a measurement of a cell consists of. */
+/** A quantity in the measurement of a cell. */
 enum Figure {
   SAMPLES_PER_SECOND("samplesPerSecond", "samples/s", true),
   /** Million parameters that all workers send and receive. */

@@ -21,7 +21,7 @@ import java.util.Map;
  */
 final class ReportFile {
 
-  /** What must be the same for all measurements of a report. */
+  /** The conditions that must be the same for all measurements of a report. */
   private static final List<String> SAME = List.of("revision", "cpu", "cores", "jvm", "system");
 
   private final Path file;

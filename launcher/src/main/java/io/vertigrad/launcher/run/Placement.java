@@ -2,7 +2,7 @@ package io.vertigrad.launcher.run;
 
 import io.vertigrad.training.LocalMembers;
 
-/** Which of the members that start on this machine run in processes of their own. */
+/** The members that run in processes of their own, among those that start on this machine. */
 public enum Placement {
   /** None: all run in the coordinator's JVM. */
   ONE_JVM(false),

@@ -30,7 +30,7 @@ final class ChaosRun {
   private static final int LAST_LINES = 12;
   private static final int KILLED = 137;
 
-  /** What the launcher adds to the cluster's port for the port where nodes join. */
+  /** The distance from the cluster's port to the port where nodes join. */
   private static final int JOIN_ABOVE_CLUSTER = 100;
 
   private final List<String> command;

@@ -55,6 +55,15 @@ import java.util.TreeMap;
  */
 public final class ControlCodec {
 
+  /** The form of a membership, also in messages between a member and its strategy verticle. */
+  public static final Form<Membership, JsonObject> MEMBERSHIP =
+      new Form<>(
+          Membership.class,
+          JsonObject.class,
+          "a membership",
+          Membership::toJson,
+          Membership::fromJson);
+
   private static final RecordJson JSON =
       RecordJson.strict(
           ControlCodec::omits,
@@ -74,12 +83,7 @@ public final class ControlCodec {
               "an object",
               ControlCodec::written,
               ControlCodec::terms),
-          new Form<>(
-              Membership.class,
-              JsonObject.class,
-              "a membership",
-              Membership::toJson,
-              Membership::fromJson),
+          MEMBERSHIP,
           new Form<>(
               StragglerReport.class,
               JsonObject.class,

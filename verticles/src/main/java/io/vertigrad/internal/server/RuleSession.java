@@ -4,14 +4,15 @@ import io.vertigrad.compute.Block;
 import io.vertigrad.internal.RecordJson;
 import io.vertigrad.internal.RecordJson.Form;
 import io.vertigrad.internal.RecordJson.Inline;
+import io.vertigrad.internal.membership.ControlCodec;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 
 /**
- * What a {@link RemoteStrategy} sends to its {@link RemoteShard} to begin a session. The components
- * are the keys of the message.
+ * The message with which a {@link RemoteStrategy} begins a session at its {@link RemoteShard}. The
+ * components are its keys.
  *
  * @param rounds address where the shard takes the steps of rounds
  * @param layout hash of the parameter layout
@@ -34,12 +35,7 @@ record RuleSession(
   private static final RecordJson JSON =
       RecordJson.strict(
           (part, key, value) -> false,
-          new Form<>(
-              Membership.class,
-              JsonObject.class,
-              "a membership",
-              Membership::toJson,
-              Membership::fromJson),
+          ControlCodec.MEMBERSHIP,
           new Form<>(
               Block.Kind.class,
               String.class,

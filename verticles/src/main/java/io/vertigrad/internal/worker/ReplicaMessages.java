@@ -5,6 +5,7 @@ import io.vertigrad.internal.RecordJson;
 import io.vertigrad.internal.RecordJson.Form;
 import io.vertigrad.internal.RecordJson.Key;
 import io.vertigrad.internal.exchange.TrafficCounters;
+import io.vertigrad.internal.membership.ControlCodec;
 import io.vertigrad.internal.membership.Pause;
 import io.vertigrad.internal.worker.ParameterExchange.Ending;
 import io.vertigrad.internal.worker.ParameterExchange.Status;
@@ -25,12 +26,7 @@ final class ReplicaMessages {
       RecordJson.strict(
           ReplicaMessages::omits,
           new Form<>(Ending.class, String.class, "an ending", Ending::name, Ending::valueOf),
-          new Form<>(
-              Membership.class,
-              JsonObject.class,
-              "a membership",
-              Membership::toJson,
-              Membership::fromJson),
+          ControlCodec.MEMBERSHIP,
           new Form<>(
               TrainingEvent.class,
               JsonObject.class,
@@ -40,7 +36,7 @@ final class ReplicaMessages {
 
   private ReplicaMessages() {}
 
-  /** Which incarnation begins a session, and what its replica must match. */
+  /** The incarnation that begins a session, and the state that its replica must match. */
   record Opening(int rank, int incarnation, long firstVersion, String run, long layout) {}
 
   /**
