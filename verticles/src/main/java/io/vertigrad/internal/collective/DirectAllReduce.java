@@ -1,7 +1,6 @@
 package io.vertigrad.internal.collective;
 
 import io.vertigrad.codecs.DataType;
-import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.Peers;
@@ -69,17 +68,24 @@ final class DirectAllReduce implements AllReduce {
   private void add(TensorView own, Tag tag, float[] vector, VectorSlices pieces) {
     int start = pieces.start(tag.piece());
     for (int position = 0; position < group.size(); position++) {
-      TensorView tensor = position == group.position() ? own : receive(position, tag, pieces);
-      if (position == 0) {
-        tensor.copyTo(vector, start);
+      boolean first = position == 0;
+      if (position == group.position()) {
+        add(own, first, vector, start);
       } else {
-        tensor.addTo(vector, start, 1);
+        int rank = group.rank(position);
+        peers.receive(
+            rank,
+            List.of(tag),
+            (same, tensor) -> add(pieces.checked(tensor, tag.piece(), rank), first, vector, start));
       }
     }
   }
 
-  private Tensor receive(int position, Tag tag, VectorSlices pieces) {
-    int rank = group.rank(position);
-    return pieces.checked(peers.receive(rank, tag), tag.piece(), rank);
+  private static void add(TensorView tensor, boolean first, float[] vector, int start) {
+    if (first) {
+      tensor.copyTo(vector, start);
+    } else {
+      tensor.addTo(vector, start, 1);
+    }
   }
 }

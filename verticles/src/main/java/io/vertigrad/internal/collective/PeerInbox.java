@@ -1,6 +1,6 @@
 package io.vertigrad.internal.collective;
 
-import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.Tag;
 import java.util.ArrayList;
@@ -19,9 +19,18 @@ import java.util.Set;
  * <p>All messages of a worker's round are taken before any of its later rounds, so the newest round
  * taken identifies duplicates. Messages of older epochs are dropped, messages of newer epochs are
  * stored. The size is bounded by what the others can send before they need an answer. Any thread.
+ *
+ * <p>Borrowed tensors are copied into memory that is reused once they are {@linkplain #giveBack
+ * given back}: allocating it anew for every message would cost more than the copies.
  */
 public final class PeerInbox {
 
+  /**
+   * Direct memory for the messages of models of usual size; those of larger ones go to the heap.
+   */
+  private static final long DIRECT_BYTES = 32 << 20;
+
+  private final TensorMemory memory = TensorMemory.outsideHeapUpTo(DIRECT_BYTES);
   private final Map<Key, Arrived> waiting = new HashMap<>();
   private final Set<Key> expected = new HashSet<>();
   private final Map<Integer, Taken> taken = new HashMap<>();
@@ -30,7 +39,7 @@ public final class PeerInbox {
 
   private record Key(int from, int epoch, Tag tag) {}
 
-  private record Arrived(Tensor tensor, long nanos) {}
+  private record Arrived(TensorView tensor, long nanos) {}
 
   private record Taken(long round, Set<Tag> tags) {}
 
@@ -57,7 +66,7 @@ public final class PeerInbox {
       noteTaken(from, tag, nowNanos);
       return Acceptance.EXPECTED;
     }
-    waiting.put(key, new Arrived(tensor.retain(), nowNanos));
+    waiting.put(key, new Arrived(memory.keep(tensor), nowNanos));
     return Acceptance.STORED;
   }
 
@@ -90,14 +99,22 @@ public final class PeerInbox {
     waiting.keySet().removeIf(key -> key.epoch() < newEpoch);
   }
 
-  /** Removes a message of the adopted epoch and returns it. */
-  public synchronized Optional<Tensor> take(int from, Tag tag) {
+  /**
+   * Removes a message of the adopted epoch and returns it. Its tensor is valid until it is
+   * {@linkplain #giveBack given back}.
+   */
+  public synchronized Optional<TensorView> take(int from, Tag tag) {
     Arrived arrived = waiting.remove(new Key(from, epoch, tag));
     if (arrived == null) {
       return Optional.empty();
     }
     noteTaken(from, tag, arrived.nanos());
     return Optional.of(arrived.tensor());
+  }
+
+  /** Reuses the memory of a message that was taken and is no longer read. */
+  public void giveBack(TensorView tensor) {
+    memory.giveBack(tensor);
   }
 
   /** Returns the time at which the latest of the messages taken had arrived. */

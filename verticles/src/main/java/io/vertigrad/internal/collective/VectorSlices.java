@@ -41,7 +41,7 @@ public record VectorSlices(int first, int length, int most) {
   }
 
   /** Returns a view of one piece. */
-  FloatBuffer in(float[] vector, int piece) {
+  public FloatBuffer in(float[] vector, int piece) {
     return FloatBuffer.wrap(vector, start(piece), size(piece));
   }
 

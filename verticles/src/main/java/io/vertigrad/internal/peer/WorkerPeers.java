@@ -187,7 +187,9 @@ public final class WorkerPeers implements Peers {
     callback = new ReceiveCallback(tags, taker);
     try {
       for (Tag here : inbox.expect(rank, tags)) {
-        callback.take(here, inbox.take(rank, here).orElseThrow());
+        TensorView stored = inbox.take(rank, here).orElseThrow();
+        callback.take(here, stored);
+        inbox.giveBack(stored);
       }
       await(rank, callback);
     } finally {
@@ -239,7 +241,14 @@ public final class WorkerPeers implements Peers {
 
   @Override
   public Optional<Tensor> poll(int rank, Tag tag) {
-    return inbox.take(rank, tag);
+    return inbox
+        .take(rank, tag)
+        .map(
+            stored -> {
+              Tensor tensor = stored.retain();
+              inbox.giveBack(stored);
+              return tensor;
+            });
   }
 
   @Override

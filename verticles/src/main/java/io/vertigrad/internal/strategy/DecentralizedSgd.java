@@ -1,6 +1,5 @@
 package io.vertigrad.internal.strategy;
 
-import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.internal.collective.InitialSync;
@@ -21,6 +20,8 @@ import io.vertigrad.strategy.StrategyTraits.Rounds;
 import io.vertigrad.strategy.Tag;
 import io.vertigrad.strategy.Topology;
 import java.nio.FloatBuffer;
+import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * D-PSGD: {@code x_i <- sum_j W_ij x_j - gamma g_i}, with the gradient at {@code x_i} before
@@ -124,9 +125,9 @@ final class DecentralizedSgd implements PeerStrategy {
     int[] targets = topology.at(round).targets(group.position());
     VectorSlices pieces = new VectorSlices(0, length, context.pieceElements());
     for (int piece = 0; targets.length > 0 && piece < pieces.count(); piece++) {
-      TensorView tensor = pieces.of(vector, piece, context.type());
+      Tag tag = new Tag(round, phase, piece);
       for (int target : targets) {
-        context.peers().send(group.rank(target), new Tag(round, phase, piece), tensor);
+        context.peers().send(group.rank(target), tag, context.type(), pieces.in(vector, piece));
       }
     }
   }
@@ -142,10 +143,17 @@ final class DecentralizedSgd implements PeerStrategy {
     for (int source : matrix.sources(self)) {
       float weight = (float) matrix.weight(self, source);
       int rank = group.rank(source);
-      for (int piece = 0; piece < pieces.count(); piece++) {
-        TensorView tensor = context.peers().receive(rank, new Tag(round, phase, piece));
-        pieces.checked(tensor, piece, rank).addTo(vector, pieces.start(piece), weight);
-      }
+      List<Tag> tags =
+          IntStream.range(0, pieces.count()).mapToObj(i -> new Tag(round, phase, i)).toList();
+      context
+          .peers()
+          .receive(
+              rank,
+              tags,
+              (tag, tensor) ->
+                  pieces
+                      .checked(tensor, tag.piece(), rank)
+                      .addTo(vector, pieces.start(tag.piece()), weight));
     }
   }
 

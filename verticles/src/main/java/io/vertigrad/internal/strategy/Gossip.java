@@ -18,6 +18,7 @@ import io.vertigrad.strategy.StrategyProvider;
 import io.vertigrad.strategy.StrategyTraits;
 import io.vertigrad.strategy.StrategyTraits.Rounds;
 import io.vertigrad.strategy.Tag;
+import java.nio.FloatBuffer;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -165,8 +166,8 @@ final class Gossip implements PeerStrategy {
 
   private void send(int other, int phase) {
     for (int piece = 0; piece < pieces.count(); piece++) {
-      TensorView tensor = pieces.of(replica.parameters(), piece, context.type());
-      context.peers().send(others.get(other), tag(other, phase, piece), tensor);
+      FloatBuffer values = pieces.in(replica.parameters(), piece);
+      context.peers().send(others.get(other), tag(other, phase, piece), context.type(), values);
     }
   }
 

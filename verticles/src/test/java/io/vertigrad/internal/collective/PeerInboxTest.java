@@ -2,10 +2,13 @@ package io.vertigrad.internal.collective;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.collective.PeerInbox.Acceptance;
 import io.vertigrad.strategy.Tag;
+import java.nio.FloatBuffer;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -81,5 +84,26 @@ class PeerInboxTest {
     inbox.expectNothing();
 
     assertEquals(Acceptance.STORED, inbox.accept(1, 0, tag, ONE, 0));
+  }
+
+  @Test
+  void shouldReuseMemoryWhenBorrowedMessageWasGivenBack() {
+    TensorMemory senders = new TensorMemory();
+    TensorView lent = senders.copyOf(DataType.FLOAT32, FloatBuffer.wrap(new float[] {3}));
+    inbox.accept(1, 0, new Tag(0, 0, 0), lent, 0);
+    TensorView first = inbox.take(1, new Tag(0, 0, 0)).orElseThrow();
+
+    senders.giveBack(lent);
+    senders.copyOf(DataType.FLOAT32, FloatBuffer.wrap(new float[] {4}));
+    assertEquals(Tensor.ofFloats(3), first, "a copy, since the sender writes its memory again");
+
+    inbox.giveBack(first);
+    inbox.accept(
+        1,
+        0,
+        new Tag(1, 0, 0),
+        senders.copyOf(DataType.FLOAT32, FloatBuffer.wrap(new float[] {2})),
+        0);
+    assertEquals(Tensor.ofFloats(2), first, "the same memory holds the next message");
   }
 }

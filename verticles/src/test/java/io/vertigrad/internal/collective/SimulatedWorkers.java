@@ -184,7 +184,7 @@ public final class SimulatedWorkers {
         if (newest.epoch() > group.epoch()) {
           throw new GroupChangedException("epoch " + newest.epoch());
         }
-        Optional<Tensor> message = inbox.take(from, tag);
+        Optional<Tensor> message = poll(from, tag);
         if (message.isPresent()) {
           return message.get();
         }
@@ -199,7 +199,7 @@ public final class SimulatedWorkers {
 
     @Override
     public Optional<Tensor> poll(int from, Tag tag) {
-      return inbox.take(from, tag);
+      return inbox.take(from, tag).map(TensorView::retain);
     }
 
     @Override
