@@ -54,20 +54,20 @@ final class VirtualPeers implements Peers {
 
   @Override
   public Tensor receive(int rank, Tag tag) {
-    Optional<Tensor> message = inbox.take(rank, tag);
+    Optional<Tensor> message = poll(rank, tag);
     while (message.isEmpty()) {
       wantedFrom = rank;
       wanted = tag;
       returned.release();
       turn.acquireUninterruptibly();
-      message = inbox.take(rank, tag);
+      message = poll(rank, tag);
     }
     return message.get();
   }
 
   @Override
   public Optional<Tensor> poll(int rank, Tag tag) {
-    return inbox.take(rank, tag);
+    return inbox.take(rank, tag).map(TensorView::retain);
   }
 
   @Override
