@@ -178,7 +178,7 @@ final class Dl4jModel implements Model {
   @Override
   public void close() {
     arrays.clear();
-    Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
+    NativeMemoryWatchdog.freeWorkspaces(layout().length());
   }
 
   private BatchArrays filled(Batch batch) {

@@ -158,7 +158,7 @@ final class Dl4jStage implements StageModel {
   @Override
   public void close() {
     arrays.clear();
-    Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
+    NativeMemoryWatchdog.freeWorkspaces(layout().length());
   }
 
   private FloatBuffer output(StageArrays filled, boolean training) {
