@@ -14,6 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -26,6 +27,7 @@ class StartScriptTest {
 
   /**
    * Archives classes only when the test allows it, and then writes the file that the option names.
+   * Its version is 17.0.1 or what the test has written into the file {@code version}.
    */
   private static final String JAVA =
       """
@@ -38,16 +40,19 @@ class StartScriptTest {
           done
           exit 3
           ;;
-        -version) echo 'openjdk version "17.0.1"' >&2 ;;
+        -version) echo "openjdk version \\"$(cat "$here/version" 2>/dev/null || echo 17.0.1)\\"" >&2 ;;
         *launcher.ClassArchive*)
           echo archive >>"$here/calls"
-          until [ -f "$here/go" ]; do sleep 0.02; done
+          until [ -f "$here/go" ] || [ ! -d "$here" ]; do sleep 0.02; done
           for word in "$@"; do
-            case $word in -XX:ArchiveClassesAtExit=*) echo classes >"${word#*=}" ;; esac
+            case $word in
+              -XX:ArchiveClassesAtExit=* | -XX:AOTCacheOutput=*) echo classes >"${word#*=}" ;;
+            esac
           done
           ;;
         *-sources.jar*) echo sources >>"$here/calls" ;;
-        *SharedArchiveFile=*) echo with >>"$here/calls" ;;
+        *SharedArchiveFile=*classes-17.0.1.jsa*) echo with >>"$here/calls" ;;
+        *sun-misc-unsafe*AOTCache=*classes-25.0.1.aot*) echo cache >>"$here/calls" ;;
         *) echo without >>"$here/calls" ;;
       esac
       """;
@@ -86,6 +91,15 @@ class StartScriptTest {
     }
   }
 
+  /** Lets an archiving process end before its folder is removed. */
+  @AfterEach
+  void awaitArchive() throws IOException {
+    go();
+    Awaitility.await()
+        .atMost(LIMIT)
+        .until(() -> archiveFiles().stream().noneMatch(name -> name.matches(".*(lock|began)")));
+  }
+
   @Test
   @Tag("slow")
   void shouldBuildAndArchiveOnceWhenThreeStartAtOnce() throws Exception {
@@ -96,26 +110,56 @@ class StartScriptTest {
       assertEnds(0, start);
     }
 
+    assertEnds(0, start("archive"));
+    assertEnds(0, start("train"));
+
     List<String> calls = calls();
     assertEquals(1, calls.stream().filter("build"::equals).count(), calls.toString());
     assertEquals(1, calls.stream().filter("archive"::equals).count(), calls.toString());
-    assertEquals(3, calls.stream().filter(call -> call.startsWith("with")).count());
-    assertEquals(List.of(), locks());
+    assertEquals(4, calls.stream().filter(call -> call.startsWith("with")).count());
+    assertEquals("with", calls.get(calls.size() - 1));
   }
 
   @Test
-  void shouldGoWithoutAnArchiveWhileAnotherProcessMakesIt() throws Exception {
+  void shouldArchiveBesideTheFirstStartAndUseTheArchiveAsSoonAsItIsThere() throws Exception {
     built();
-    Process first = start("train");
+    assertEnds(0, start("train"));
     await("archive");
-
     assertEnds(0, start("train"));
-    assertEquals("without", calls().get(1), "nobody waits for an archive");
+    Process waiting = start("archive");
+    assertEquals(List.of("archive", "without", "without"), calls().stream().sorted().toList());
+    assertTrue(waiting.isAlive(), "the command archive waits for the archive: " + said());
+
     go();
-    assertEnds(0, first);
+    assertEnds(0, waiting);
     assertEnds(0, start("train"));
 
-    assertEquals(List.of("archive", "without", "with", "with"), calls());
+    assertEquals("with", calls().get(3), "archived once: " + calls());
+  }
+
+  @Test
+  void shouldMakeAnAotCacheForJava25() throws Exception {
+    Files.writeString(folder.resolve("version"), "25.0.1");
+    built();
+    go();
+
+    assertEnds(0, start("archive"));
+    assertEnds(0, start("train"));
+
+    assertEquals(List.of("archive", "cache"), calls());
+  }
+
+  @Test
+  void shouldDropAnArchiveWhoseJarsHaveBeenReplacedMeanwhile() throws Exception {
+    built();
+    assertEnds(0, start("node"));
+    await("archive");
+    replaceJar();
+    go();
+
+    Awaitility.await().atMost(LIMIT).until(() -> archiveFiles().isEmpty());
+    assertEnds(0, start("predict"));
+    assertEquals("without", calls().get(2));
   }
 
   @Test
@@ -137,27 +181,28 @@ class StartScriptTest {
     ended.waitFor();
     Path lock = home.resolve("launcher/target/classes-17.0.1.jsa.lock");
     Files.createSymbolicLink(lock, Path.of(String.valueOf(ended.pid())));
+    Files.createFile(home.resolve("launcher/target/classes-17.0.1.jsa." + ended.pid()));
 
+    assertEnds(0, start("archive"));
     assertEnds(0, start("train"));
 
     assertEquals(List.of("archive", "with"), calls());
-    assertEquals(List.of(), locks());
+    assertEquals(List.of("classes-17.0.1.jsa"), archiveFiles(), "a killed process's files go");
   }
 
   @Test
   void shouldKeepTheArchiveWhenAnotherEngineIsBuiltButNotWhenAJarHasChanged() throws Exception {
     built();
     go();
+    assertEnds(0, start("archive"));
     assertEnds(0, start("train"));
     assertEnds(0, start("train", "--set", "engine=pytorch"));
     assertEquals(List.of("archive", "with", "build", "with"), calls());
 
-    Path jar = home.resolve("launcher/target/vertigrad-launcher-1.jar");
-    Files.setLastModifiedTime(jar, FileTime.fromMillis(System.currentTimeMillis() + 10_000));
+    replaceJar();
     assertEnds(0, start("predict"));
-    assertEnds(0, start("train"));
 
-    assertEquals(List.of("without", "archive"), calls().subList(4, 6));
+    assertEquals("without", calls().get(4));
   }
 
   /** Maven cannot find a module of this project that it is not told to build. */
@@ -186,7 +231,7 @@ class StartScriptTest {
   void shouldNameTheHeapAndTheRemedyWhenJavaRunsOutOfMemory() throws Exception {
     built();
     go();
-    assertEnds(0, start("train"));
+    assertEnds(0, start("archive"));
     Files.delete(folder.resolve("said"));
 
     assertEnds(3, start("node", "memory"));
@@ -207,6 +252,11 @@ class StartScriptTest {
 
   private void go() throws IOException {
     Files.writeString(folder.resolve("go"), "");
+  }
+
+  private void replaceJar() throws IOException {
+    Path jar = home.resolve("launcher/target/vertigrad-launcher-1.jar");
+    Files.setLastModifiedTime(jar, FileTime.fromMillis(System.currentTimeMillis() + 10_000));
   }
 
   private Process start(String... arguments) throws IOException {
@@ -241,9 +291,17 @@ class StartScriptTest {
     return Files.readString(folder.resolve("said"));
   }
 
-  private List<Path> locks() throws IOException {
-    try (var files = Files.list(home.resolve("launcher/target"))) {
-      return files.filter(file -> file.toString().endsWith("lock")).toList();
+  /** Returns the names of the class archive and of what is there only while it is made. */
+  private List<String> archiveFiles() throws IOException {
+    Path target = home.resolve("launcher/target");
+    if (!Files.exists(target)) {
+      return List.of();
+    }
+    try (var files = Files.list(target)) {
+      return files
+          .map(file -> file.getFileName().toString())
+          .filter(name -> name.startsWith("classes-"))
+          .toList();
     }
   }
 }
