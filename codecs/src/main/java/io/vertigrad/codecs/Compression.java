@@ -31,7 +31,11 @@ public record Compression(Kind kind, double share) {
     /** Rounds every element to one byte; 1,024 elements share a scale. */
     INT8,
     /** Sends the elements of largest magnitude only. */
-    TOPK
+    TOPK,
+    /** Rounds every element to four bits; 128 elements share a scale. */
+    INT4,
+    /** Sends the sign of every element; 1,024 elements share a magnitude. */
+    SIGN
   }
 
   /**
@@ -54,6 +58,8 @@ public record Compression(Kind kind, double share) {
       case NONE -> Tensor.copyOf(DataType.FLOAT32, values);
       case INT8 -> Tensor.int8(values);
       case TOPK -> Tensor.top(values, (int) Math.ceil(share * values.remaining()));
+      case INT4 -> Tensor.int4(values);
+      case SIGN -> Tensor.signs(values);
     };
   }
 

@@ -10,7 +10,11 @@ public enum Encoding implements Coded {
    * The indices of some elements in ascending order, followed by their float32 values; all other
    * elements are 0.
    */
-  TOP_K(2);
+  TOP_K(2),
+  /** A float32 scale for every 128 elements, followed by four bits per element. */
+  INT4(3),
+  /** A float32 magnitude for every 1,024 elements, followed by the sign of each as one bit. */
+  SIGN(4);
 
   private final byte code;
 

@@ -2,6 +2,7 @@ package io.vertigrad.codecs;
 
 import java.nio.FloatBuffer;
 import java.util.Arrays;
+import java.util.function.Function;
 
 /**
  * Keeps the part of the gradients that compression has left out so far and adds it to the next
@@ -13,7 +14,7 @@ import java.util.Arrays;
  */
 public final class ErrorFeedback {
 
-  private final Compression compression;
+  private final Function<FloatBuffer, Tensor> compression;
   private final float[] residual;
   private final float[] pending;
 
@@ -24,6 +25,20 @@ public final class ErrorFeedback {
    * @param length number of elements of the vector
    */
   public ErrorFeedback(Compression compression, int length) {
+    this(compression::of, length);
+  }
+
+  /**
+   * Creates a zero residual for a vector that is rounded to a narrower type.
+   *
+   * @param type in which the values are sent
+   * @param length number of elements of the vector
+   */
+  public ErrorFeedback(DataType type, int length) {
+    this(values -> Tensor.copyOf(type, values), length);
+  }
+
+  private ErrorFeedback(Function<FloatBuffer, Tensor> compression, int length) {
     this.compression = compression;
     this.residual = new float[length];
     this.pending = new float[length];
@@ -43,7 +58,7 @@ public final class ErrorFeedback {
     for (int i = first; i < first + length; i++) {
       pending[i] += residual[i];
     }
-    Tensor tensor = compression.of(FloatBuffer.wrap(pending, first, length));
+    Tensor tensor = compression.apply(FloatBuffer.wrap(pending, first, length));
     tensor.addTo(pending, first, -1);
     return tensor;
   }

@@ -19,21 +19,18 @@ final class Int8Blocks {
 
   private static final int LARGEST = 127;
 
+  static final BlockScales SCALES = new BlockScales(ELEMENTS, LARGEST);
+
   private Int8Blocks() {}
 
   static long payloadBytes(long elements) {
-    return blocks(elements) * Float.BYTES + elements;
-  }
-
-  /** Returns the number of scales, which precede the elements. */
-  static long blocks(long elements) {
-    return (elements + ELEMENTS - 1) / ELEMENTS;
+    return SCALES.blocks(elements) * Float.BYTES + elements;
   }
 
   /** Encodes the remaining elements of {@code source} and consumes them. */
   static void write(FloatBuffer source, ByteBuffer payload) {
     int length = source.remaining();
-    int bytesAt = (int) blocks(length) * Float.BYTES;
+    int bytesAt = SCALES.bytes(length);
     float[] block = new float[Math.min(ELEMENTS, length)];
     byte[] coded = new byte[block.length];
     for (int first = 0; first < length; first += ELEMENTS) {
@@ -51,7 +48,7 @@ final class Int8Blocks {
    * size.
    */
   static void read(ByteBuffer payload, int length, int first, int count, float[] to) {
-    int bytesAt = (int) blocks(length) * Float.BYTES;
+    int bytesAt = SCALES.bytes(length);
     for (int i = 0; i < count; i++) {
       to[i] = payload.get(bytesAt + first + i);
     }
@@ -63,37 +60,12 @@ final class Int8Blocks {
     }
   }
 
-  /** Returns the largest scale at which no element exceeds a bound. */
-  static float largestScale(float bound) {
-    float scale = bound / LARGEST;
-    while (scale > 0 && scale * LARGEST > bound) {
-      scale = Math.nextDown(scale);
-    }
-    return scale;
-  }
-
-  /**
-   * Returns the first block with an invalid scale: negative, or finite but with a product beyond
-   * the range of float. Returns -1 if there is none.
-   */
-  static int firstWrongScale(ByteBuffer payload, int length) {
-    for (int block = 0; block < blocks(length); block++) {
-      float scale = payload.getFloat(block * Float.BYTES);
-      boolean beyond = Float.isFinite(scale) && Float.isInfinite(scale * LARGEST);
-      if (scale < 0 || beyond) {
-        return block;
-      }
-    }
-    return -1;
-  }
-
   private static float scale(float[] block, int count) {
     float largest = 0;
     for (int i = 0; i < count; i++) {
       largest = Math.max(largest, Math.abs(block[i]));
     }
-    float scale = largest / LARGEST;
-    return Float.isInfinite(scale * LARGEST) ? Float.POSITIVE_INFINITY : scale;
+    return SCALES.bounded(largest / LARGEST);
   }
 
   private static void quantise(float[] block, byte[] coded, int count, float scale) {

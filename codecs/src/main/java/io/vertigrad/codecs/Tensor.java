@@ -77,6 +77,34 @@ public final class Tensor extends TensorView {
   }
 
   /**
+   * Rounds the remaining elements of {@code source} to four bits each and consumes them. 128
+   * elements share a scale; each is rounded to the nearest of 15 multiples of it, ties to even.
+   *
+   * @param source from the buffer's position to its limit
+   * @return a tensor with the same number of elements
+   */
+  public static Tensor int4(FloatBuffer source) {
+    int length = source.remaining();
+    ByteBuffer payload = allocate(Math.toIntExact(Int4Blocks.payloadBytes(length)));
+    Int4Blocks.write(source, payload);
+    return new Tensor(DataType.FLOAT32, Encoding.INT4, length, payload);
+  }
+
+  /**
+   * Keeps the signs of the remaining elements of {@code source} and consumes them. 1,024 elements
+   * share a magnitude, the mean of theirs; 0 counts as positive.
+   *
+   * @param source from the buffer's position to its limit
+   * @return a tensor with the same number of elements
+   */
+  public static Tensor signs(FloatBuffer source) {
+    int length = source.remaining();
+    ByteBuffer payload = allocate(Math.toIntExact(SignBlocks.payloadBytes(length)));
+    SignBlocks.write(source, payload);
+    return new Tensor(DataType.FLOAT32, Encoding.SIGN, length, payload);
+  }
+
+  /**
    * Keeps the {@code kept} elements of largest magnitude of {@code source} and sets the others to
    * 0. Of equal magnitudes the first are kept. Consumes the source.
    *

@@ -18,8 +18,10 @@ record TensorCheck(DataType type, Encoding encoding, int elements, ByteBuffer pa
     }
     return switch (encoding) {
       case DENSE -> length((long) elements * type.bytes(), type);
-      case INT8 -> blocks();
+      case INT8 -> blocks(Int8Blocks.payloadBytes(elements), Int8Blocks.SCALES);
       case TOP_K -> entries();
+      case INT4 -> blocks(Int4Blocks.payloadBytes(elements), Int4Blocks.SCALES);
+      case SIGN -> blocks(SignBlocks.payloadBytes(elements), SignBlocks.SCALES);
     };
   }
 
@@ -32,9 +34,9 @@ record TensorCheck(DataType type, Encoding encoding, int elements, ByteBuffer pa
             "%d for %d elements of %s".formatted(bytes, elements, of));
   }
 
-  private Malformed blocks() {
-    Malformed length = length(Int8Blocks.payloadBytes(elements), encoding);
-    int block = length == null ? Int8Blocks.firstWrongScale(payload, elements) : -1;
+  private Malformed blocks(long bytes, BlockScales scales) {
+    Malformed length = length(bytes, encoding);
+    int block = length == null ? scales.firstWrong(payload, elements) : -1;
     if (block < 0) {
       return length;
     }
@@ -43,7 +45,7 @@ record TensorCheck(DataType type, Encoding encoding, int elements, ByteBuffer pa
         "scale",
         HeaderField.HEADER_BYTES + block * Float.BYTES,
         Float.toString(scale),
-        "0 to the largest float over 127");
+        "0 to the largest float over %d".formatted(scales.largest()));
   }
 
   private Malformed entries() {

@@ -217,11 +217,16 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
       case DENSE ->
           Chunk.areWithin(type, bound, bytes, 0, words)
               && (payloadBytes() % Integer.BYTES == 0 || isLastWithin(bound));
-      case INT8 ->
-          Chunk.areWithin(
-              type, Int8Blocks.largestScale(bound), bytes, 0, (int) Int8Blocks.blocks(length));
+      case INT8 -> areWithin(Int8Blocks.SCALES, bound);
+      case INT4 -> areWithin(Int4Blocks.SCALES, bound);
+      case SIGN -> areWithin(SignBlocks.SCALES, bound);
       case TOP_K -> Chunk.areWithin(type, bound, bytes, words / 2, words);
     };
+  }
+
+  private boolean areWithin(BlockScales scales, float bound) {
+    int count = (int) scales.blocks(length);
+    return Chunk.areWithin(type, scales.largestScale(bound), bytes, 0, count);
   }
 
   private boolean isLastWithin(float bound) {
@@ -265,6 +270,8 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
       case DENSE -> chunk.read(type, bytes, first, count);
       case INT8 -> Int8Blocks.read(bytes, length, first, count, chunk.elements());
       case TOP_K -> TopElements.read(bytes, first, count, chunk.elements());
+      case INT4 -> Int4Blocks.read(bytes, length, first, count, chunk.elements());
+      case SIGN -> SignBlocks.read(bytes, length, first, count, chunk.elements());
       default -> throw new AssertionError(encoding);
     }
   }

@@ -10,6 +10,7 @@ import io.vertigrad.codecs.Compression.Kind;
 import java.nio.FloatBuffer;
 import java.util.Arrays;
 import java.util.SplittableRandom;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -83,6 +84,51 @@ class CompressionTest {
     assertEquals(4 * LENGTH - 8 * kept, tensor.savedBytes());
   }
 
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 2, 127, 128, 129, LENGTH})
+  void shouldMissNoElementByMoreThanHalfAScaleWhenRoundedToFourBits(int length) {
+    float[] values = noise(length, 11);
+
+    TensorView tensor = Tensor.int4(FloatBuffer.wrap(values));
+
+    float[] decoded = decoded(tensor);
+    for (int i = 0; i < length; i++) {
+      int start = i / 128 * 128;
+      float[] block = Arrays.copyOfRange(values, start, Math.min(length, start + 128));
+      assertEquals(values[i], decoded[i], 0.50001 * largest(block) / 7, "element " + i);
+    }
+    assertEquals((length + 1) / 2 + 4 * ((length + 127) / 128), tensor.payloadBytes());
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 8, 1_023, 1_025, LENGTH})
+  void shouldKeepSignsAndTheMeanMagnitudeOfABlock(int length) {
+    float[] values = noise(length, 12);
+
+    TensorView tensor = Tensor.signs(FloatBuffer.wrap(values));
+
+    float[] decoded = decoded(tensor);
+    for (int i = 0; i < length; i++) {
+      int start = i / 1_024 * 1_024;
+      int end = Math.min(length, start + 1_024);
+      double mean = 0;
+      for (int j = start; j < end; j++) {
+        mean += Math.abs(values[j]) / (end - start);
+      }
+      assertEquals(Math.signum(values[i]) * mean, decoded[i], 1e-6, "element " + i);
+    }
+    assertEquals((length + 7) / 8 + 4 * ((length + 1_023) / 1_024), tensor.payloadBytes());
+  }
+
+  /** Whatever the rule, what was sent so far plus the residual is what should have been sent. */
+  @ParameterizedTest
+  @EnumSource(names = {"INT4", "SIGN"})
+  void shouldOweWhatCoarseRoundingLeftWhenFedBack(Kind kind) {
+    float[][] totals = feedBack(new Compression(kind, 0.05), 200, 0);
+
+    assertArrayEquals(totals[0], totals[1], 5e-3f);
+  }
+
   @Test
   void shouldKeepTheFirstWhenMagnitudesAreEqual() {
     float[] values = {1, -3, 3, -3, 3, 0};
@@ -93,7 +139,7 @@ class CompressionTest {
 
   @Test
   void shouldAddWhatItDecodesToWhenScaled() {
-    for (Compression compression : both()) {
+    for (Compression compression : all()) {
       TensorView tensor = compression.of(FloatBuffer.wrap(noise(LENGTH, 3)));
       float[] sums = noise(LENGTH + 7, 4);
       float[] expected = sums.clone();
@@ -111,7 +157,7 @@ class CompressionTest {
   @ParameterizedTest
   @ValueSource(floats = {Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY})
   void shouldHideNothingWhenAnElementIsNotFinite(float broken) {
-    for (Compression compression : both()) {
+    for (Compression compression : all()) {
       for (int at : new int[] {0, 1_024, 3_000, LENGTH - 1}) {
         float[] values = noise(LENGTH, 5);
         assertTrue(compression.of(FloatBuffer.wrap(values)).isFinite());
@@ -124,7 +170,7 @@ class CompressionTest {
 
   @Test
   void shouldGiveTheSameBytesWhenTheElementsAreTheSame() {
-    for (Compression compression : both()) {
+    for (Compression compression : all()) {
       TensorView tensor = compression.of(FloatBuffer.wrap(noise(LENGTH, 6)));
 
       assertEquals(tensor, compression.of(FloatBuffer.wrap(noise(LENGTH, 6))));
@@ -134,7 +180,7 @@ class CompressionTest {
 
   @Test
   void shouldComeOutEqualWhenALargeTensorTravels() {
-    for (Compression compression : both()) {
+    for (Compression compression : all()) {
       TensorView tensor = compression.of(FloatBuffer.wrap(noise(FrameLimits.MAX_ELEMENTS, 8)));
       GradientPartition sent = new GradientPartition(Frames.ID, 0, 0, 1, 0, tensor);
 
@@ -221,8 +267,10 @@ class CompressionTest {
     return new float[][] {sum, received};
   }
 
-  private static Compression[] both() {
-    return new Compression[] {new Compression(Kind.INT8, 0.01), new Compression(Kind.TOPK, 0.01)};
+  private static Compression[] all() {
+    return Stream.of(Kind.INT8, Kind.TOPK, Kind.INT4, Kind.SIGN)
+        .map(kind -> new Compression(kind, 0.01))
+        .toArray(Compression[]::new);
   }
 
   private static float[] noise(int length, long seed) {

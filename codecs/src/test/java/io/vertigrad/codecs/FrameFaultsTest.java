@@ -114,8 +114,9 @@ class FrameFaultsTest {
         arguments(
             Frames.GRADIENT,
             69,
-            "03",
-            "encoding at offset 69 is 3, expected 0 (DENSE), 1 (INT8), 2 (TOP_K)"),
+            "05",
+            "encoding at offset 69 is 5, expected 0 (DENSE), 1 (INT8), 2 (TOP_K), 3 (INT4), 4"
+                + " (SIGN)"),
         arguments(
             Frames.GRADIENT,
             69,
@@ -138,6 +139,23 @@ class FrameFaultsTest {
             96,
             "ffff7f7f",
             "scale at offset 96 is 3.4028235E38, expected 0 to the largest float over 127"),
+        arguments(
+            Frames.INT4,
+            64,
+            "05",
+            "payload length at offset 88 is 6, expected 7 for 5 elements of INT4"),
+        arguments(
+            Frames.INT4,
+            96,
+            "ffffff7e",
+            "scale at offset 96 is 1.7014117E38, expected 0 to the largest float over 8"),
+        arguments(
+            Frames.SIGN,
+            96,
+            "000080bf",
+            "scale at offset 96 is -1.0, expected 0 to the largest float over 1"),
+        arguments(
+            Frames.SIGN, 68, "02", "data type at offset 68 is 2, expected 1 (FLOAT32) for SIGN"),
         arguments(
             Frames.TOP_K, 68, "03", "data type at offset 68 is 3, expected 1 (FLOAT32) for TOP_K"),
         arguments(

@@ -52,6 +52,19 @@ final class Frames {
       new PeerPartition(
           ID, LAYOUT, 7, Tensor.top(FloatBuffer.wrap(new float[] {0, -2f, 0.5f, 0, 1f}), 2));
 
+  /** Three elements in four bits each, with a scale of 1/4. */
+  static final PeerPartition INT4 =
+      new PeerPartition(
+          ID, LAYOUT, 7, Tensor.int4(FloatBuffer.wrap(new float[] {1.75f, -0.5f, 0.25f})));
+
+  /** The signs of nine elements, with a magnitude of 2. */
+  static final PeerPartition SIGN =
+      new PeerPartition(
+          ID,
+          LAYOUT,
+          7,
+          Tensor.signs(FloatBuffer.wrap(new float[] {1, -3, 2, 2, -2, 2, 2, 2, -2})));
+
   static final StageTensor STAGE =
       new StageTensor(
           ID, LAYOUT, StageTensor.Direction.BACKWARD, 6, 1_024, Tensor.ofFloats(1f, -2f));
@@ -76,7 +89,8 @@ final class Frames {
       List.of(GRADIENT, PARAMETERS, PULL, REFUSAL, MALFORMED, PEER, STAGE, REPLICA, COMMIT);
 
   /** Returns one frame of each kind and each encoding. */
-  static final List<Frame> EVERY = Stream.concat(ALL.stream(), Stream.of(INT8, TOP_K)).toList();
+  static final List<Frame> EVERY =
+      Stream.concat(ALL.stream(), Stream.of(INT8, TOP_K, INT4, SIGN)).toList();
 
   private Frames() {}
 

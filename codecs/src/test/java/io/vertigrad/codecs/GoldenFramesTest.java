@@ -135,6 +135,36 @@ class GoldenFramesTest {
   }
 
   @Test
+  void shouldKeepItsBytesWhenFourBitsAreWritten() {
+    assertGolden(
+        Frames.INT4,
+        """
+        56 47 52 44 01 06 00 00 88 77 66 55 44 33 22 11
+        08 07 06 05 04 03 02 01 03 00 00 00 02 00 00 00
+        05 00 00 00 04 00 00 00 07 ca 9a 3b 00 00 00 00
+        00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+        03 00 00 00 01 03 00 00 00 00 00 00 00 00 00 00
+        00 00 00 00 07 00 00 00 06 00 00 00 ab 2d b9 77
+        00 00 80 3e e7 01
+        """);
+  }
+
+  @Test
+  void shouldKeepItsBytesWhenSignsAreWritten() {
+    assertGolden(
+        Frames.SIGN,
+        """
+        56 47 52 44 01 06 00 00 88 77 66 55 44 33 22 11
+        08 07 06 05 04 03 02 01 03 00 00 00 02 00 00 00
+        05 00 00 00 04 00 00 00 07 ca 9a 3b 00 00 00 00
+        00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+        09 00 00 00 01 04 00 00 00 00 00 00 00 00 00 00
+        00 00 00 00 07 00 00 00 06 00 00 00 f4 b3 6a 4b
+        00 00 00 40 12 01
+        """);
+  }
+
+  @Test
   void shouldKeepItsBytesWhenAStageTensorIsWritten() {
     assertGolden(
         Frames.STAGE,

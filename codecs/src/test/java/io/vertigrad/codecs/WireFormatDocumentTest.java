@@ -107,7 +107,7 @@ class WireFormatDocumentTest {
             "float32 elements|%,d".formatted(FrameLimits.MAX_ELEMENTS),
             "float16 and bfloat16 elements|%,d"
                 .formatted(FrameLimits.maxElements(DataType.BFLOAT16)),
-            "elements by `INT8` or `TOP_K`|%,d"
+            "elements by any encoding but `DENSE`|%,d"
                 .formatted(Encoding.INT8.maxElements(DataType.FLOAT32)),
             "message of a refusal|%,d bytes".formatted(FrameLimits.MAX_MESSAGE_BYTES),
             "each text of a malformed frame's report|%,d bytes"

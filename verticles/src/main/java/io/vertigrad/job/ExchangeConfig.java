@@ -202,7 +202,7 @@ public record ExchangeConfig(
   }
 
   private static Compression compression(Settings section) {
-    String name = section.choice("compression", "none", "none", "int8", "topk");
+    String name = section.choice("compression", "none", "none", "int8", "int4", "sign", "topk");
     double share =
         section.number("topShare", Compression.NONE.share(), 1e-9, Compression.LARGEST_SHARE);
     return new Compression(Kind.valueOf(name.toUpperCase(Locale.ROOT)), share);
