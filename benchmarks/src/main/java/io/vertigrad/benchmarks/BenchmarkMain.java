@@ -5,6 +5,7 @@ import io.vertigrad.benchmarks.cells.ReportCommand;
 import io.vertigrad.benchmarks.chaos.ChaosBenchmark;
 import io.vertigrad.benchmarks.compute.ComputeBenchmark;
 import io.vertigrad.benchmarks.convergence.ConvergenceBenchmark;
+import io.vertigrad.benchmarks.diloco.DiLoCoTrajectory;
 import io.vertigrad.benchmarks.exchange.ExchangeBenchmark;
 import io.vertigrad.benchmarks.exchange.MemoryBenchmark;
 import io.vertigrad.benchmarks.jmh.JmhBenchmark;
@@ -53,7 +54,7 @@ final class BenchmarkMain {
   /**
    * Runs the benchmarks named in the arguments, or every benchmark for {@code all} or no name.
    * {@code --quick} shortens them. Exits with 1 when a benchmark reports a failure. {@code report}
-   * measures the cells of all of them instead.
+   * measures the cells of all of them instead, {@code diloco-trajectory} prints numbers to compare.
    */
   public static void main(String[] arguments) throws Exception {
     List<String> names = new ArrayList<>(List.of(arguments));
@@ -61,6 +62,9 @@ final class BenchmarkMain {
     Path directory = Path.of(System.getProperty("vertigrad.benchmarks.out", "benchmarks/target"));
     if (names.contains(ReportCommand.NAME)) {
       System.exit(report(names, quick, directory));
+    }
+    if (names.contains(DiLoCoTrajectory.NAME)) {
+      System.exit(trajectory(names));
     }
     boolean failed = false;
     for (Benchmark benchmark : chosen(names)) {
@@ -91,6 +95,20 @@ final class BenchmarkMain {
     }
   }
 
+  private static int trajectory(List<String> names) {
+    if (names.size() > 1) {
+      System.err.printf("benchmarks/run: found %s, expected diloco-trajectory alone%n", names);
+      return 2;
+    }
+    try {
+      System.out.println(DiLoCoTrajectory.of(System::getProperty).toJson().encodePrettily());
+      return 0;
+    } catch (IllegalArgumentException e) {
+      System.err.println("benchmarks/run: " + e.getMessage());
+      return 2;
+    }
+  }
+
   private static List<Benchmark> chosen(List<String> names) {
     if (names.isEmpty() || names.contains("all")) {
       return BENCHMARKS;
@@ -99,7 +117,7 @@ final class BenchmarkMain {
     for (String name : names) {
       if (!known.contains(name)) {
         System.err.printf(
-            "benchmarks/run: found '%s', expected one of %s, all, report, --quick%n",
+            "benchmarks/run: found '%s', expected one of %s, all, report, diloco-trajectory, --quick%n",
             name, String.join(", ", known));
         System.exit(2);
       }

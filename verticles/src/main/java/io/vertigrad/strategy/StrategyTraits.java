@@ -10,9 +10,15 @@ package io.vertigrad.strategy;
  *     where compression would lose information for good
  * @param agreesEvery number of steps after which all replicas are equal, bit for bit; 0 if they
  *     never are, and beside servers
+ * @param exchangesEvery number of steps between two exchanges, at least 1; replicas are saved, and
+ *     jobs end early, at multiples of it
  */
 public record StrategyTraits(
-    boolean besideServers, Rounds rounds, boolean compresses, long agreesEvery) {
+    boolean besideServers,
+    Rounds rounds,
+    boolean compresses,
+    long agreesEvery,
+    long exchangesEvery) {
 
   /** The dependence of a worker's steps on other workers; each constant is weaker than the next. */
   public enum Rounds {
@@ -36,9 +42,15 @@ public record StrategyTraits(
    * @param rounds how a worker's steps depend on the other workers
    * @param compresses true if gradients are exchanged
    * @param agreesEvery number of steps after which all replicas are equal, or 0
-   * @throws IllegalArgumentException when it is negative, or there are no replicas to agree
+   * @param exchangesEvery number of steps between two exchanges
+   * @throws IllegalArgumentException when a number is out of range, or there are no replicas to
+   *     agree
    */
   public StrategyTraits {
+    if (exchangesEvery < 1) {
+      throw new IllegalArgumentException(
+          "exchangesEvery %d, expected at least 1".formatted(exchangesEvery));
+    }
     if (agreesEvery < 0 || besideServers && agreesEvery > 0) {
       throw new IllegalArgumentException(
           "agreesEvery %d, expected %s"
@@ -53,7 +65,7 @@ public record StrategyTraits(
    * @return traits of a rule whose gradients may be compressed
    */
   public static StrategyTraits atServers(Rounds rounds) {
-    return new StrategyTraits(true, rounds, true, 0);
+    return new StrategyTraits(true, rounds, true, 0, 1);
   }
 
   /**
@@ -63,17 +75,28 @@ public record StrategyTraits(
    * @return traits without compression
    */
   public static StrategyTraits atWorkers(Rounds rounds) {
-    return new StrategyTraits(false, rounds, false, 0);
+    return new StrategyTraits(false, rounds, false, 0, 1);
   }
 
   /**
-   * Returns the traits of a rule whose replicas become equal.
+   * Returns the traits of a rule whose replicas become equal when they exchange.
    *
    * @param steps number of steps after which all replicas are equal, bit for bit
    * @return a copy
    */
   public StrategyTraits agreeingEvery(long steps) {
-    return new StrategyTraits(besideServers, rounds, compresses, steps);
+    return new StrategyTraits(besideServers, rounds, compresses, steps, Math.max(1, steps));
+  }
+
+  /**
+   * Returns the traits of a rule that exchanges every few steps, after which replicas may still
+   * differ.
+   *
+   * @param steps number of steps between two exchanges, at least 1
+   * @return a copy
+   */
+  public StrategyTraits exchangingEvery(long steps) {
+    return new StrategyTraits(besideServers, rounds, compresses, agreesEvery, steps);
   }
 
   /**
@@ -82,7 +105,7 @@ public record StrategyTraits(
    * @return a copy
    */
   public StrategyTraits compressing() {
-    return new StrategyTraits(besideServers, rounds, true, agreesEvery);
+    return new StrategyTraits(besideServers, rounds, true, agreesEvery, exchangesEvery);
   }
 
   /**

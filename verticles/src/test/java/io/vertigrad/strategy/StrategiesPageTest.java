@@ -24,7 +24,8 @@ class StrategiesPageTest {
       Pattern.compile("\\| `(\\w+)` \\| [^|]+ \\| [^|]+ \\| `([^`]+)` \\|");
 
   @ParameterizedTest
-  @ValueSource(strings = {"sync", "async", "ssp", "dpsgd", "allreduce", "local", "gossip"})
+  @ValueSource(
+      strings = {"sync", "async", "ssp", "dpsgd", "allreduce", "local", "diloco", "gossip"})
   void shouldListEveryKeyWithADefaultThatIsAccepted(String name) throws IOException {
     JsonObject documented = new JsonObject();
     Matcher row = ROW.matcher(section(name));
@@ -50,9 +51,10 @@ class StrategiesPageTest {
     if (value.equals("null")) {
       return null;
     }
-    return value.matches("true|false")
-        ? Boolean.valueOf(value)
-        : value.matches("\\d+") ? Long.valueOf(value) : value;
+    if (value.matches("true|false")) {
+      return Boolean.valueOf(value);
+    }
+    return value.matches("[\\d.]+") ? Double.valueOf(value) : value;
   }
 
   private static String section(String name) throws IOException {

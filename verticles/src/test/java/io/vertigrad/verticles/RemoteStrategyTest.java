@@ -37,7 +37,7 @@ class RemoteStrategyTest extends PointsJob {
   private final AtomicLong frames = new AtomicLong();
 
   @ParameterizedTest
-  @CsvSource({"sync", "dpsgd", "allreduce", "local"})
+  @CsvSource({"sync", "dpsgd", "allreduce", "local", "diloco"})
   void shouldEndWithTheSameParametersAsBesideItsMember(String strategy) {
     train(strategy, 200);
     deployApart();
@@ -127,6 +127,9 @@ class RemoteStrategyTest extends PointsJob {
 
   private void train(String strategy, long steps) {
     JsonObject named = new JsonObject().put("name", strategy);
+    if (strategy.equals("diloco")) {
+      named.put("syncEvery", 20).put("outerLearningRate", 1).put("outerMomentum", 0);
+    }
     job.put("steps", steps)
         .put("strategy", strategy.equals("sync") ? named.put("reduction", "mean") : named);
     job.getJsonObject("workers").put("count", 2);

@@ -39,6 +39,7 @@ public record ChaosPlan(
         of("allreduce", "ring", "{\"strategy\": {\"name\": \"allreduce\"}}", WORKERS, 250, true),
         of("ring", "ring", "{}", WORKERS, 250, true),
         of("local", "ring", "{\"strategy\": {\"name\": \"local\"}}", WORKERS, 350, true),
+        of("diloco", "ring", DILOCO, WORKERS, 350, true),
         of("pipeline", "pipeline", "{}", WORKERS, 150, true),
         of("async", "async", "{}", ONE_SERVER, 200, false),
         of("async-2-servers", "async", TWO, TWO_SERVERS, 200, false),
@@ -48,6 +49,10 @@ public record ChaosPlan(
   /** Two servers, with partitions small enough that each server has some of the model. */
   private static final String TWO =
       "{\"servers\": {\"count\": 2}, \"exchange\": {\"partitionElements\": 400}}";
+
+  private static final String DILOCO =
+      "{\"strategy\": {\"name\": \"diloco\", \"syncEvery\": 20, \"fragments\": 2,"
+          + " \"fragmentSyncDelay\": 7}, \"exchange\": {\"compression\": \"int8\"}}";
 
   /** A killed process is always started again, and the model is tested only at the end. */
   private static final JsonObject HARNESS =

@@ -23,21 +23,31 @@ public final class InitialSync {
     this.group = group;
   }
 
-  /** Blocks until all workers of the group agree on the next step. */
-  public void synchronize(boolean fresh) {
-    StateAllGather.Entry furthest = agree(fresh);
-    context.replica().resume(furthest.updates(), furthest.samples());
+  /**
+   * Blocks until all workers of the group agree on the next step.
+   *
+   * @return the progress of all workers before
+   */
+  public StateAllGather synchronize(boolean fresh) {
+    StateAllGather states = agree(fresh);
+    resume(states);
+    return states;
   }
 
   /** Synchronises workers that do not move in rounds; each keeps its own count of steps. */
   public void synchronizeKeepingCounts(boolean fresh) {
-    StateAllGather.Entry furthest = agree(fresh);
+    StateAllGather states = agree(fresh);
     if (fresh) {
-      context.replica().resume(furthest.updates(), furthest.samples());
+      resume(states);
     }
   }
 
-  private StateAllGather.Entry agree(boolean fresh) {
+  private void resume(StateAllGather states) {
+    StateAllGather.Entry furthest = states.entries().get(states.furthest());
+    context.replica().resume(furthest.updates(), furthest.samples());
+  }
+
+  private StateAllGather agree(boolean fresh) {
     Replica replica = context.replica();
     StateAllGather.Entry mine =
         new StateAllGather.Entry(replica.updates(), replica.samples(), fresh);
@@ -50,7 +60,7 @@ public final class InitialSync {
     } else if (states.newcomers() > 0) {
       average(fresh, group.size() - states.newcomers());
     }
-    return states.entries().get(states.furthest());
+    return states;
   }
 
   private void average(boolean fresh, int others) {

@@ -63,7 +63,13 @@ public record StateAllGather(List<Entry> entries) {
     return (int) entries.stream().filter(Entry::fresh).count();
   }
 
-  boolean allFresh() {
+  /** Returns true if all workers have begun and have taken the same number of steps. */
+  public boolean allAtOneVersion() {
+    return newcomers() == 0 && entries.stream().mapToLong(Entry::updates).distinct().count() == 1;
+  }
+
+  /** Returns true if no worker has begun. */
+  public boolean allFresh() {
     return newcomers() == entries.size();
   }
 

@@ -89,7 +89,7 @@ public record CoordinatorConfig(
         job.strategy().name(),
         traits.lockstep(),
         traits.stepsTogether(),
-        Math.max(1, traits.agreesEvery()),
+        traits.exchangesEvery(),
         job.steps(),
         traits.lastVersion(job.steps(), job.workers().count()),
         servers,

@@ -58,12 +58,12 @@ final class WorkerAgreement implements ReplicaAgreement {
 
   /**
    * Returns the number of versions between two checkpoints. It is a multiple of the interval at
-   * which all replicas agree, because between two averages one worker may be far ahead of another.
+   * which workers exchange, because between two exchanges one worker may be far ahead of another.
    */
   static long checkpointEvery(JobConfig job, StrategyTraits traits) {
     long every = job.checkpoint().every();
-    long agree = Math.max(1, traits.agreesEvery());
-    return (every + agree - 1) / agree * agree;
+    long exchanges = traits.exchangesEvery();
+    return (every + exchanges - 1) / exchanges * exchanges;
   }
 
   /**

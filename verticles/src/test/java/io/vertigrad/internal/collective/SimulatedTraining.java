@@ -42,6 +42,9 @@ public final class SimulatedTraining {
   public final Map<Integer, Long> finishedNanos = new TreeMap<>();
   public Gradient gradient = SimulatedTraining::towardsTarget;
 
+  /** Initial value of all elements of all workers; NaN for values that depend on the rank. */
+  public float initialValue = Float.NaN;
+
   /** Sets the number of samples of a worker's batch. */
   public interface Samples {
     int of(int rank, long step);
@@ -119,7 +122,7 @@ public final class SimulatedTraining {
   public float[] initial(int rank) {
     float[] initial = new float[length];
     for (int i = 0; i < length; i++) {
-      initial[i] = 1 + i + 10 * rank;
+      initial[i] = Float.isNaN(initialValue) ? 1 + i + 10 * rank : initialValue;
     }
     return initial;
   }

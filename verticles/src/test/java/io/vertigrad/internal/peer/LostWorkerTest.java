@@ -52,7 +52,8 @@ class LostWorkerTest extends PointsJob {
     "allreduce, 0.9, 0, 900",
     "dpsgd, 0, 30, 900",
     "dpsgd, 0.9, 30, 900",
-    "local, 0.9, 30, 900"
+    "local, 0.9, 30, 900",
+    "diloco, 0.9, 30, 900"
   })
   void shouldEndWithTheUndisturbedBitsWhenWorkersAreLost(
       String strategy, double momentum, long checkpointEvery, long steps) {
@@ -86,9 +87,10 @@ class LostWorkerTest extends PointsJob {
   }
 
   /** No other worker has the residual of error feedback in memory. */
-  @Test
-  void shouldEndWithTheUndisturbedBitsWhenGradientsAreCompressed() {
-    prepare("allreduce", 600);
+  @ParameterizedTest
+  @ValueSource(strings = {"allreduce", "diloco"})
+  void shouldEndWithTheUndisturbedBitsWhenGradientsAreCompressed(String strategy) {
+    prepare(strategy, 600);
     job.getJsonObject("exchange").put("compression", "topk").put("topShare", 0.1);
     String undisturbed = undisturbed();
     job.put("checkpoint", new JsonObject().put("every", 20).put("directory", folder.toString()));
@@ -117,7 +119,7 @@ class LostWorkerTest extends PointsJob {
    * No state is left in memory, but all workers have kept checkpoints or the initial parameters.
    */
   @ParameterizedTest
-  @CsvSource({"allreduce, 30", "dpsgd, 30", "allreduce, 0"})
+  @CsvSource({"allreduce, 30", "dpsgd, 30", "diloco, 30", "allreduce, 0"})
   void shouldEndWithTheUndisturbedBitsWhenAllWorkersAreLostAtOnce(String strategy, long every) {
     prepare(strategy, 600);
     job.getJsonObject("optimizer").put("momentum", 0.9);
@@ -155,7 +157,7 @@ class LostWorkerTest extends PointsJob {
 
   /** The job is not paused, so versions may differ, and then all workers start again. */
   @ParameterizedTest
-  @ValueSource(strings = {"allreduce", "dpsgd", "local"})
+  @ValueSource(strings = {"allreduce", "dpsgd", "local", "diloco"})
   void shouldEndWithTheUndisturbedBitsAndEpochsHoweverFarWorkersAreWhenAllAreEvicted(
       String strategy) {
     long steps = 600;
@@ -219,8 +221,16 @@ class LostWorkerTest extends PointsJob {
     job.getJsonObject("optimizer").put("learningRate", 1e-4);
     job.put("steps", steps)
         .put("data", new JsonObject().put("name", ScatteredPoints.class.getName()))
-        .put("strategy", new JsonObject().put("name", strategy));
+        .put("strategy", new JsonObject().put("name", strategy).mergeIn(settings(strategy)));
     job.getJsonObject("workers").put("count", WORKERS).put("waitSeconds", 30);
+  }
+
+  /** With a delay, a worker may be lost while a fragment is on its way. */
+  private static JsonObject settings(String strategy) {
+    JsonObject settings = new JsonObject();
+    return strategy.equals("diloco")
+        ? settings.put("syncEvery", 20).put("fragments", 2).put("fragmentSyncDelay", 7)
+        : settings;
   }
 
   /** Three workers share 70 samples: each has 24 in 6 batches. */

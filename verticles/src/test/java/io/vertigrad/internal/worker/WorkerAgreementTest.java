@@ -69,7 +69,7 @@ class WorkerAgreementTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"allreduce", "dpsgd", "local"})
+  @ValueSource(strings = {"allreduce", "dpsgd", "local", "diloco"})
   void shouldTakeNoStepWithAGroupInWhichARankIsMissing(String strategy) {
     WorkerAgreement agreement = agreement(strategy, 0, 0);
 
@@ -103,6 +103,7 @@ class WorkerAgreementTest {
     "allreduce, 7, 7, 9, 9",
     "local, 1, 10, 3, 4",
     "local, 25, 30, 3, 4",
+    "diloco, 25, 100, 3, 4",
     "gossip, 25, 25, 3, 3"
   })
   void shouldKeepCheckpointsAtVersionsThatAllWorkersReach(
