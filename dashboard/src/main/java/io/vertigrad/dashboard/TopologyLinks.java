@@ -51,6 +51,8 @@ final class TopologyLinks {
           }
         }
       }
+    } else if (strategy.getString("topology", "ring").equals("base-k")) {
+      connect(Topology.baseK(workers, strategy.getInteger("degree", 1)));
     } else {
       connect(Topology.named(strategy.getString("topology", "ring"), workers));
     }

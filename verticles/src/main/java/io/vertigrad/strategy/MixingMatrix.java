@@ -1,6 +1,8 @@
 package io.vertigrad.strategy;
 
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.SortedMap;
@@ -19,6 +21,9 @@ public final class MixingMatrix {
 
   /** Largest difference of a sum from 1, for weights written with a few decimals. */
   static final double TOLERANCE = 1e-5;
+
+  /** A share that is smaller comes from rounding. */
+  private static final double ROUNDING = 1e-12;
 
   /** The positions with a weight above 0 of each row, in order. */
   private final int[][] positions;
@@ -76,6 +81,32 @@ public final class MixingMatrix {
       int self = i;
       shareOfOffset.forEach(
           (offset, share) -> row.merge(Math.floorMod(self + offset, size), share, Double::sum));
+      positions[i] = row.keySet().stream().mapToInt(Integer::intValue).toArray();
+      shares[i] = row.values().stream().mapToDouble(Double::doubleValue).toArray();
+    }
+    return new MixingMatrix(positions, shares);
+  }
+
+  /**
+   * Returns the matrix of a graph with these weights on its edges; every position keeps the rest
+   * for itself. It is doubly stochastic when no position gives away more than 1.
+   */
+  static MixingMatrix symmetric(int size, List<BaseGraph.Edge> edges) {
+    List<SortedMap<Integer, Double>> rows = new ArrayList<>();
+    for (int i = 0; i < size; i++) {
+      rows.add(new TreeMap<>(Map.of(i, 1.0)));
+    }
+    for (BaseGraph.Edge edge : edges) {
+      rows.get(edge.one()).put(edge.other(), edge.weight());
+      rows.get(edge.other()).put(edge.one(), edge.weight());
+      rows.get(edge.one()).merge(edge.one(), -edge.weight(), Double::sum);
+      rows.get(edge.other()).merge(edge.other(), -edge.weight(), Double::sum);
+    }
+    int[][] positions = new int[size][];
+    double[][] shares = new double[size][];
+    for (int i = 0; i < size; i++) {
+      SortedMap<Integer, Double> row = rows.get(i);
+      row.values().removeIf(share -> share < ROUNDING);
       positions[i] = row.keySet().stream().mapToInt(Integer::intValue).toArray();
       shares[i] = row.values().stream().mapToDouble(Double::doubleValue).toArray();
     }

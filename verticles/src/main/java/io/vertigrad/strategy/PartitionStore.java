@@ -48,6 +48,19 @@ public interface PartitionStore {
   void apply(float[] gradient, float scale, long samples);
 
   /**
+   * Returns an array of the strategy's own, which checkpoints store along with the optimizer's
+   * state. Change it only after {@link #apply} in the same call of {@link ServerStrategy#exchange}.
+   * Call it once, while the strategy is created; a checkpoint is restored into the same array.
+   *
+   * @param elements its length
+   * @return zeros at first
+   * @throws UnsupportedOperationException when this store has no checkpoints
+   */
+  default float[] memory(int elements) {
+    throw new UnsupportedOperationException("this partition stores nothing for its strategy");
+  }
+
+  /**
    * Returns a copy of the parameters at the current version, in the job's exchange type.
    *
    * @return an immutable tensor of {@link #length()} elements

@@ -1,6 +1,8 @@
 package io.vertigrad.strategy;
 
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.StrategyTraits.Rounds;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /** A configured strategy: what it needs of its job, and how to create its rules. */
@@ -9,14 +11,17 @@ public final class StrategyFactory {
   private final StrategyTraits traits;
   private final Function<ServerStrategyContext, ServerStrategy> atServer;
   private final Function<PeerContext, PeerStrategy> atWorker;
+  private final Consumer<JobConfig> check;
 
   private StrategyFactory(
       StrategyTraits traits,
       Function<ServerStrategyContext, ServerStrategy> atServer,
-      Function<PeerContext, PeerStrategy> atWorker) {
+      Function<PeerContext, PeerStrategy> atWorker,
+      Consumer<JobConfig> check) {
     this.traits = traits;
     this.atServer = atServer;
     this.atWorker = atWorker;
+    this.check = check;
   }
 
   /**
@@ -52,7 +57,10 @@ public final class StrategyFactory {
   public static StrategyFactory besideServers(
       Rounds rounds, Function<ServerStrategyContext, ServerStrategy> rule) {
     return new StrategyFactory(
-        StrategyTraits.atServers(rounds), rule, context -> refused("workers", "servers"));
+        StrategyTraits.atServers(rounds),
+        rule,
+        context -> refused("workers", "servers"),
+        job -> {});
   }
 
   /**
@@ -68,7 +76,28 @@ public final class StrategyFactory {
     if (traits.besideServers()) {
       throw new IllegalArgumentException("traits are " + traits + ", expected those at workers");
     }
-    return new StrategyFactory(traits, context -> refused("servers", "workers"), rule);
+    return new StrategyFactory(traits, context -> refused("servers", "workers"), rule, job -> {});
+  }
+
+  /**
+   * Returns a copy that also checks what the other sections of the job file say.
+   *
+   * @param more throws a {@link io.vertigrad.compute.settings.SettingsException} that names the key
+   *     when the strategy does not fit the job
+   * @return a copy
+   */
+  public StrategyFactory checking(Consumer<JobConfig> more) {
+    return new StrategyFactory(traits, atServer, atWorker, check.andThen(more));
+  }
+
+  /**
+   * Checks that the strategy fits a job.
+   *
+   * @param job the job
+   * @throws io.vertigrad.compute.settings.SettingsException when it does not, naming the key
+   */
+  void check(JobConfig job) {
+    check.accept(job);
   }
 
   /**

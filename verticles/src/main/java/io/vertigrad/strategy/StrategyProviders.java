@@ -72,6 +72,7 @@ public final class StrategyProviders {
                       + " only gradients are compressed; set exchange.type to float16 or bfloat16")
                   .formatted(compression, job.strategy().name()));
     }
+    strategy.check(job);
     return strategy;
   }
 

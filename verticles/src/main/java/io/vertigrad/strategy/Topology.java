@@ -21,7 +21,7 @@ public record Topology(List<MixingMatrix> rounds) {
 
   /** The names of the built-in topologies; a job file may also give a matrix or a list of edges. */
   public static final List<String> NAMES =
-      List.of("ring", "ring-deduplicated", "complete", "star", "torus", "exponential");
+      List.of("ring", "ring-deduplicated", "complete", "star", "torus", "exponential", "base-k");
 
   /**
    * Copies the matrices.
@@ -66,10 +66,23 @@ public record Topology(List<MixingMatrix> rounds) {
       case "star" -> fixed(edges(workers, i -> new int[] {0}));
       case "torus" -> fixed(torus(workers));
       case "exponential" -> exponential(workers);
+      case "base-k" -> baseK(workers, 1);
       default ->
           throw new IllegalArgumentException(
               "is \"%s\", expected one of %s".formatted(name, String.join(", ", NAMES)));
     };
+  }
+
+  /**
+   * Returns the Base-(k+1) graph (Takezawa et al. 2023): all workers hold the exact mean after at
+   * most {@code 2 log_(k+1)(workers) + 2} rounds.
+   *
+   * @param workers number of positions
+   * @param degree k, the largest number of neighbours in a round, at least 1
+   * @return the topology
+   */
+  public static Topology baseK(int workers, int degree) {
+    return new Topology(BaseGraph.rounds(workers, degree));
   }
 
   /**
@@ -181,8 +194,8 @@ public record Topology(List<MixingMatrix> rounds) {
   }
 
   /**
-   * Returns one peer per round, 2^t positions further on: Assran et al. 2019. With a power of two
-   * the workers agree exactly after log2(N) rounds.
+   * Returns one peer per round, 2^t positions further on: Assran et al. 2019, Ying et al. 2021.
+   * With a power of two the workers agree exactly after log2(N) rounds.
    */
   private static Topology exponential(int workers) {
     int period = Math.max(1, 32 - Integer.numberOfLeadingZeros(workers - 1));

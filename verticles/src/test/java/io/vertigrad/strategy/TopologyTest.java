@@ -9,7 +9,9 @@ import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.internal.strategy.TopologyConfig;
 import io.vertx.core.json.JsonObject;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -84,8 +86,82 @@ class TopologyTest {
     assertEquals(1, topology.at(1).targets(0).length);
   }
 
+  /** The bound is that of the paper: the mean is exact within 2 log_(k+1)(n) + 2 rounds. */
   @ParameterizedTest
-  @ValueSource(strings = {"ring", "ring-deduplicated", "complete", "star", "torus", "exponential"})
+  @ValueSource(ints = {1, 2, 3, 4})
+  void shouldReachTheExactMeanWhateverTheNumberOfWorkersWhenBaseK(int degree) {
+    for (int workers = 1; workers <= 99; workers++) {
+      Topology topology = Topology.baseK(workers, degree);
+      int rounds = topology.rounds().size();
+      double most = 2 * Math.log(workers) / Math.log(degree + 1) + 2;
+      String name = "n = %d, k = %d: %d rounds".formatted(workers, degree, rounds);
+      assertTrue(rounds <= most + 1e-9, name);
+      Random random = new Random(workers);
+      double[] x = random.doubles(workers, -1, 1).toArray();
+      double mean = Arrays.stream(x).average().orElseThrow();
+      for (MixingMatrix matrix : topology.rounds()) {
+        assertDoublyStochastic(matrix, degree, name);
+        x = mixed(matrix, x);
+      }
+      for (double each : x) {
+        assertEquals(mean, each, 1e-10, name);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"5, 1, 5", "6, 1, 4", "8, 1, 3", "5, 2, 3", "9, 2, 2", "7, 6, 1"})
+  void shouldTakeFewRoundsWhenBaseK(int workers, int degree, int rounds) {
+    assertEquals(rounds, Topology.baseK(workers, degree).rounds().size());
+    assertEquals(1, Topology.baseK(workers, degree).spectralGap(), 1e-2);
+  }
+
+  @Test
+  void shouldReadTheDegreeAndRefuseItWithAnotherTopology() {
+    TopologyConfig config =
+        TopologyConfig.read(
+            Settings.of("job", new JsonObject("{\"topology\":\"base-k\",\"degree\":2}")));
+    Settings other = Settings.of("job", new JsonObject("{\"topology\":\"torus\",\"degree\":2}"));
+
+    assertEquals(2, config.over(new PeerGroup(1, List.of(0, 1, 2), 0)).at(0).sources(0).length);
+    assertEquals(
+        "job: degree is 2 with topology torus, expected base-k",
+        assertThrows(SettingsException.class, () -> TopologyConfig.read(other)).getMessage());
+  }
+
+  private static void assertDoublyStochastic(MixingMatrix matrix, int degree, String name) {
+    int size = matrix.size();
+    double[] columns = new double[size];
+    for (int i = 0; i < size; i++) {
+      double row = 0;
+      for (int j = 0; j < size; j++) {
+        double weight = matrix.weight(i, j);
+        assertTrue(weight >= 0, name);
+        row += weight;
+        columns[j] += weight;
+      }
+      assertEquals(1, row, 1e-12, name);
+      assertTrue(matrix.sources(i).length <= degree, name);
+    }
+    for (double column : columns) {
+      assertEquals(1, column, 1e-12, name);
+    }
+  }
+
+  private static double[] mixed(MixingMatrix matrix, double[] x) {
+    double[] next = new double[x.length];
+    for (int i = 0; i < x.length; i++) {
+      next[i] = matrix.weight(i, i) * x[i];
+      for (int j : matrix.sources(i)) {
+        next[i] += matrix.weight(i, j) * x[j];
+      }
+    }
+    return next;
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"ring", "ring-deduplicated", "complete", "star", "torus", "exponential", "base-k"})
   void shouldBeTheIdentityWhenAlone(String name) {
     assertRow(new double[] {1}, Topology.named(name, 1), 0);
   }
@@ -149,7 +225,7 @@ class TopologyTest {
 
   /** Computes the circulant matrix for a thousand workers without a table of a million weights. */
   @ParameterizedTest
-  @CsvSource({"ring, 3", "exponential, 2"})
+  @CsvSource({"ring, 3", "exponential, 2", "base-k, 2"})
   void shouldHoldOnlyItsEntriesWhenWorkersAreMany(String name, int entries) {
     Topology topology = Topology.named(name, 4_096);
 

@@ -129,6 +129,28 @@ public record OptimizerConfig(
   }
 
   /**
+   * Returns a copy with another momentum; with 0 it has no dampening and no look-ahead either.
+   *
+   * @param fraction of the velocity that is kept in a step, at least 0
+   * @return a copy
+   */
+  public OptimizerConfig withMomentum(double fraction) {
+    return new OptimizerConfig(
+        name,
+        learningRate,
+        fraction,
+        fraction == 0 ? 0 : dampening,
+        fraction > 0 && nesterov,
+        beta1,
+        beta2,
+        epsilon,
+        l2,
+        weightDecay,
+        clipNorm,
+        schedule);
+  }
+
+  /**
    * Returns the configuration for a run of a given length, when the schedule depends on the length.
    *
    * @param runEpochs passes over the training set by the end of the run

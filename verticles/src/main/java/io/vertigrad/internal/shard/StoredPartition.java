@@ -32,6 +32,7 @@ public final class StoredPartition implements PartitionStore {
   private final DataType type;
   private final float[] parameters;
   private final String spanName;
+  private float[] strategyMemory = new float[0];
   private long version;
   private long samples;
   private boolean restored;
@@ -156,6 +157,12 @@ public final class StoredPartition implements PartitionStore {
   }
 
   @Override
+  public float[] memory(int elements) {
+    strategyMemory = new float[elements];
+    return strategyMemory;
+  }
+
+  @Override
   public Tensor parameters() {
     return Tensor.copyOf(type, FloatBuffer.wrap(parameters));
   }
@@ -227,7 +234,7 @@ public final class StoredPartition implements PartitionStore {
       if (lent == null) {
         own = memory.take(parameters.length).put(parameters).flip();
       }
-      state = step.readState(memory.take(step.stateLength())).flip();
+      state = step.readState(memory.take(stateLength())).put(strategyMemory).flip();
     }
 
     @Override
@@ -263,9 +270,14 @@ public final class StoredPartition implements PartitionStore {
     }
   }
 
-  /** Returns the number of elements of the optimizer's state. */
+  /** Returns the number of elements of the optimizer's state and the strategy's memory. */
   public int stateLength() {
-    return step.stateLength();
+    return step.stateLength() + strategyMemory.length;
+  }
+
+  private float[] state() {
+    FloatBuffer state = FloatBuffer.allocate(stateLength());
+    return step.readState(state).put(strategyMemory).array();
   }
 
   /** Returns a copy for a checkpoint. */
@@ -276,7 +288,7 @@ public final class StoredPartition implements PartitionStore {
         version,
         samples,
         parameters.clone(),
-        step.state(),
+        state(),
         window);
   }
 
@@ -298,10 +310,12 @@ public final class StoredPartition implements PartitionStore {
   public void copy(PartitionSnapshot snapshot) {
     require("first element", snapshot.first(), partition.first());
     require("length", snapshot.parameters().length, parameters.length);
-    require("optimizer state", snapshot.state().length, step.stateLength());
+    require("optimizer state", snapshot.state().length, stateLength());
     finishCopy();
     System.arraycopy(snapshot.parameters(), 0, parameters, 0, parameters.length);
     step.restore(snapshot.state());
+    System.arraycopy(
+        snapshot.state(), step.stateLength(), strategyMemory, 0, strategyMemory.length);
     version = snapshot.version();
     samples = snapshot.samples();
     keepPrevious();
@@ -353,13 +367,6 @@ public final class StoredPartition implements PartitionStore {
       return optimizer.map(Optimizer::stateLength).orElse(0);
     }
 
-    /** Returns a copy of the optimizer's state. */
-    float[] state() {
-      float[] state = new float[stateLength()];
-      readState(FloatBuffer.wrap(state));
-      return state;
-    }
-
     /** Copies the optimizer's state to a buffer with room for {@link #stateLength()} elements. */
     FloatBuffer readState(FloatBuffer destination) {
       if (stateLength() > 0) {
@@ -369,8 +376,8 @@ public final class StoredPartition implements PartitionStore {
     }
 
     void restore(float[] state) {
-      if (state.length > 0) {
-        optimizer.orElseThrow().writeState(FloatBuffer.wrap(state));
+      if (stateLength() > 0) {
+        optimizer.orElseThrow().writeState(FloatBuffer.wrap(state, 0, stateLength()));
       }
     }
   }

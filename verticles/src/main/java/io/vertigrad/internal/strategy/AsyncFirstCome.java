@@ -1,5 +1,6 @@
 package io.vertigrad.internal.strategy;
 
+import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
@@ -11,6 +12,7 @@ import io.vertigrad.strategy.ServerStrategyContext;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
 import io.vertx.core.Future;
+import java.util.Optional;
 
 /**
  * Takes one step with every gradient when it arrives and answers that worker immediately.
@@ -20,29 +22,45 @@ import io.vertx.core.Future;
  * (inverse damping, after Zhang et al., "Staleness-aware async-SGD", 2016). Statistics are never
  * damped.
  *
- * <p>No worker ever waits. Memory: one scratch array.
+ * <p>A gradient may be corrected for its staleness before, see {@link DelayCompensation}.
+ *
+ * <p>No worker ever waits. Memory: one scratch array, and with compensation one copy of the
+ * partition for each worker.
  */
 final class AsyncFirstCome implements ServerStrategy {
 
   private final Config config;
   private final ServerStrategyContext context;
   private final SingleUpdate single;
+  private final Optional<DelayCompensation> compensation;
 
   AsyncFirstCome(Config config, ServerStrategyContext context) {
     this.config = config;
     this.context = context;
     this.single = new SingleUpdate(context);
+    boolean statistic = context.partition().kind() == Block.Kind.STATISTIC;
+    this.compensation =
+        config
+            .compensation()
+            .filter(settings -> !statistic)
+            .map(settings -> new DelayCompensation(settings, context.store()));
   }
 
   @Override
   public Future<Frame> exchange(GradientPartition update) {
     int staleness = single.staleness(update);
     if (staleness > config.bound()) {
+      answered(update.id());
       return Future.succeededFuture(
           context.answers().parameters(update.id(), Outcome.TOO_STALE, staleness));
     }
     boolean statistic = context.partition().kind() == Block.Kind.STATISTIC;
-    single.apply(update, statistic ? 1f : config.weight(staleness));
+    float[] gradient = single.gradient(update);
+    compensation.ifPresent(each -> each.compensate(update, gradient));
+    float weight = statistic ? 1f : config.weight(staleness);
+    context.store().apply(gradient, weight, update.samples());
+    compensation.ifPresent(DelayCompensation::applied);
+    answered(update.id());
     return Future.succeededFuture(
         context.answers().parameters(update.id(), Outcome.APPLIED, staleness));
   }
@@ -57,8 +75,19 @@ final class AsyncFirstCome implements ServerStrategy {
     return true;
   }
 
+  private void answered(ExchangeId id) {
+    compensation.ifPresent(each -> each.answered(id));
+  }
+
   @Override
-  public void membershipChanged(Membership now) {}
+  public void repeated(ExchangeId id) {
+    answered(id);
+  }
+
+  @Override
+  public void membershipChanged(Membership now) {
+    compensation.ifPresent(each -> each.membershipChanged(now));
+  }
 
   @Override
   public void tick(long nowNanos) {}
@@ -71,8 +100,9 @@ final class AsyncFirstCome implements ServerStrategy {
    *
    * @param damping weight of a gradient as a function of its staleness
    * @param bound largest staleness that is applied; {@link Integer#MAX_VALUE} for any
+   * @param compensation how gradients are corrected; empty for not at all
    */
-  record Config(Damping damping, int bound) {
+  record Config(Damping damping, int bound, Optional<DelayCompensation.Config> compensation) {
 
     /** The weight of a gradient as a function of its staleness. */
     enum Damping {
@@ -93,7 +123,8 @@ final class AsyncFirstCome implements ServerStrategy {
       Config config =
           new Config(
               damping.equals("inverse") ? Damping.INVERSE : Damping.NONE,
-              settings.integer("bound", Integer.MAX_VALUE, 0, Integer.MAX_VALUE));
+              settings.integer("bound", Integer.MAX_VALUE, 0, Integer.MAX_VALUE),
+              DelayCompensation.Config.read(settings));
       settings.refuseUnknown();
       return config;
     }
@@ -115,7 +146,8 @@ final class AsyncFirstCome implements ServerStrategy {
     @Override
     public StrategyFactory configure(Settings settings) {
       Config config = Config.read(settings);
-      return StrategyFactory.perGradient(context -> new AsyncFirstCome(config, context));
+      return StrategyFactory.perGradient(context -> new AsyncFirstCome(config, context))
+          .checking(job -> config.compensation().ifPresent(each -> each.check(job)));
     }
   }
 }

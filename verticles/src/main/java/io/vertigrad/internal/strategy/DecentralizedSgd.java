@@ -1,6 +1,7 @@
 package io.vertigrad.internal.strategy;
 
 import io.vertigrad.compute.optimizer.Optimizer;
+import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.internal.collective.InitialSync;
 import io.vertigrad.internal.collective.VectorSlices;
@@ -21,6 +22,8 @@ import io.vertigrad.strategy.Tag;
 import io.vertigrad.strategy.Topology;
 import java.nio.FloatBuffer;
 import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
 import java.util.stream.IntStream;
 
 /**
@@ -31,6 +34,9 @@ import java.util.stream.IntStream;
  * worker adds its own share first, then its neighbours' in rank order. Only trainable elements are
  * exchanged; each worker's running statistics follow its own batches, and are averaged when the
  * model is evaluated.
+ *
+ * <p>With {@linkplain QuasiGlobalMomentum quasi-global momentum} each worker takes its step first
+ * and averages afterwards, because the momentum follows from the average.
  */
 final class DecentralizedSgd implements PeerStrategy {
 
@@ -42,6 +48,7 @@ final class DecentralizedSgd implements PeerStrategy {
   private final Replica replica;
   private final Optimizer optimizer;
   private final float l2;
+  private final Optional<QuasiGlobalMomentum> quasiGlobal;
   private float[] mixed;
   private PeerGroup group;
   private Topology topology;
@@ -54,13 +61,18 @@ final class DecentralizedSgd implements PeerStrategy {
     this.context = context;
     this.replica = context.replica();
     this.l2 = (float) context.optimizer().l2();
+    OptimizerConfig each = context.optimizer();
+    this.quasiGlobal =
+        config.momentum() == Momentum.QUASI_GLOBAL
+            ? Optional.of(new QuasiGlobalMomentum(each, replica.trainable()))
+            : Optional.empty();
+    if (quasiGlobal.isPresent()) {
+      each = each.withMomentum(0);
+    }
     this.optimizer =
         context
             .optimizers()
-            .apply(
-                config.conformance() == Conformance.PUBLISHED
-                    ? context.optimizer()
-                    : context.optimizer().withL2(0));
+            .apply(config.conformance() == Conformance.PUBLISHED ? each : each.withL2(0));
     this.mixed = new float[replica.length()];
   }
 
@@ -74,6 +86,9 @@ final class DecentralizedSgd implements PeerStrategy {
 
   @Override
   public void begin() {
+    if (quasiGlobal.isPresent()) {
+      return;
+    }
     begunNanos = context.nanoClock().getAsLong();
     offer(PARAMETERS, replica.parameters(), replica.trainable());
     if (averagesMomentum()) {
@@ -84,6 +99,10 @@ final class DecentralizedSgd implements PeerStrategy {
 
   @Override
   public void complete(LocalGradient gradient) {
+    if (quasiGlobal.isPresent()) {
+      completeBeforeAveraging(gradient, quasiGlobal.get());
+      return;
+    }
     long readyNanos = context.nanoClock().getAsLong();
     float[] before = replica.parameters();
     System.arraycopy(before, 0, mixed, 0, before.length);
@@ -99,6 +118,38 @@ final class DecentralizedSgd implements PeerStrategy {
     step(before, gradient);
     mixed = before;
     round++;
+  }
+
+  private void completeBeforeAveraging(LocalGradient gradient, QuasiGlobalMomentum momentum) {
+    MixingMatrix weights = matrix();
+    long updates = replica.updates();
+    double epochs = replica.epochs();
+    float[] before = replica.parameters();
+    mixed = before.clone();
+    momentum.addTo(gradient.values());
+    step(before, gradient);
+    begunNanos = context.nanoClock().getAsLong();
+    offer(weights, PARAMETERS, mixed, replica.trainable());
+    float[] next = mixed.clone();
+    mix(weights, PARAMETERS, next, replica.trainable());
+    if (group.size() > 1) {
+      timing = timing.plus(begunNanos, begunNanos, context.peers().arrivedNanos());
+    }
+    momentum.update(before, next, updates, epochs);
+    replica.setParameters(next);
+    mixed = before;
+    round++;
+  }
+
+  /** Returns the quasi-global momentum; each worker has its own. */
+  @Override
+  public float[] memory() {
+    return quasiGlobal.map(QuasiGlobalMomentum::values).orElseGet(() -> new float[0]);
+  }
+
+  @Override
+  public void restore(float[] memory) {
+    quasiGlobal.ifPresent(momentum -> momentum.restore(memory));
   }
 
   @Override
@@ -122,7 +173,11 @@ final class DecentralizedSgd implements PeerStrategy {
   }
 
   private void offer(int phase, float[] vector, int length) {
-    int[] targets = topology.at(round).targets(group.position());
+    offer(matrix(), phase, vector, length);
+  }
+
+  private void offer(MixingMatrix weights, int phase, float[] vector, int length) {
+    int[] targets = weights.targets(group.position());
     VectorSlices pieces = new VectorSlices(0, length, context.pieceElements());
     for (int piece = 0; targets.length > 0 && piece < pieces.count(); piece++) {
       Tag tag = new Tag(round, phase, piece);
@@ -136,7 +191,10 @@ final class DecentralizedSgd implements PeerStrategy {
    * Computes {@code vector <- W_ii vector + sum_j W_ij x_j}, own share first, then in rank order.
    */
   private void mix(int phase, float[] vector, int length) {
-    MixingMatrix matrix = topology.at(round);
+    mix(matrix(), phase, vector, length);
+  }
+
+  private void mix(MixingMatrix matrix, int phase, float[] vector, int length) {
     int self = group.position();
     scale(vector, length, (float) matrix.weight(self, self));
     VectorSlices pieces = new VectorSlices(0, length, context.pieceElements());
@@ -155,6 +213,11 @@ final class DecentralizedSgd implements PeerStrategy {
                       .checked(tensor, tag.piece(), rank)
                       .addTo(vector, pieces.start(tag.piece()), weight));
     }
+  }
+
+  /** Returns the weights of this step, which do not depend on how often the group has changed. */
+  private MixingMatrix matrix() {
+    return topology.at(replica.updates());
   }
 
   private boolean averagesMomentum() {
@@ -194,17 +257,19 @@ final class DecentralizedSgd implements PeerStrategy {
        * The state is averaged like the parameters: twice the bytes with momentum, three times with
        * Adam.
        */
-      AVERAGED
+      AVERAGED,
+      /** The momentum follows from how far the average has moved the parameters. */
+      QUASI_GLOBAL
     }
 
     static Config read(Settings settings) {
       String conformance = settings.choice("conformance", "clean", "clean", "published");
-      String momentum = settings.choice("momentum", "local", "local", "averaged");
+      String momentum = settings.choice("momentum", "local", "local", "averaged", "quasi-global");
       Config config =
           new Config(
               TopologyConfig.read(settings),
               conformance.equals("clean") ? Conformance.CLEAN : Conformance.PUBLISHED,
-              momentum.equals("local") ? Momentum.LOCAL : Momentum.AVERAGED);
+              Momentum.valueOf(momentum.toUpperCase(Locale.ROOT).replace('-', '_')));
       settings.refuseUnknown();
       return config;
     }
@@ -222,8 +287,14 @@ final class DecentralizedSgd implements PeerStrategy {
     public StrategyFactory configure(Settings settings) {
       Config config = Config.read(settings);
       return StrategyFactory.besideWorkers(
-          StrategyTraits.atWorkers(Rounds.EVERY_RANK),
-          context -> new DecentralizedSgd(config, context));
+              StrategyTraits.atWorkers(Rounds.EVERY_RANK),
+              context -> new DecentralizedSgd(config, context))
+          .checking(
+              job -> {
+                if (config.momentum() == Momentum.QUASI_GLOBAL) {
+                  QuasiGlobalMomentum.check(job);
+                }
+              });
     }
   }
 }

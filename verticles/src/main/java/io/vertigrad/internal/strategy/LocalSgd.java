@@ -21,6 +21,9 @@ import io.vertigrad.strategy.StrategyTraits.Rounds;
  *
  * <p>The mean is computed by an {@link AllReduce}, so all workers agree bit for bit after it. The
  * optimizer's state stays local.
+ *
+ * <p>Compressed, workers exchange how far they have moved since the last average: {@link DiLoCo}
+ * with an outer step of rate 1 without momentum.
  */
 final class LocalSgd implements PeerStrategy {
 
@@ -98,6 +101,10 @@ final class LocalSgd implements PeerStrategy {
       settings.refuseUnknown();
       return config;
     }
+
+    private DiLoCo.Config compressed() {
+      return new DiLoCo.Config(new FragmentSchedule(every, 1, 0), 0, 1, 0);
+    }
   }
 
   /** Registers the strategy as {@code local}. */
@@ -112,8 +119,11 @@ final class LocalSgd implements PeerStrategy {
     public StrategyFactory configure(Settings settings) {
       Config config = Config.read(settings);
       return StrategyFactory.besideWorkers(
-          StrategyTraits.atWorkers(Rounds.EVERY_RANK).agreeingEvery(config.every()),
-          context -> new LocalSgd(config, context));
+          StrategyTraits.atWorkers(Rounds.EVERY_RANK).agreeingEvery(config.every()).compressing(),
+          context ->
+              context.compression().isOn()
+                  ? new DiLoCo(config.compressed(), context)
+                  : new LocalSgd(config, context));
     }
   }
 }

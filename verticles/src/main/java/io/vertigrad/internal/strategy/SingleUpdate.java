@@ -20,8 +20,13 @@ final class SingleUpdate {
   }
 
   void apply(GradientPartition update, float weight) {
+    context.store().apply(gradient(update), weight, update.samples());
+  }
+
+  /** Returns a copy of the gradient, valid until the next call. */
+  float[] gradient(GradientPartition update) {
     scratch = scratch == null ? new float[context.partition().length()] : scratch;
     update.gradient().copyTo(scratch, 0);
-    context.store().apply(scratch, weight, update.samples());
+    return scratch;
   }
 }

@@ -13,11 +13,14 @@ import java.util.Optional;
  *
  * @param name one of {@link Topology#NAMES}; used when the workers are not those that a matrix or a
  *     list of edges was written for
+ * @param degree most neighbours of a worker in a round of {@code base-k}
  * @param mixing a matrix from the job file, by rank
  * @param edges pairs of ranks that exchange, with Metropolis-Hastings weights
  */
 public record TopologyConfig(
-    String name, Optional<MixingMatrix> mixing, Optional<List<int[]>> edges) {
+    String name, int degree, Optional<MixingMatrix> mixing, Optional<List<int[]>> edges) {
+
+  private static final String BASE_K = "base-k";
 
   /** The highest rank of the largest allowed job; it bounds the matrix that is built from edges. */
   private static final int MOST_RANK = 4095;
@@ -25,13 +28,18 @@ public record TopologyConfig(
   private static final int SHOWN_CHARACTERS = 80;
 
   static TopologyConfig named(String name) {
-    return new TopologyConfig(name, Optional.empty(), Optional.empty());
+    return new TopologyConfig(name, 1, Optional.empty(), Optional.empty());
   }
 
-  /** Reads {@code topology}, {@code mixing} and {@code edges}. */
+  /** Reads {@code topology}, {@code degree}, {@code mixing} and {@code edges}. */
   public static TopologyConfig read(Settings settings) {
     String name = settings.choice("topology", "ring", Topology.NAMES.toArray(String[]::new));
-    return new TopologyConfig(name, mixing(settings), edges(settings));
+    int degree = settings.integer("degree", 1, 1, MOST_RANK);
+    if (degree > 1 && !name.equals(BASE_K)) {
+      throw settings.refuse(
+          "degree", "is %d with topology %s, expected %s".formatted(degree, name, BASE_K));
+    }
+    return new TopologyConfig(name, degree, mixing(settings), edges(settings));
   }
 
   /**
@@ -47,7 +55,7 @@ public record TopologyConfig(
     if (complete && edges.isPresent() && size > largestRank(edges.get())) {
       return Topology.ofEdges(edges.get(), size);
     }
-    return Topology.named(name, size);
+    return name.equals(BASE_K) ? Topology.baseK(size, degree) : Topology.named(name, size);
   }
 
   private static Optional<MixingMatrix> mixing(Settings settings) {

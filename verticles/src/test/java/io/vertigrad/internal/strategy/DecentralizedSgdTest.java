@@ -2,14 +2,19 @@ package io.vertigrad.internal.strategy;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.compute.optimizer.LearningRateSchedule;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
-import io.vertigrad.internal.collective.InitialSync;
+import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.internal.collective.NetworkFaults;
 import io.vertigrad.internal.collective.SimulatedTraining;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.StrategyProviders;
 import io.vertigrad.strategy.Topology;
+import io.vertx.core.json.JsonObject;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -30,6 +35,8 @@ class DecentralizedSgdTest {
     "star, 4",
     "torus, 6",
     "exponential, 5",
+    "base-k, 5",
+    "base-k, 6",
     "ring, 1"
   })
   void shouldFollowMatrixIterationWhateverTheTopology(String topology, int workers) {
@@ -75,6 +82,81 @@ class DecentralizedSgdTest {
 
     // With a complete graph and one step, the second velocity is mu * mean(v) + g against mu v + g.
     assertEquals(0.5, averaged[0] - local[0], CLOSE);
+  }
+
+  /** Lin et al. 2021, algorithm 1, in double precision. */
+  @ParameterizedTest
+  @CsvSource({"ring, 4", "ring, 1", "exponential, 4", "base-k, 5"})
+  void shouldFollowTheIterationByHandWithQuasiGlobalMomentum(String name, int workers) {
+    double mu = 0.8;
+    SimulatedTraining training =
+        training(name, ",\"momentum\":\"quasi-global\"", NetworkFaults.FREQUENT, 5);
+    training.optimizer =
+        new OptimizerConfig(
+            "sgd", RATE, mu, 0, false, 0, 0, 1e-8, 0, 0, 0, LearningRateSchedule.constant());
+    training.steps = 12;
+
+    training.run(workers);
+
+    Topology topology = Topology.named(name, workers);
+    double[][] x = new double[workers][training.trainable];
+    double[][] m = new double[workers][training.trainable];
+    for (double[] each : x) {
+      for (int e = 0; e < each.length; e++) {
+        each[e] = 1 + e;
+      }
+    }
+    for (int step = 0; step < training.steps; step++) {
+      double[][] half = new double[workers][training.trainable];
+      for (int i = 0; i < workers; i++) {
+        for (int e = 0; e < training.trainable; e++) {
+          half[i][e] = x[i][e] - RATE * (x[i][e] - target(i, e) + mu * m[i][e]);
+        }
+      }
+      for (int i = 0; i < workers; i++) {
+        for (int e = 0; e < training.trainable; e++) {
+          double next = 0;
+          for (int j = 0; j < workers; j++) {
+            next += topology.at(step).weight(i, j) * half[j][e];
+          }
+          m[i][e] = mu * m[i][e] + (1 - mu) * (x[i][e] - next) / RATE;
+          x[i][e] = next;
+        }
+      }
+    }
+    assertFollows(x, training);
+    for (int i = 0; i < workers; i++) {
+      float[] memory = training.strategies.get(i).memory();
+      for (int e = 0; e < training.trainable; e++) {
+        assertEquals(m[i][e], memory[e], 1e-3);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"sgd, 0", "adam, 0.9", "nesterov, 0.9"})
+  void shouldNameTheKeyWhenQuasiGlobalMomentumHasNoMomentum(String optimizer, double momentum) {
+    JobConfig job =
+        JobConfig.read(
+            "job.json",
+            new JsonObject()
+                .put("optimizer", new JsonObject().put("name", optimizer).put("momentum", momentum))
+                .put(
+                    "strategy",
+                    new JsonObject().put("name", "dpsgd").put("momentum", "quasi-global")));
+
+    SettingsException refused =
+        assertThrows(
+            SettingsException.class,
+            () -> StrategyProviders.configure(job, getClass().getClassLoader()));
+
+    assertTrue(
+        refused
+            .getMessage()
+            .startsWith(
+                "job.json: strategy.momentum is \"quasi-global\", expected an optimizer sgd with"
+                    + " momentum"),
+        refused.getMessage());
   }
 
   @Test
@@ -155,7 +237,7 @@ class DecentralizedSgdTest {
         for (int e = 0; e < training.trainable; e++) {
           double mixed = 0;
           for (int j = 0; j < workers; j++) {
-            mixed += topology.at(InitialSync.ROUNDS + step).weight(i, j) * x[j][e];
+            mixed += topology.at(step).weight(i, j) * x[j][e];
           }
           double gradient = x[i][e] - target(i, e) + decayBefore * x[i][e] + decayAfter * mixed;
           next[i][e] = mixed - RATE * gradient;

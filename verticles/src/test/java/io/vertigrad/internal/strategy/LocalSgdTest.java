@@ -3,7 +3,9 @@ package io.vertigrad.internal.strategy;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.codecs.Compression;
 import io.vertigrad.internal.collective.NetworkFaults;
 import io.vertigrad.internal.collective.SimulatedTraining;
 import java.util.List;
@@ -38,6 +40,24 @@ class LocalSgdTest {
     for (int i = 0; i < workers; i++) {
       assertEquals(x[i], training.parameters(i)[0], CLOSE);
     }
+  }
+
+  /** Differences are compressed, so that what is left out comes with the next ones. */
+  @ParameterizedTest
+  @ValueSource(strings = {"INT8", "INT4"})
+  void shouldStayCloseAndAgreeWhenDifferencesAreCompressed(String kind) {
+    SimulatedTraining exact = training(4, NetworkFaults.NONE, 1);
+    exact.steps = 40;
+    exact.run(3);
+    SimulatedTraining training = training(4, NetworkFaults.FREQUENT, 1);
+    training.steps = 40;
+    training.compression = new Compression(Compression.Kind.valueOf(kind), 0.1);
+
+    training.run(3);
+
+    assertArrayEquals(training.parameters(0), training.parameters(2));
+    assertArrayEquals(exact.parameters(0), training.parameters(0), 0.1f);
+    assertTrue(training.network.bytes() < exact.network.bytes());
   }
 
   @Test
