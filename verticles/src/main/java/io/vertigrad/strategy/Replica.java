@@ -1,8 +1,11 @@
 package io.vertigrad.strategy;
 
+import io.vertigrad.compute.Block;
+import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.optimizer.Magnitudes;
 import io.vertigrad.compute.optimizer.Optimizer;
 import java.nio.FloatBuffer;
+import java.util.List;
 import java.util.Objects;
 
 /**
@@ -13,6 +16,7 @@ import java.util.Objects;
  */
 public final class Replica {
 
+  private final List<Block> blocks;
   private final int trainable;
   private final long trainingSamples;
   private final float maxMagnitude;
@@ -40,11 +44,43 @@ public final class Replica {
    * @param maxMagnitude largest element of a gradient that is applied, finite
    */
   public Replica(float[] parameters, int trainable, long trainingSamples, float maxMagnitude) {
+    this(parameters, List.of(), trainable, trainingSamples, maxMagnitude);
+  }
+
+  /**
+   * Creates the replica of a model whose arrays are known.
+   *
+   * @param parameters its vector; the replica takes ownership
+   * @param layout the arrays of the vector
+   * @param trainingSamples size of the training set, for counting epochs
+   * @param maxMagnitude largest element of a gradient that is applied, finite
+   */
+  public Replica(
+      float[] parameters, ParameterLayout layout, long trainingSamples, float maxMagnitude) {
+    this(parameters, layout.blocks(), layout.trainable(), trainingSamples, maxMagnitude);
+  }
+
+  private Replica(
+      float[] parameters,
+      List<Block> blocks,
+      int trainable,
+      long trainingSamples,
+      float maxMagnitude) {
     Objects.checkIndex(trainable, parameters.length + 1);
     this.parameters = parameters;
+    this.blocks = blocks;
     this.trainable = trainable;
     this.trainingSamples = trainingSamples;
     this.maxMagnitude = maxMagnitude;
+  }
+
+  /**
+   * Returns the arrays of the vector in their order.
+   *
+   * @return the model's arrays; empty when they are not known
+   */
+  public List<Block> blocks() {
+    return blocks;
   }
 
   /**

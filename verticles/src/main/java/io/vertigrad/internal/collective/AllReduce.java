@@ -37,6 +37,11 @@ public interface AllReduce {
     sum(round, vector);
   }
 
+  /** Returns the number of rounds that {@link #sum} uses, from the one that it is given. */
+  default int rounds() {
+    return 1;
+  }
+
   /** Returns the number of phases that {@link #sum} uses; they are counted from 0. */
   int phases();
 

@@ -9,9 +9,12 @@ import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.internal.collective.AllReduce;
 import io.vertigrad.internal.collective.CompressedAllReduce;
+import io.vertigrad.internal.collective.LowRankAllReduce;
+import io.vertigrad.internal.collective.PowerSgd;
 import io.vertigrad.internal.collective.RingBroadcast;
 import io.vertigrad.internal.collective.StateAllGather;
 import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.ExchangeTiming;
 import io.vertigrad.strategy.GradientProgress;
 import io.vertigrad.strategy.LocalGradient;
@@ -53,6 +56,7 @@ final class AllReduceStrategy implements PeerStrategy {
   private final float[] sum;
 
   private final ErrorFeedback feedback;
+  private final PowerSgd lowRank;
   private PeerGroup group;
   private AllReduce reduction;
   private long round;
@@ -68,15 +72,14 @@ final class AllReduceStrategy implements PeerStrategy {
         context.compression().isOn()
             ? new ErrorFeedback(context.compression(), replica.trainable())
             : null;
+    this.lowRank =
+        config.powerSgdRank() > 0 ? new PowerSgd(replica.blocks(), config.powerSgdRank()) : null;
   }
 
   @Override
   public void open(PeerGroup now, boolean fresh) {
     group = now;
-    reduction =
-        feedback == null
-            ? AllReduce.of(context, now, replica.length(), config.directBytes())
-            : new CompressedAllReduce(context, now, feedback, replica.trainable());
+    reduction = reduction(now);
     StateAllGather.Entry mine =
         new StateAllGather.Entry(replica.updates(), replica.samples(), fresh);
     StateAllGather states = StateAllGather.gather(context.peers(), now, 0, mine);
@@ -86,10 +89,25 @@ final class AllReduceStrategy implements PeerStrategy {
     float[] parameters = replica.parameters().clone();
     broadcast.from(source, 1, 0, parameters);
     broadcast.from(source, 1, 1, state);
+    if (lowRank != null) {
+      broadcast.from(source, 1, 2, lowRank.warmStart());
+    }
     replica.setParameters(parameters);
     optimizer.writeState(FloatBuffer.wrap(state));
     replica.resume(states.entries().get(source).updates(), states.entries().get(source).samples());
     round = OPENING_ROUNDS;
+  }
+
+  private AllReduce reduction(PeerGroup now) {
+    if (feedback != null) {
+      return new CompressedAllReduce(context, now, feedback, replica.trainable());
+    }
+    if (lowRank != null) {
+      int length = lowRank.exchanged(replica.length());
+      return new LowRankAllReduce(
+          lowRank, AllReduce.of(context, now, length, config.directBytes()));
+    }
+    return AllReduce.of(context, now, replica.length(), config.directBytes());
   }
 
   @Override
@@ -128,7 +146,7 @@ final class AllReduceStrategy implements PeerStrategy {
     }
     step();
     check();
-    round++;
+    round += reduction.rounds();
   }
 
   /** Weighs elements that become final before it reports them to the all-reduce. */
@@ -165,6 +183,9 @@ final class AllReduceStrategy implements PeerStrategy {
   /** Returns the residual of this worker's compressed gradients. */
   @Override
   public float[] memory() {
+    if (lowRank != null) {
+      return lowRank.memory();
+    }
     return feedback == null ? new float[0] : feedback.residual();
   }
 
@@ -172,6 +193,9 @@ final class AllReduceStrategy implements PeerStrategy {
   public void restore(float[] memory) {
     if (feedback != null) {
       feedback.restore(memory);
+    }
+    if (lowRank != null) {
+      lowRank.restore(memory);
     }
   }
 
@@ -224,6 +248,9 @@ final class AllReduceStrategy implements PeerStrategy {
     if (feedback != null) {
       feedback.delivered(0, replica.trainable());
     }
+    if (lowRank != null) {
+      lowRank.delivered();
+    }
   }
 
   private void check() {
@@ -243,7 +270,7 @@ final class AllReduceStrategy implements PeerStrategy {
       return;
     }
     TensorView mine = hash(replica.parameters());
-    Tag tag = new Tag(round, reduction.phases(), 0);
+    Tag tag = new Tag(round + reduction.rounds() - 1, reduction.phases(), 0);
     context.peers().send(group.right(), tag, mine);
     TensorView theirs = context.peers().receive(group.left(), tag);
     if (!theirs.equals(mine)) {
@@ -286,17 +313,86 @@ final class AllReduceStrategy implements PeerStrategy {
    * @param scaleLearningRate multiply the learning rate by {@code workers.count}, as Horovod does
    * @param checkEvery number of steps between two comparisons of all replicas by hash; 0 for none
    * @param directBytes vectors up to this size use the direct algorithm instead of the ring
+   * @param powerSgdRank rank of the approximation of each array's gradient; 0 for the gradient
+   *     itself
+   * @param groups groups of workers within which gradients are averaged; 1 for all workers
+   * @param between what the groups do among each other; empty for one group
    */
-  record Config(boolean scaleLearningRate, long checkEvery, long directBytes) {
+  record Config(
+      boolean scaleLearningRate,
+      long checkEvery,
+      long directBytes,
+      int powerSgdRank,
+      WorkerGroups groups,
+      Optional<DiLoCo.Config> between) {
+
+    private static final int MOST_RANK = 256;
+    private static final int MOST_GROUPS = 4_096;
 
     static Config read(Settings settings) {
       Config config =
           new Config(
               settings.flag("scaleLearningRate", false),
               settings.longInteger("checkEvery", 100, 0, Long.MAX_VALUE),
-              settings.longInteger("directBytes", AllReduce.DIRECT_BYTES, 0, Long.MAX_VALUE));
+              settings.longInteger("directBytes", AllReduce.DIRECT_BYTES, 0, Long.MAX_VALUE),
+              settings.integer("powerSgdRank", 0, 0, MOST_RANK),
+              new WorkerGroups(settings.integer("groups", 1, 1, MOST_GROUPS)),
+              between(settings));
       settings.refuseUnknown();
+      config.requireGroups(settings);
       return config;
+    }
+
+    private static Optional<DiLoCo.Config> between(Settings settings) {
+      if (!settings.has("between")) {
+        return Optional.empty();
+      }
+      Settings section = settings.section("between");
+      section.choice("name", null, "diloco");
+      return Optional.of(DiLoCo.Config.read(section));
+    }
+
+    private void requireGroups(Settings settings) {
+      if (between.isPresent() != groups.count() > 1) {
+        String key = between.isPresent() ? "groups" : "between";
+        throw settings.refuse(
+            key,
+            between.isPresent()
+                ? "is 1 with between, expected at least 2 groups of workers"
+                : "is missing with %d groups, expected { \"name\": \"diloco\" }"
+                    .formatted(groups.count()));
+      }
+      if (between.isPresent() && (powerSgdRank > 0 || scaleLearningRate)) {
+        throw settings.refuse(
+            powerSgdRank > 0 ? "powerSgdRank" : "scaleLearningRate",
+            "is set with between, expected to be left out");
+      }
+    }
+
+    private void check(JobConfig job) {
+      int workers = job.workers().count();
+      if (workers % groups.count() != 0) {
+        throw job.settings()
+            .section("strategy")
+            .refuse(
+                "groups",
+                "is %d, expected a divisor of workers.count (%d)"
+                    .formatted(groups.count(), workers));
+      }
+      if (between.isPresent() && job.pipeline().isPresent()) {
+        throw job.settings()
+            .section("strategy")
+            .refuse("between", "is given with a pipeline, expected one of them");
+      }
+      String found =
+          job.pipeline().isPresent()
+              ? "a pipeline"
+              : "exchange.compression \"%s\"".formatted(job.exchange().compression());
+      if (powerSgdRank > 0 && (job.pipeline().isPresent() || job.exchange().compression().isOn())) {
+        throw job.settings()
+            .section("strategy")
+            .refuse("powerSgdRank", "is %d with %s, expected 0".formatted(powerSgdRank, found));
+      }
     }
   }
 
@@ -311,10 +407,18 @@ final class AllReduceStrategy implements PeerStrategy {
     @Override
     public StrategyFactory configure(Settings settings) {
       Config config = Config.read(settings);
+      if (config.between().isPresent()) {
+        DiLoCo.Config between = config.between().get();
+        return StrategyFactory.besideWorkers(
+                between.traits(),
+                context -> new DiLoCo(between, Optional.of(config.groups()), context))
+            .checking(config::check);
+      }
       // Error feedback makes up for what compression leaves out.
       return StrategyFactory.besideWorkers(
-          StrategyTraits.atWorkers(Rounds.EVERY_RANK).agreeingEvery(1).compressing(),
-          context -> new AllReduceStrategy(config, context));
+              StrategyTraits.atWorkers(Rounds.EVERY_RANK).agreeingEvery(1).compressing(),
+              context -> new AllReduceStrategy(config, context))
+          .checking(config::check);
     }
   }
 }

@@ -7,6 +7,7 @@ import io.vertigrad.internal.collective.InitialSync;
 import io.vertigrad.internal.collective.VectorSlices;
 import io.vertigrad.internal.strategy.DecentralizedSgd.Config.Conformance;
 import io.vertigrad.internal.strategy.DecentralizedSgd.Config.Momentum;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.ExchangeTiming;
 import io.vertigrad.strategy.LocalGradient;
 import io.vertigrad.strategy.MixingMatrix;
@@ -35,8 +36,9 @@ import java.util.stream.IntStream;
  * exchanged; each worker's running statistics follow its own batches, and are averaged when the
  * model is evaluated.
  *
- * <p>With {@linkplain QuasiGlobalMomentum quasi-global momentum} each worker takes its step first
- * and averages afterwards, because the momentum follows from the average.
+ * <p>Compressed, the rule is {@link ChocoSgd}. With {@linkplain QuasiGlobalMomentum quasi-global
+ * momentum} each worker takes its step first and averages afterwards, because the momentum follows
+ * from the average.
  */
 final class DecentralizedSgd implements PeerStrategy {
 
@@ -236,8 +238,10 @@ final class DecentralizedSgd implements PeerStrategy {
    * @param topology the neighbours of each worker
    * @param conformance point at which coupled weight decay is added
    * @param momentum whether the optimizer's state is averaged along with the parameters
+   * @param consensusRate how far compressed parameters move to their average in a step
    */
-  record Config(TopologyConfig topology, Conformance conformance, Momentum momentum) {
+  record Config(
+      TopologyConfig topology, Conformance conformance, Momentum momentum, double consensusRate) {
 
     /** The treatment of coupled weight decay, in this program or in the published ring program. */
     enum Conformance {
@@ -269,9 +273,39 @@ final class DecentralizedSgd implements PeerStrategy {
           new Config(
               TopologyConfig.read(settings),
               conformance.equals("clean") ? Conformance.CLEAN : Conformance.PUBLISHED,
-              Momentum.valueOf(momentum.toUpperCase(Locale.ROOT).replace('-', '_')));
+              Momentum.valueOf(momentum.toUpperCase(Locale.ROOT).replace('-', '_')),
+              settings.number("consensusRate", 0.5, 1e-6, 1));
       settings.refuseUnknown();
       return config;
+    }
+
+    private void check(JobConfig job) {
+      if (momentum == Momentum.QUASI_GLOBAL) {
+        QuasiGlobalMomentum.check(job);
+      }
+      if (!job.exchange().compression().isOn()) {
+        return;
+      }
+      Settings section = job.settings().section("strategy");
+      String with = "with exchange.compression \"%s\"".formatted(job.exchange().compression());
+      if (!topology.isFixed()) {
+        throw section.refuse(
+            "topology",
+            "is \"%s\" %s, expected one whose weights are the same in every round"
+                .formatted(topology.name(), with));
+      }
+      if (momentum != Momentum.LOCAL) {
+        throw section.refuse("momentum", "is not \"local\" " + with + ", expected \"local\"");
+      }
+      if (conformance == Conformance.PUBLISHED) {
+        throw section.refuse("conformance", "is \"published\" " + with + ", expected \"clean\"");
+      }
+    }
+
+    private PeerStrategy rule(PeerContext context) {
+      return context.compression().isOn()
+          ? new ChocoSgd(topology::over, consensusRate, context)
+          : new DecentralizedSgd(this, context);
     }
   }
 
@@ -287,14 +321,8 @@ final class DecentralizedSgd implements PeerStrategy {
     public StrategyFactory configure(Settings settings) {
       Config config = Config.read(settings);
       return StrategyFactory.besideWorkers(
-              StrategyTraits.atWorkers(Rounds.EVERY_RANK),
-              context -> new DecentralizedSgd(config, context))
-          .checking(
-              job -> {
-                if (config.momentum() == Momentum.QUASI_GLOBAL) {
-                  QuasiGlobalMomentum.check(job);
-                }
-              });
+              StrategyTraits.atWorkers(Rounds.EVERY_RANK).compressing(), config::rule)
+          .checking(config::check);
     }
   }
 }

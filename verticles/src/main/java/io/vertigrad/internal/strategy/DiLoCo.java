@@ -20,6 +20,8 @@ import io.vertigrad.strategy.StrategyProvider;
 import io.vertigrad.strategy.StrategyTraits;
 import io.vertigrad.strategy.StrategyTraits.Rounds;
 import java.nio.FloatBuffer;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -40,12 +42,18 @@ import java.util.Optional;
  * rule's memory, and so are the residuals of compression and the pseudo-gradient that is on its
  * way, so a run goes on from a checkpoint with the same bits. Statistics are averaged along with
  * the last fragment; the optimizer's state stays local.
+ *
+ * <p>With {@linkplain WorkerGroups groups}, the workers of each take every inner step together with
+ * their mean gradient, and only their leaders exchange pseudo-gradients. A leader passes the mean
+ * on to its group.
  */
 final class DiLoCo implements PeerStrategy {
 
   private static final long OUTER_STATE_ROUND = InitialSync.ROUNDS;
+  private static final long GROUP_STATE_ROUND = OUTER_STATE_ROUND + 1;
 
   private final Config config;
+  private final Optional<WorkerGroups> groups;
   private final FragmentSchedule schedule;
   private final PeerContext context;
   private final Replica replica;
@@ -60,7 +68,8 @@ final class DiLoCo implements PeerStrategy {
   private final float[] sent;
 
   private PeerGroup group;
-  private ScatterMean mean;
+  private Optional<GroupGradient> within = Optional.empty();
+  private Optional<ScatterMean> mean;
   private Synchronisation underWay;
   private long sentEnd;
   private long round;
@@ -69,26 +78,33 @@ final class DiLoCo implements PeerStrategy {
   /**
    * A synchronisation that has started.
    *
-   * @param fragment mean of the fragment's pseudo-gradients
-   * @param statistics mean of the statistics; empty if they do not belong to the fragment
+   * @param means mean of the fragment's pseudo-gradients, and of the statistics if they belong to
+   *     the fragment; empty for a worker that gets them from its leader
    * @param begunNanos when it was sent
    */
-  private record Synchronisation(
-      ScatterMean.Mean fragment, Optional<ScatterMean.Mean> statistics, long begunNanos) {
+  private record Synchronisation(List<ScatterMean.Mean> means, long begunNanos) {
 
     void advance() {
-      fragment.advance();
-      statistics.ifPresent(ScatterMean.Mean::advance);
+      means.forEach(ScatterMean.Mean::advance);
     }
 
     void await() {
-      fragment.await();
-      statistics.ifPresent(ScatterMean.Mean::await);
+      means.forEach(ScatterMean.Mean::await);
+    }
+
+    void delivered() {
+      means.forEach(ScatterMean.Mean::delivered);
     }
   }
 
-  DiLoCo(Config config, PeerContext context) {
+  /**
+   * Creates the rule.
+   *
+   * @param groups groups that take their inner steps together; empty if every worker is alone
+   */
+  DiLoCo(Config config, Optional<WorkerGroups> groups, PeerContext context) {
     this.config = config;
+    this.groups = groups;
     this.schedule = config.schedule();
     this.context = context;
     this.replica = context.replica();
@@ -119,10 +135,17 @@ final class DiLoCo implements PeerStrategy {
   @Override
   public void open(PeerGroup now, boolean fresh) {
     group = now;
-    mean = new ScatterMean(context, now);
+    within = groups.map(each -> new GroupGradient(context, each.within(now)));
+    mean =
+        groups.isEmpty()
+            ? Optional.of(new ScatterMean(context, now))
+            : groups
+                .filter(each -> each.isLeader(now))
+                .map(each -> new ScatterMean(context, each.between(now)));
     underWay = null;
     shareOuterState(new InitialSync(context, now).synchronize(fresh));
-    round = OUTER_STATE_ROUND + 1;
+    within.ifPresent(this::shareGroupState);
+    round = GROUP_STATE_ROUND + 1;
     if (schedule.isUnderWay(replica.updates())) {
       sendAgain();
     }
@@ -139,6 +162,16 @@ final class DiLoCo implements PeerStrategy {
           .from(states.furthest(), OUTER_STATE_ROUND, 0, state);
       outer.write(FloatBuffer.wrap(state));
     }
+  }
+
+  /** Gives all workers of a group the parameters and inner state of their leader. */
+  private void shareGroupState(GroupGradient own) {
+    float[] parameters = replica.parameters().clone();
+    float[] state = Replica.state(inner);
+    own.share(GROUP_STATE_ROUND, 0, parameters);
+    own.share(GROUP_STATE_ROUND, 1, state);
+    replica.setParameters(parameters);
+    inner.writeState(FloatBuffer.wrap(state));
   }
 
   /** Sends the pseudo-gradient of a synchronisation that the previous group has not finished. */
@@ -163,7 +196,8 @@ final class DiLoCo implements PeerStrategy {
   @Override
   public void complete(LocalGradient gradient) {
     double samples = (double) gradient.samples() * group.size();
-    if (!replica.step(inner, replica.parameters(), gradient.values(), samples)) {
+    float[] values = within.isPresent() ? within.get().mean(round++, gradient) : gradient.values();
+    if (!replica.step(inner, replica.parameters(), values, samples)) {
       timing = timing.plusSkipped();
     }
     if (underWay != null) {
@@ -251,32 +285,31 @@ final class DiLoCo implements PeerStrategy {
     int fragment = schedule.fragment(replica.updates());
     int trainable = replica.trainable();
     long begun = context.nanoClock().getAsLong();
-    underWay =
-        new Synchronisation(
-            mean.begin(
-                round,
-                0,
-                exchanged,
-                schedule.first(fragment, trainable),
-                schedule.length(fragment, trainable),
-                feedback),
-            hasStatistics(fragment)
-                ? Optional.of(
-                    mean.begin(
-                        round,
-                        ScatterMean.PHASES,
-                        exchanged,
-                        trainable,
-                        statistics(),
-                        Optional.empty()))
-                : Optional.empty(),
-            begun);
+    int first = schedule.first(fragment, trainable);
+    int length = schedule.length(fragment, trainable);
+    List<ScatterMean.Mean> means = new ArrayList<>();
+    mean.ifPresent(
+        each -> {
+          means.add(each.begin(round, 0, exchanged, first, length, feedback));
+          if (hasStatistics(fragment)) {
+            means.add(
+                each.begin(
+                    round,
+                    ScatterMean.PHASES,
+                    exchanged,
+                    trainable,
+                    statistics(),
+                    Optional.empty()));
+          }
+        });
+    underWay = new Synchronisation(means, begun);
     round++;
   }
 
   private void finish() {
     long ready = context.nanoClock().getAsLong();
     underWay.await();
+    within.ifPresent(own -> own.share(round++, 0, exchanged));
     if (group.size() > 1) {
       timing = timing.plus(underWay.begunNanos(), ready, context.peers().arrivedNanos());
     }
@@ -286,7 +319,7 @@ final class DiLoCo implements PeerStrategy {
     float[] next = replica.parameters().clone();
     if (isFinite(first, length)) {
       outer.step(exchanged, first, length);
-      underWay.fragment().delivered();
+      underWay.delivered();
     } else {
       timing = timing.plusSkipped();
     }
@@ -367,9 +400,14 @@ final class DiLoCo implements PeerStrategy {
       return config;
     }
 
-    /** Returns whether all replicas are equal after each synchronisation. */
-    private boolean agrees() {
-      return schedule.fragments() == 1 && schedule.delay() == 0 && fragmentUpdateAlpha == 0;
+    /** Returns the traits of the strategy, alone or between groups. */
+    StrategyTraits traits() {
+      boolean agrees =
+          schedule.fragments() == 1 && schedule.delay() == 0 && fragmentUpdateAlpha == 0;
+      StrategyTraits traits = StrategyTraits.atWorkers(Rounds.EVERY_RANK).compressing();
+      return agrees
+          ? traits.agreeingEvery(schedule.interval())
+          : traits.exchangingEvery(schedule.interval());
     }
   }
 
@@ -384,11 +422,8 @@ final class DiLoCo implements PeerStrategy {
     @Override
     public StrategyFactory configure(Settings settings) {
       Config config = Config.read(settings);
-      StrategyTraits traits = StrategyTraits.atWorkers(Rounds.EVERY_RANK).compressing();
-      long interval = config.schedule().interval();
       return StrategyFactory.besideWorkers(
-          config.agrees() ? traits.agreeingEvery(interval) : traits.exchangingEvery(interval),
-          context -> new DiLoCo(config, context));
+          config.traits(), context -> new DiLoCo(config, Optional.empty(), context));
     }
   }
 }

@@ -14,6 +14,7 @@ import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
 import io.vertigrad.strategy.StrategyTraits;
 import io.vertigrad.strategy.StrategyTraits.Rounds;
+import java.util.Optional;
 
 /**
  * Local SGD: every worker takes steps alone. After every H steps all take the mean of their
@@ -122,7 +123,7 @@ final class LocalSgd implements PeerStrategy {
           StrategyTraits.atWorkers(Rounds.EVERY_RANK).agreeingEvery(config.every()).compressing(),
           context ->
               context.compression().isOn()
-                  ? new DiLoCo(config.compressed(), context)
+                  ? new DiLoCo(config.compressed(), Optional.empty(), context)
                   : new LocalSgd(config, context));
     }
   }

@@ -42,6 +42,11 @@ public record TopologyConfig(
     return new TopologyConfig(name, degree, mixing(settings), edges(settings));
   }
 
+  /** Returns whether the weights are the same in every round, whatever the number of workers. */
+  boolean isFixed() {
+    return !name.equals(BASE_K) && !name.equals("exponential");
+  }
+
   /**
    * Returns the topology of these workers: the job file's for ranks 0 to n-1, otherwise the named
    * one.

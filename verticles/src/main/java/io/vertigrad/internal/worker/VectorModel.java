@@ -47,8 +47,7 @@ class VectorModel implements ReplicaModel {
     int length = model.layout().length();
     float[] parameters = new float[length];
     model.readParameters(0, FloatBuffer.wrap(parameters));
-    this.vector =
-        new Replica(parameters, model.layout().trainable(), trainingSamples, maxMagnitude);
+    this.vector = new Replica(parameters, model.layout(), trainingSamples, maxMagnitude);
     this.initial = parameters.clone();
   }
 

@@ -142,10 +142,10 @@ final class WorkerAgreement implements ReplicaAgreement {
     repeatable &= all.size() == job.workers().count();
     Optional<RunVersion> usable = usableState(rule);
     Statement statement =
-        new Statement(usable, restorableStates(usable), isBeyondRanks(), repeatable);
+        new Statement(usable, restorableStates(usable, rule), isBeyondRanks(), repeatable);
     long newRun = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
     Agreed agreed =
-        CheckpointAgreement.hold(peers, all, statement, rule(), newRun)
+        CheckpointAgreement.hold(peers, all, statement, kindOf(rule), newRun)
             .orElseThrow(
                 () -> new ExchangeException(name() + ": no version that every worker can restore"));
     agreed
@@ -223,7 +223,7 @@ final class WorkerAgreement implements ReplicaAgreement {
   private Optional<RunVersion> usableState(PeerStrategy rule) {
     RunVersion state = model.state();
     boolean own = model.isComplete() && model.rank() == rank();
-    boolean suitable = rule() == Rule.ANY_MEMORY || own;
+    boolean suitable = kindOf(rule) == Rule.ANY_MEMORY || own;
     boolean hasMemory = settled || rule.memory().length == 0;
     return state.version() > 0 && suitable && hasMemory ? Optional.of(state) : Optional.empty();
   }
@@ -233,20 +233,20 @@ final class WorkerAgreement implements ReplicaAgreement {
    * parameters, which follow from the seed. A worker that can send its state to all others does not
    * need files.
    */
-  private List<RunVersion> restorableStates(Optional<RunVersion> usable) {
+  private List<RunVersion> restorableStates(Optional<RunVersion> usable, PeerStrategy rule) {
     List<RunVersion> states = new ArrayList<>(List.of(RunVersion.BEGINNING));
-    if (!isBeyondRanks() && !(rule() == Rule.ANY_MEMORY && usable.isPresent())) {
+    if (!isBeyondRanks() && !(kindOf(rule) == Rule.ANY_MEMORY && usable.isPresent())) {
       states.addAll(checkpoints.points(rank()));
     }
     return states;
   }
 
   /**
-   * If replicas are equal after each step and have no residual of compression, one can send its
-   * state to all.
+   * If replicas are equal after each step, and the strategy has no memory such as the residual of
+   * compression, one can send its state to all.
    */
-  private Rule rule() {
-    boolean equal = traits.agreesEvery() == 1 && !job.exchange().compression().isOn();
+  private Rule kindOf(PeerStrategy rule) {
+    boolean equal = traits.agreesEvery() == 1 && rule.memory().length == 0;
     return equal ? Rule.ANY_MEMORY : Rule.COMMON_STATE;
   }
 

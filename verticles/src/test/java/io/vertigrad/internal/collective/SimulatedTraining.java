@@ -2,6 +2,7 @@ package io.vertigrad.internal.collective;
 
 import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
+import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.optimizer.UpdateRule;
@@ -41,6 +42,9 @@ public final class SimulatedTraining {
   public Extra extraNanos = (rank, step) -> 0;
   public final Map<Integer, Long> finishedNanos = new TreeMap<>();
   public Gradient gradient = SimulatedTraining::towardsTarget;
+
+  /** The arrays of the vector; null when the strategy need not know them. */
+  public ParameterLayout layout;
 
   /** Initial value of all elements of all workers; NaN for values that depend on the rank. */
   public float initialValue = Float.NaN;
@@ -83,7 +87,10 @@ public final class SimulatedTraining {
 
   public void train(Worker worker) {
     float[] initial = initial(worker.rank);
-    Replica replica = new Replica(initial, trainable, 1_000);
+    Replica replica =
+        layout == null
+            ? new Replica(initial, trainable, 1_000)
+            : new Replica(initial, layout, 1_000, Float.MAX_VALUE);
     replicas.put(worker.rank, replica);
     PeerStrategy strategy = create(worker, replica);
     strategies.put(worker.rank, strategy);

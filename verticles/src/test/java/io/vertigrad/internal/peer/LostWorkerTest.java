@@ -88,10 +88,55 @@ class LostWorkerTest extends PointsJob {
 
   /** No other worker has the residual of error feedback in memory. */
   @ParameterizedTest
-  @ValueSource(strings = {"allreduce", "diloco"})
+  @ValueSource(strings = {"allreduce", "diloco", "local", "dpsgd"})
   void shouldEndWithTheUndisturbedBitsWhenGradientsAreCompressed(String strategy) {
     prepare(strategy, 600);
     job.getJsonObject("exchange").put("compression", "topk").put("topShare", 0.1);
+    String undisturbed = undisturbed();
+    job.put("checkpoint", new JsonObject().put("every", 20).put("directory", folder.toString()));
+
+    JobMembers members = new JobMembers();
+    Awaitility.await().atMost(30, TimeUnit.SECONDS).until(() -> version() >= 50);
+    members.replace(1);
+
+    assertEquals(undisturbed, hash(members.finish()));
+  }
+
+  @Test
+  void shouldEndWithTheUndisturbedBitsWhenGradientsHaveALowRank() {
+    prepare("allreduce", 600);
+    job.getJsonObject("strategy").put("powerSgdRank", 1);
+    String undisturbed = undisturbed();
+    job.put("checkpoint", new JsonObject().put("every", 20).put("directory", folder.toString()));
+
+    JobMembers members = new JobMembers();
+    Awaitility.await().atMost(30, TimeUnit.SECONDS).until(() -> version() >= 50);
+    members.replace(1);
+
+    assertEquals(undisturbed, hash(members.finish()));
+  }
+
+  @Test
+  void shouldEndWithTheUndisturbedBitsWhenGroupsUseDiLoCoBetweenThem() {
+    prepare("allreduce", 600);
+    job.getJsonObject("strategy")
+        .put("groups", WORKERS)
+        .put("between", settings("diloco").put("name", "diloco"));
+    String undisturbed = undisturbed();
+    job.put("checkpoint", new JsonObject().put("every", 20).put("directory", folder.toString()));
+
+    JobMembers members = new JobMembers();
+    Awaitility.await().atMost(30, TimeUnit.SECONDS).until(() -> version() >= 50);
+    members.replace(1);
+
+    assertEquals(undisturbed, hash(members.finish()));
+  }
+
+  @Test
+  void shouldEndWithTheUndisturbedBitsWithQuasiGlobalMomentum() {
+    prepare("dpsgd", 600);
+    job.getJsonObject("optimizer").put("momentum", 0.9);
+    job.getJsonObject("strategy").put("momentum", "quasi-global").put("topology", "base-k");
     String undisturbed = undisturbed();
     job.put("checkpoint", new JsonObject().put("every", 20).put("directory", folder.toString()));
 

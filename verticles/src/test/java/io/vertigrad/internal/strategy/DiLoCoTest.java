@@ -13,6 +13,8 @@ import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.internal.collective.NetworkFaults;
 import io.vertigrad.internal.collective.SimulatedTraining;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.StrategyProviders;
 import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -170,6 +172,135 @@ class DiLoCoTest {
         assertEquals(x[i][e], training.parameters(i)[e], CLOSE);
       }
     }
+  }
+
+  /** Two groups of two: the mean gradient of a group in every step, the outer step between them. */
+  @ParameterizedTest
+  @CsvSource({"4, 2, 1, 0, 0", "4, 2, 2, 1, 0.25", "3, 3, 1, 0, 0", "6, 2, 1, 2, 0"})
+  void shouldFollowTheIterationByHandBetweenGroups(
+      int workers, int groups, int fragments, int delay, double alpha) {
+    SimulatedTraining training =
+        hierarchy(
+            groups,
+            "{\"name\": \"diloco\", \"syncEvery\": 6, \"fragments\": %d, \"fragmentSyncDelay\": %d,"
+                    .formatted(fragments, delay)
+                + " \"fragmentUpdateAlpha\": %s, \"outerLearningRate\": 0.5,".formatted(alpha)
+                + " \"outerMomentum\": 0.8}",
+            NetworkFaults.FREQUENT,
+            11);
+    training.steps = 20;
+    training.run(workers);
+
+    int size = workers / groups;
+    double[][] x = new double[groups][TRAINABLE];
+    double[] global = new double[TRAINABLE];
+    double[] velocity = new double[TRAINABLE];
+    double[] mean = new double[TRAINABLE];
+    for (int e = 0; e < TRAINABLE; e++) {
+      global[e] = 1 + e;
+      for (double[] each : x) {
+        each[e] = 1 + e;
+      }
+    }
+    int interval = 6 / fragments;
+    for (int step = 1; step <= training.steps; step++) {
+      for (int g = 0; g < groups; g++) {
+        for (int e = 0; e < TRAINABLE; e++) {
+          double gradient = 0;
+          for (int i = g * size; i < (g + 1) * size; i++) {
+            gradient += (x[g][e] - SimulatedTraining.target(i, e)) / size;
+          }
+          x[g][e] -= RATE * gradient;
+        }
+      }
+      for (int e = 0; e < TRAINABLE && (step + delay) % interval == 0; e++) {
+        double sum = 0;
+        for (double[] each : x) {
+          sum += global[e] - each[e];
+        }
+        mean[e] = sum / groups;
+      }
+      int fragment = (step / interval - 1) % fragments;
+      for (int e = TRAINABLE * fragment / fragments;
+          step % interval == 0 && e < TRAINABLE * (fragment + 1) / fragments;
+          e++) {
+        velocity[e] = 0.8 * velocity[e] + mean[e];
+        global[e] -= 0.5 * (mean[e] + 0.8 * velocity[e]);
+        for (double[] each : x) {
+          each[e] = global[e] + alpha * (each[e] - global[e]);
+        }
+      }
+    }
+    for (int i = 0; i < workers; i++) {
+      for (int e = 0; e < TRAINABLE; e++) {
+        assertEquals(x[i / size][e], training.parameters(i)[e], CLOSE);
+      }
+      assertArrayEquals(training.parameters(i / size * size), training.parameters(i));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3})
+  void shouldGoOnWhenAWorkerOfAGroupDies(long seed) {
+    SimulatedTraining training =
+        hierarchy(2, "{\"name\": \"diloco\", \"syncEvery\": 8}", NetworkFaults.FREQUENT, seed);
+    training.steps = 40;
+    training.network.kill(30_000_000 + seed * 5_700_000, 0);
+    training.network.regroup(150_000_000, 2, List.of(1, 2, 3));
+
+    training.run(4);
+
+    for (int rank = 1; rank < 4; rank++) {
+      assertEquals(40, training.replicas.get(rank).updates());
+      assertArrayEquals(training.parameters(1), training.parameters(rank));
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "{'groups': 2} | between is missing with 2 groups, expected { \"name\": \"diloco\" }",
+        "{'between': {'name': 'diloco'}} | groups is 1 with between, expected at least 2",
+        "{'groups': 2, 'between': {'name': 'sync'}} | between.name is \"sync\", expected one of",
+        "{'groups': 2, 'between': {'name': 'diloco', 'every': 2}} | between.every is not a known",
+        "{'groups': 2, 'powerSgdRank': 1, 'between': {'name': 'diloco'}} | powerSgdRank is set"
+      })
+  void shouldNameTheKeyWhenASettingOfTheHierarchyIsWrong(String section, String expected) {
+    JsonObject json = new JsonObject(section.replace('\'', '"'));
+
+    SettingsException refused =
+        assertThrows(
+            SettingsException.class,
+            () -> new AllReduceStrategy.Provider().configure(settings(json)));
+
+    assertTrue(refused.getMessage().startsWith("job.json: " + expected), refused.getMessage());
+  }
+
+  @Test
+  void shouldRefuseGroupsThatAreNotEqual() {
+    JobConfig job =
+        JobConfig.read(
+            "job.json",
+            new JsonObject(
+                "{\"workers\": {\"count\": 3}, \"strategy\": {\"name\": \"allreduce\","
+                    + " \"groups\": 2, \"between\": {\"name\": \"diloco\"}}}"));
+
+    assertEquals(
+        "job.json: strategy.groups is 2, expected a divisor of workers.count (3)",
+        assertThrows(
+                SettingsException.class,
+                () -> StrategyProviders.configure(job, getClass().getClassLoader()))
+            .getMessage());
+  }
+
+  private static SimulatedTraining hierarchy(
+      int groups, String between, NetworkFaults faults, long seed) {
+    return new SimulatedTraining(
+        new AllReduceStrategy.Provider(),
+        "{\"groups\": %d, \"between\": %s}".formatted(groups, between),
+        faults,
+        seed);
   }
 
   @Test

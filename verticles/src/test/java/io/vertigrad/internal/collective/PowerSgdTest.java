@@ -1,0 +1,261 @@
+package io.vertigrad.internal.collective;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.compute.Block;
+import io.vertigrad.compute.Block.Kind;
+import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.compute.settings.SettingsException;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.StrategyProviders;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class PowerSgdTest {
+
+  private static final int ROWS = 12;
+  private static final int COLUMNS = 18;
+  private static final int MATRIX = ROWS * COLUMNS;
+  private static final ParameterLayout LAYOUT =
+      new ParameterLayout(
+          List.of(
+              new Block("bias", List.of(5), Kind.TRAINABLE),
+              new Block("kernel", List.of(ROWS, 2, 9), Kind.TRAINABLE),
+              new Block("small", List.of(2, 2), Kind.TRAINABLE),
+              new Block("mean", List.of(3), Kind.STATISTIC)));
+
+  /** One worker; its sum is its own gradient. */
+  private static final AllReduce ALONE =
+      new AllReduce() {
+        @Override
+        public void sum(long round, float[] vector) {}
+
+        @Override
+        public int phases() {
+          return 1;
+        }
+      };
+
+  @Test
+  void shouldExchangeFactorsAndWhatIsTooSmall() {
+    PowerSgd rankTwo = new PowerSgd(LAYOUT.blocks(), 2);
+
+    assertEquals(2 * (ROWS + COLUMNS) + 5 + 4 + 3, rankTwo.exchanged(LAYOUT.length()));
+  }
+
+  /** The range of M Q is that of M if the rank suffices, whatever Q begins with. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3})
+  void shouldBeExactWhenTheGradientHasTheRank(int rank) {
+    PowerSgd compression = new PowerSgd(LAYOUT.blocks(), rank);
+    float[] gradient = gradient(rank, 1);
+    float[] vector = gradient.clone();
+
+    compression.sum(vector, ALONE, 0);
+
+    assertArrayEquals(gradient, vector, 1e-4f);
+  }
+
+  /** Everything delivered plus the residual is everything that should have been delivered. */
+  @Test
+  void shouldOweWhatTheFactorsMiss() {
+    PowerSgd compression = new PowerSgd(LAYOUT.blocks(), 1);
+    float[] wanted = new float[LAYOUT.trainable()];
+    float[] received = new float[LAYOUT.trainable()];
+    for (int step = 0; step < 50; step++) {
+      float[] vector = gradient(8, step);
+      add(wanted, vector);
+      compression.sum(vector, ALONE, 2L * step);
+      add(received, vector);
+      compression.delivered();
+    }
+
+    add(received, compression.memory());
+
+    assertArrayEquals(wanted, received, 1e-3f);
+  }
+
+  /** With a warm start, repeated iterations find the best approximation of a constant gradient. */
+  @Test
+  void shouldComeNearerToTheLargestDirectionsStepByStep() {
+    PowerSgd compression = new PowerSgd(LAYOUT.blocks(), 1);
+    float[] gradient = new float[LAYOUT.length()];
+    float[] large = gradient(1, 3);
+    float[] small = gradient(6, 4);
+    for (int i = 5; i < 5 + MATRIX; i++) {
+      gradient[i] = 3 * large[i] + 0.3f * small[i];
+    }
+
+    float[] first = sum(compression, gradient);
+    for (int step = 0; step < 20; step++) {
+      compression.restore(withoutResidual(compression.memory()));
+      sum(compression, gradient);
+    }
+    compression.restore(withoutResidual(compression.memory()));
+    float[] last = sum(compression, gradient);
+
+    assertTrue(distance(last, gradient) < distance(first, gradient));
+  }
+
+  @Test
+  void shouldChangeNothingWhenAStepWasSkipped() {
+    PowerSgd compression = new PowerSgd(LAYOUT.blocks(), 2);
+    compression.sum(gradient(8, 1), ALONE, 0);
+    compression.delivered();
+    float[] before = compression.memory();
+    float[] broken = gradient(8, 2);
+    broken[7] = Float.NaN;
+
+    compression.sum(broken, ALONE, 2);
+
+    assertTrue(Float.isNaN(broken[7]));
+    assertArrayEquals(before, compression.memory());
+  }
+
+  @Test
+  void shouldGoOnWithTheSameBitsWhenRestored() {
+    PowerSgd one = new PowerSgd(LAYOUT.blocks(), 2);
+    sum(one, gradient(8, 1));
+    PowerSgd other = new PowerSgd(LAYOUT.blocks(), 2);
+    other.restore(one.memory());
+
+    assertArrayEquals(sum(one, gradient(8, 2)), sum(other, gradient(8, 2)));
+    other.restore(new float[0]);
+    assertArrayEquals(new PowerSgd(LAYOUT.blocks(), 2).memory(), other.memory());
+    assertThrows(IllegalArgumentException.class, () -> other.restore(new float[3]));
+  }
+
+  /** A gradient of zeros must not leave zeros to start the next step with. */
+  @Test
+  void shouldRecoverFromAGradientOfZeros() {
+    PowerSgd compression = new PowerSgd(LAYOUT.blocks(), 1);
+    sum(compression, new float[LAYOUT.length()]);
+    float[] gradient = gradient(1, 5);
+
+    assertArrayEquals(gradient, sum(compression, gradient), 1e-4f);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"1, 0", "3, 0", "3, 65536"})
+  void shouldTrainEqualReplicasWithFewerBytes(int workers, long directBytes) {
+    SimulatedTraining exact = training(0, directBytes, NetworkFaults.NONE);
+    exact.run(workers);
+    SimulatedTraining lossy = training(2, directBytes, NetworkFaults.FREQUENT);
+    lossy.run(workers);
+
+    for (int rank = 1; rank < workers; rank++) {
+      assertArrayEquals(lossy.parameters(0), lossy.parameters(rank));
+    }
+    for (int i = 0; i < LAYOUT.length(); i++) {
+      assertEquals(exact.parameters(0)[i], lossy.parameters(0)[i], 0.2, "element " + i);
+    }
+    assertTrue(
+        workers == 1 || lossy.network.bytes() < exact.network.bytes() / 2,
+        lossy.network.bytes() + " of " + exact.network.bytes());
+  }
+
+  @Test
+  void shouldGoOnWhenAWorkerDies() {
+    SimulatedTraining training = training(2, 0, NetworkFaults.FREQUENT);
+    training.network.kill(31_000_000, 0);
+    training.network.regroup(120_000_000, 2, List.of(1, 2));
+
+    training.run(3);
+
+    assertArrayEquals(training.parameters(1), training.parameters(2));
+    assertEquals(training.steps, training.replicas.get(1).updates());
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "{'exchange': {'compression': 'int8'}} | is 2 with exchange.compression \"int8\", expected 0",
+        "{'pipeline': {'stages': 2}} | is 2 with a pipeline, expected 0"
+      })
+  void shouldRefuseWhatItDoesNotGoWith(String more, String expected) {
+    JsonObject json = new JsonObject(more.replace('\'', '"'));
+    json.put("strategy", new JsonObject().put("name", "allreduce").put("powerSgdRank", 2));
+    json.put("workers", new JsonObject().put("count", 2));
+    JobConfig job = JobConfig.read("job.json", json);
+
+    assertEquals(
+        "job.json: strategy.powerSgdRank " + expected,
+        assertThrows(
+                SettingsException.class,
+                () -> StrategyProviders.configure(job, getClass().getClassLoader()))
+            .getMessage());
+  }
+
+  private static SimulatedTraining training(int rank, long directBytes, NetworkFaults faults) {
+    SimulatedTraining training =
+        new SimulatedTraining(
+            StrategyProviders.named("allreduce", PowerSgdTest.class.getClassLoader()),
+            "{\"powerSgdRank\": %d, \"directBytes\": %d, \"checkEvery\": 1}"
+                .formatted(rank, directBytes),
+            faults,
+            5);
+    training.layout = LAYOUT;
+    training.length = LAYOUT.length();
+    training.trainable = LAYOUT.trainable();
+    training.pieceElements = 50;
+    training.steps = 60;
+    training.initialValue = 1;
+    return training;
+  }
+
+  private static float[] sum(PowerSgd compression, float[] gradient) {
+    float[] vector = gradient.clone();
+    compression.sum(vector, ALONE, 0);
+    compression.delivered();
+    return vector;
+  }
+
+  private static float[] withoutResidual(float[] memory) {
+    float[] without = memory.clone();
+    java.util.Arrays.fill(without, 0, LAYOUT.trainable(), 0);
+    return without;
+  }
+
+  /** Returns a gradient whose matrix has a rank, and everything else at random. */
+  private static float[] gradient(int rank, long seed) {
+    Random random = new Random(seed);
+    float[] gradient = new float[LAYOUT.length()];
+    for (int i = 0; i < gradient.length; i++) {
+      gradient[i] = (float) random.nextGaussian();
+    }
+    for (int i = 0; i < MATRIX; i++) {
+      gradient[5 + i] = 0;
+    }
+    for (int r = 0; r < rank; r++) {
+      double[] left = random.doubles(ROWS, -1, 1).toArray();
+      double[] right = random.doubles(COLUMNS, -1, 1).toArray();
+      for (int i = 0; i < MATRIX; i++) {
+        gradient[5 + i] += (float) (left[i / COLUMNS] * right[i % COLUMNS]);
+      }
+    }
+    return gradient;
+  }
+
+  private static void add(float[] sum, float[] summand) {
+    for (int i = 0; i < sum.length; i++) {
+      sum[i] += summand[i];
+    }
+  }
+
+  private static double distance(float[] one, float[] other) {
+    double sum = 0;
+    for (int i = 0; i < one.length; i++) {
+      sum += Math.pow(one[i] - other[i], 2);
+    }
+    return Math.sqrt(sum);
+  }
+}
