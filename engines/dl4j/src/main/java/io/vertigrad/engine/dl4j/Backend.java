@@ -1,5 +1,6 @@
 package io.vertigrad.engine.dl4j;
 
+import io.vertigrad.engine.dl4j.kernels.OneDnn;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.List;
@@ -63,11 +64,18 @@ final class Backend {
     facts.put("backend", Nd4j.getBackend().getClass().getSimpleName());
     facts.put("nd4j", version());
     facts.put("helpers", helpers ? "oneDNN" : "none");
+    facts.put("convolutions", convolutions());
     facts.put("threads", Integer.toString(threads));
     facts.put("blasThreads", Integer.toString(Nd4j.factory().blas().getMaxThreads()));
     facts.put("blasKernels", String.valueOf(Processor.local().openBlasCore()));
     facts.put("missing", missing.isEmpty() ? "nothing" : String.join("; ", missing));
     return facts;
+  }
+
+  private String convolutions() {
+    return OneDnn.isAvailable()
+        ? "oneDNN, called directly for channels in multiples of 16"
+        : "those of DL4J; with oneDNN's own library deep networks are up to twice as fast";
   }
 
   /** Reads the version that Maven wrote into ND4J's jar; the jar's manifest has none. */

@@ -15,6 +15,8 @@ class BackendTest {
     Map<String, String> facts = Backend.start(1).describe();
 
     assertEquals("oneDNN", facts.get("helpers"));
+    assertEquals(
+        "oneDNN, called directly for channels in multiples of 16", facts.get("convolutions"));
     assertEquals("1", facts.get("threads"));
     assertEquals("1", facts.get("blasThreads"));
   }

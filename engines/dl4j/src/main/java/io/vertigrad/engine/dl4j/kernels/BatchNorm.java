@@ -65,7 +65,8 @@ final class BatchNorm extends BatchNormalization implements ReportingLayer {
       INDArray y = super.activate(training, memory);
       return rectifies ? Transforms.relu(y, false) : y;
     }
-    INDArray x = NativeFloats.rows(input);
+    ImageLayout layout = ImageLayout.of(input);
+    INDArray x = layout.arrange(input);
     ChannelRows rows = ChannelRows.of(x, scratch);
     float[] scale = values(BatchNormalizationParamInitializer.GAMMA);
     float[] offset = values(BatchNormalizationParamInitializer.BETA);
@@ -84,7 +85,7 @@ final class BatchNorm extends BatchNormalization implements ReportingLayer {
       offset[c] = (float) (offset[c] - used.mean(c) * factor);
       scale[c] = (float) factor;
     }
-    INDArray y = memory.createUninitialized(ArrayType.ACTIVATIONS, DataType.FLOAT, x.shape(), 'c');
+    INDArray y = layout.create(memory, ArrayType.ACTIVATIONS, x.shape());
     rows.scale(NativeFloats.of(x), scale, offset, rectifies, NativeFloats.of(y));
     return y;
   }
@@ -99,10 +100,10 @@ final class BatchNorm extends BatchNormalization implements ReportingLayer {
     if (input.rank() != 2 && input.rank() != 4) {
       return super.backpropGradient(epsilon, memory);
     }
-    INDArray x = NativeFloats.rows(input);
-    INDArray dy = NativeFloats.rows(epsilon);
-    INDArray dx =
-        memory.createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.FLOAT, x.shape(), 'c');
+    ImageLayout layout = ImageLayout.of(input);
+    INDArray x = layout.arrange(input);
+    INDArray dy = layout.arrange(epsilon);
+    INDArray dx = layout.create(memory, ArrayType.ACTIVATION_GRAD, x.shape());
     ChannelRows rows = ChannelRows.of(x, scratch);
     double[][] sums = rows.gradientSums(NativeFloats.of(x), NativeFloats.of(dy), moments.means());
     float[] gamma = values(BatchNormalizationParamInitializer.GAMMA);

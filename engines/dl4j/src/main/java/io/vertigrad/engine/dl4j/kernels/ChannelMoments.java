@@ -36,24 +36,33 @@ final class ChannelMoments {
    *
    * @param run number of values in each place
    * @param origins value that was subtracted from each place's values before they were summed
-   * @param sums sums of the differences from the origin, one place each from {@code first} to
-   *     {@code end}
+   * @param sums sums of the differences from the origin, at the places from {@code first} to {@code
+   *     end}
    * @param squares sums of the squared differences
+   * @param step distance between two places of the channel
    */
   void merge(
-      int channel, int run, float[] origins, float[] sums, float[] squares, int first, int end) {
+      int channel,
+      int run,
+      float[] origins,
+      float[] sums,
+      float[] squares,
+      int first,
+      int end,
+      int step) {
     double mean = 0;
-    for (int i = first; i < end; i++) {
+    int places = (end - first + step - 1) / step;
+    for (int i = first; i < end; i += step) {
       mean += origins[i] + (double) sums[i] / run;
     }
-    mean /= end - first;
+    mean /= places;
     double square = 0;
-    for (int i = first; i < end; i++) {
+    for (int i = first; i < end; i += step) {
       double inPlace = (double) sums[i] / run;
       double distance = origins[i] + inPlace - mean;
       square += squares[i] - sums[i] * inPlace + run * distance * distance;
     }
-    merge(channel, mean, Math.max(0, square), run * (end - first));
+    merge(channel, mean, Math.max(0, square), run * places);
   }
 
   private void merge(int channel, double mean, double square, int count) {

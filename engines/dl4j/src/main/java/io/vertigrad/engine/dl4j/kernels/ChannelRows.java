@@ -29,11 +29,16 @@ final class ChannelRows {
   private final int row;
   private final Scratch scratch;
 
-  private ChannelRows(int samples, int channels, int area, Scratch scratch) {
+  /**
+   * @param samples number of rows
+   * @param area number of elements of one channel in a row
+   * @param row number of elements of a row
+   */
+  private ChannelRows(int samples, int channels, int area, int row, Scratch scratch) {
     this.samples = samples;
     this.channels = channels;
     this.area = area;
-    this.row = channels * area;
+    this.row = row;
     this.scratch = scratch;
   }
 
@@ -42,7 +47,20 @@ final class ChannelRows {
     int samples = (int) array.size(0);
     int channels = (int) array.size(1);
     int area = array.rank() == 4 ? (int) (array.size(2) * array.size(3)) : 1;
-    return new ChannelRows(samples, channels, area, scratch);
+    if (ImageLayout.of(array) == ImageLayout.CHANNELS_LAST) {
+      int pixels = pixels(area, channels);
+      return new ChannelRows(samples * (area / pixels), channels, 1, pixels * channels, scratch);
+    }
+    return new ChannelRows(samples, channels, area, channels * area, scratch);
+  }
+
+  /** Returns the largest number of pixels that divides a sample's and fits into a piece. */
+  private static int pixels(int area, int channels) {
+    int pixels = Math.max(1, Math.min(area, PIECE / channels));
+    while (area % pixels != 0) {
+      pixels--;
+    }
+    return pixels;
   }
 
   ChannelMoments moments(FloatBuffer x) {
@@ -69,10 +87,18 @@ final class ChannelRows {
       Loops.addDifference(sums, piece, origin, count);
       Loops.addSquaredDifference(squares, piece, origin, count);
     }
+    if (interleaved()) {
+      int places = Math.min(channels, count);
+      for (int at = 0; at < places; at++) {
+        int channel = (first + at) % channels;
+        moments.merge(channel, run, origin, sums, squares, at, count, channels);
+      }
+      return;
+    }
     for (int at = 0; at < count; ) {
       int channel = (first + at) / area;
       int end = Math.min(count, (channel + 1) * area - first);
-      moments.merge(channel, run, origin, sums, squares, at, end);
+      moments.merge(channel, run, origin, sums, squares, at, end, 1);
       at = end;
     }
   }
@@ -142,9 +168,23 @@ final class ChannelRows {
     }
   }
 
+  /** Returns true if neighbours in a row belong to different channels. */
+  private boolean interleaved() {
+    return area == 1;
+  }
+
   /** Repeats one value of each channel for every element of a piece. */
   private float[] spread(int slot, float[] values, int first, int count) {
     float[] spread = scratch.floats(slot, PIECE);
+    if (interleaved()) {
+      for (int at = 0; at < count; ) {
+        int channel = (first + at) % channels;
+        int length = Math.min(count - at, channels - channel);
+        System.arraycopy(values, channel, spread, at, length);
+        at += length;
+      }
+      return spread;
+    }
     for (int at = 0; at < count; ) {
       int channel = (first + at) / area;
       int end = Math.min(count, (channel + 1) * area - first);
@@ -162,7 +202,7 @@ final class ChannelRows {
 
   private void collect(float[] sums, int first, int count, double[] totals) {
     for (int i = 0; i < count; i++) {
-      totals[(first + i) / area] += sums[i];
+      totals[(first + i) / area % channels] += sums[i];
     }
   }
 }

@@ -79,6 +79,7 @@ public final class Kernels {
     Layer fast = Rectifier.of(stock, scratch);
     fast = fast != null ? fast : MaxPooling.of(stock, scratch);
     fast = fast != null ? fast : BatchNorm.of(stock, scratch);
+    fast = fast != null ? fast : OneDnnConvolution.of(stock, first);
     fast = fast != null || !first ? fast : FirstConvolution.of(stock);
     fast = fast != null ? fast : PlainConvolution.of(stock);
     fast = fast != null ? fast : DenseUnits.of(stock, first, scratch);

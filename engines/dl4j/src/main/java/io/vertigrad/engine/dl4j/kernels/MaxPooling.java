@@ -55,6 +55,9 @@ final class MaxPooling extends SubsamplingLayer {
 
   @Override
   public INDArray activate(boolean training, LayerWorkspaceMgr memory) {
+    if (picksPixels()) {
+      return picked(memory);
+    }
     INDArray x = NativeFloats.rows(input);
     PoolingWindows fitting = windows(x);
     long[] shape = {x.size(0), x.size(1), fitting.rows(), fitting.columns()};
@@ -79,6 +82,9 @@ final class MaxPooling extends SubsamplingLayer {
 
   @Override
   public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr memory) {
+    if (picksPixels()) {
+      return new Pair<>(new DefaultGradient(), spread(epsilon, memory));
+    }
     INDArray dx =
         memory.createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.FLOAT, input.shape(), 'c');
     PoolingWindows fitting = windows(input);
@@ -94,6 +100,58 @@ final class MaxPooling extends SubsamplingLayer {
       to.put(p * fitting.area(), plane, 0, fitting.area());
     }
     return new Pair<>(new DefaultGradient(), dx);
+  }
+
+  /**
+   * Returns true if every window is a single pixel, whose channels are side by side: a pass copies
+   * pixels as they are.
+   */
+  private boolean picksPixels() {
+    return Arrays.equals(layerConf().getKernelSize(), new int[] {1, 1})
+        && ImageLayout.of(input) == ImageLayout.CHANNELS_LAST;
+  }
+
+  private INDArray picked(LayerWorkspaceMgr memory) {
+    PoolingWindows fitting = windows(input);
+    long[] shape = {input.size(0), input.size(1), fitting.rows(), fitting.columns()};
+    INDArray y = ImageLayout.CHANNELS_LAST.create(memory, ArrayType.ACTIVATIONS, shape);
+    FloatBuffer from = NativeFloats.of(input);
+    FloatBuffer to = NativeFloats.of(y);
+    int channels = (int) shape[1];
+    int windows = (int) shape[0] * fitting.count();
+    for (int w = 0; w < windows; w++) {
+      to.put(w * channels, from, pixel(fitting, w) * channels, channels);
+    }
+    return y;
+  }
+
+  private INDArray spread(INDArray epsilon, LayerWorkspaceMgr memory) {
+    PoolingWindows fitting = windows(input);
+    INDArray dx =
+        ImageLayout.CHANNELS_LAST.create(memory, ArrayType.ACTIVATION_GRAD, input.shape());
+    INDArray dy = ImageLayout.CHANNELS_LAST.arrange(epsilon);
+    FloatBuffer from = NativeFloats.of(dy);
+    FloatBuffer to = NativeFloats.of(dx);
+    int channels = (int) input.size(1);
+    int row = (int) input.size(3) * channels;
+    float[] zeros = new float[row];
+    for (int first = 0; first < to.capacity(); first += row) {
+      to.put(first, zeros);
+    }
+    int windows = (int) input.size(0) * fitting.count();
+    for (int w = 0; w < windows; w++) {
+      to.put(pixel(fitting, w) * channels, from, w * channels, channels);
+    }
+    return dx;
+  }
+
+  /** Returns the number of a window's pixel, counted over all samples. */
+  private int pixel(PoolingWindows fitting, int window) {
+    int[] stride = layerConf().getStride();
+    int inSample = window % fitting.count();
+    int row = inSample / fitting.columns() * stride[0];
+    int column = inSample % fitting.columns() * stride[1];
+    return window / fitting.count() * fitting.area() + row * (int) input.size(3) + column;
   }
 
   private static void scatter(

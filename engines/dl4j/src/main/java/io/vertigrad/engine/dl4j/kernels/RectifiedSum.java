@@ -44,9 +44,10 @@ final class RectifiedSum extends ElementWiseVertex {
     if (!isPlain()) {
       return Transforms.relu(super.doForward(training, memory), false);
     }
-    INDArray a = NativeFloats.rows(getInputs()[0]);
-    INDArray b = NativeFloats.rows(getInputs()[1]);
-    INDArray y = memory.createUninitialized(ArrayType.ACTIVATIONS, DataType.FLOAT, a.shape(), 'c');
+    ImageLayout layout = ImageLayout.of(getInputs()[0]);
+    INDArray a = layout.arrange(getInputs()[0]);
+    INDArray b = layout.arrange(getInputs()[1]);
+    INDArray y = layout.create(memory, ArrayType.ACTIVATIONS, a.shape());
     add(NativeFloats.of(a), NativeFloats.of(b), NativeFloats.of(y));
     return y;
   }
@@ -56,9 +57,10 @@ final class RectifiedSum extends ElementWiseVertex {
     if (!isPlain()) {
       return super.doBackward(truncated, memory);
     }
+    ImageLayout layout = ImageLayout.of(getEpsilon());
     INDArray[] gradients = {
-      memory.dup(ArrayType.ACTIVATION_GRAD, getEpsilon()),
-      memory.dup(ArrayType.ACTIVATION_GRAD, getEpsilon())
+      layout.copy(memory, ArrayType.ACTIVATION_GRAD, getEpsilon()),
+      layout.copy(memory, ArrayType.ACTIVATION_GRAD, getEpsilon())
     };
     return new Pair<>(null, gradients);
   }

@@ -50,8 +50,9 @@ final class Rectifier extends ActivationLayer {
     if (inputIsRectified) {
       return memory.leverageTo(ArrayType.ACTIVATIONS, input);
     }
-    INDArray x = NativeFloats.rows(input);
-    INDArray y = memory.createUninitialized(ArrayType.ACTIVATIONS, DataType.FLOAT, x.shape(), 'c');
+    ImageLayout layout = ImageLayout.of(input);
+    INDArray x = layout.arrange(input);
+    INDArray y = layout.create(memory, ArrayType.ACTIVATIONS, x.shape());
     FloatBuffer from = NativeFloats.of(x);
     FloatBuffer to = NativeFloats.of(y);
     float[] tile = scratch.floats(0, Scratch.TILE);
@@ -66,10 +67,10 @@ final class Rectifier extends ActivationLayer {
 
   @Override
   public Pair<Gradient, INDArray> backpropGradient(INDArray dy, LayerWorkspaceMgr memory) {
-    INDArray x = NativeFloats.rows(input);
-    INDArray dx =
-        memory.createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.FLOAT, x.shape(), 'c');
-    passWherePositive(x, NativeFloats.rows(dy), dx);
+    ImageLayout layout = ImageLayout.of(input);
+    INDArray x = layout.arrange(input);
+    INDArray dx = layout.create(memory, ArrayType.ACTIVATION_GRAD, x.shape());
+    passWherePositive(x, layout.arrange(dy), dx);
     return new Pair<>(new DefaultGradient(), dx);
   }
 

@@ -45,22 +45,25 @@ class FusionTest {
     ComputationGraph fast = fast(stock);
     Batch batch = Samples.batch(SAMPLES, List.of(2, 9, 9), 4, 7);
 
-    double expected = gradient(stock, batch);
-    double actual = gradient(fast, batch);
+    assertSame(stock, fast, batch, TOLERANCE);
 
     assertEquals(RectifiedSum.class, fast.getVertices()[index(fast, "sum")].getClass());
-    assertEquals(expected, actual, TOLERANCE);
+  }
+
+  private static void assertSame(
+      ComputationGraph stock, ComputationGraph fast, Batch batch, double tolerance) {
+    assertEquals(gradient(stock, batch), gradient(fast, batch), tolerance);
     for (String name : stock.paramTable().keySet()) {
       if (!name.endsWith("_var")) {
         float[] ours = fast.gradient().getGradientFor(name).dup('c').data().asFloat();
         float[] theirs = stock.gradient().getGradientFor(name).dup('c').data().asFloat();
         double distance = Samples.distance(theirs, ours);
-        assertTrue(distance < TOLERANCE, name + " differs by " + distance);
+        assertTrue(distance < tolerance, name + " differs by " + distance);
       }
     }
     float[] output = fast.outputSingle(features(batch)).dup('c').data().asFloat();
     float[] stockOutput = stock.outputSingle(features(batch)).dup('c').data().asFloat();
-    assertTrue(Samples.distance(stockOutput, output) < TOLERANCE);
+    assertTrue(Samples.distance(stockOutput, output) < tolerance);
   }
 
   /**
@@ -69,10 +72,10 @@ class FusionTest {
    */
   @Test
   void shouldLeaveASumAloneWhenItHasTwoFollowers() {
-    GraphBuilder builder = start();
+    GraphBuilder builder = start(6);
     builder.addLayer("relu", new ActivationLayer(Activation.RELU), "sum");
     builder.addVertex("both", new ElementWiseVertex(ElementWiseVertex.Op.Add), "sum", "relu");
-    ComputationGraph stock = finish(builder, "both");
+    ComputationGraph stock = finish(builder, "both", 6);
     ComputationGraph fast = fast(stock);
     Batch batch = Samples.batch(SAMPLES, List.of(2, 9, 9), 4, 7);
 
@@ -80,9 +83,28 @@ class FusionTest {
     assertTrue(fast.getVertices()[index(fast, "sum")].getClass() != RectifiedSum.class);
   }
 
+  /**
+   * Uses a block whose input has two readers, so that the graph adds their gradients. Sums over 16
+   * channels are longer than over 6 and lose more.
+   */
+  @Test
+  void shouldMatchTheStockBlockWhenChannelsAreLast() {
+    ComputationGraph stock = block(16);
+    ComputationGraph fast = fast(stock);
+    Batch batch = Samples.batch(SAMPLES, List.of(2, 9, 9), 4, 7);
+
+    assertSame(stock, fast, batch, 4 * TOLERANCE);
+
+    assertEquals(OneDnnConvolution.class, fast.getLayer("b").getClass());
+  }
+
   @Test
   void shouldRepeatBitForBitWhenRunTwice() {
-    ComputationGraph fast = fast(block());
+    assertRepeats(fast(block()));
+    assertRepeats(fast(block(16)));
+  }
+
+  private static void assertRepeats(ComputationGraph fast) {
     Batch batch = Samples.batch(SAMPLES, List.of(2, 9, 9), 4, 7);
 
     gradient(fast, batch);
@@ -93,50 +115,55 @@ class FusionTest {
   }
 
   private static ComputationGraph block() {
-    GraphBuilder builder = start();
-    builder.addLayer("relu", new ActivationLayer(Activation.RELU), "sum");
-    return finish(builder, "relu");
+    return block(6);
   }
 
-  private static GraphBuilder start() {
+  private static ComputationGraph block(int channels) {
+    GraphBuilder builder = start(channels);
+    builder.addLayer("relu", new ActivationLayer(Activation.RELU), "sum");
+    return finish(builder, "relu", channels);
+  }
+
+  private static GraphBuilder start(int channels) {
     GraphBuilder builder =
         new NeuralNetConfiguration.Builder()
             .seed(3)
             .cacheMode(CacheMode.DEVICE)
             .graphBuilder()
             .addInputs("in");
-    convolution(builder, "a", "in", 2);
+    convolution(builder, "a", "in", 2, channels);
     builder.addLayer("a-relu", new ActivationLayer(Activation.RELU), "a-bn");
-    convolution(builder, "b", "a-relu", 6);
+    convolution(builder, "b", "a-relu", channels, channels);
     builder.addVertex("sum", new ElementWiseVertex(ElementWiseVertex.Op.Add), "b-bn", "a-relu");
     return builder;
   }
 
-  private static void convolution(GraphBuilder builder, String name, String input, int channels) {
+  private static void convolution(
+      GraphBuilder builder, String name, String input, int channels, int out) {
     builder
         .addLayer(
             name,
             new ConvolutionLayer.Builder(3, 3)
                 .padding(1, 1)
                 .nIn(channels)
-                .nOut(6)
+                .nOut(out)
                 .hasBias(false)
                 .activation(Activation.IDENTITY)
                 .build(),
             input)
         .addLayer(
             name + "-bn",
-            new BatchNormalization.Builder().nIn(6).nOut(6).eps(1e-5).useLogStd(false).build(),
+            new BatchNormalization.Builder().nIn(out).nOut(out).eps(1e-5).useLogStd(false).build(),
             name);
   }
 
-  private static ComputationGraph finish(GraphBuilder builder, String last) {
+  private static ComputationGraph finish(GraphBuilder builder, String last, int channels) {
     builder
         .addLayer("pool", new GlobalPoolingLayer.Builder(PoolingType.AVG).build(), last)
         .addLayer(
             "out",
             new OutputLayer.Builder(LossFunction.MCXENT)
-                .nIn(6)
+                .nIn(channels)
                 .nOut(4)
                 .activation(Activation.SOFTMAX)
                 .build(),

@@ -65,6 +65,38 @@ class KernelsTest {
   }
 
   @Test
+  void shouldMatchTheStockLayerWhenChannelsAreMultiplesOf16() {
+    assertSame(OneDnnConvolution.class, 0, wide(16, 3, 1, 1, true));
+    assertSame(OneDnnConvolution.class, 0, wide(32, 3, 2, 0, false));
+    Layer first = wide(16, 3, 1, 1, false);
+    assertSame(OneDnnConvolution.class, 1, first, wide(16, 3, 1, 1, false));
+    assertSame(OneDnnConvolution.class, 1, first, wide(16, 3, 1, 0, true));
+    assertSame(OneDnnConvolution.class, 1, first, wide(32, 3, 2, 1, true));
+    assertSame(OneDnnConvolution.class, 1, first, wide(48, 1, 2, 0, false));
+    assertSame(OneDnnConvolution.class, 1, first, wide(16, 5, 1, 2, false));
+  }
+
+  /** Each of these layers reads an output that has its channels last. */
+  @Test
+  void shouldMatchTheStockLayerWhenChannelsAreLast() {
+    Layer first = wide(16, 3, 1, 1, false);
+    Layer norm = new BatchNormalization.Builder().decay(0.9).eps(1e-5).useLogStd(false).build();
+    Layer rectifier = new ActivationLayer(Activation.RELU);
+    Layer dense = new DenseLayer.Builder().nOut(17).activation(Activation.RELU).build();
+
+    assertSame(BatchNorm.class, 1, first, norm);
+    assertSame(BatchNorm.class, 1, wide(48, 3, 1, 0, false), norm);
+    assertSame(BatchNorm.class, 1, first, norm, rectifier, wide(32, 3, 2, 1, false));
+    assertSame(Rectifier.class, 1, first, rectifier);
+    assertSame(MaxPooling.class, 1, first, pool(3, 3));
+    assertSame(MaxPooling.class, 1, first, pool(1, 2));
+    assertSame(MaxPooling.class, 1, first, pool(1, 2), wide(16, 3, 1, 1, false));
+    assertSame(MaxPooling.class, 1, first, pool(3, 3), wide(16, 3, 1, 1, false));
+    assertSame(PlainConvolution.class, 1, first, convolution(3, 1, 1, false));
+    assertSame(DenseUnits.class, 1, first, dense);
+  }
+
+  @Test
   void shouldMatchTheStockLayerWhenMaxPooling() {
     assertSame(MaxPooling.class, 1, convolution(3, 1, 0, true), pool(3, 3));
     assertSame(MaxPooling.class, 1, convolution(3, 1, 0, true), pool(3, 2));
@@ -199,10 +231,14 @@ class KernelsTest {
   }
 
   private static Layer convolution(int kernel, int stride, int padding, boolean bias) {
+    return wide(3, kernel, stride, padding, bias);
+  }
+
+  private static Layer wide(int channels, int kernel, int stride, int padding, boolean bias) {
     return new ConvolutionLayer.Builder(kernel, kernel)
         .stride(stride, stride)
         .padding(padding, padding)
-        .nOut(3)
+        .nOut(channels)
         .hasBias(bias)
         .activation(Activation.IDENTITY)
         .build();
