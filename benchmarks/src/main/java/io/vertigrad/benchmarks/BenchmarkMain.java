@@ -17,7 +17,9 @@ import io.vertigrad.benchmarks.report.BenchmarkReport;
 import io.vertigrad.benchmarks.report.UnknownCaseException;
 import io.vertigrad.benchmarks.scale.ScaleBenchmark;
 import io.vertigrad.benchmarks.scaling.ScalingBenchmark;
+import io.vertigrad.benchmarks.slowlink.SlowLinkBenchmark;
 import io.vertigrad.benchmarks.watching.WatchingBenchmark;
+import io.vertigrad.compute.settings.SettingsException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -47,7 +49,8 @@ final class BenchmarkMain {
           new JmhBenchmark(),
           new ScaleBenchmark(),
           new ConvergenceBenchmark(System.getProperty(DATA, "")),
-          new ChaosBenchmark(System.getProperty(DATA, "")));
+          new ChaosBenchmark(System.getProperty(DATA, "")),
+          new SlowLinkBenchmark(ONLY, System.getProperty(DATA, "")));
 
   private BenchmarkMain() {}
 
@@ -103,7 +106,7 @@ final class BenchmarkMain {
     try {
       System.out.println(DiLoCoTrajectory.of(System::getProperty).toJson().encodePrettily());
       return 0;
-    } catch (IllegalArgumentException e) {
+    } catch (IllegalArgumentException | SettingsException e) {
       System.err.println("benchmarks/run: " + e.getMessage());
       return 2;
     }

@@ -44,6 +44,33 @@ class CompressionChoiceTest {
         refused.getMessage());
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "diloco | none | strategy.name is \"diloco\" with a pipeline, expected \"allreduce\" or \"local\"",
+        "local | int8 | exchange.compression is \"int8\" with strategy local in a pipeline, expected"
+            + " \"none\""
+      })
+  void shouldRefuseAPipelineWhoseStagesWouldLoseState(
+      String strategy, String compression, String expected) {
+    JobConfig job =
+        JobConfig.read(
+            "job.json",
+            new JsonObject()
+                .put("strategy", new JsonObject().put("name", strategy))
+                .put("workers", new JsonObject().put("count", 2))
+                .put("pipeline", new JsonObject().put("stages", 2))
+                .put("exchange", new JsonObject().put("compression", compression)));
+
+    assertEquals(
+        "job.json: " + expected,
+        assertThrows(
+                SettingsException.class,
+                () -> StrategyProviders.configure(job, getClass().getClassLoader()))
+            .getMessage());
+  }
+
   @Test
   void shouldNameTheKeyWhenTheShareSavesNothing() {
     SettingsException refused =

@@ -72,7 +72,8 @@ public record DiLoCoTrajectory(long syncEvery, int fragments, long delay, double
    * Trains and returns the parameters of each replica before each step, and the global parameters
    * at each synchronisation but the last, as the file of torchft has them.
    *
-   * @throws IllegalArgumentException when the strategy refuses the settings
+   * @throws io.vertigrad.compute.settings.SettingsException when the strategy refuses the settings
+   * @throws IllegalArgumentException when there would be too many steps
    */
   public JsonObject toJson() {
     StrategyFactory strategy =

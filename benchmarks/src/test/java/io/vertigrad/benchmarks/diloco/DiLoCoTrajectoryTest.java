@@ -3,6 +3,7 @@ package io.vertigrad.benchmarks.diloco;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.vertigrad.compute.settings.SettingsException;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -53,9 +54,8 @@ class DiLoCoTrajectoryTest {
 
   @Test
   void shouldNameTheSettingWhenItIsWrong() {
-    IllegalArgumentException refused =
-        assertThrows(
-            IllegalArgumentException.class, () -> new DiLoCoTrajectory(6, 4, 0, 0).toJson());
+    SettingsException refused =
+        assertThrows(SettingsException.class, () -> new DiLoCoTrajectory(6, 4, 0, 0).toJson());
 
     assertEquals(
         "diloco-trajectory: syncEvery is 6, expected a multiple of fragments (4): one is"

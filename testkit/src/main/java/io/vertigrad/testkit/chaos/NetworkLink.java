@@ -7,7 +7,8 @@ import java.util.List;
 
 /**
  * Two network namespaces of this machine with a router between them. When the router stops
- * forwarding, packets are lost silently, as when a cable behind a switch is cut.
+ * forwarding, packets are lost silently, as when a cable behind a switch is cut. It can also be as
+ * slow as a link between sites.
  *
  * <p>It needs Linux, {@code ip} of iproute2 and permission to create namespaces. The three
  * namespaces have no other connection.
@@ -15,10 +16,10 @@ import java.util.List;
 public final class NetworkLink implements AutoCloseable {
 
   /** The address of processes at the near end. */
-  static final String NEAR_HOST = "10.203.1.2";
+  public static final String NEAR_HOST = "10.203.1.2";
 
   /** The address of processes at the far end. */
-  static final String FAR_HOST = "10.203.2.2";
+  public static final String FAR_HOST = "10.203.2.2";
 
   private static final String NEAR_ROUTER = "10.203.1.1";
   private static final String FAR_ROUTER = "10.203.2.1";
@@ -57,13 +58,28 @@ public final class NetworkLink implements AutoCloseable {
   }
 
   /** Returns a command that runs another one at the near end, with the same process id. */
-  List<String> near(List<String> command) {
+  public List<String> near(List<String> command) {
     return inside(near, command);
   }
 
   /** Returns a command that runs another one at the far end, with the same process id. */
-  List<String> far(List<String> command) {
+  public List<String> far(List<String> command) {
     return inside(far, command);
+  }
+
+  /**
+   * Limits what the router forwards in each direction from now on: a token bucket of 64 KiB.
+   *
+   * @param megabits rate in Mbit/s, at least 1
+   * @throws IOException naming the command that failed, for example because {@code tc} is missing
+   */
+  public void limit(int megabits) throws IOException, InterruptedException {
+    String rate = megabits + "mbit";
+    for (String end : List.of(near + "r", far + "r")) {
+      List<String> words = new ArrayList<>(List.of("tc", "qdisc", "replace", "dev", end, "root"));
+      words.addAll(List.of("tbf", "rate", rate, "burst", "64kb", "latency", "400ms"));
+      run(inside(router, words));
+    }
   }
 
   void cut() throws IOException, InterruptedException {

@@ -9,6 +9,7 @@ import io.vertigrad.internal.collective.InitialSync;
 import io.vertigrad.internal.collective.RingBroadcast;
 import io.vertigrad.internal.collective.ScatterMean;
 import io.vertigrad.internal.collective.StateAllGather;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.ExchangeTiming;
 import io.vertigrad.strategy.LocalGradient;
 import io.vertigrad.strategy.PeerContext;
@@ -423,7 +424,17 @@ final class DiLoCo implements PeerStrategy {
     public StrategyFactory configure(Settings settings) {
       Config config = Config.read(settings);
       return StrategyFactory.besideWorkers(
-          config.traits(), context -> new DiLoCo(config, Optional.empty(), context));
+              config.traits(), context -> new DiLoCo(config, Optional.empty(), context))
+          .checking(Provider::refusePipeline);
+    }
+
+    /** A stage may go on with its parameters in memory after it has lost the outer state. */
+    private static void refusePipeline(JobConfig job) {
+      if (job.pipeline().isPresent()) {
+        throw job.settings()
+            .section("strategy")
+            .refuse("name", "is \"diloco\" with a pipeline, expected \"allreduce\" or \"local\"");
+      }
     }
   }
 }

@@ -4,6 +4,7 @@ import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.internal.collective.AllReduce;
 import io.vertigrad.internal.collective.InitialSync;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.ExchangeTiming;
 import io.vertigrad.strategy.LocalGradient;
 import io.vertigrad.strategy.PeerContext;
@@ -120,11 +121,26 @@ final class LocalSgd implements PeerStrategy {
     public StrategyFactory configure(Settings settings) {
       Config config = Config.read(settings);
       return StrategyFactory.besideWorkers(
-          StrategyTraits.atWorkers(Rounds.EVERY_RANK).agreeingEvery(config.every()).compressing(),
-          context ->
-              context.compression().isOn()
-                  ? new DiLoCo(config.compressed(), Optional.empty(), context)
-                  : new LocalSgd(config, context));
+              StrategyTraits.atWorkers(Rounds.EVERY_RANK)
+                  .agreeingEvery(config.every())
+                  .compressing(),
+              context ->
+                  context.compression().isOn()
+                      ? new DiLoCo(config.compressed(), Optional.empty(), context)
+                      : new LocalSgd(config, context))
+          .checking(Provider::refuseCompressedPipeline);
+    }
+
+    /** A stage may go on with its parameters in memory after it has lost the residuals. */
+    private static void refuseCompressedPipeline(JobConfig job) {
+      if (job.pipeline().isPresent() && job.exchange().compression().isOn()) {
+        throw job.settings()
+            .section("exchange")
+            .refuse(
+                "compression",
+                "is \"%s\" with strategy local in a pipeline, expected \"none\""
+                    .formatted(job.exchange().compression()));
+      }
     }
   }
 }

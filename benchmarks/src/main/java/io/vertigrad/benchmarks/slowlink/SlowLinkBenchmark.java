@@ -1,0 +1,216 @@
+package io.vertigrad.benchmarks.slowlink;
+
+import io.vertigrad.benchmarks.process.TrainCommandLine;
+import io.vertigrad.benchmarks.report.Benchmark;
+import io.vertigrad.benchmarks.report.BenchmarkReport;
+import io.vertigrad.benchmarks.report.BenchmarkRow;
+import io.vertigrad.benchmarks.report.Cases;
+import io.vertigrad.benchmarks.report.Repetitions;
+import io.vertigrad.testkit.chaos.NetworkLink;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Measures what every strategy does when the link between two workers has 1,000, 100 or 10 Mbit/s.
+ */
+public final class SlowLinkBenchmark implements Benchmark {
+
+  static final List<Integer> MEGABITS = List.of(1_000, 100, 10);
+
+  private static final double MINUTES = 0.25;
+  private static final double QUICK_MINUTES = 0.1;
+  private static final int PORT = 26_700;
+  private static final int JOIN_PORT = PORT + 100;
+  private static final long SECRET_SECONDS = 60;
+  private static final long LIMIT_SECONDS = 180;
+  private static final long POLL_MILLIS = 100;
+
+  private final String only;
+  private final String data;
+
+  /**
+   * Creates the benchmark.
+   *
+   * @param only a text that the names of the measured cases contain; empty for all
+   * @param data folder of the MNIST files; empty for generated digits
+   */
+  public SlowLinkBenchmark(String only, String data) {
+    this.only = only;
+    this.data = data;
+  }
+
+  @Override
+  public String name() {
+    return "slow-link";
+  }
+
+  @Override
+  public void run(BenchmarkReport report, boolean quick) throws Exception {
+    List<Measurement> chosen = Cases.named(only, Measurement.all(), Measurement::title);
+    NetworkLink link;
+    try {
+      link = NetworkLink.create();
+    } catch (IOException e) {
+      report.remark("nothing was measured: " + e.getMessage());
+      return;
+    }
+    Path folder = Files.createDirectories(Path.of("benchmarks/target"));
+    Path values = folder.resolve("slow-link-throughput.json");
+    JsonObject throughputs =
+        !only.isEmpty() && Files.exists(values)
+            ? new JsonObject(Files.readString(values))
+            : new JsonObject();
+    try (link) {
+      for (Measurement next : chosen) {
+        link.limit(next.megabits());
+        double throughput = measure(report, link, next, quick);
+        JsonObject rates = throughputs.getJsonObject(next.one().name(), new JsonObject());
+        rates.put(Integer.toString(next.megabits()), throughput);
+        throughputs.put(next.one().name(), rates);
+      }
+    }
+    Files.writeString(values, throughputs.encodePrettily());
+    Path picture = folder.resolve("slow-link.svg");
+    Files.writeString(picture, new ThroughputPicture(byCase(throughputs)).svg());
+    report.remark("picture, with what was measured before by --only: " + picture);
+  }
+
+  /** Returns samples a second by Mbit/s for each case, in the order of the cases. */
+  static Map<String, Map<Integer, Double>> byCase(JsonObject throughputs) {
+    Map<String, Map<Integer, Double>> curves = new LinkedHashMap<>();
+    for (SlowLinkCase one : SlowLinkCase.all()) {
+      JsonObject rates = throughputs.getJsonObject(one.name(), new JsonObject());
+      for (String megabits : rates.fieldNames()) {
+        curves
+            .computeIfAbsent(one.name(), name -> new TreeMap<>())
+            .put(Integer.valueOf(megabits), rates.getDouble(megabits));
+      }
+    }
+    return curves;
+  }
+
+  /** A case at one rate of the link. */
+  private record Measurement(int megabits, SlowLinkCase one) {
+
+    static List<Measurement> all() {
+      return MEGABITS.stream()
+          .flatMap(rate -> SlowLinkCase.all().stream().map(one -> new Measurement(rate, one)))
+          .toList();
+    }
+
+    String title() {
+      return String.format(Locale.ROOT, "%,d Mbit/s, %s", megabits, one.name());
+    }
+  }
+
+  /** Trains one case and returns its samples a second. */
+  private double measure(BenchmarkReport report, NetworkLink link, Measurement next, boolean quick)
+      throws IOException, InterruptedException {
+    SlowLinkCase one = next.one();
+    String title = next.title();
+    TrainCommandLine.Trained run =
+        train(link, one.job(quick ? QUICK_MINUTES : MINUTES, data, PORT));
+    double samples = run.summary().getDouble("samples");
+    row(report, title + ", throughput", "samples/s", run.samplesPerSecond());
+    row(
+        report,
+        title + ", exchanged",
+        "bytes/sample",
+        exchangedBytes(run.events(), one.hasServers()) / samples);
+    row(report, title + ", accuracy", "%", run.summary().getDouble("accuracy"));
+    return run.samplesPerSecond();
+  }
+
+  private static void row(BenchmarkReport report, String name, String unit, double value) {
+    report.add(BenchmarkRow.of(name, unit, Repetitions.of(List.of(value))));
+  }
+
+  /** Returns the payload that workers have sent, and what they have received from servers. */
+  private static double exchangedBytes(List<JsonObject> events, boolean servers) {
+    Map<Integer, Long> bytes = new TreeMap<>();
+    for (JsonObject event : events) {
+      if (event.getString("type").equals("workerProgress")) {
+        long received = servers ? event.getLong("bytesReceived") : 0;
+        bytes.merge(event.getInteger("rank"), event.getLong("bytesSent") + received, Math::max);
+      }
+    }
+    return bytes.values().stream().mapToLong(Long::longValue).sum();
+  }
+
+  private TrainCommandLine.Trained train(NetworkLink link, JsonObject job)
+      throws IOException, InterruptedException {
+    Path folder = Files.createTempDirectory("vertigrad-slow-link-");
+    Path run = folder.resolve("run");
+    List<Process> processes = new ArrayList<>();
+    try {
+      Path file = Files.writeString(folder.resolve("job.json"), job.encodePrettily());
+      processes.add(
+          start(
+              folder.resolve("near"),
+              link.near(
+                  words(
+                      "train " + file + " --quiet --run-dir " + run,
+                      "--workers-here 1 --insecure --host " + NetworkLink.NEAR_HOST))));
+      await(processes.get(0), SECRET_SECONDS, run.resolve("secret"));
+      processes.add(
+          start(
+              folder.resolve("far"),
+              link.far(
+                  words(
+                      "node %s:%d --secret %s/secret"
+                          .formatted(NetworkLink.NEAR_HOST, JOIN_PORT, run),
+                      "--wait 60 --insecure --role worker --host " + NetworkLink.FAR_HOST))));
+      boolean ended = processes.get(0).waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
+      if (!ended || processes.get(0).exitValue() != 0) {
+        throw new IOException(
+            "%s%n%s"
+                .formatted(
+                    Files.readString(folder.resolve("near")),
+                    Files.readString(folder.resolve("far"))));
+      }
+      return new TrainCommandLine.Trained(
+          new JsonObject(Files.readString(run.resolve("summary.json"))),
+          Files.readAllLines(run.resolve("events.jsonl")).stream().map(JsonObject::new).toList(),
+          List.of());
+    } finally {
+      for (Process process : processes) {
+        process.destroy();
+        if (!process.waitFor(10, TimeUnit.SECONDS)) {
+          process.destroyForcibly();
+        }
+      }
+      TrainCommandLine.delete(folder);
+    }
+  }
+
+  private static List<String> words(String... texts) {
+    List<String> words = new ArrayList<>(List.of("./vertigrad"));
+    for (String text : texts) {
+      words.addAll(List.of(text.split(" ")));
+    }
+    return words;
+  }
+
+  private static Process start(Path output, List<String> words) throws IOException {
+    return new ProcessBuilder(words)
+        .redirectErrorStream(true)
+        .redirectOutput(output.toFile())
+        .start();
+  }
+
+  private static void await(Process process, long seconds, Path file) throws InterruptedException {
+    long limit = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+    while (process.isAlive() && !Files.exists(file) && System.nanoTime() < limit) {
+      TimeUnit.MILLISECONDS.sleep(POLL_MILLIS);
+    }
+  }
+}
