@@ -17,6 +17,7 @@ import io.vertigrad.benchmarks.report.BenchmarkReport;
 import io.vertigrad.benchmarks.report.UnknownCaseException;
 import io.vertigrad.benchmarks.scale.ScaleBenchmark;
 import io.vertigrad.benchmarks.scaling.ScalingBenchmark;
+import io.vertigrad.benchmarks.serving.ServingBenchmark;
 import io.vertigrad.benchmarks.slowlink.SlowLinkBenchmark;
 import io.vertigrad.benchmarks.watching.WatchingBenchmark;
 import io.vertigrad.compute.settings.SettingsException;
@@ -46,6 +47,7 @@ final class BenchmarkMain {
           new AllReduceBenchmark(ONLY),
           new MemoryBenchmark(),
           new WatchingBenchmark(),
+          new ServingBenchmark(ONLY),
           new JmhBenchmark(),
           new ScaleBenchmark(),
           new ConvergenceBenchmark(System.getProperty(DATA, "")),

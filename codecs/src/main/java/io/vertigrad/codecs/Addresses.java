@@ -3,7 +3,8 @@ package io.vertigrad.codecs;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Builds the event-bus addresses of one job. Every address has one consumer.
+ * Builds the event-bus addresses of one job. Every address for requests has one consumer, except
+ * that of predictors.
  *
  * @param job the job's name: 1 to 64 letters, digits, '-' and '_', the first a letter or digit
  */
@@ -50,6 +51,15 @@ public record Addresses(String job) {
    */
   public String events() {
     return PREFIX + job + ".events";
+  }
+
+  /**
+   * Returns the address at which predictors answer. Several may listen; each request goes to one.
+   *
+   * @return the address
+   */
+  public String predict() {
+    return PREFIX + job + ".predict";
   }
 
   /**

@@ -17,7 +17,15 @@ final class JobView {
   private static final JsonObject NOBODY = new JsonObject();
 
   private static final Map<String, Class<?>> STATE_TYPES =
-      Map.of("phase", String.class, "metric", String.class, "servers", Number.class);
+      Map.of(
+          "phase",
+          String.class,
+          "metric",
+          String.class,
+          "servers",
+          Number.class,
+          "predictors",
+          JsonObject.class);
   private static final Map<String, Class<?>> MEMBER_TYPES =
       Map.of("condition", String.class, "staleness", JsonObject.class);
 

@@ -36,6 +36,7 @@ final class RunMeters implements AutoCloseable {
   private final JvmGcMetrics collector = new JvmGcMetrics();
   private final Set<String> known = new HashSet<>();
   private final JobView view;
+  private final String job;
 
   /**
    * Creates a job's meters.
@@ -44,6 +45,7 @@ final class RunMeters implements AutoCloseable {
    */
   RunMeters(String job, JobView view, Optional<BusTraffic> traffic) {
     this.view = view;
+    this.job = job;
     registry.config().commonTags("job_name", job);
     traffic.ifPresent(bus -> BusMeters.register(registry, bus));
     machine();
@@ -57,7 +59,10 @@ final class RunMeters implements AutoCloseable {
         MemberMeters.register(registry, view, member);
       }
     }
-    request.response().putHeader("Content-Type", TEXT).end(registry.scrape());
+    request
+        .response()
+        .putHeader("Content-Type", TEXT)
+        .end(registry.scrape() + PredictorMeters.text(job, view));
   }
 
   @Override

@@ -14,6 +14,7 @@ import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberSuspected;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
+import io.vertigrad.events.TrainingEvent.PredictorProgress;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
@@ -154,6 +155,7 @@ final class RunMetrics {
     } else if (!(event instanceof Evaluated
         || event instanceof ReplicasAveraged
         || event instanceof EpochTrained
+        || event instanceof PredictorProgress
         || event instanceof UpdatesCounted)) {
       applyListed(event);
     }

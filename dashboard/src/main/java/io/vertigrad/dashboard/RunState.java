@@ -10,6 +10,7 @@ import io.vertigrad.events.TrainingEvent.JobPaused;
 import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.JobStopped;
+import io.vertigrad.events.TrainingEvent.PredictorProgress;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
@@ -22,6 +23,8 @@ final class RunState {
   /** The phase of a job whose command was interrupted, and the state in its summary. */
   private static final String INTERRUPTED = "interrupted";
 
+  private static final String PREDICTORS = "predictors";
+  private static final int MOST_PREDICTORS = 64;
   private static final String PAUSED_SINCE = "pausedSinceMillis";
   private static final List<String> SUMMARIZED =
       List.of(
@@ -63,12 +66,32 @@ final class RunState {
         values.put("topK", tested.topK()).put("topAccuracy", number(tested.topAccuracy()));
       }
       values.put("testedVersion", tested.version()).put("testSamples", tested.samples());
+    } else if (event instanceof PredictorProgress progress) {
+      predictor(progress);
     } else if (event instanceof ReplicasAveraged averaged) {
       values.put("consensusDistance", number(averaged.consensusDistance()));
       values.put("localAccuracy", number(averaged.localAccuracy()));
     } else {
       turn(event);
     }
+  }
+
+  /** Sets the values of one predictor, and how many samples it answered since its last report. */
+  private void predictor(PredictorProgress progress) {
+    JsonObject all = values.getJsonObject(PREDICTORS, new JsonObject()).copy();
+    JsonObject before = all.getJsonObject(progress.predictor());
+    if (before == null && all.size() >= MOST_PREDICTORS) {
+      return;
+    }
+    JsonObject now = progress.toJson();
+    List.of("type", "predictor").forEach(now::remove);
+    if (before != null) {
+      double seconds = (progress.timeMillis() - before.getLong("timeMillis")) / 1e3;
+      now.put(
+          "predictionsPerSecond",
+          seconds > 0 ? (progress.predictions() - before.getLong("predictions")) / seconds : 0.0);
+    }
+    values.put(PREDICTORS, all.put(progress.predictor(), now));
   }
 
   /** Changes the phase. */

@@ -90,6 +90,8 @@ final class TrainCommand implements Callable<Integer> {
   @Option(names = "--no-dashboard", description = "Serves no page (dashboard.enabled).")
   private boolean noDashboard;
 
+  @Mixin private ServeOption serve;
+
   @Option(
       names = "--keep-open",
       description = "Serves the page after the run's end too, until Ctrl-C.")
@@ -110,7 +112,7 @@ final class TrainCommand implements Callable<Integer> {
   public Integer call() {
     RunLog.leaveConsole();
     JobConfig asked = JobCheck.counted(read());
-    if (keepOpen && !asked.dashboard().enabled()) {
+    if (keepOpen && !asked.dashboard().enabled() && asked.serving().count() == 0) {
       throw new InputException(
           "--keep-open: there is no page to keep; leave --no-dashboard out, or set"
               + " dashboard.enabled to true");
@@ -180,6 +182,7 @@ final class TrainCommand implements Callable<Integer> {
             .option("--epochs", "epochs", whole(epochs))
             .option("--workers", "workers.count", workers)
             .option("--timeline", "timeline", timeline ? true : null)
+            .option("--serve", "serving.port", serve.port())
             .option("--no-dashboard", "dashboard.enabled", noDashboard ? false : null);
     Vertx reader = ClusterStart.alone();
     try {

@@ -29,6 +29,7 @@ import io.vertigrad.launcher.run.RunSummary;
 import io.vertigrad.launcher.run.Versions;
 import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.launcher.terminal.ResultText;
+import io.vertigrad.serving.Predictors;
 import io.vertigrad.training.FinalModel;
 import io.vertigrad.training.JobFailedException;
 import io.vertigrad.training.JoinPort;
@@ -256,6 +257,22 @@ final class TrainingRun {
     if (placement.apart()) {
       monitor.started().onSuccess(started -> FinalModel.prepare(vertx, job));
     }
+    if (job.serving().count() > 0) {
+      serve();
+    }
+  }
+
+  /** Starts the predictors; training does not wait for them, and goes on without them. */
+  private void serve() {
+    Predictors.deploy(vertx, job)
+        .onSuccess(
+            predictors ->
+                monitor.say(
+                    "predictions: %s, and %s on the event bus"
+                        .formatted(
+                            predictors.url().orElse("no HTTP (serving.port)"),
+                            job.addresses().predict())))
+        .onFailure(why -> monitor.say("no predictions: " + why.getMessage()));
   }
 
   /**

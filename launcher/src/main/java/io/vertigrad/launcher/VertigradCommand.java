@@ -31,6 +31,7 @@ import picocli.CommandLine.Spec;
       "  ${sys:vertigrad.command:-./vertigrad} compare runs/<one> runs/<other>   runs side by side",
       "  ${sys:vertigrad.command:-./vertigrad} evaluate last                     tests a trained model",
       "  ${sys:vertigrad.command:-./vertigrad} predict last digit.png            asks it",
+      "  ${sys:vertigrad.command:-./vertigrad} serve last                        answers over HTTP",
       "  ${sys:vertigrad.command:-./vertigrad} export last --to onnx             for other programs",
       "  ${sys:vertigrad.command:-./vertigrad} doctor                            checks this machine",
       "",
@@ -80,6 +81,7 @@ final class VertigradCommand implements Runnable {
     commands.put("compare", CompareCommand.class);
     commands.put("evaluate", EvaluateCommand.class);
     commands.put("predict", PredictCommand.class);
+    commands.put("serve", ServeCommand.class);
     commands.put("export", ExportCommand.class);
     commands.put("doctor", DoctorCommand.class);
     return commands;

@@ -24,7 +24,8 @@ class ApiPageTest {
     "io.vertigrad.job",
     "io.vertigrad.strategy",
     "io.vertigrad.events",
-    "io.vertigrad.verticles"
+    "io.vertigrad.verticles",
+    "io.vertigrad.serving"
   };
 
   @Test

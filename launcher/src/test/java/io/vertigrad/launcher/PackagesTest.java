@@ -65,10 +65,24 @@ class PackagesTest {
     ArchRule rule =
         noClasses()
             .that()
-            .resideInAnyPackage("io.vertigrad.dashboard..", "io.vertigrad.launcher..")
+            .resideInAnyPackage(
+                "io.vertigrad.dashboard..", "io.vertigrad.launcher..", "io.vertigrad.serving..")
             .should()
             .dependOnClassesThat()
             .resideInAPackage("io.vertigrad.internal..");
+
+    rule.check(classes);
+  }
+
+  @Test
+  void shouldKeepInternalsOfServingInsideWhenOthersPredict() {
+    ArchRule rule =
+        noClasses()
+            .that()
+            .resideOutsideOfPackage("io.vertigrad.serving..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("io.vertigrad.serving.internal..");
 
     rule.check(classes);
   }

@@ -4,6 +4,7 @@ import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.FieldReader;
 import io.vertigrad.compute.data.Normalisation;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -67,6 +68,11 @@ public final class PacedData implements DatasetProvider {
   @Override
   public List<String> classNames(DataConfig config) {
     return DatasetProvider.classNames(paced(config), loader());
+  }
+
+  @Override
+  public Optional<FieldReader> fields(DataConfig config, List<Integer> shape) {
+    return DatasetProvider.fields(paced(config), shape, loader());
   }
 
   /** Returns the data section of the other data set. */

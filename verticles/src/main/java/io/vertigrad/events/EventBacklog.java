@@ -54,6 +54,7 @@ final class EventBacklog {
     return event instanceof TrainingEvent.WorkerProgress
         || event instanceof TrainingEvent.ServerProgress
         || event instanceof TrainingEvent.MemberVitals
+        || event instanceof TrainingEvent.PredictorProgress
         || event instanceof TrainingEvent.UpdateRefused;
   }
 }

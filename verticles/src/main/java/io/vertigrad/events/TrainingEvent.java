@@ -600,6 +600,91 @@ public sealed interface TrainingEvent {
   record ProcessRestarted(long timeMillis, String process, int restart, int limit, String reason)
       implements TrainingEvent {}
 
+  /**
+   * Figures of one predictor, once a second while they change. Counters are totals since the
+   * predictor was started.
+   *
+   * @param predictor id of the predictor, the same as long as it lives
+   * @param version version of the parameters that it answers with; -1 before it has any
+   * @param ageMillis time since these parameters were read, in milliseconds
+   * @param swaps how often newer parameters took the place of older ones
+   * @param requests requests that were answered
+   * @param predictions samples in them
+   * @param passes forward passes for them
+   * @param overloaded requests that were refused because the queue was full
+   * @param invalid requests that were refused because of what they hold
+   * @param waiting samples in the queue now
+   * @param latencyMillis50 median of the last 1,024 latencies, from the arrival of a request until
+   *     its answer leaves, in milliseconds; 0 without any
+   * @param latencyMillis99 99th percentile of the same
+   * @param latencyMicrosSum sum of all latencies, in microseconds
+   * @param latencies number of answered requests by the upper bound of their latency, in
+   *     microseconds; {@link Integer#MAX_VALUE} for all longer ones
+   */
+  record PredictorProgress(
+      long timeMillis,
+      String predictor,
+      long version,
+      long ageMillis,
+      long swaps,
+      long requests,
+      long predictions,
+      long passes,
+      long overloaded,
+      long invalid,
+      int waiting,
+      double latencyMillis50,
+      double latencyMillis99,
+      long latencyMicrosSum,
+      Map<Integer, Long> latencies)
+      implements TrainingEvent {
+
+    /**
+     * Copies the latencies.
+     *
+     * @param timeMillis wall-clock time in milliseconds since 1970
+     * @param predictor id of the predictor
+     * @param version version of the parameters that it answers with
+     * @param ageMillis time since these parameters were read
+     * @param swaps how often newer parameters took the place of older ones
+     * @param requests requests that were answered
+     * @param predictions samples in them
+     * @param passes forward passes for them
+     * @param overloaded requests that were refused because the queue was full
+     * @param invalid requests that were refused because of what they hold
+     * @param waiting samples in the queue now
+     * @param latencyMillis50 median of the last latencies
+     * @param latencyMillis99 99th percentile of the same
+     * @param latencyMicrosSum sum of all latencies
+     * @param latencies number of answered requests by upper bound
+     */
+    public PredictorProgress {
+      latencies = Map.copyOf(latencies);
+    }
+  }
+
+  /**
+   * A predictor does not serve newer parameters, because the evaluator's last test is worse than
+   * the best one by more than {@code serving.guard}. It is published once for each such test.
+   *
+   * @param predictor id of the predictor
+   * @param version version that is not served
+   * @param served version that is served instead; -1 for none
+   * @param metric key of the metric that was compared: {@code accuracy}, or {@code loss} for models
+   *     without accuracy
+   * @param value value of the last test
+   * @param best best value of any test
+   */
+  record VersionRefused(
+      long timeMillis,
+      String predictor,
+      long version,
+      long served,
+      String metric,
+      double value,
+      double best)
+      implements TrainingEvent {}
+
   /** From now on no worker begins another step; steps in progress are finished. */
   record JobPaused(long timeMillis) implements TrainingEvent {}
 

@@ -50,6 +50,7 @@ import java.util.TreeMap;
  * @param cluster where members listen and how they authenticate each other
  * @param dashboard the web page that shows the run
  * @param tracking other programs that receive the run's progress
+ * @param serving the predictors that answer with the newest parameters
  * @param timeline true if members record a timeline of their work
  * @param settings the whole file as it was read
  */
@@ -76,6 +77,7 @@ public record JobConfig(
     ClusterConfig cluster,
     DashboardConfig dashboard,
     TrackingConfig tracking,
+    ServingConfig serving,
     boolean timeline,
     Settings settings) {
 
@@ -127,6 +129,7 @@ public record JobConfig(
             ClusterConfig.read(root.section("cluster")),
             DashboardConfig.read(root.section("dashboard")),
             TrackingConfig.read(root.section("tracking")),
+            ServingConfig.read(root.section("serving")),
             root.flag("timeline", false),
             root);
     root.refuseUnknown();

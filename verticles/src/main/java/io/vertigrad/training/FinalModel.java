@@ -11,17 +11,10 @@ import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.SequentialBatches;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.internal.exchange.ParameterReader.ParameterSnapshot;
-import io.vertigrad.internal.exchange.PartitionClient;
-import io.vertigrad.internal.peer.ModelReader;
-import io.vertigrad.internal.pipeline.AssembledStages;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
-import io.vertigrad.strategy.StrategyProviders;
-import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import io.vertx.core.eventbus.MessageConsumer;
-import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.FloatBuffer;
@@ -29,7 +22,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -152,44 +144,18 @@ public final class FinalModel {
    * its checkpoint.
    */
   private <T> Future<T> reading(Reading<T> action) {
-    MemberFeed members = new MemberFeed(membership);
-    MessageConsumer<JsonObject> control =
-        vertx.eventBus().consumer(job.addresses().control(), word -> members.hear(word.body()));
-    return control
-        .completion()
-        .compose(listening -> vertx.executeBlocking(() -> read(action, members), false))
-        .eventually(control::unregister);
+    NewestParameters newest = new NewestParameters(vertx, job, membership);
+    return newest
+        .listen()
+        .compose(listening -> vertx.executeBlocking(() -> read(action, newest), false))
+        .eventually(newest::close);
   }
 
-  private <T> T read(Reading<T> action, MemberFeed members) throws IOException {
+  private <T> T read(Reading<T> action, NewestParameters newest) throws IOException {
     Dataset test = open(job);
     ModelConfig config = job.modelOn(test);
     try (Model model = Engine.named(job.engine()).model(config)) {
-      return action.of(model, test, pull(config, model, members));
-    }
-  }
-
-  /** The newest membership, for a reader that may not exist yet. Any thread may use it. */
-  private static final class MemberFeed {
-
-    private Membership newest;
-    private Consumer<Membership> reader = now -> {};
-
-    MemberFeed(Membership known) {
-      newest = known;
-    }
-
-    synchronized void hear(JsonObject word) {
-      JsonObject now = word.getJsonObject("membership");
-      if (now != null) {
-        newest = Membership.fromJson(now);
-        reader.accept(newest);
-      }
-    }
-
-    synchronized void tell(Consumer<Membership> someReader) {
-      reader = someReader;
-      reader.accept(newest);
+      return action.of(model, test, newest.reader(config, model).source().pull());
     }
   }
 
@@ -240,22 +206,6 @@ public final class FinalModel {
     return Files.isWritable(folder)
         ? String.valueOf(failure.getMessage())
         : "its folder may not be written";
-  }
-
-  private ParameterSnapshot pull(ModelConfig config, Model model, MemberFeed members) {
-    StrategyTraits traits =
-        StrategyProviders.configure(job.strategy(), getClass().getClassLoader()).traits();
-    ModelReader reader =
-        AssembledStages.reader(
-            PartitionClient.of(vertx.eventBus(), job),
-            job,
-            traits,
-            config,
-            model,
-            event -> {},
-            () -> Score.NONE);
-    members.tell(reader.membership());
-    return reader.source().pull();
   }
 
   private static Evaluated test(

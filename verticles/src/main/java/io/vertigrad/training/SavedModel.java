@@ -14,6 +14,7 @@ import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.data.FieldReader;
 import io.vertigrad.compute.data.Normalisation;
 import io.vertigrad.compute.data.SequentialBatches;
 import io.vertigrad.compute.formats.SafetensorsFile;
@@ -371,6 +372,33 @@ public final class SavedModel implements AutoCloseable {
               .formatted(file, input.tokens(), job.data().name(), found.tokens()));
     }
     return found;
+  }
+
+  /**
+   * Returns the reader of samples whose values have the names of the training data's fields.
+   *
+   * @return empty if the values of the job's data set have no names
+   */
+  public Optional<FieldReader> fields() {
+    return DatasetProvider.fields(data(), input.shape(), LOADER);
+  }
+
+  /**
+   * Returns the number of different token ids.
+   *
+   * @return 0 if features are numbers
+   */
+  public int tokens() {
+    return input.tokens();
+  }
+
+  /**
+   * Returns the job that trained the model.
+   *
+   * @return the job; of a model that was opened from its file alone, the sections in that file
+   */
+  public JobConfig job() {
+    return job;
   }
 
   /**

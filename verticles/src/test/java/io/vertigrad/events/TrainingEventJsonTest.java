@@ -47,6 +47,9 @@ final class TrainingEventJsonTest {
         new TrainingEvent.ReplicasAveraged(13, 40, 4, 0.25, 91.5),
         new TrainingEvent.MemberVitals(
             15, Role.WORKER, 1, 0, "10.0.0.2 pid 9", 1.75, 8, 1L << 28, 1L << 31, 5, 6, 0.5, 2.25),
+        new TrainingEvent.PredictorProgress(
+            16, "a1b2", 57, 120, 9, 400, 800, 90, 3, 2, 1, 0.5, 2.5, 900_000, Map.of(500, 400L)),
+        new TrainingEvent.VersionRefused(17, "a1b2", 57, 40, "accuracy", 80.5, 91.25),
         new TrainingEvent.PeerExchange(14, 1, 0, 40, 0.5, 2.5, 0.25, 0.9, 1.0 / 3, 2));
   }
 

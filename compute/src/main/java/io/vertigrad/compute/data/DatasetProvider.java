@@ -103,6 +103,20 @@ public interface DatasetProvider {
   }
 
   /**
+   * Returns what turns samples with named values into a model's inputs, for programs that ask a
+   * model.
+   *
+   * @param config the data section of the job that trained the model, with the values fitted in
+   *     training
+   * @param shape shape of one sample of the model's input
+   * @return empty if samples of this data set have no named values
+   * @throws io.vertigrad.compute.settings.SettingsException with an option that is wrong
+   */
+  default Optional<FieldReader> fields(DataConfig config, List<Integer> shape) {
+    return Optional.empty();
+  }
+
+  /**
    * Returns the names of the classes, as {@link Dataset#classNames} does; opens no more than
    * necessary.
    *
@@ -210,6 +224,20 @@ public interface DatasetProvider {
   static Dataset unlabelled(
       DataConfig config, String line, List<Integer> shape, ClassLoader loader) {
     return find(config, loader).unlabelled(config, line, shape);
+  }
+
+  /**
+   * Returns what turns samples with named values into inputs of a model that was trained on the
+   * data set that {@code config} names.
+   *
+   * @param config the data section of the job that trained the model, with the values fitted in
+   *     training
+   * @param shape shape of one sample of the model's input
+   * @param loader class loader that finds providers
+   * @return empty if samples of this data set have no named values
+   */
+  static Optional<FieldReader> fields(DataConfig config, List<Integer> shape, ClassLoader loader) {
+    return find(config, loader).fields(config, shape);
   }
 
   /**

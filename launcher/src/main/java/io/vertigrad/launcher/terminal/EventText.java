@@ -17,6 +17,7 @@ import io.vertigrad.events.TrainingEvent.ProcessRestarted;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
+import io.vertigrad.events.TrainingEvent.VersionRefused;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.RunProgress;
 import java.util.Locale;
@@ -131,6 +132,15 @@ final class EventText {
               "shard %d goes on at version %d, although %d was reached; what is missing is"
                   + " trained again",
               back.shard(), back.version(), back.known()));
+    }
+    if (event instanceof VersionRefused refused) {
+      return Optional.of(
+          format(
+              "version %d is not served: %s %s in the last test, %s in the best (serving.guard)",
+              refused.version(),
+              refused.metric(),
+              format("%.4g", refused.value()),
+              format("%.4g", refused.best())));
     }
     if (event instanceof CheckpointFailed failed) {
       return Optional.of(

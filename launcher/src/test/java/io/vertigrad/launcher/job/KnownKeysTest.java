@@ -53,6 +53,7 @@ class KnownKeysTest {
           "pipeline",
           "dashboard",
           "tracking",
+          "serving",
           "optimizer",
           "data",
           "model",
@@ -75,6 +76,7 @@ class KnownKeysTest {
             "pipeline",
             "dashboard",
             "tracking",
+            "serving",
             "resolved",
             "stop")) {
       addFrom(known, section + ".", section + "." + ABSURD, "{}");

@@ -83,7 +83,7 @@ sealed interface ControlMessage {
 
     /** A command for the whole job, which any node on the bus may send. */
     enum JobCommand implements ControlRequest {
-      /** Asks for the phase of the job. */
+      /** Asks for the phase of the job and for its membership. */
       STATE,
       /** Makes every server write a checkpoint. */
       CHECKPOINT,
@@ -148,7 +148,8 @@ sealed interface ControlMessage {
      *
      * @param state phase of the job
      * @param epoch of the membership in force
-     * @param membership present when the member knows an older one
+     * @param membership present when the member knows an older one, and when the state was asked
+     *     for
      * @param pause present when the member knows an older one
      */
     record Granted(

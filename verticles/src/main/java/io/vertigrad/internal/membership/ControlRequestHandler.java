@@ -62,7 +62,12 @@ public final class ControlRequestHandler {
           : new Unknown(coordinator.state(), epoch(), coordinator.leaveReason(drop.from()));
     }
     return switch ((JobCommand) request) {
-      case STATE -> granted();
+      case STATE ->
+          new Granted(
+              coordinator.state(),
+              epoch(),
+              Optional.of(coordinator.membership()),
+              Optional.empty());
       case CHECKPOINT -> checkpoint();
       case PAUSE -> pause();
       case RESUME -> resume();

@@ -6,6 +6,7 @@ import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.FieldReader;
 import io.vertigrad.compute.data.files.CsvFormat.Column;
 import io.vertigrad.compute.settings.Settings;
 import io.vertx.core.json.Json;
@@ -146,6 +147,19 @@ public final class CsvProvider implements DatasetProvider {
             ? columnsOf(format, shape.stream().reduce(1, Math::multiplyExact))
             : CsvDataset.columns(config.fitted());
     return whole(CsvSamples.unlabelled(line, format, columns));
+  }
+
+  @Override
+  public Optional<FieldReader> fields(DataConfig config, List<Integer> shape) {
+    CsvFormat format = options(config).format();
+    if (config.fitted().isEmpty() && format.isFitted()) {
+      return Optional.empty();
+    }
+    CsvColumns columns =
+        config.fitted().isEmpty()
+            ? columnsOf(format, shape.stream().reduce(1, Math::multiplyExact))
+            : CsvDataset.columns(config.fitted());
+    return Optional.of(new CsvFields(columns, format));
   }
 
   /**

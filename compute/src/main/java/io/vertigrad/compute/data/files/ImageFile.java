@@ -6,6 +6,7 @@ import io.vertx.core.json.Json;
 import java.awt.image.BufferedImage;
 import java.awt.image.IndexColorModel;
 import java.awt.image.Raster;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -104,11 +105,7 @@ public final class ImageFile {
    *     is not an image
    */
   public static List<byte[]> read(Path file, List<Integer> shape, Treatment treatment) {
-    if (shape.size() != 3 || shape.get(0) != GREY && shape.get(0) != COLOURS) {
-      throw new DataException(
-          "%s: the model takes samples of shape %s, expected [1 or 3, height, width] for an image"
-              .formatted(file, shape));
-    }
+    requireImage(file.toString(), shape);
     List<byte[]> images = new ArrayList<>();
     if (isIdx(file)) {
       IdxReader.Images found = IdxReader.images(file);
@@ -128,9 +125,36 @@ public final class ImageFile {
     return images;
   }
 
+  /**
+   * Reads one image, PNG, JPEG, GIF or BMP, from its bytes.
+   *
+   * @param name name of the image in messages
+   * @param bytes content of the file
+   * @param shape shape of the model's input, {@code [channels, height, width]} with 1 or 3 channels
+   * @param treatment treatment of other proportions and transparent pixels
+   * @return the image's bytes, channel after channel, row after row
+   * @throws DataException when the bytes are no image, or when the model's input is not an image
+   */
+  public static byte[] read(String name, byte[] bytes, List<Integer> shape, Treatment treatment) {
+    requireImage(name, shape);
+    return fitted(
+        picture(name, new ByteArrayInputStream(bytes), treatment.background()),
+        shape,
+        treatment.fit());
+  }
+
+  private static void requireImage(String name, List<Integer> shape) {
+    if (shape.size() != 3 || shape.get(0) != GREY && shape.get(0) != COLOURS) {
+      throw new DataException(
+          "%s: the model takes samples of shape %s, expected [1 or 3, height, width] for an image"
+              .formatted(name, shape));
+    }
+  }
+
   /** Reads one image that is not an IDX file. */
   static byte[] picture(Path file, List<Integer> shape, Treatment treatment) {
-    return fitted(picture(file, treatment.background()), shape, treatment.fit());
+    return fitted(
+        picture(file.toString(), file.toFile(), treatment.background()), shape, treatment.fit());
   }
 
   private static boolean isIdx(Path file) {
@@ -145,8 +169,9 @@ public final class ImageFile {
     }
   }
 
-  private static Pixels picture(Path file, int background) {
-    try (ImageInputStream in = ImageIO.createImageInputStream(file.toFile())) {
+  /** Reads an image from a {@code File} or an {@code InputStream}. */
+  private static Pixels picture(String file, Object source, int background) {
+    try (ImageInputStream in = ImageIO.createImageInputStream(source)) {
       Iterator<ImageReader> readers = ImageIO.getImageReaders(in);
       if (!readers.hasNext()) {
         throw new DataException(

@@ -1,7 +1,7 @@
 // Lists the events in words, newest first.
 
 import { byId, element } from './dom.js';
-import { accuracy, clock, count, duration, many, seconds, testLoss } from './format.js';
+import { accuracy, clock, count, duration, fixed, many, seconds, testLoss } from './format.js';
 
 const WORDS = {
   jobStarted: (e, run) => `started: ${e.strategy}, ${many(e.workers, run.trainer)}, ${many(e.servers, 'server')}, ${count(e.parameters)} parameters`,
@@ -24,13 +24,15 @@ const WORDS = {
   checkpointWritten: (e, run) => `checkpoint of ${keeper(e.shard, run)} at update ${count(e.version)}, ${e.millis} ms`,
   checkpointFailed: (e, run) => `checkpoint of ${keeper(e.shard, run)} failed: ${e.reason}`,
   backupChanged: (e) => (e.complete ? `shard ${e.shard} has a backup: ${e.reason}` : `shard ${e.shard} has no backup: ${e.reason}`),
+  versionRefused: (e) =>
+    `version ${count(e.version)} is not served: ${e.metric} ${fixed(e.value, 2)} in the last test, ${fixed(e.best, 2)} in the best`,
   shardRolledBack: (e) =>
     `shard ${e.shard} goes on at update ${count(e.version)}, although ${count(e.known)} was reached; what is missing is trained again`,
 };
 
 const END = ['jobFinished', 'jobFailed', 'jobStopped'];
 const BAD = ['jobFailed', 'jobStopped', 'updateRefused', 'checkpointFailed'];
-const DOUBTFUL = ['memberSuspected', 'evaluationSkipped', 'stallFound', 'processRestarted', 'shardRolledBack'];
+const DOUBTFUL = ['memberSuspected', 'evaluationSkipped', 'stallFound', 'processRestarted', 'shardRolledBack', 'versionRefused'];
 
 export class Events {
   constructor() {

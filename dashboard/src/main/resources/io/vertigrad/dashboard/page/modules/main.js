@@ -8,6 +8,7 @@ import { byId } from './dom.js';
 import { Events } from './events.js';
 import { Line } from './line.js';
 import { Nodes } from './nodes.js';
+import { Predictors } from './predictors.js';
 import { Replay } from './replay.js';
 import { Split } from './split.js';
 import { Staleness } from './staleness.js';
@@ -17,7 +18,7 @@ import { showVerdict } from './verdict.js';
 const { job } = await (await fetch('job')).json();
 const bar = new Bar();
 const parts = [bar, new Curves(), new Split(), new Staleness(), new Topology(), new Nodes()];
-parts.push(new Events(), new Config());
+parts.push(new Predictors(), new Events(), new Config());
 
 let run = null;
 let replaying = false;

@@ -1,0 +1,32 @@
+package io.vertigrad.serving;
+
+import java.util.List;
+
+/**
+ * The answer to one request. All of it was computed with one set of parameters.
+ *
+ * @param outputs for each sample the probability of each class or label, or the values; a sample
+ *     with several positions has one probability per class at each position, position after
+ *     position
+ * @param classes for each sample the name of its most probable class, at each position if there are
+ *     several; empty if the model predicts labels or values
+ * @param version version of the parameters: updates that were applied to them
+ * @param ageMillis time since these parameters were read from the job, or since the model's file
+ *     was written, in milliseconds
+ */
+public record Prediction(
+    List<float[]> outputs, List<String> classes, long version, long ageMillis) {
+
+  /**
+   * Copies the lists.
+   *
+   * @param outputs outputs of each sample
+   * @param classes most probable classes
+   * @param version version of the parameters
+   * @param ageMillis age of the parameters
+   */
+  public Prediction {
+    outputs = List.copyOf(outputs);
+    classes = List.copyOf(classes);
+  }
+}

@@ -1,0 +1,50 @@
+package io.vertigrad.serving.internal;
+
+/**
+ * A request that gets no prediction. It has no stack trace, because it is no defect of the program.
+ */
+public final class Refusal extends RuntimeException {
+
+  private static final long serialVersionUID = 1;
+
+  /** The reason of a refusal. */
+  public enum Code {
+    /** The request is wrong; repeating it is useless. */
+    INVALID(400),
+    /** The requested model or version is not served. */
+    UNKNOWN(404),
+    /** There are no parameters to answer with yet, or the predictor is being undeployed. */
+    NOT_READY(425),
+    /** The forward pass failed. */
+    FAILED(500),
+    /** The queue is full; a later attempt may succeed. */
+    OVERLOADED(503);
+
+    private final int number;
+
+    Code(int number) {
+      this.number = number;
+    }
+
+    /** Returns the failure code of the event bus's reply. */
+    public int number() {
+      return number;
+    }
+  }
+
+  private final Code code;
+
+  Refusal(Code code, String message) {
+    super(message, null, false, false);
+    this.code = code;
+  }
+
+  /** Returns a refusal of a wrong request. */
+  static Refusal invalid(String message, Object... values) {
+    return new Refusal(Code.INVALID, message.formatted(values));
+  }
+
+  Code code() {
+    return code;
+  }
+}

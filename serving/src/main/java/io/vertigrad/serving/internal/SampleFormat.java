@@ -1,0 +1,275 @@
+package io.vertigrad.serving.internal;
+
+import io.vertigrad.compute.Targets;
+import io.vertigrad.compute.data.DataConfig;
+import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.FieldReader;
+import io.vertigrad.compute.data.FieldReader.Field;
+import io.vertigrad.compute.data.Normalisation;
+import io.vertigrad.compute.data.files.ImageFile;
+import io.vertigrad.compute.data.files.ImageFile.Treatment;
+import io.vertigrad.compute.settings.Settings;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.training.SavedModel;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * The form of a model's samples and of its outputs: turns what a sender has into inputs, and
+ * outputs into classes. Immutable; any thread may use it.
+ *
+ * @param data name of the data set, for messages
+ * @param shape one sample's dimensions, channels first
+ * @param targets what the model predicts for each sample
+ * @param tokens number of different token ids; 0 if features are numbers
+ * @param classNames names of the classes; empty if classes are only numbers
+ * @param fields reads samples with named values; empty if the data set has none
+ * @param tables for each channel of an image, the inputs of the 256 bytes; empty if samples are not
+ *     images
+ * @param treatment treatment of pictures of another size
+ */
+record SampleFormat(
+    String data,
+    List<Integer> shape,
+    Targets targets,
+    int tokens,
+    List<String> classNames,
+    Optional<FieldReader> fields,
+    List<float[]> tables,
+    Treatment treatment) {
+
+  private static final String SAMPLE = "sample";
+  private static final String SAMPLES = "samples";
+
+  /** Returns the format of a running job's samples. Only the description of its data is used. */
+  static SampleFormat of(JobConfig job, Dataset test, ClassLoader loader) {
+    return new SampleFormat(
+        job.data().name(),
+        test.shape(),
+        test.targets(),
+        test.tokens(),
+        test.classNames(),
+        DatasetProvider.fields(job.data().fitted(test.fitted()), test.shape(), loader),
+        tables(test.normalisation()),
+        treatment(job.data()));
+  }
+
+  /** Returns the format that a model's file describes. */
+  static SampleFormat of(SavedModel model) {
+    DataConfig data = model.job().data();
+    return new SampleFormat(
+        data.name(),
+        model.inputShape(),
+        model.targets(),
+        model.tokens(),
+        model.classNames(),
+        model.fields(),
+        tables(model.normalisation()),
+        treatment(data));
+  }
+
+  private static List<float[]> tables(Optional<List<Normalisation>> rules) {
+    return rules.orElse(List.of()).stream().map(Normalisation::table).toList();
+  }
+
+  /** Returns the treatment of training; pictures of other data sets show a black background. */
+  private static Treatment treatment(DataConfig data) {
+    return data.name().equals("images") || data.options().containsKey("background")
+        ? Treatment.of(Settings.at(data.origin(), "data", new JsonObject(data.options())))
+        : Treatment.ON_BLACK;
+  }
+
+  /** Returns the number of inputs of one sample. */
+  int inputs() {
+    return shape.stream().reduce(1, Math::multiplyExact);
+  }
+
+  /** Returns the number of outputs of one sample. */
+  int outputs() {
+    return targets.outputs() * targets.positions();
+  }
+
+  /** Returns whether samples are images. */
+  boolean isImage() {
+    return !tables.isEmpty();
+  }
+
+  /**
+   * Reads the samples of a request.
+   *
+   * @param request {@code {"sample": S}} or {@code {"samples": [S, ...]}}, each an object of named
+   *     values or an array
+   * @return the inputs, sample after sample
+   * @throws Refusal saying where, what was found and what was expected
+   */
+  float[] read(JsonObject request) {
+    Object one = request.getValue(SAMPLE);
+    Object several = request.getValue(SAMPLES);
+    if (one == null == (several == null)) {
+      throw Refusal.invalid(
+          "request: has keys %s, expected either \"sample\" or \"samples\"", request.fieldNames());
+    }
+    if (one != null) {
+      float[] inputs = new float[inputs()];
+      read(one, inputs, 0, SAMPLE);
+      return inputs;
+    }
+    if (!(several instanceof JsonArray array) || array.isEmpty()) {
+      throw Refusal.invalid("samples: is %s, expected an array of samples", shown(several));
+    }
+    float[] inputs = new float[Math.multiplyExact(array.size(), inputs())];
+    for (int i = 0; i < array.size(); i++) {
+      read(array.getValue(i), inputs, i * inputs(), "samples[%d]".formatted(i));
+    }
+    return inputs;
+  }
+
+  private void read(Object sample, float[] inputs, int offset, String where) {
+    if (sample instanceof JsonObject object) {
+      FieldReader reader =
+          fields.orElseThrow(
+              () ->
+                  Refusal.invalid(
+                      "%s: is an object, but values of the data set '%s' have no names; expected an array of %d numbers",
+                      where, data, inputs()));
+      read(reader, object.getMap(), inputs, offset, where);
+    } else if (sample instanceof JsonArray array) {
+      List<Object> values = new ArrayList<>();
+      flatten(array, values);
+      read(values, inputs, offset, where);
+    } else {
+      throw Refusal.invalid(
+          "%s: is %s, expected %s",
+          where, shown(sample), fields.isPresent() ? "an object or an array" : "an array");
+    }
+  }
+
+  private static void flatten(JsonArray array, List<Object> values) {
+    for (int i = 0; i < array.size(); i++) {
+      if (array.getValue(i) instanceof JsonArray inner) {
+        flatten(inner, values);
+      } else {
+        values.add(array.getValue(i));
+      }
+    }
+  }
+
+  /**
+   * Reads one sample from its values in order: of the fields if the data set has them, otherwise
+   * the inputs themselves.
+   */
+  void read(List<?> values, float[] inputs, int offset, String where) {
+    if (fields.isPresent()) {
+      List<Field> known = fields.get().fields();
+      requireCount(where, values.size(), known.size(), "values, one for each field");
+      Map<String, Object> named = new LinkedHashMap<>();
+      for (int i = 0; i < known.size(); i++) {
+        named.put(known.get(i).name(), values.get(i));
+      }
+      read(fields.get(), named, inputs, offset, where);
+      return;
+    }
+    requireCount(where, values.size(), inputs(), "numbers, shape " + shape);
+    for (int i = 0; i < values.size(); i++) {
+      if (!(values.get(i) instanceof Number number)) {
+        throw Refusal.invalid("%s[%d]: is %s, expected a number", where, i, shown(values.get(i)));
+      }
+      inputs[offset + i] = number.floatValue();
+    }
+    checkTokens(inputs, offset, where);
+  }
+
+  /** Reads one sample from named values. */
+  void readNamed(Map<String, ?> values, float[] inputs, int offset, String where) {
+    read(fields.orElseThrow(), values, inputs, offset, where);
+  }
+
+  private static void read(
+      FieldReader reader, Map<String, ?> values, float[] inputs, int offset, String where) {
+    try {
+      reader.read(values, inputs, offset);
+    } catch (DataException wrong) {
+      throw Refusal.invalid("%s: %s", where, wrong.getMessage());
+    }
+  }
+
+  private static void requireCount(String where, int found, int expected, String what) {
+    if (found != expected) {
+      throw Refusal.invalid("%s: has %d values, expected %d %s", where, found, expected, what);
+    }
+  }
+
+  /** Checks inputs that came as numbers, where samples are ids of tokens. */
+  void checkTokens(float[] inputs, int offset, String where) {
+    for (int i = offset; tokens > 0 && i < offset + inputs(); i++) {
+      if (inputs[i] != Math.rint(inputs[i]) || inputs[i] < 0 || inputs[i] >= tokens) {
+        throw Refusal.invalid(
+            "%s[%d]: is %s, expected the id of a token, from 0 to %d",
+            where, i - offset, inputs[i], tokens - 1);
+      }
+    }
+  }
+
+  /** Writes the inputs of an image's bytes, which are channel after channel. */
+  void readBytes(byte[] image, int from, float[] inputs, int offset) {
+    int plane = inputs() / tables.size();
+    for (int i = 0; i < inputs(); i++) {
+      inputs[offset + i] = tables.get(i / plane)[image[from + i] & 0xFF];
+    }
+  }
+
+  /**
+   * Reads a picture, PNG, JPEG, GIF or BMP. Blocks for some milliseconds.
+   *
+   * @throws Refusal when it is no picture, or the model takes none
+   */
+  float[] readImage(byte[] file) {
+    if (!isImage()) {
+      throw Refusal.invalid(
+          "image: the model was not trained on images (data set %s), expected application/json",
+          data);
+    }
+    float[] inputs = new float[inputs()];
+    try {
+      readBytes(ImageFile.read("image", file, shape, treatment), 0, inputs, 0);
+    } catch (DataException wrong) {
+      throw Refusal.invalid("%s", wrong.getMessage());
+    }
+    return inputs;
+  }
+
+  /**
+   * Returns the name of the most probable class of each position of each sample; a class without a
+   * name is its number.
+   *
+   * @return empty if the targets are not classes
+   */
+  List<String> classes(float[] outputs) {
+    List<String> classes = new ArrayList<>();
+    if (targets.kind() != Targets.Kind.CLASS) {
+      return classes;
+    }
+    int each = targets.outputs();
+    for (int first = 0; first < outputs.length; first += each) {
+      int best = 0;
+      for (int k = 1; k < each; k++) {
+        best = outputs[first + k] > outputs[first + best] ? k : best;
+      }
+      classes.add(classNames.isEmpty() ? Integer.toString(best) : classNames.get(best));
+    }
+    return classes;
+  }
+
+  static String shown(Object value) {
+    String text =
+        value instanceof String word ? '"' + word + '"' : String.valueOf(value).replace('\n', ' ');
+    return text.length() > 60 ? text.substring(0, 60) + "..." : text;
+  }
+}

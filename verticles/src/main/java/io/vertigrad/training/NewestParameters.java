@@ -1,0 +1,235 @@
+package io.vertigrad.training;
+
+import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.Score;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.JobFinished;
+import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.exchange.ParameterReader.ParameterSnapshot;
+import io.vertigrad.internal.exchange.PartitionClient;
+import io.vertigrad.internal.peer.ModelReader;
+import io.vertigrad.internal.pipeline.AssembledStages;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.StrategyProviders;
+import io.vertigrad.strategy.StrategyTraits;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.core.eventbus.MessageConsumer;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The newest parameters of a running job, for a program that is no member of it: from the servers,
+ * the mean of the workers, or the stages, as the evaluator reads them.
+ *
+ * <p>It follows changes of the membership until it is closed, also after the job has ended, because
+ * the job may be resumed. Any thread may use it; each {@link Reader} belongs to one model's thread.
+ */
+public final class NewestParameters {
+
+  private static final Logger LOG = LoggerFactory.getLogger(NewestParameters.class);
+  private static final ClassLoader LOADER = NewestParameters.class.getClassLoader();
+  private static final long ASK_MILLIS = 2_000;
+
+  /** How often parameters of one version are asked for before a mixture is accepted. */
+  private static final int TRIES = 8;
+
+  private final Vertx vertx;
+  private final JobConfig job;
+  private final StrategyTraits traits;
+  private final MessageConsumer<JsonObject> control;
+  private final MessageConsumer<JsonObject> events;
+  private final List<ModelReader> readers = new ArrayList<>();
+  private Membership newest;
+  private boolean over;
+  private volatile boolean finished;
+  private volatile boolean closed;
+
+  /**
+   * The version of the parameters in a model.
+   *
+   * @param lowest lowest version of any part of them
+   * @param highest highest version of any part; above the lowest if training went on while they
+   *     were read
+   */
+  public record Version(long lowest, long highest) {}
+
+  /** Creates a source that does not listen yet. */
+  NewestParameters(Vertx vertx, JobConfig job, Membership known) {
+    this.vertx = vertx;
+    this.job = job;
+    this.newest = known;
+    this.traits = StrategyProviders.configure(job.strategy(), LOADER).traits();
+    this.control = vertx.eventBus().consumer(job.addresses().control());
+    this.events = vertx.eventBus().consumer(job.addresses().events());
+  }
+
+  /**
+   * Listens to a job, which may begin later.
+   *
+   * @param vertx a node of the job's cluster
+   * @param job the job; its messages must have been {@linkplain ClusterStreams#authenticate
+   *     authenticated}
+   * @return completes when it listens; whether the job runs is not known then
+   */
+  public static Future<NewestParameters> of(Vertx vertx, JobConfig job) {
+    FrameCodecs.register(vertx.eventBus());
+    NewestParameters parameters = new NewestParameters(vertx, job, Membership.NONE);
+    return parameters.listen().onSuccess(listening -> parameters.ask()).map(parameters);
+  }
+
+  /** Follows changes of the membership from now on. */
+  Future<Void> listen() {
+    control.handler(message -> hear(message.body(), true));
+    events.handler(
+        message -> {
+          if (TrainingEvent.fromJson(message.body()) instanceof JobFinished) {
+            finished = true;
+            wakeAll();
+          }
+        });
+    return Future.all(control.completion(), events.completion()).mapEmpty();
+  }
+
+  /** Asks the coordinator for the membership of a job that may run already. */
+  private void ask() {
+    vertx
+        .eventBus()
+        .<JsonObject>request(
+            job.addresses().coordinator(),
+            new JsonObject().put("request", "state"),
+            new DeliveryOptions().setSendTimeout(ASK_MILLIS))
+        .onSuccess(answer -> hear(answer.body(), false))
+        .onFailure(absent -> LOG.debug("no coordinator yet: {}", absent.getMessage()));
+  }
+
+  /** Takes over a membership. One that was published is the newest, also after a restart. */
+  private synchronized void hear(JsonObject word, boolean published) {
+    JsonObject now = word.getJsonObject("membership");
+    if (word.containsKey("stop")) {
+      over = true;
+      wakeAll();
+    } else if (now != null) {
+      Membership heard = Membership.fromJson(now);
+      if (published || heard.epoch() > newest.epoch()) {
+        over = false;
+        finished = "finished".equals(word.getString("state"));
+        newest = heard;
+        readers.forEach(reader -> reader.membership().accept(heard));
+      }
+    }
+  }
+
+  private synchronized void wakeAll() {
+    readers.forEach(reader -> reader.wake().run());
+  }
+
+  private synchronized boolean hasMembers() {
+    return !over && newest.epoch() > 0;
+  }
+
+  /** Creates a reader that follows the membership. Belongs to the model's thread. */
+  synchronized ModelReader reader(ModelConfig config, Model model) {
+    ModelReader reader =
+        AssembledStages.reader(
+            PartitionClient.of(vertx.eventBus(), job),
+            job,
+            traits,
+            config,
+            model,
+            event -> {},
+            () -> Score.NONE);
+    readers.add(reader);
+    reader.membership().accept(newest);
+    return reader;
+  }
+
+  /**
+   * Returns a reader that loads parameters into a model. Call it on the model's thread.
+   *
+   * @param config what the model was built from
+   * @param model receives the parameters
+   * @return the reader
+   */
+  public Reader into(ModelConfig config, Model model) {
+    return new Reader(reader(config, model));
+  }
+
+  /**
+   * Stops listening; readers that wait return.
+   *
+   * @return completes when nothing listens any more
+   */
+  public Future<Void> close() {
+    closed = true;
+    wakeAll();
+    return Future.join(control.unregister(), events.unregister()).mapEmpty();
+  }
+
+  /** Loads parameters into one model. Belongs to the model's thread, except {@link #wake}. */
+  public final class Reader {
+
+    private final ModelReader reader;
+
+    private Reader(ModelReader reader) {
+      this.reader = reader;
+    }
+
+    /**
+     * Loads parameters that are newer than a version, and waits for them. Where workers move in
+     * rounds, all parts are of one version, unless that fails {@value #TRIES} times in a row.
+     *
+     * @param after version that is known already; -1 for none
+     * @param stop returns true if nobody wants the parameters any more
+     * @return empty if there are none now: stopped, not started, over, or not reachable within
+     *     {@code exchange.deadlineMillis}. The model may then hold parts of several versions
+     */
+    public Optional<Version> next(long after, BooleanSupplier stop) {
+      long wanted = after < 0 ? 0 : after + 1;
+      long ahead = 1;
+      for (int i = 1; hasMembers() && !closed && !stop.getAsBoolean(); i++) {
+        boolean last = finished;
+        Optional<ParameterSnapshot> found;
+        try {
+          found =
+              reader
+                  .source()
+                  .pull(
+                      last ? 0 : wanted,
+                      () -> closed || stop.getAsBoolean() || !hasMembers() || finished && !last);
+        } catch (ExchangeException absent) {
+          LOG.debug("no newer parameters: {}", absent.getMessage());
+          return Optional.empty();
+        }
+        if (found.isPresent()) {
+          ParameterSnapshot read = found.get();
+          boolean whole = read.consistent() || !traits.lockstep() || last || i >= TRIES;
+          if (whole) {
+            return read.lowestVersion() > after
+                ? Optional.of(new Version(read.lowestVersion(), read.highestVersion()))
+                : Optional.empty();
+          }
+          wanted = read.highestVersion() + ahead;
+          ahead *= 2;
+        } else if (last || !finished) {
+          return Optional.empty();
+        }
+      }
+      return Optional.empty();
+    }
+
+    /** Makes a waiting {@link #next} ask again whether it is still wanted. Any thread. */
+    public void wake() {
+      reader.wake().run();
+    }
+  }
+}
