@@ -26,7 +26,13 @@ class DocumentedCodeTest {
   private static final Pattern BLOCK = Pattern.compile("```java\n(.*?)```", Pattern.DOTALL);
 
   @ParameterizedTest
-  @ValueSource(strings = {"docs/reference/api.md", "examples/embed/README.md"})
+  @ValueSource(
+      strings = {
+        "docs/reference/api.md",
+        "docs/guide/serve.md",
+        "examples/embed/README.md",
+        "examples/serve/README.md"
+      })
   void shouldShowLinesOfAnExampleWhenAPageHasJava(String page) throws IOException {
     List<String> sources = sources();
     Matcher blocks = BLOCK.matcher(Files.readString(ROOT.resolve(page)));
@@ -66,7 +72,11 @@ class DocumentedCodeTest {
 
   private static List<String> sources() throws IOException {
     List<String> sources = new ArrayList<>();
-    for (String folder : List.of("examples/src/main/java", "examples/embed/src/main/java")) {
+    for (String folder :
+        List.of(
+            "examples/src/main/java",
+            "examples/embed/src/main/java",
+            "examples/serve/src/main/java")) {
       try (Stream<Path> files = Files.walk(ROOT.resolve(folder))) {
         for (Path file : files.filter(path -> path.toString().endsWith(".java")).toList()) {
           sources.add(stripped(Files.readString(file)));

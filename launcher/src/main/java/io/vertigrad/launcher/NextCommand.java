@@ -21,9 +21,10 @@ record NextCommand(List<String> arguments, RunDirectory directory, boolean open)
   /** A learning rate that works for most jobs; the default of the key. */
   private static final double USUAL_RATE = 0.01;
 
-  /** Suggests commands after a finished run: replay it, predict with its model, train again. */
+  /** Suggests commands after a finished run: replay it, ask or serve its model, train again. */
   List<ShellCommand> afterTheEnd() {
-    List<ShellCommand> next = new ArrayList<>(List.of(look(), ofRun("predict")));
+    boolean served = arguments.contains(ServeOption.NAME);
+    List<ShellCommand> next = new ArrayList<>(List.of(look(), ofRun(served ? "serve" : "predict")));
     if (arguments.equals(List.of("train"))) {
       next.add(ShellCommand.of("train", "conf/digits-async.json"));
     } else if (!open && arguments.stream().noneMatch(NextCommand::startsProcesses)) {

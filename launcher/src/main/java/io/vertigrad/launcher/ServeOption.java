@@ -9,8 +9,10 @@ import picocli.CommandLine.Option;
 /** The option {@code --serve [PORT]}. */
 final class ServeOption {
 
+  static final String NAME = "--serve";
+
   @Option(
-      names = "--serve",
+      names = NAME,
       paramLabel = "PORT",
       arity = "0..1",
       parameterConsumer = OptionalPort.class,

@@ -186,7 +186,9 @@ final class TrainingRun {
     }
     Future<Void> left = coordinator.stop("the run is over").eventually(this::stopProcesses);
     Await.farewell(left, STOP_SECONDS, "letting members go");
-    display.say("the page stays open at " + pageUrl + "  (Ctrl-C ends it)");
+    display.say(
+        (pageUrl.isEmpty() ? "predictions go on" : "the page stays open at " + pageUrl)
+            + "  (Ctrl-C ends it)");
     Await.result(signals.first(), FOREVER_SECONDS, "Ctrl-C");
   }
 

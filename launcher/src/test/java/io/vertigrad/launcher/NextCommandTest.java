@@ -40,6 +40,14 @@ final class NextCommandTest {
   }
 
   @Test
+  void shouldOfferToServeTheModelThatWasServedWhileItWasTrained() {
+    assertEquals(
+        List.of(
+            REPLAY, "./vertigrad serve 'runs/a run'", "./vertigrad train --serve 8081 --processes"),
+        afterTheEnd(List.of("train", "--serve", "8081"), false));
+  }
+
+  @Test
   void shouldOfferALowerRateAfterARunThatDiverged() {
     NextCommand next =
         new NextCommand(List.of("train", "--set", "optimizer.learningRate=1000"), RUN, false);

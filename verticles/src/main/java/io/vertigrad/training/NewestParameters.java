@@ -1,12 +1,14 @@
 package io.vertigrad.training;
 
 import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.Score;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.JobFinished;
 import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.exchange.ExchangeException.UnansweredException;
 import io.vertigrad.internal.exchange.ParameterReader.ParameterSnapshot;
 import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.peer.ModelReader;
@@ -154,6 +156,17 @@ public final class NewestParameters {
   }
 
   /**
+   * Builds the job's model, as its members do. The calling thread owns it.
+   *
+   * @param config from which the engine builds it
+   * @return a model without parameters of the job
+   * @throws IllegalArgumentException with a message for the user when it cannot be built
+   */
+  public Model model(ModelConfig config) {
+    return Engine.named(job.engine()).model(config);
+  }
+
+  /**
    * Returns a reader that loads parameters into a model. Call it on the model's thread.
    *
    * @param config what the model was built from
@@ -179,6 +192,7 @@ public final class NewestParameters {
   public final class Reader {
 
     private final ModelReader reader;
+    private String warned = "";
 
     private Reader(ModelReader reader) {
       this.reader = reader;
@@ -206,8 +220,11 @@ public final class NewestParameters {
                   .pull(
                       last ? 0 : wanted,
                       () -> closed || stop.getAsBoolean() || !hasMembers() || finished && !last);
-        } catch (ExchangeException absent) {
+        } catch (UnansweredException absent) {
           LOG.debug("no newer parameters: {}", absent.getMessage());
+          return Optional.empty();
+        } catch (ExchangeException refused) {
+          warn(refused.getMessage());
           return Optional.empty();
         }
         if (found.isPresent()) {
@@ -225,6 +242,15 @@ public final class NewestParameters {
         }
       }
       return Optional.empty();
+    }
+
+    /** Logs why parameters are refused, for example to another model; the same reason once. */
+    private void warn(String why) {
+      String reason = why.replaceAll("step \\d+|after [\\d.]+ s", "");
+      if (!reason.equals(warned)) {
+        warned = reason;
+        LOG.warn("no newer parameters of job {}: {}", job.addresses().job(), why);
+      }
     }
 
     /** Makes a waiting {@link #next} ask again whether it is still wanted. Any thread. */

@@ -119,7 +119,7 @@ public final class ServingBenchmark implements Benchmark {
     double[] p50 = new double[quick ? 2 : REPETITIONS];
     double[] p99 = new double[p50.length];
     for (int i = -1; i < p50.length; i++) {
-      double[] millis = new double[quick ? 100 : 500];
+      double[] millis = new double[quick ? 100 : 300];
       for (int k = 0; k < millis.length; k++) {
         long begun = System.nanoTime();
         get(question.get());
@@ -144,7 +144,7 @@ public final class ServingBenchmark implements Benchmark {
       double[] sixteen = new double[one.length];
       double[] bus = new double[one.length];
       double[] http = new double[one.length];
-      double seconds = quick ? 1 : 3;
+      double seconds = quick ? 1 : 2;
       JsonObject json = job("mlp", 10);
       json.put("serving", new JsonObject().put("model", file.toString()).put("port", 0));
       Predictors predictors = get(Predictors.deploy(vertx, JobConfig.read("benchmark", json)));
@@ -199,7 +199,7 @@ public final class ServingBenchmark implements Benchmark {
       get(Predictors.deploy(vertx, JobConfig.read("benchmark", json)));
       Predictions predictions = Predictions.of(vertx, "served");
       float[] sample = new float[INPUTS];
-      double seconds = quick ? 3 : 10;
+      double seconds = quick ? 3 : 5;
       closedLoop(seconds, () -> predictions.predict(sample));
       ConcurrentLinkedQueue<Double> normal = new ConcurrentLinkedQueue<>();
       double capacity =

@@ -1,7 +1,6 @@
 package io.vertigrad.serving.internal;
 
 import io.vertigrad.compute.Batch;
-import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.data.Dataset;
@@ -37,7 +36,7 @@ final class FollowedModel implements ServedModel {
   static FollowedModel open(JobConfig job, NewestParameters newest) {
     Dataset test = DatasetProvider.open(job.data(), Split.TEST, LOADER);
     ModelConfig config = job.modelOn(test).on(job.workers().device());
-    Model model = Engine.named(job.engine()).model(config);
+    Model model = newest.model(config);
     try {
       return new FollowedModel(
           SampleFormat.of(job, test, LOADER), model, newest.into(config, model));

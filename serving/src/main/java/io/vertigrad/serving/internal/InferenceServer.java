@@ -24,6 +24,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,6 +36,7 @@ final class InferenceServer {
 
   private static final Logger LOG = LoggerFactory.getLogger(InferenceServer.class);
   private static final int IDLE_SECONDS = 60;
+  private static final int CLOSE_SECONDS = 2;
 
   /** How many of the largest bodies are held at once, from all senders. */
   private static final int BODIES = 8;
@@ -78,8 +80,11 @@ final class InferenceServer {
         .mapEmpty();
   }
 
+  /** Accepts no further connections, and closes the others when their requests are answered. */
   Future<Void> close() {
-    return server == null ? Future.succeededFuture() : server.close();
+    return server == null
+        ? Future.succeededFuture()
+        : server.shutdown(CLOSE_SECONDS, TimeUnit.SECONDS);
   }
 
   /** Returns the address of the model. */
