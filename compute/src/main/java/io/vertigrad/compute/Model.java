@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.FloatBuffer;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Map;
 
 /**
  * A network on one thread: parameters in, gradients out, all in exchange order (see {@link
@@ -129,6 +130,16 @@ public interface Model extends AutoCloseable {
       probabilities[i] = (float) Math.exp(-loss);
     }
     return probabilities;
+  }
+
+  /**
+   * Returns the values by which this model prepares its samples, if it has any besides those of the
+   * data set. They are saved with the model, as {@code Dataset.fitted()} is.
+   *
+   * @return values that JSON can hold
+   */
+  default Map<String, Object> fitted() {
+    return Map.of();
   }
 
   /**

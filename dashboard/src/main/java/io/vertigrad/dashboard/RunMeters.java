@@ -101,6 +101,28 @@ final class RunMeters implements AutoCloseable {
     metric(Metric.LABEL_ACCURACY, "vertigrad.job.test.label.accuracy.ratio", PERCENT);
     gauge("vertigrad.job.tested.version", "testedVersion", 1);
     gauge("vertigrad.job.consensus.distance", "consensusDistance", 1);
+    stream("vertigrad.job.stream.events", "events");
+    stream("vertigrad.job.stream.accuracy.ratio", "accuracy");
+    stream("vertigrad.job.stream.window.accuracy.ratio", "windowAccuracy");
+    stream("vertigrad.job.stream.rmse", "rmse");
+    stream("vertigrad.job.stream.window.rmse", "windowRmse");
+    stream("vertigrad.job.stream.kappa", "kappa");
+    stream("vertigrad.job.stream.no.change", "noChange");
+    stream("vertigrad.job.stream.majority.ratio", "majority");
+    stream("vertigrad.job.stream.unlabelled", "unlabelled");
+  }
+
+  /** Registers a figure of the tests of a stream; it is NaN for other data. */
+  private void stream(String meter, String key) {
+    Gauge.builder(
+            meter,
+            view,
+            all ->
+                all.state().getValue("stream") instanceof JsonObject stream
+                        && stream.getValue(key) instanceof Number number
+                    ? number.doubleValue()
+                    : Double.NaN)
+        .register(registry);
   }
 
   private void gauge(String meter, String key, double divisor) {

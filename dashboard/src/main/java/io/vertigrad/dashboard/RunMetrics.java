@@ -17,6 +17,7 @@ import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.events.TrainingEvent.PredictorProgress;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
@@ -59,6 +60,9 @@ final class RunMetrics {
   /** Applies the events of one window, in order, and returns the delta of what they changed. */
   public JsonObject advance(Collection<TrainingEvent> window, long timeMillis) {
     window.forEach(this::apply);
+    if (window.stream().anyMatch(StreamTested.class::isInstance)) {
+      tests.add(timeMillis, view.version(), view.stream().orElseThrow());
+    }
     List<WorkerProgress> progress = new ArrayList<>();
     window.stream().filter(WorkerProgress.class::isInstance).forEach(e -> progress.add(cast(e)));
     if (!progress.isEmpty()) {
@@ -154,6 +158,7 @@ final class RunMetrics {
       heard(vitals.role(), vitals.rank(), vitals);
     } else if (!(event instanceof Evaluated
         || event instanceof ReplicasAveraged
+        || event instanceof StreamTested
         || event instanceof EpochTrained
         || event instanceof PredictorProgress
         || event instanceof UpdatesCounted)) {

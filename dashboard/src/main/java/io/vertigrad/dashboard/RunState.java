@@ -13,6 +13,7 @@ import io.vertigrad.events.TrainingEvent.JobStopped;
 import io.vertigrad.events.TrainingEvent.PredictorProgress;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
@@ -36,6 +37,7 @@ final class RunState {
           "topAccuracy",
           "testSamples",
           "version",
+          "stream",
           "updates");
 
   private final RunView view;
@@ -68,6 +70,8 @@ final class RunState {
       values.put("testedVersion", tested.version()).put("testSamples", tested.samples());
     } else if (event instanceof PredictorProgress progress) {
       predictor(progress);
+    } else if (event instanceof StreamTested) {
+      values.put("stream", view.stream().orElseThrow().toJson());
     } else if (event instanceof ReplicasAveraged averaged) {
       values.put("consensusDistance", number(averaged.consensusDistance()));
       values.put("localAccuracy", number(averaged.localAccuracy()));

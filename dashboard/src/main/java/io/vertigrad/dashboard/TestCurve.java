@@ -1,5 +1,6 @@
 package io.vertigrad.dashboard;
 
+import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobResumed;
@@ -39,13 +40,24 @@ final class TestCurve {
     }
   }
 
+  /** Keeps the tests of a stream up to a time. */
+  void add(long timeMillis, long version, StreamTests tests) {
+    JsonObject json = tests.toJson().put("timeMillis", timeMillis).put("version", version);
+    add(json.put("streamed", true));
+  }
+
   private void add(Evaluated tested) {
+    if (tested.samples() > 0) {
+      add(tested.toJson());
+    }
+  }
+
+  private void add(JsonObject json) {
     if (kept.size() == CAPACITY) {
       for (int i = CAPACITY - 2; i >= 0; i -= 2) {
         kept.remove(i);
       }
     }
-    JsonObject json = tested.toJson();
     json.remove("type");
     json.put("segment", segment);
     begun = true;

@@ -111,7 +111,7 @@ final class PredictCommand implements Callable<Integer> {
       throw new InputException("--temperature %s: expected 0 or more".formatted(temperature));
     }
     for (String file : files) {
-      if (!isFile(file) && file.indexOf(',') < 0 && file.indexOf(';') < 0) {
+      if (!isFile(file) && !file.matches("(?s).*[,;{].*")) {
         throw missing(file);
       }
     }

@@ -420,7 +420,8 @@ final class TrainingRun {
                     .recover(TrainingRun::unsaved)),
             END_SECONDS,
             "saving the model");
-    if (tested.map(found -> found.of(last.parametersHash())).filter(last::equals).isEmpty()) {
+    if (last.samples() > 0
+        && tested.map(found -> found.of(last.parametersHash())).filter(last::equals).isEmpty()) {
       monitor.onEvent(last);
     }
     JsonObject summary =
@@ -469,7 +470,7 @@ final class TrainingRun {
         });
     JsonArray checkpoints = begun ? rest() : new JsonArray();
     Optional<Evaluated> tested = begun ? saveUnfinished() : Optional.empty();
-    tested.ifPresent(monitor::onEvent);
+    tested.filter(found -> found.samples() > 0).ifPresent(monitor::onEvent);
     if (vertx != null && coordinating) {
       Await.farewell(coordinator.stop(JobStopped.INTERRUPTED), STOP_SECONDS, "letting members go");
     }

@@ -1,5 +1,6 @@
 package io.vertigrad.events;
 
+import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobEnding;
 import io.vertigrad.events.TrainingEvent.JobFailed;
@@ -15,6 +16,7 @@ import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
 import java.util.HashMap;
@@ -41,6 +43,7 @@ public final class RunView {
   private final Map<Integer, IncarnationReports<WorkerProgress>> workers = new TreeMap<>();
   private final Map<Integer, Long> samplesBefore = new HashMap<>();
   private final UpdateLedger updates = new UpdateLedger();
+  private final Map<Integer, StreamTests> streams = new TreeMap<>();
   private Phase phase = Phase.WAITING;
   private JobStarted started;
   private JobEnding ending;
@@ -135,6 +138,8 @@ public final class RunView {
     } else if (event instanceof Evaluated test) {
       evaluated = test;
       wholeTestSet = test.wholeTestSet() ? test : wholeTestSet;
+    } else if (event instanceof StreamTested test) {
+      streams.put(test.rank(), test.tests());
     } else if (event instanceof ReplicasAveraged newest) {
       averaged = newest;
     } else if (event instanceof MemberJoined joined) {
@@ -389,6 +394,15 @@ public final class RunView {
    */
   public Optional<Evaluated> wholeTestSet() {
     return Optional.ofNullable(wholeTestSet);
+  }
+
+  /**
+   * Returns the tests of the samples of a stream, which were tested before they were trained on.
+   *
+   * @return the tests of all workers; empty before the first, and without a stream
+   */
+  public Optional<StreamTests> stream() {
+    return streams.values().stream().reduce(StreamTests::plus);
   }
 
   /**

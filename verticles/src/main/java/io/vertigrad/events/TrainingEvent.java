@@ -2,6 +2,7 @@ package io.vertigrad.events;
 
 import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.Score;
+import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
@@ -445,6 +446,97 @@ public sealed interface TrainingEvent {
       double accuracy,
       double seconds)
       implements TrainingEvent {}
+
+  /**
+   * The tests of a worker that reads a stream, each of a sample before the model was trained on it.
+   * They count from the beginning of the run, over all incarnations of the rank.
+   *
+   * @param timeMillis wall-clock time in milliseconds since 1970
+   * @param rank rank of the worker
+   * @param incarnation incarnation of that rank
+   * @param values false if scores are numbers of right answers, true if they are sums of squared
+   *     errors
+   * @param events number of samples tested
+   * @param score score of the model
+   * @param windowEvents number of the last samples that the window holds
+   * @param windowScore score of the model in that window
+   * @param noChange score of the rule that the last label comes again
+   * @param majority score of the rule that the most frequent label comes, or the mean
+   * @param labels number of samples by class
+   * @param predictions number of predictions by class
+   * @param unlabelled number of samples whose label did not come in time
+   */
+  record StreamTested(
+      long timeMillis,
+      int rank,
+      int incarnation,
+      boolean values,
+      long events,
+      double score,
+      long windowEvents,
+      double windowScore,
+      double noChange,
+      double majority,
+      Map<Integer, Long> labels,
+      Map<Integer, Long> predictions,
+      long unlabelled)
+      implements TrainingEvent {
+
+    /**
+     * Creates the event of a worker's tests.
+     *
+     * @param timeMillis wall-clock time in milliseconds since 1970
+     * @param rank rank of the worker
+     * @param incarnation incarnation of that rank
+     * @param tests its tests
+     * @return the event
+     */
+    public static StreamTested of(long timeMillis, int rank, int incarnation, StreamTests tests) {
+      return new StreamTested(
+          timeMillis,
+          rank,
+          incarnation,
+          tests.values(),
+          tests.events(),
+          tests.score(),
+          tests.windowEvents(),
+          tests.windowScore(),
+          tests.noChange(),
+          tests.majority(),
+          tests.labels(),
+          tests.predictions(),
+          tests.unlabelled());
+    }
+
+    /**
+     * Returns the tests.
+     *
+     * @return the counters of this rank
+     */
+    public StreamTests tests() {
+      return new StreamTests(
+          values,
+          events,
+          score,
+          windowEvents,
+          windowScore,
+          noChange,
+          majority,
+          labels,
+          predictions,
+          unlabelled);
+    }
+  }
+
+  /**
+   * A worker takes no step because its data have not come for some seconds. It waits; this is told
+   * once for each silence.
+   *
+   * @param timeMillis wall-clock time in milliseconds since 1970
+   * @param rank rank of the worker
+   * @param source where its data come from
+   */
+  record DataAwaited(long timeMillis, int rank, String source) implements TrainingEvent {}
 
   /**
    * Training continues although it waited for the test of a version that was not tested.

@@ -9,10 +9,10 @@ import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.data.StreamRounds;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.compute.settings.SettingsException;
-import io.vertigrad.job.TrainingLength.Unit;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.net.URI;
@@ -86,6 +86,7 @@ public record JobConfig(
 
   private static final String TRAINING_SAMPLES = "trainingSamples";
   private static final String STEPS = "steps";
+  private static final String DATA_LENGTH = "dataLength";
   private static final String CLASSES = "classes";
   private static final String PARAMETERS = "parameters";
   private static final String LOSS = "loss";
@@ -102,6 +103,7 @@ public record JobConfig(
   public static JobConfig read(String origin, JsonObject json) {
     JsonObject copy = json.copy();
     CheckpointConfig.moveOldNames(origin, copy);
+    addDefaultsOfData(copy);
     Settings root = Settings.of(origin, copy);
     Optional<PipelineConfig> pipeline = PipelineConfig.read(root.section("pipeline"));
     EvaluatorConfig evaluator = EvaluatorConfig.read(root.section("evaluator"));
@@ -147,6 +149,25 @@ public record JobConfig(
     return job;
   }
 
+  /**
+   * Adds the values that the data set chooses. A section of the file that names its kind keeps its
+   * own defaults: an optimizer with a name is not changed.
+   */
+  private static void addDefaultsOfData(JsonObject file) {
+    Object data = file.getValue("data");
+    if (data instanceof JsonObject section && section.getValue("name") instanceof String name) {
+      JsonObject chosen = DatasetProvider.defaults(name, JobConfig.class.getClassLoader());
+      for (String key : chosen.fieldNames()) {
+        Object found = file.getValue(key);
+        if (found == null) {
+          file.put(key, chosen.getJsonObject(key).copy());
+        } else if (found instanceof JsonObject given && given.getValue("name") == null) {
+          file.put(key, chosen.getJsonObject(key).copy().mergeIn(given));
+        }
+      }
+    }
+  }
+
   private static long stepsOf(JobConfig job) {
     try {
       return job.steps();
@@ -168,7 +189,31 @@ public record JobConfig(
       throw new IllegalStateException(
           "%s: %s, but the training samples were not counted".formatted(origin, length));
     }
-    return length.steps(workers, replicas(), trainingSamples.orElse(0));
+    long steps = length.steps(workers, replicas(), trainingSamples.orElse(0));
+    OptionalLong end = dataLength();
+    return end.isPresent()
+        ? Math.min(steps, new StreamRounds(end.getAsLong(), replicas(), workers.batch()).rounds())
+        : steps;
+  }
+
+  /**
+   * Returns the number of samples after which the data end, if they are read only once and were
+   * {@linkplain #counted counted}.
+   *
+   * @return empty if the data do not end
+   */
+  public OptionalLong dataLength() {
+    Long found = settings.toJson().getJsonObject(RESOLVED, new JsonObject()).getLong(DATA_LENGTH);
+    return found == null ? OptionalLong.empty() : OptionalLong.of(found);
+  }
+
+  /**
+   * Returns whether the job trains until it is stopped.
+   *
+   * @return false if it has a number of steps, or its data end
+   */
+  public boolean endless() {
+    return length.unit() == TrainingLength.Unit.UNBOUNDED && dataLength().isEmpty();
   }
 
   /**
@@ -231,7 +276,7 @@ public record JobConfig(
    * @return false if something depends on the training samples, which were not counted
    */
   public boolean isCounted() {
-    return trainingSamples.isPresent() || !needsSamples();
+    return trainingSamples.isPresent() || !needsSamples() && !endless();
   }
 
   /**
@@ -249,6 +294,7 @@ public record JobConfig(
     if (needsSamples() || optimizer.schedule().isFinite()) {
       resolved.put(TRAINING_SAMPLES, DatasetProvider.samples(data, Split.TRAIN, loader));
     }
+    DatasetProvider.length(data, loader).ifPresent(end -> resolved.put(DATA_LENGTH, end));
     List<String> names = DatasetProvider.classNames(data, loader);
     if (!names.isEmpty()) {
       resolved.put(CLASSES, new JsonArray(names));
@@ -287,7 +333,10 @@ public record JobConfig(
     JsonObject json = settings.resolved();
     json.remove(RESOLVED);
     JsonObject resolved = new JsonObject();
-    if (stepsAreKnown() && (trainingSamples.isPresent() || length.unit() != Unit.STEPS)) {
+    dataLength().ifPresent(end -> resolved.put(DATA_LENGTH, end));
+    if (stepsAreKnown()
+        && !endless()
+        && (trainingSamples.isPresent() || length.unit() != TrainingLength.Unit.STEPS)) {
       resolved.put(STEPS, steps());
       trainingSamples.ifPresent(samples -> resolved.put(TRAINING_SAMPLES, samples));
     }
@@ -512,6 +561,7 @@ public record JobConfig(
     boolean counted = resolved.has(TRAINING_SAMPLES);
     long samples = resolved.longInteger(TRAINING_SAMPLES, 0, 1, MOST_SAMPLES);
     resolved.longInteger(STEPS, 0, 1, Long.MAX_VALUE);
+    resolved.longInteger(DATA_LENGTH, 0, 1, MOST_SAMPLES);
     resolved.textList(CLASSES, List.of());
     resolved.refuseUnknown();
     return counted ? OptionalLong.of(samples) : OptionalLong.empty();

@@ -16,6 +16,10 @@ public record TrainingLength(Unit unit, double amount) {
 
   private static final long DEFAULT_STEPS = 200;
   private static final long MOST_STEPS = 1_000_000_000_000L;
+
+  /** In place of a number of steps. */
+  private static final String UNBOUNDED = "unbounded";
+
   private static final double FEWEST_EPOCHS = 1e-6;
   private static final double MOST_EPOCHS = 1e6;
 
@@ -26,7 +30,9 @@ public record TrainingLength(Unit unit, double amount) {
     /** Steps of all workers together, shared evenly: key {@code totalSteps}. */
     TOTAL_STEPS("totalSteps"),
     /** Passes over the training set: key {@code epochs}. */
-    EPOCHS("epochs");
+    EPOCHS("epochs"),
+    /** No limit: {@code "unbounded"} for the key {@code steps}. */
+    UNBOUNDED("steps");
 
     private final String key;
 
@@ -50,11 +56,14 @@ public record TrainingLength(Unit unit, double amount) {
    * @return a key for each unit
    */
   public static List<String> keys() {
-    return Stream.of(Unit.values()).map(Unit::key).toList();
+    return Stream.of(Unit.values()).map(Unit::key).distinct().toList();
   }
 
   static TrainingLength read(Settings root) {
-    List<Unit> given = Stream.of(Unit.values()).filter(unit -> root.has(unit.key)).toList();
+    List<Unit> given =
+        Stream.of(Unit.STEPS, Unit.TOTAL_STEPS, Unit.EPOCHS)
+            .filter(unit -> root.has(unit.key))
+            .toList();
     if (given.size() > 1) {
       throw root.refuse(
           given.get(1).key,
@@ -62,6 +71,15 @@ public record TrainingLength(Unit unit, double amount) {
               .formatted(given.get(0).key, String.join(", ", keys())));
     }
     Unit unit = given.isEmpty() ? Unit.STEPS : given.get(0);
+    if (root.toJson().getValue(Unit.STEPS.key) instanceof String text) {
+      if (text.equals(UNBOUNDED)) {
+        return new TrainingLength(Unit.UNBOUNDED, MOST_STEPS);
+      }
+      throw root.refuse(
+          Unit.STEPS.key,
+          "is \"%s\", expected a number of steps, or \"%s\" to train until the data end or the job is stopped"
+              .formatted(text, UNBOUNDED));
+    }
     return new TrainingLength(
         unit,
         unit == Unit.EPOCHS
@@ -91,7 +109,7 @@ public record TrainingLength(Unit unit, double amount) {
    */
   long steps(WorkersConfig workers, int replicas, long trainingSamples) {
     return switch (unit) {
-      case STEPS -> (long) amount;
+      case STEPS, UNBOUNDED -> (long) amount;
       case TOTAL_STEPS -> (long) amount / replicas;
       case EPOCHS ->
           BigDecimal.valueOf(amount)
@@ -116,9 +134,12 @@ public record TrainingLength(Unit unit, double amount) {
   /** Returns the length for messages: {@code 160 epochs}. */
   @Override
   public String toString() {
+    if (unit == Unit.UNBOUNDED) {
+      return "no limit of steps";
+    }
     String number = BigDecimal.valueOf(amount).stripTrailingZeros().toPlainString();
     return switch (unit) {
-      case STEPS -> number + " steps per worker";
+      case STEPS, UNBOUNDED -> number + " steps per worker";
       case TOTAL_STEPS -> number + " steps of all workers together";
       case EPOCHS -> number.equals("1") ? "1 epoch" : number + " epochs";
     };

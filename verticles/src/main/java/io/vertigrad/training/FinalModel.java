@@ -1,7 +1,6 @@
 package io.vertigrad.training;
 
 import io.vertigrad.compute.Batch;
-import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.Score;
@@ -10,6 +9,7 @@ import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.SequentialBatches;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.internal.exchange.JobModel;
 import io.vertigrad.internal.exchange.ParameterReader.ParameterSnapshot;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
@@ -70,7 +70,7 @@ public final class FinalModel {
     return vertx
         .<Void>executeBlocking(
             () -> {
-              Engine.named(job.engine()).model(job.modelOn(open(job))).close();
+              JobModel.of(job, job.modelOn(open(job))).close();
               return null;
             },
             false)
@@ -129,7 +129,7 @@ public final class FinalModel {
   /** Saves parameters that were read before. Blocks, and needs no member of the job. */
   static void write(JobConfig job, TrainedModel trained, Path file) throws IOException {
     Dataset test = open(job);
-    try (Model model = Engine.named(job.engine()).model(job.modelOn(test))) {
+    try (Model model = JobModel.of(job, job.modelOn(test))) {
       model.writeParameters(0, FloatBuffer.wrap(trained.parameters()));
       save(job, model, test, file);
     }
@@ -154,7 +154,7 @@ public final class FinalModel {
   private <T> T read(Reading<T> action, NewestParameters newest) throws IOException {
     Dataset test = open(job);
     ModelConfig config = job.modelOn(test);
-    try (Model model = Engine.named(job.engine()).model(config)) {
+    try (Model model = JobModel.of(job, config)) {
       return action.of(model, test, newest.reader(config, model).source().pull());
     }
   }
@@ -187,7 +187,7 @@ public final class FinalModel {
 
   private static void save(JobConfig job, Model model, Dataset data, Path file) {
     try {
-      ModelDescription.of(job, ModelDescription.Input.of(data)).save(file, model::save);
+      ModelDescription.of(job, ModelDescription.Input.of(data, model)).save(file, model::save);
     } catch (IOException e) {
       throw new UncheckedIOException(
           "%s: the trained model could not be saved: %s".formatted(file, reason(file, e)), e);
@@ -218,7 +218,7 @@ public final class FinalModel {
         break;
       }
     }
-    boolean whole = score.samples() == test.size();
+    boolean whole = test.size() > 0 && score.samples() == test.size();
     return Evaluated.of(snapshot.lowestVersion(), score, topK, whole, snapshot.hash());
   }
 }

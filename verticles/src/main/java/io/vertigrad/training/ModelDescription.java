@@ -1,5 +1,6 @@
 package io.vertigrad.training;
 
+import io.vertigrad.compute.Model;
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
@@ -75,6 +76,15 @@ record ModelDescription(JsonObject job, Input input) {
           data.normalisation(),
           data.classNames(),
           data.fitted());
+    }
+
+    /** Returns the format of a model that was trained on a data set. */
+    static Input of(Dataset data, Model model) {
+      Input input = of(data);
+      Map<String, Object> all = new TreeMap<>(input.fitted);
+      all.putAll(model.fitted());
+      return new Input(
+          input.shape, input.targets, input.tokens, input.bytes, input.classNames, all);
     }
 
     int classes() {

@@ -19,6 +19,7 @@ import io.vertigrad.compute.data.Normalisation;
 import io.vertigrad.compute.data.SequentialBatches;
 import io.vertigrad.compute.formats.SafetensorsFile;
 import io.vertigrad.internal.exchange.InitialParameters;
+import io.vertigrad.internal.exchange.JobModel;
 import io.vertigrad.internal.exchange.ParameterReader.ParameterHash;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.training.ModelDescription.Input;
@@ -136,12 +137,12 @@ public final class SavedModel implements AutoCloseable {
   private static Model built(JobConfig job, Path file, Input input) {
     ModelConfig saved =
         job.modelIn(file.toString(), input.shape(), input.targets(), input.tokens());
-    return Engine.named(job.engine()).model(saved);
+    return JobModel.of(job, job.data().fitted(input.fitted()), saved);
   }
 
   private static Model restored(JobConfig job, Path file, Input input) {
     try (SafetensorsFile tensors = SafetensorsFile.open(file)) {
-      Model model = Engine.named(job.engine()).model(modelOn(job, input));
+      Model model = JobModel.of(job, job.data().fitted(input.fitted()), modelOn(job, input));
       try {
         tensors.require(model.layout());
         tensors.read(model.layout(), model::writeParameters);
@@ -192,7 +193,7 @@ public final class SavedModel implements AutoCloseable {
     if (job.initialParameters().isEmpty() && !isFile(job.model().name())) {
       return engine.parameters(config);
     }
-    try (Model model = InitialParameters.into(engine.model(config), job)) {
+    try (Model model = InitialParameters.into(JobModel.of(job, config), job)) {
       return OptionalLong.of(model.layout().length());
     }
   }
@@ -278,6 +279,11 @@ public final class SavedModel implements AutoCloseable {
    */
   public Score evaluate(int topK) {
     Dataset test = test(data());
+    if (test.size() == 0) {
+      throw new DataException(
+          "%s: the data set '%s' has no test set: its samples are tested while they are trained on"
+              .formatted(file, job.data().name()));
+    }
     if (!test.shape().equals(input.shape()) || !test.targets().equals(input.targets())) {
       throw new DataException(
           "%s: takes samples of shape %s in %d %s, but the data set '%s' has %s in %d %s"
@@ -503,7 +509,7 @@ public final class SavedModel implements AutoCloseable {
       return model.layout();
     }
     ModelConfig config = modelOn(job, input);
-    try (Model built = Engine.named(job.engine()).model(config)) {
+    try (Model built = JobModel.of(job, config)) {
       return calledAs(built.layout(), model.layout());
     }
   }

@@ -127,12 +127,13 @@ public class WorkerVerticle extends VerticleBase {
   private void report(String event) {
     LoopProgress now = thread.progress();
     Report more = thread.report();
-    member.report(now, more.samplesOfAll(), thread.tested(), event);
+    member.report(now, more.samplesOfAll(), thread.tested(), event, thread.awaitsData());
     if (now.step() == reported.step() && now.incarnation() == reported.incarnation()) {
       return;
     }
     events.publish(now.toEvent(System.currentTimeMillis(), reported));
     more.events().forEach(events::publish);
+    thread.events().forEach(events::publish);
     reported = now;
   }
 }

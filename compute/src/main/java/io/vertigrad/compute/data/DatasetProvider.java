@@ -1,13 +1,16 @@
 package io.vertigrad.compute.data;
 
+import io.vertigrad.compute.Model;
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.settings.MissingClass;
 import io.vertigrad.compute.settings.NamedClass;
+import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.ServiceLoader;
 
 /** Opens a data set by name. Providers are found through ServiceLoader, or by class name. */
@@ -140,6 +143,40 @@ public interface DatasetProvider {
     return List.of();
   }
 
+  /**
+   * Returns the values of a job file that this data set chooses where the file leaves them out, for
+   * example an optimizer that suits it.
+   *
+   * @return sections of a job file; empty if the usual defaults apply
+   */
+  default JsonObject defaults() {
+    return new JsonObject();
+  }
+
+  /**
+   * Returns the number of samples after which the data end, if they are read only once.
+   *
+   * @param config the data section of a job file
+   * @return empty if training may go on for as many passes as it likes, or the data have no end
+   * @throws DataException as {@link #open} does
+   */
+  default OptionalLong length(DataConfig config) {
+    return OptionalLong.empty();
+  }
+
+  /**
+   * Adds to a model what this data set keeps in it, such as statistics by which samples are
+   * normalised. The model that is returned is used and closed instead of the given one.
+   *
+   * @param config the data section of a job file, for a saved model with its {@linkplain
+   *     DataConfig#fitted fitted} values
+   * @param model a model of the samples' shape and targets
+   * @return the model itself, unless a provider overrides this
+   */
+  default Model adapt(DataConfig config, Model model) {
+    return model;
+  }
+
   /** A part of a data set. */
   enum Split {
     /** The samples that are trained on. */
@@ -260,6 +297,45 @@ public interface DatasetProvider {
    */
   static List<String> warnings(DataConfig config, ClassLoader loader) {
     return find(config, loader).warnings(config);
+  }
+
+  /**
+   * Returns the values of a job file that a data set chooses where the file leaves them out.
+   *
+   * @param name name of the data set
+   * @param loader class loader that finds providers
+   * @return sections of a job file; empty if there is no such data set
+   */
+  static JsonObject defaults(String name, ClassLoader loader) {
+    for (DatasetProvider provider : ServiceLoader.load(DatasetProvider.class, loader)) {
+      if (provider.name().equals(name)) {
+        return provider.defaults();
+      }
+    }
+    return new JsonObject();
+  }
+
+  /**
+   * Returns the number of samples after which the data that {@code config} names end.
+   *
+   * @param config the data section of a job file
+   * @param loader class loader that finds providers
+   * @return empty if they do not end
+   */
+  static OptionalLong length(DataConfig config, ClassLoader loader) {
+    return find(config, loader).length(config);
+  }
+
+  /**
+   * Adds to a model what the data set that {@code config} names keeps in it.
+   *
+   * @param config the data section of a job file
+   * @param model a model of the samples' shape and targets
+   * @param loader class loader that finds providers
+   * @return the model to use instead
+   */
+  static Model adapt(DataConfig config, Model model, ClassLoader loader) {
+    return find(config, loader).adapt(config, model);
   }
 
   private static Dataset load(DataConfig config, Split split, ClassLoader loader) {

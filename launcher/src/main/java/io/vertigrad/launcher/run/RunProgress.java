@@ -23,6 +23,9 @@ import java.util.function.ToDoubleFunction;
  */
 public final class RunProgress {
 
+  /** A run of this many steps ends when it is stopped. */
+  public static final long ENDLESS = 1_000_000_000_000L;
+
   private static final double NANOS = 1e9;
 
   private final LongSupplier nanoClock;
@@ -148,6 +151,9 @@ public final class RunProgress {
   }
 
   private long stepOf(JobStarted job) {
+    if (job.steps() > 0 && job.lastVersion() % job.steps() == 0) {
+      return Math.min(version(), job.lastVersion()) / (job.lastVersion() / job.steps());
+    }
     double share = (double) Math.min(version(), job.lastVersion()) / job.lastVersion();
     return Math.round(share * job.steps());
   }
@@ -193,9 +199,14 @@ public final class RunProgress {
    * (a fiftieth of the versions, or ten seconds), in a pause, and at the end.
    */
   public OptionalDouble secondsLeft() {
-    return !started || endedNanos != 0 || stopped() || paused
+    return !started || endedNanos != 0 || stopped() || paused || endless()
         ? OptionalDouble.empty()
         : pace.secondsTo(view.started().orElseThrow().lastVersion(), now());
+  }
+
+  /** Returns true when the job has no last step. */
+  private boolean endless() {
+    return view.started().filter(job -> job.steps() >= ENDLESS).isPresent();
   }
 
   /** Returns the samples applied per second since this coordinator started the job. */

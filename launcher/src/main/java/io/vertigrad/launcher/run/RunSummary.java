@@ -53,6 +53,7 @@ public final class RunSummary {
     putKnown(summary, "trainingLoss", progress.view().trainingLoss());
     putKnown(summary, "trainingAccuracy", progress.view().trainingAccuracy());
     tested
+        .filter(found -> found.samples() > 0)
         .filter(found -> diverged(found.loss(), progress))
         .ifPresent(found -> summary.put(DIVERGED, losses(progress)));
     if (progress.replicas().present()) {
@@ -66,6 +67,7 @@ public final class RunSummary {
       summary.put("epochs", job.length().amount());
     }
     tested.ifPresent(found -> put(summary, found));
+    progress.view().stream().ifPresent(tests -> summary.put("stream", tests.toJson()));
     if (!job.classNames().isEmpty()) {
       summary.put("classes", new JsonArray(job.classNames()));
     }
@@ -75,7 +77,7 @@ public final class RunSummary {
         .put("strategy", job.strategy().name())
         .put("workers", job.workers().count())
         .put("servers", progress.view().started().map(JobStarted::servers).orElse(0))
-        .put("steps", job.steps())
+        .put("steps", job.endless() ? progress.step() : job.steps())
         .put("seed", job.seed())
         .put("version", tested.map(Evaluated::version).orElseGet(progress::version))
         .put("samples", progress.samples())
@@ -126,11 +128,14 @@ public final class RunSummary {
   }
 
   private static void put(JsonObject summary, Evaluated tested) {
+    summary.put("parametersHash", tested.parametersHash());
+    if (tested.samples() == 0) {
+      return;
+    }
     put(summary, tested.kind(), tested.loss(), tested.accuracy())
         .put("loss", tested.loss())
         .put("testSamples", tested.samples())
-        .put("wholeTestSet", tested.wholeTestSet())
-        .put("parametersHash", tested.parametersHash());
+        .put("wholeTestSet", tested.wholeTestSet());
     if (tested.topK() > 0) {
       summary.put("topK", tested.topK()).put("topAccuracy", tested.topAccuracy());
     }

@@ -4,6 +4,7 @@ import io.vertigrad.compute.Metric;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.BackupChanged;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
+import io.vertigrad.events.TrainingEvent.DataAwaited;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.events.TrainingEvent.JobEnding;
@@ -31,7 +32,12 @@ final class EventText {
   /** Returns a line for an event that concerns the user. */
   static Optional<String> of(TrainingEvent event, JobConfig job) {
     if (event instanceof Evaluated tested) {
-      return Optional.of(evaluated(tested));
+      return tested.samples() == 0 ? Optional.empty() : Optional.of(evaluated(tested));
+    }
+    if (event instanceof DataAwaited silent) {
+      return Optional.of(
+          "%s waits for events: %s is silent"
+              .formatted(job.nameOf("worker", silent.rank()), silent.source()));
     }
     if (event instanceof JobStarted start) {
       return Optional.of(

@@ -57,6 +57,9 @@ final class PlainLines implements Display {
   public void show(TrainingEvent event, RunProgress progress) {
     long now = clockMillis.getAsLong();
     if (event instanceof Evaluated tested) {
+      if (tested.samples() == 0) {
+        return;
+      }
       heldBack = tested;
       if (evaluatedMillis == Long.MIN_VALUE || now - evaluatedMillis >= interval(now)) {
         evaluatedMillis = now;
@@ -68,7 +71,10 @@ final class PlainLines implements Display {
     if (event instanceof WorkerProgress && now - progressMillis >= interval(now)) {
       progressMillis = now;
       ProgressLine line = ProgressLine.of(progress);
-      out.println(EventText.format("step %,d of %,d, %s", line.step(), line.steps(), line.words()));
+      out.println(
+          line.steps() >= RunProgress.ENDLESS
+              ? EventText.format("step %,d, %s", line.step(), line.words())
+              : EventText.format("step %,d of %,d, %s", line.step(), line.steps(), line.words()));
     }
   }
 

@@ -1,12 +1,14 @@
 package io.vertigrad.launcher.terminal;
 
 import io.vertigrad.compute.Metric;
+import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.launcher.run.RunProgress;
 import java.nio.charset.Charset;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -25,6 +27,7 @@ record ProgressLine(long step, long steps, List<Figure> figures) {
 
   private static final int LONGEST_BAR = 30;
   private static final int SHORTEST_BAR = 8;
+
   private static final String BLOCKS = " ▏▎▍▌▋▊▉█";
   private static final String ASCII_BLOCKS = " #";
 
@@ -55,6 +58,9 @@ record ProgressLine(long step, long steps, List<Figure> figures) {
   /** Returns the line for a terminal with this many columns; the last column stays free. */
   String fitted(int columns) {
     int room = columns - 1;
+    if (steps >= RunProgress.ENDLESS) {
+      return endless(room);
+    }
     String percent = EventText.format("%3d %%", steps == 0 ? 0 : 100 * step / steps);
     String text = EventText.format(" %,d/%,d, %s", step, steps, words());
     int bar = Math.min(LONGEST_BAR, room - percent.length() - text.length() - 3);
@@ -72,6 +78,18 @@ record ProgressLine(long step, long steps, List<Figure> figures) {
       }
     }
     return brief.substring(0, Math.max(0, Math.min(room, brief.length())));
+  }
+
+  /** Returns the line of a run without an end, which has no bar. */
+  private String endless(int room) {
+    String brief = EventText.format("step %d", step);
+    String line = EventText.format("step %,d, %s", step, words());
+    for (int kept = figures.size(); kept > 0 && line.length() > room; kept--) {
+      line = brief + ", " + joined(figures.subList(0, kept), Figure::brief);
+    }
+    return line.length() <= room
+        ? line
+        : brief.substring(0, Math.max(0, Math.min(room, brief.length())));
   }
 
   private String bar(int length) {
@@ -97,7 +115,12 @@ record ProgressLine(long step, long steps, List<Figure> figures) {
     progress
         .secondsLeft()
         .ifPresent(left -> figures.add(Figure.of(EventText.duration(left) + " left")));
-    figures.add(Figure.of("epoch " + progress.view().epoch()));
+    Optional<StreamTests> stream = progress.view().stream();
+    if (stream.isPresent()) {
+      figures.add(figure(stream.get()));
+    } else {
+      figures.add(Figure.of("epoch " + progress.view().epoch()));
+    }
     String speed = EventText.format("%,.0f", progress.samplesPerSecond());
     figures.add(new Figure("mean " + speed + " samples/s", speed + "/s"));
     double loss = progress.view().trainingLoss();
@@ -107,6 +130,17 @@ record ProgressLine(long step, long steps, List<Figure> figures) {
     progress.view().evaluated().map(ProgressLine::accuracy).ifPresent(figures::add);
     figures.add(agreement(progress));
     return figures;
+  }
+
+  /** Returns the figure of the last samples of a stream beside that of the no-change rule. */
+  private static Figure figure(StreamTests tests) {
+    String pattern = tests.values() ? "%.4g" : "%.1f %%";
+    double unit = tests.values() ? 1 : 100;
+    String now = EventText.format(pattern, unit * tests.windowFigure());
+    String baseline = EventText.format(pattern, unit * tests.noChangeFigure());
+    String name = tests.values() ? "RMSE " : "accuracy ";
+    return new Figure(
+        name + now + " (no change " + baseline + ")", name.substring(0, 3) + " " + now);
   }
 
   private static Figure accuracy(Evaluated tested) {

@@ -43,6 +43,14 @@ public final class ResultText {
     if (job.length().unit() == Unit.STEPS) {
       return Optional.empty();
     }
+    if (job.length().unit() == Unit.UNBOUNDED) {
+      return Optional.of(
+          job.dataLength().isPresent()
+              ? EventText.format(
+                  "%,d events, then the data end: %,d steps per worker",
+                  job.dataLength().getAsLong(), job.steps())
+              : "no limit of steps: training ends with Ctrl-C, or as stop.* says");
+    }
     String who = job.pipeline().isPresent() ? "replica" : "worker";
     String data =
         job.length().countsSamples()
@@ -92,6 +100,9 @@ public final class ResultText {
         interrupted
             ? EventText.format("interrupted at version %,d: ", summary.getLong("version"))
             : "";
+    if (summary.containsKey("stream")) {
+      return where + stream(summary.getJsonObject("stream"));
+    }
     if (!summary.containsKey("testSamples")) {
       return where + "no model could be tested";
     }
@@ -102,6 +113,29 @@ public final class ResultText {
             summary.getBoolean("wholeTestSet") ? "the whole test set" : "a part of the test set",
             summary.getInteger("testSamples"),
             summary.getDouble("loss"));
+  }
+
+  /** Returns the figures of samples that were tested before they were trained on. */
+  static String stream(JsonObject stream) {
+    String events = EventText.format("%,d events", stream.getLong("events"));
+    if (stream.containsKey("rmse")) {
+      return EventText.format(
+          "RMSE %.4g on %s before training on each, %.4g on the last ones (no change %.4g, mean %.4g)",
+          stream.getDouble("rmse"),
+          events,
+          stream.getDouble("windowRmse"),
+          stream.getDouble("noChange"),
+          stream.getDouble("mean"));
+    }
+    return EventText.format(
+        "accuracy %.2f %% on %s before training on each, %.2f %% on the last ones, kappa %.3f"
+            + " (no change %.2f %%, majority %.2f %%)",
+        100 * stream.getDouble("accuracy", 0.0),
+        events,
+        100 * stream.getDouble("windowAccuracy", 0.0),
+        stream.getDouble("kappa", 0.0),
+        100 * stream.getDouble("noChange", 0.0),
+        100 * stream.getDouble("majority", 0.0));
   }
 
   private static String divergence(JobConfig job, JsonObject summary, JsonObject losses) {

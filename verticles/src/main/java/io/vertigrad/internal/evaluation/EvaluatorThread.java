@@ -1,6 +1,5 @@
 package io.vertigrad.internal.evaluation;
 
-import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.data.Dataset;
@@ -8,6 +7,7 @@ import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.internal.exchange.JobModel;
 import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.peer.ModelReader;
 import io.vertigrad.internal.pipeline.AssembledStages;
@@ -68,7 +68,7 @@ public final class EvaluatorThread {
     EvaluatorStatus status = plan.blocking() ? member.status() : EvaluatorStatus.OFF;
     Dataset test = DatasetProvider.open(job.data(), Split.TEST, loader);
     ModelConfig config = job.modelOn(test).on(job.workers().device());
-    try (Model model = Engine.named(job.engine()).model(config)) {
+    try (Model model = JobModel.of(job, config)) {
       Evaluation evaluation =
           new Evaluation(
               model,

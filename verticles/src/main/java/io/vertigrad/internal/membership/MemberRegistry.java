@@ -432,6 +432,10 @@ final class MemberRegistry {
     }
 
     /** Returns how many test samples it has processed; 0 if it does not test during training. */
+    boolean awaitsData() {
+      return status.dataAwaited();
+    }
+
     long tested() {
       return status.tested();
     }

@@ -23,6 +23,7 @@ import java.util.OptionalLong;
  * @param saveMillis how long its last checkpoint took to write; 0 before the first
  * @param waiting the workers that the first of a server's partitions waits for
  * @param counters a server's counters so far, only in answer to a request for them
+ * @param dataAwaited true for a worker that takes no step because its data have not come
  */
 @MayBeAbsent
 public record MemberStatus(
@@ -38,7 +39,8 @@ public record MemberStatus(
     boolean restored,
     long saveMillis,
     Optional<StragglerReport> waiting,
-    Optional<ServerProgress> counters) {
+    Optional<ServerProgress> counters,
+    boolean dataAwaited) {
 
   /** A status without any information. */
   public static final MemberStatus NONE = starting(false);
@@ -80,7 +82,8 @@ public record MemberStatus(
         restored,
         0,
         waiting,
-        Optional.empty());
+        Optional.empty(),
+        false);
   }
 
   /**
@@ -108,7 +111,8 @@ public record MemberStatus(
         false,
         0,
         Optional.empty(),
-        Optional.empty());
+        Optional.empty(),
+        false);
   }
 
   /**
@@ -132,7 +136,8 @@ public record MemberStatus(
         false,
         0,
         Optional.empty(),
-        Optional.empty());
+        Optional.empty(),
+        false);
   }
 
   /** Returns the same status with a server's counters. */
@@ -150,14 +155,46 @@ public record MemberStatus(
         restored,
         saveMillis,
         waiting,
-        Optional.of(now));
+        Optional.of(now),
+        dataAwaited);
   }
 
   /** Returns the same status with the time that the last checkpoint took to write. */
   public MemberStatus withSaveMillis(long millis) {
     return new MemberStatus(
-        starting, step, version, samples, event, testing, evaluated, tested, ended, restored,
-        millis, waiting, counters);
+        starting,
+        step,
+        version,
+        samples,
+        event,
+        testing,
+        evaluated,
+        tested,
+        ended,
+        restored,
+        millis,
+        waiting,
+        counters,
+        dataAwaited);
+  }
+
+  /** Returns the same status of a worker that waits for data, or has some. */
+  public MemberStatus awaitingData(boolean now) {
+    return new MemberStatus(
+        starting,
+        step,
+        version,
+        samples,
+        event,
+        testing,
+        evaluated,
+        tested,
+        ended,
+        restored,
+        saveMillis,
+        waiting,
+        counters,
+        now);
   }
 
   /** Returns the status for messages, as JSON with the keys of the control protocol. */
@@ -180,6 +217,7 @@ public record MemberStatus(
         false,
         0,
         Optional.empty(),
-        Optional.empty());
+        Optional.empty(),
+        false);
   }
 }

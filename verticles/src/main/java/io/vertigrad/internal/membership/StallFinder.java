@@ -18,8 +18,8 @@ import org.slf4j.LoggerFactory;
  * Notices that a worker takes no step for longer than a limit and reports who is missing: the
  * workers that servers wait for, and members that are silent or absent. If there are none, it
  * reports which workers are behind. It repeats the report once per limit. Time in which this
- * process did not run does not count, nor time in which stages test, or in which the evaluator runs
- * a test that training waits for.
+ * process did not run does not count, nor time in which stages test, in which the evaluator runs a
+ * test that training waits for, or in which a worker waits for data.
  */
 final class StallFinder {
 
@@ -56,7 +56,8 @@ final class StallFinder {
 
   /** Checks the last status of all members; called a few times a second. */
   void check(boolean running, long nowMillis) {
-    if (!running || clock.pausedMillis() > pausedMillis) {
+    boolean dataAwaited = registry.of(Role.WORKER).stream().anyMatch(MemberRecord::awaitsData);
+    if (!running || dataAwaited || clock.pausedMillis() > pausedMillis) {
       lastSteps.clear();
     }
     pausedMillis = clock.pausedMillis();

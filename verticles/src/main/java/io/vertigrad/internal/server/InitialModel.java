@@ -7,6 +7,7 @@ import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.internal.exchange.InitialParameters;
+import io.vertigrad.internal.exchange.JobModel;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.shard.ParameterStore;
 import io.vertigrad.internal.shard.ParameterStore.ParameterSource;
@@ -29,7 +30,7 @@ record InitialModel(
   static InitialModel of(JobConfig job, ClassLoader loader) {
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
     Engine engine = Engine.named(job.engine());
-    try (Model model = InitialParameters.into(engine.model(job.modelOn(data)), job)) {
+    try (Model model = InitialParameters.into(JobModel.of(job, job.modelOn(data)), job)) {
       FloatBuffer vector = FloatBuffer.allocate(model.layout().length());
       model.readParameters(0, vector);
       return new InitialModel(engine, model.layout(), vector.rewind(), data.size());

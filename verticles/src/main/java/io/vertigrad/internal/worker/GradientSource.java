@@ -1,5 +1,7 @@
 package io.vertigrad.internal.worker;
 
+import io.vertigrad.events.TrainingEvent;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -43,6 +45,38 @@ public interface GradientSource {
    *     must give up the step
    */
   Computed compute(long version, long step, Optional<ParameterExchange.Overlap> overlap);
+
+  /**
+   * Waits for the data of a step. The job may end or pause meanwhile, so the caller asks again.
+   *
+   * @param version version of the parameters that the model holds
+   * @param step number of steps that this worker's rank has taken
+   * @param required true if others need this step; then a source without data takes it without
+   * @return false if there are no data yet
+   */
+  default boolean await(long version, long step, boolean required) {
+    return true;
+  }
+
+  /**
+   * Receives the end of the step that was computed last.
+   *
+   * @param applied false if its gradient was left out
+   */
+  default void answered(boolean applied) {}
+
+  /** Returns true while the source has no data; any thread. */
+  default boolean awaitsData() {
+    return false;
+  }
+
+  /** Releases the data; the model stays open. */
+  default void close() {}
+
+  /** Returns what a progress report adds about the source; any thread. */
+  default List<TrainingEvent> events() {
+    return List.of();
+  }
 
   /**
    * Converts a count of right answers into a number of samples.

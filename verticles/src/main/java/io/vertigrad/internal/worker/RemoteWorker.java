@@ -16,6 +16,7 @@ import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.InitialParameters;
+import io.vertigrad.internal.exchange.JobModel;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.exchange.TrafficCounters;
@@ -242,7 +243,7 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
     Dataset data =
         DatasetProvider.open(job.data(), Split.TRAIN, RemoteWorker.class.getClassLoader());
     Engine engine = Engine.named(job.engine());
-    model = InitialParameters.into(engine.model(job.modelOn(data)), job);
+    model = InitialParameters.into(JobModel.of(job, job.modelOn(data)), job);
     replica = new VectorOnlyModel(model, engine, data.size(), job.exchange().maxMagnitude());
     plan = PartitionPlan.of(job, model.layout());
   }

@@ -54,6 +54,14 @@ final class StepGate {
     return version < pauseOrder.holdFrom() && version < testAt;
   }
 
+  /**
+   * Returns true if others need this worker's step at this version, although the job is to stop.
+   */
+  public boolean mustPass(long version) {
+    long hold = pauseOrder.holdFrom();
+    return hold != Pause.NONE.holdFrom() && version < hold;
+  }
+
   /** Returns true if the job is paused at this version or an earlier one. */
   public boolean isPausedAt(long version) {
     return version >= pauseOrder.holdFrom();

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.worker;
 
 import io.vertigrad.compute.Model;
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.PartitionClient;
@@ -21,6 +22,7 @@ import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.Future;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -54,7 +56,7 @@ public final class TrainingLoop {
   private volatile ParameterExchange current;
   private volatile LoopProgress progress = LoopProgress.NONE;
   private volatile Report report = Report.NONE;
-  private GradientSource source;
+  private volatile GradientSource source;
   private ParameterExchange exchange;
   private WorkerCounters counters;
   private Computed gradient;
@@ -192,6 +194,18 @@ public final class TrainingLoop {
     return report;
   }
 
+  /** Returns what the newest progress report adds about the source of gradients; any thread. */
+  public List<TrainingEvent> events() {
+    GradientSource open = source;
+    return open == null ? List.of() : open.events();
+  }
+
+  /** Returns true while the worker takes no step because there are no data; any thread. */
+  public boolean awaitsData() {
+    GradientSource open = source;
+    return open != null && open.awaitsData();
+  }
+
   /** Returns the number of samples tested so far, if the worker also tests; otherwise 0. */
   public long tested() {
     return parts.tested();
@@ -226,6 +240,7 @@ public final class TrainingLoop {
         current = null;
       }
       exchange.close();
+      source.close();
     }
   }
 
@@ -251,7 +266,9 @@ public final class TrainingLoop {
         return Ending.COMPLETE;
       }
       boolean ready = !jobOver && state.status() == Status.READY;
-      if (ready && gate.open(version) && gate.tryBegin(version)) {
+      boolean open = ready && gate.open(version);
+      boolean data = !open || source.await(version, counters.step(), gate.mustPass(version));
+      if (open && data && gate.tryBegin(version)) {
         published = false;
         try {
           if (step(version) == Ending.REJOIN) {
@@ -265,6 +282,9 @@ public final class TrainingLoop {
       if (!published) {
         published = true;
         publish();
+      }
+      if (!data) {
+        continue;
       }
       if (gate.isPausedAt(version) && offered != version) {
         offered = version;
@@ -286,6 +306,7 @@ public final class TrainingLoop {
     if (result.ending() == Ending.COMPLETE) {
       counters.exchanged(gradient, result, ended - computedNanos);
       counters.recordStepNanos(ended - start);
+      source.answered(result.applied());
       watchDivergence(result, gradient.loss());
     }
     if (ended - publishedNanos >= PUBLISH_NANOS) {

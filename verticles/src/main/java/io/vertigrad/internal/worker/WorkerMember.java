@@ -221,7 +221,8 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
    * incarnation is not reported, because it may be out of date: without servers all workers may
    * have gone back since then and agreed on another version.
    */
-  public void report(LoopProgress progress, long samplesOfAll, long tested, String event) {
+  public void report(
+      LoopProgress progress, long samplesOfAll, long tested, String event, boolean dataAwaited) {
     Admission now = current;
     boolean agreed =
         now != null && progress.rank() == now.rank() && progress.incarnation() == now.incarnation();
@@ -235,6 +236,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
                     tested,
                     gate.finished())
                 .withSaveMillis(saveMillis)
+                .awaitingData(dataAwaited)
             : MemberStatus.NONE);
   }
 

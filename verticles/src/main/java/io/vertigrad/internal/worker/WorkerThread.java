@@ -14,10 +14,13 @@ import io.vertigrad.compute.data.DistributedSampler;
 import io.vertigrad.compute.data.PrefetchingBatchSource;
 import io.vertigrad.compute.data.Sampler;
 import io.vertigrad.compute.data.ShuffledSampler;
+import io.vertigrad.compute.data.StreamDataset;
 import io.vertigrad.events.EventPublisher;
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.checkpoint.ResidualFiles;
 import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.exchange.InitialParameters;
+import io.vertigrad.internal.exchange.JobModel;
 import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.host.StrategyFinder;
@@ -26,6 +29,7 @@ import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.internal.worker.BatchGradients.BatchNumber;
 import io.vertigrad.internal.worker.ParameterExchange.Report;
 import io.vertigrad.internal.worker.TrainingLoop.ModelParts;
+import io.vertigrad.internal.worker.TrainingLoop.Parts;
 import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
 import io.vertigrad.job.CheckpointConfig;
 import io.vertigrad.job.ExchangeConfig;
@@ -37,6 +41,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.LongPredicate;
@@ -91,6 +96,18 @@ public class WorkerThread {
     return running == null ? Report.NONE : running.report();
   }
 
+  /** Returns what a progress report adds about the data; any thread. */
+  public final List<TrainingEvent> events() {
+    TrainingLoop running = loop;
+    return running == null ? List.of() : running.events();
+  }
+
+  /** Returns true while there are no data; any thread. */
+  public final boolean awaitsData() {
+    TrainingLoop running = loop;
+    return running != null && running.awaitsData();
+  }
+
   /** Returns the number of samples tested so far, if this worker tests; any thread. */
   public final long tested() {
     TrainingLoop running = loop;
@@ -110,7 +127,7 @@ public class WorkerThread {
     StrategyTraits traits = StrategyProviders.configure(job.strategy(), loader).traits();
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
     ModelConfig config = job.modelOn(data).on(job.workers().device());
-    try (Model model = InitialParameters.into(Engine.named(job.engine()).model(config), job)) {
+    try (Model model = InitialParameters.into(JobModel.of(job, config), job)) {
       TrainingPlan plan =
           TrainingPlan.of(job, traits, PartitionPlan.of(job, model.layout()), data.size());
       if (traits.besideServers()) {
@@ -133,15 +150,75 @@ public class WorkerThread {
       Dataset data,
       BatchNumber batchNumber,
       Function<Incarnation, ParameterExchange> exchanges) {
-    ModelParts parts =
-        new ModelParts(
-            model,
-            (rank, first) -> batches(data, rank, first),
-            batchNumber,
-            exchanges,
-            member,
-            System::nanoTime);
+    Parts parts =
+        data instanceof StreamDataset stream
+            ? new StreamParts(model, stream, batchNumber, exchanges)
+            : new ModelParts(
+                model,
+                (rank, first) -> batches(data, rank, first),
+                batchNumber,
+                exchanges,
+                member,
+                System::nanoTime);
     return runLoop(model.layout(), new TrainingLoop(plan, member, parts, System::nanoTime));
+  }
+
+  /** Creates the source and the exchange of a worker that reads a stream, for each incarnation. */
+  private final class StreamParts implements Parts {
+
+    private final Model model;
+    private final StreamDataset stream;
+    private final BatchNumber batchNumber;
+    private final Function<Incarnation, ParameterExchange> exchanges;
+
+    StreamParts(
+        Model model,
+        StreamDataset stream,
+        BatchNumber batchNumber,
+        Function<Incarnation, ParameterExchange> exchanges) {
+      this.model = model;
+      this.stream = stream;
+      this.batchNumber = batchNumber;
+      this.exchanges = exchanges;
+    }
+
+    @Override
+    public GradientSource source(Incarnation self) {
+      int rank = self.identity().rank();
+      Thread.currentThread().setName("worker %d of %s".formatted(rank, job.addresses().job()));
+      return new StreamGradients(
+          model,
+          stream.classes(),
+          self,
+          step -> stream.open(request(rank, step)),
+          batchNumber,
+          System::nanoTime,
+          member.timeline(),
+          new EventPublisher(vertx, job.addresses())::publish);
+    }
+
+    private StreamDataset.Request request(int rank, long step) {
+      CheckpointConfig checkpoint = job.checkpoint();
+      return new StreamDataset.Request(
+          "worker " + rank,
+          rank,
+          job.workers().count(),
+          job.workers().batch(),
+          step,
+          job.dataLength(),
+          checkpoint.isOn() || checkpoint.directory().isPresent()
+              ? Optional.of(checkpoint.directoryOf(job.addresses().job(), member.run()))
+              : Optional.empty(),
+          vertx);
+    }
+
+    @Override
+    public ParameterExchange exchange(Incarnation self) {
+      return exchanges.apply(self);
+    }
+
+    @Override
+    public void close() {}
   }
 
   private ReplicaCheckpoints checkpoints(StrategyTraits traits, Model model) {

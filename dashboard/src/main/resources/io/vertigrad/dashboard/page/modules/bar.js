@@ -50,9 +50,23 @@ export class Bar {
     return value;
   }
 
+  /** Shows the tests of a stream, each of an event before it was trained on. */
+  #stream(stream, set) {
+    set('events', count(stream.events));
+    if (stream.rmse !== undefined) {
+      const { value } = metric('rmse');
+      set('RMSE, last events', value(stream.windowRmse));
+      set('RMSE of no change', value(stream.noChange));
+    } else {
+      set('accuracy, last events', accuracy(100 * stream.windowAccuracy));
+      set('no change', accuracy(100 * stream.noChange));
+      set('kappa', stream.kappa.toFixed(3));
+    }
+  }
+
   #figures(run) {
     const state = run.state;
-    const of = state.lastVersion ? ` / ${count(state.lastVersion)}` : '';
+    const of = state.lastVersion && !run.endless ? ` / ${count(state.lastVersion)}` : '';
     const set = (name, text) => setText(this.values.get(name) ?? this.#add(name), text);
     set('updates', `${count(state.version ?? 0)}${of}`);
     set('epoch', count(state.epoch ?? 0));
@@ -64,6 +78,11 @@ export class Bar {
     const hasAccuracy = !other || Number.isFinite(state.accuracy) && other.name === 'perplexity';
     this.values.get('accuracy').parentElement.hidden = !hasAccuracy;
     set('accuracy', accuracy(state.accuracy ?? undefined));
+    if (state.stream) {
+      this.values.get('accuracy').parentElement.hidden = true;
+      this.values.get('epoch').parentElement.hidden = true;
+      this.#stream(state.stream, set);
+    }
     if (other) {
       set(other.name, other.value(state.metricValue ?? undefined));
     }

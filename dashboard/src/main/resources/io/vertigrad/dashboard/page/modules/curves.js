@@ -59,6 +59,36 @@ export class Curves {
     const end = this.axis === 'time' ? Math.max(1, run.spanSeconds) : Math.max(1, run.state.version ?? 1);
     const losses = workers.map((worker) => line(worker, 'loss'));
     this.loss.show([...losses, { ...this.#test('test', 'loss'), value: testLoss }], this.axis, marks, end);
+    if (run.state.stream) {
+      this.#showStream(run, marks, end);
+    } else {
+      this.#showTests(run, marks, end);
+    }
+    this.rate.show(
+      workers.map((worker) => line(worker, 'samplesPerSecond')),
+      this.axis,
+      marks,
+      end,
+    );
+  }
+
+  /** Shows the samples of a stream, each tested before it was trained on, beside two rules without a model. */
+  #showStream(run, marks, end) {
+    const values = run.state.stream.rmse !== undefined;
+    const format = values ? metric('rmse').value : (share) => accuracy(100 * share);
+    const title = values ? 'RMSE before training on each event' : 'Accuracy before training on each event';
+    setText(byId('accuracy-title'), title);
+    this.accuracy.named(title, format);
+    const rules = [
+      { name: 'no change', column: 'noChange', color: ofRank(1), width: 1 },
+      { name: values ? 'mean' : 'majority', column: values ? 'mean' : 'majority', color: ofRank(2), width: 1 },
+      { name: 'model, all events', column: values ? 'rmse' : 'accuracy', color: ofRank(0), width: 1 },
+    ];
+    const last = this.#test('model, last events', values ? 'windowRmse' : 'windowAccuracy');
+    this.accuracy.show([last, ...rules.map((rule) => ({ ...this.#test(rule.name, rule.column), ...rule }))], this.axis, marks, end);
+  }
+
+  #showTests(run, marks, end) {
     const other = metric(run.state.metric, run.run.config.model?.loss);
     setText(byId('accuracy-title'), other ? other.title : 'Accuracy');
     this.accuracy.named(
@@ -66,12 +96,6 @@ export class Curves {
       other ? other.value : accuracy,
     );
     this.accuracy.show([this.#test('test', other ? 'metricValue' : 'accuracy')], this.axis, marks, end);
-    this.rate.show(
-      workers.map((worker) => line(worker, 'samplesPerSecond')),
-      this.axis,
-      marks,
-      end,
-    );
   }
 
   #test(name, column) {

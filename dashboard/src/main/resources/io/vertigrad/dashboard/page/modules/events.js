@@ -17,6 +17,7 @@ const WORDS = {
     `${e.stillMillis === 0 ? 'training waits' : `no step for ${seconds(e.stillMillis / 1000)}`}, ` +
     `missing: ${e.missing}` +
     `${e.waits && `; ${e.waits}`}; last heard: ${e.lastHeard}`,
+  dataAwaited: (e) => `worker ${e.rank} waits for events: ${e.source} is silent`,
   memberLeft: (e, run) => `${run.called(e)} left: ${e.reason}`,
   processRestarted: (e) => `${e.reason}; started again (restart ${e.restart} of at most ${e.limit})`,
   evaluationSkipped: (e) => `training goes on without the test of update ${count(e.version)}: ${e.reason}`,

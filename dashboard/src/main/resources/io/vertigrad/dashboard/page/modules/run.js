@@ -5,6 +5,7 @@ export const SCHEMA = 1;
 const POINTS = 2400;
 const EVENTS = 200;
 const COLUMNS = ['timeMillis', 'version', 'loss', 'samplesPerSecond', 'segment'];
+const ENDLESS = 1e12;
 const ENDED = ['finished', 'failed', 'stopped', 'interrupted'];
 
 export class Run {
@@ -81,6 +82,11 @@ export class Run {
     return ENDED.includes(this.state.phase);
   }
 
+  /** Returns whether the run goes on until it is stopped. */
+  get endless() {
+    return (this.state.steps ?? 0) >= ENDLESS;
+  }
+
   /** Returns the seconds from the start until the end or now, with pauses: the length of the time axis. */
   get spanSeconds() {
     return ((this.state.endedMillis ?? this.timeMillis) - this.startMillis) / 1000;
@@ -108,7 +114,7 @@ export class Run {
     const { phase, version, lastVersion, firstVersion, firstMillis } = this.state;
     const seconds = this.#trainingMillis(firstMillis) / 1000;
     const early = 50 * (version - firstVersion) < lastVersion - firstVersion && seconds < 10;
-    return phase === 'running' && version > firstVersion && !early
+    return phase === 'running' && version > firstVersion && !early && !this.endless
       ? ((lastVersion - version) * seconds) / (version - firstVersion)
       : undefined;
   }

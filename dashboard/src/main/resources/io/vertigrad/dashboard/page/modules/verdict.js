@@ -32,7 +32,11 @@ function verdict(run) {
 
 function result(run) {
   const { samples, seconds: told, accuracy: percent, testSamples, testLoss: loss } = run.state;
+  const { stream } = run.state;
   const speed = `${count(samples)} samples in ${seconds(run.seconds)}: ${count(run.samplesPerSecond)} samples/s.`;
+  if (stream?.accuracy !== undefined) {
+    return `${speed} Accuracy ${accuracy(100 * stream.accuracy)} before training on each of ${count(stream.events)} events (no change ${accuracy(100 * stream.noChange)}).`;
+  }
   const other = metric(run.state.metric);
   const value = run.state.metricValue;
   if (other && told !== undefined && Number.isFinite(value)) {

@@ -1,0 +1,144 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Tests jobs that train on a stream, from the command line. */
+@Tag("slow")
+class StreamTrainingTest {
+
+  private static final String JOB =
+      """
+      { "job": "prices", "steps": "unbounded",
+        "data": { "name": "stream",
+          "source": { "kind": "file", "path": "events.csv", "format": "csv" },
+          "schema": { "features": [ { "field": "demand" }, { "field": "day", "type": "category", "values": ["1", "2"] } ],
+                      "label": { "field": "class", "classes": ["0", "1"] }, "lags": 1 } },
+        "model": { "name": "mlp", "hidden": 64 }, "strategy": { "name": "sync" }, "workers": { "count": 2, "batch": 8 } }
+      """;
+
+  @TempDir private Path folder;
+
+  @AfterEach
+  void nobodyIsLeftBehind() {
+    ProcessHandle.current().children().forEach(ProcessHandle::destroyForcibly);
+  }
+
+  @Test
+  void shouldTrainUntilTheFileEndsAndPredictAnEvent() throws IOException {
+    write(3_001);
+
+    CommandRun run = train("run");
+
+    assertEquals(0, run.exit(), run.err());
+    assertTrue(
+        run.out().contains("3,001 events, then the data end: 188 steps per worker"), run.out());
+    JsonObject stream = summary("run").getJsonObject("stream");
+    assertEquals(
+        Set.of("events", "accuracy", "windowAccuracy", "kappa", "noChange", "majority"),
+        stream.fieldNames());
+    assertEquals(3_001, stream.getInteger("events"));
+    assertTrue(stream.getDouble("windowAccuracy") > 0.85, stream::encode);
+    assertTrue(stream.getDouble("accuracy") > stream.getDouble("noChange") + 0.2, stream::encode);
+
+    CommandRun predicted =
+        CommandRun.of(
+            "predict",
+            folder.resolve("run").toString(),
+            "{\"demand\": 900, \"day\": \"1\", \"lag1\": \"0\"}",
+            "--json");
+    assertEquals(0, predicted.exit(), predicted.err());
+    assertTrue(predicted.out().contains("\"class\":\"1\""), predicted.out());
+  }
+
+  @Test
+  void shouldEndWithTheBitsOfAnUndisturbedRunWhoeverIsKilled() throws Exception {
+    write(48_000);
+    String[] settings = {"checkpoint.every=100", "cluster.port=17641"};
+    CommandRun undisturbed = train("undisturbed", settings);
+    assertEquals(0, undisturbed.exit(), undisturbed.err());
+    String[] arguments =
+        Stream.concat(arguments("run", settings).stream(), Stream.of("--processes"))
+            .toArray(String[]::new);
+    ProcessRun run =
+        new ProcessRun(
+            folder.resolve("run"), CompletableFuture.supplyAsync(() -> CommandRun.of(arguments)));
+    run.await(() -> run.count("checkpointWritten") > 1);
+
+    run.process("worker", 1).destroyForcibly();
+    run.await(() -> run.happened("memberJoined", "worker", 1));
+    run.process("server", 0).destroyForcibly();
+    run.await(() -> run.happened("memberJoined", "server", 1));
+    CommandRun ended = run.ended();
+
+    assertEquals(0, ended.exit(), ended.err());
+    JsonObject expected = summary("undisturbed");
+    assertTrue(run.happened("memberJoined", "worker", 1), ended.out());
+    assertEquals(expected.getString("parametersHash"), summary("run").getString("parametersHash"));
+    assertEquals(expected.getJsonObject("stream"), summary("run").getJsonObject("stream"));
+  }
+
+  @Test
+  void shouldSayWhatIsWrongWithTheJobBeforeAnythingBegins() throws IOException {
+    CommandRun missing = train("run");
+    assertEquals(2, missing.exit());
+    assertTrue(missing.err().contains("data.source.path is \""), missing.err());
+    assertTrue(missing.err().contains("there is no such file"), missing.err());
+
+    write(10);
+    CommandRun unknown = train("run", "data.source.kind=pulsar");
+    assertTrue(
+        unknown.err().contains("data.source.kind is \"pulsar\", expected one of bus, file, kafka"),
+        unknown.err());
+    CommandRun steps = train("run", "steps=forever");
+    assertTrue(
+        steps.err().contains("steps is \"forever\", expected a number of steps, or \"unbounded\""),
+        steps.err());
+  }
+
+  private CommandRun train(String name, String... settings) throws IOException {
+    return CommandRun.of(arguments(name, settings).toArray(String[]::new));
+  }
+
+  private List<String> arguments(String name, String... settings) throws IOException {
+    Path job = Files.writeString(folder.resolve("job.json"), JOB);
+    List<String> arguments = new ArrayList<>(List.of("train", job.toString(), "--no-dashboard"));
+    arguments.addAll(List.of("--run-dir", folder.resolve(name).toString()));
+    arguments.addAll(List.of("--set", "data.source.path=" + folder.resolve("events.csv")));
+    for (String setting : settings) {
+      arguments.addAll(List.of("--set", setting));
+    }
+    return arguments;
+  }
+
+  private JsonObject summary(String run) throws IOException {
+    return new JsonObject(Files.readString(folder.resolve(run).resolve("summary.json")));
+  }
+
+  private void write(int events) throws IOException {
+    Random random = new Random(3);
+    StringBuilder text = new StringBuilder("demand,day,class\n");
+    for (int i = 0; i < events; i++) {
+      int demand = random.nextInt(1_000);
+      int day = 1 + random.nextInt(2);
+      int label = (demand > 500) == (day == 1) ? 1 : 0;
+      text.append("%d,%d,%d\n".formatted(demand, day, label));
+    }
+    Files.writeString(folder.resolve("events.csv"), text);
+  }
+}

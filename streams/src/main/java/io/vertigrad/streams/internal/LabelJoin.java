@@ -1,0 +1,108 @@
+package io.vertigrad.streams.internal;
+
+import io.vertigrad.streams.Event;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Joins the events of one lane with labels that come later, by a key. What it does follows from the
+ * events and labels alone, and not from when they are read. Used by one thread.
+ */
+final class LabelJoin {
+
+  private final int lane;
+  private final LabelConfig config;
+  private final Map<String, Waiting> waiting = new LinkedHashMap<>();
+  private long newestMillis = Long.MIN_VALUE;
+  private long unlabelled;
+
+  /**
+   * An event that waits for its label.
+   *
+   * @param index number of the event within its source
+   * @param millis time of the event
+   */
+  @SuppressWarnings("ArrayRecordComponent")
+  record Waiting(long index, long millis, Object[] values) {}
+
+  LabelJoin(int lane, LabelConfig config) {
+    this.lane = lane;
+    this.config = config;
+  }
+
+  /** Adds an event without a label. */
+  void add(String key, Waiting event) {
+    newestMillis = Math.max(newestMillis, event.millis());
+    if (waiting.remove(key) != null) {
+      unlabelled++;
+    }
+    waiting.put(key, event);
+    if (waiting.size() > config.most()) {
+      Iterator<Waiting> oldest = waiting.values().iterator();
+      oldest.next();
+      oldest.remove();
+      unlabelled++;
+    }
+    expire(event.millis());
+  }
+
+  /**
+   * Gives an event its label.
+   *
+   * @param millis time of the label
+   * @return the event; empty if no event with that key waits
+   */
+  Optional<Event> label(String key, long millis, Object label) {
+    expire(millis);
+    Waiting event = waiting.remove(key);
+    if (event == null) {
+      return Optional.empty();
+    }
+    Object[] values = event.values();
+    values[values.length - 1] = label;
+    return Optional.of(new Event(lane, event.index(), true, values));
+  }
+
+  /** Returns true if an event with this key waits. */
+  boolean waitsFor(String key) {
+    return waiting.containsKey(key);
+  }
+
+  /** Returns true if all events up to a time have been added. */
+  boolean isPast(long millis) {
+    return newestMillis > millis;
+  }
+
+  /** Drops the events whose labels would come too late. */
+  private void expire(long millis) {
+    Iterator<Waiting> oldest = waiting.values().iterator();
+    while (oldest.hasNext() && oldest.next().millis() < millis - config.withinMillis()) {
+      oldest.remove();
+      unlabelled++;
+    }
+  }
+
+  /** Returns the numbers of the events that wait, in their order. */
+  List<Long> indices() {
+    return waiting.values().stream().map(Waiting::index).toList();
+  }
+
+  /** Returns the number of events that never got their label. */
+  long unlabelled() {
+    return unlabelled;
+  }
+
+  /** Returns the time of the newest event; {@link Long#MIN_VALUE} before the first. */
+  long newestMillis() {
+    return newestMillis;
+  }
+
+  /** Goes on from an earlier count. */
+  void restore(long count, long newest) {
+    unlabelled = count;
+    newestMillis = newest;
+  }
+}

@@ -1,0 +1,282 @@
+package io.vertigrad.streams.internal;
+
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.Targets;
+import io.vertigrad.compute.data.DataConfig;
+import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.FieldReader;
+import io.vertigrad.compute.settings.Settings;
+import io.vertigrad.streams.EventSource;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.ServiceLoader;
+import java.util.TreeMap;
+
+/**
+ * The data set {@code stream}: events of a source, each tested before it is trained on.
+ *
+ * <p>Options: {@code source} with its {@code kind}, {@code schema}, {@code window} (events of the
+ * sliding window; 1000).
+ */
+public final class StreamProvider implements DatasetProvider {
+
+  /** Share of a batch in the running mean and deviation. */
+  private static final float RATE = 0.002f;
+
+  private static final int WINDOW = 1_000;
+  private static final int MOST_WINDOW = 10_000_000;
+
+  /** The options of a job file. */
+  private record Options(EventSchema schema, int window, EventSource source) {}
+
+  @Override
+  public String name() {
+    return "stream";
+  }
+
+  @Override
+  public JsonObject defaults() {
+    return new JsonObject()
+        .put("optimizer", new JsonObject().put("name", "adam").put("learningRate", 0.002))
+        .put("evaluator", new JsonObject().put("count", 0));
+  }
+
+  @Override
+  public Dataset open(DataConfig config, Split split) {
+    Options options = options(config);
+    return new StreamedEvents(
+        options.schema(),
+        options.window(),
+        options.source(),
+        () -> config.settings().section("source"),
+        split == Split.TEST);
+  }
+
+  @Override
+  public void check(DataConfig config, Split split) {
+    Options options = options(config);
+    if (split == Split.TRAIN) {
+      options.source().check(config.settings().section("source"));
+    }
+  }
+
+  @Override
+  public OptionalLong length(DataConfig config) {
+    return options(config).source().length(config.settings().section("source"));
+  }
+
+  @Override
+  public long samples(DataConfig config, Split split) {
+    if (split == Split.TEST) {
+      return 0;
+    }
+    return length(config)
+        .orElseThrow(
+            () ->
+                new DataException(
+                    "%s: the stream has no end, so epochs and schedules in epochs cannot be counted; expected a length in steps, or \"unbounded\""
+                        .formatted(
+                            config.origin().isEmpty() ? "data set 'stream'" : config.origin())));
+  }
+
+  @Override
+  public Optional<Targets.Kind> targets(DataConfig config) {
+    return Optional.of(EventSchema.read(config).targets().kind());
+  }
+
+  @Override
+  public List<String> classNames(DataConfig config) {
+    return EventSchema.read(config).classes();
+  }
+
+  @Override
+  public Model adapt(DataConfig config, Model model) {
+    EventSchema schema = EventSchema.read(config);
+    List<?> saved =
+        config.fitted().get(NormalizedModel.FITTED) instanceof List<?> list ? list : List.of();
+    return new NormalizedModel(
+        model, schema.numbers(), schema.values() && schema.normalized() ? 1 : 0, RATE, saved);
+  }
+
+  @Override
+  public Optional<FieldReader> fields(DataConfig config, List<Integer> shape) {
+    return Optional.of(new Fields(EventSchema.read(config)));
+  }
+
+  /** Reads events that programs send; earlier labels are fields of their own. */
+  private record Fields(EventSchema schema) implements FieldReader {
+
+    @Override
+    public List<Field> fields() {
+      List<Field> fields = new ArrayList<>();
+      schema.features().forEach(each -> fields.add(new Field(each.field(), !each.number())));
+      for (int lag = 1; lag <= schema.lags(); lag++) {
+        fields.add(new Field(EventSchema.lagField(lag), !schema.values()));
+      }
+      return fields;
+    }
+
+    @Override
+    public void read(Map<String, ?> sample, float[] features, int offset) {
+      List<String> fields = asked(schema);
+      for (String given : sample.keySet()) {
+        if (!fields.contains(given)) {
+          throw new DataException(
+              "field \"%s\" is not known, expected some of %s"
+                  .formatted(given, String.join(", ", fields)));
+        }
+      }
+      Object[] values = fields.stream().map(sample::get).toArray();
+      Arrays.fill(features, offset, offset + schema.width(), 0);
+      schema.write(values, earlier(schema, values), features, offset);
+    }
+  }
+
+  @Override
+  public Dataset unlabelled(DataConfig config, String line, List<Integer> shape) {
+    EventSchema schema = EventSchema.read(config);
+    byte[] bytes = line.getBytes(StandardCharsets.UTF_8);
+    try {
+      LineFormat format =
+          line.stripLeading().startsWith("{")
+              ? LineFormat.json(asked(schema))
+              : LineFormat.csv(asked(schema), asked(schema), ',');
+      return new Asked(schema, List.<Object[]>of(format.read(bytes, 0, bytes.length)));
+    } catch (DataException e) {
+      throw new DataException("%s: %s".formatted(line, e.getMessage()), e);
+    }
+  }
+
+  @Override
+  public Dataset unlabelled(DataConfig config, Path file, List<Integer> shape) {
+    EventSchema schema = EventSchema.read(config);
+    List<Object[]> samples = new ArrayList<>();
+    int number = 0;
+    try {
+      List<String> lines = Files.readAllLines(file);
+      LineFormat format = null;
+      for (String line : lines) {
+        number++;
+        if (line.isBlank()) {
+          continue;
+        }
+        byte[] bytes = line.getBytes(StandardCharsets.UTF_8);
+        if (format == null) {
+          boolean json = line.stripLeading().startsWith("{");
+          List<String> columns =
+              json ? List.of() : LineFormat.split(bytes, 0, bytes.length, (byte) ',');
+          List<String> fields = asked(schema);
+          if (json) {
+            format = LineFormat.json(fields);
+          } else {
+            List<String> given = fields.stream().filter(columns::contains).toList();
+            LineFormat csv = LineFormat.csv(columns, given, ',');
+            format = (all, from, to) -> spread(csv.read(all, from, to), given, fields);
+            continue;
+          }
+        }
+        Object[] values = format.read(bytes, 0, bytes.length);
+        schema.write(values, earlier(schema, values), new float[schema.width()], 0);
+        samples.add(values);
+      }
+    } catch (IOException e) {
+      throw new DataException("%s: cannot be read: %s".formatted(file, e), e);
+    } catch (DataException e) {
+      throw new DataException("%s: line %d: %s".formatted(file, number, e.getMessage()), e);
+    }
+    return new Asked(schema, samples);
+  }
+
+  private static Object[] spread(Object[] values, List<String> given, List<String> fields) {
+    Object[] all = new Object[fields.size()];
+    for (int i = 0; i < values.length; i++) {
+      all[fields.indexOf(given.get(i))] = values[i];
+    }
+    return all;
+  }
+
+  /** Returns the fields of an event that a model is asked about. */
+  static List<String> asked(EventSchema schema) {
+    List<String> fields =
+        new ArrayList<>(schema.features().stream().map(EventSchema.Feature::field).toList());
+    for (int lag = 1; lag <= schema.lags(); lag++) {
+      fields.add(EventSchema.lagField(lag));
+    }
+    return fields;
+  }
+
+  /** Returns the earlier labels among the values of the {@linkplain #asked asked} fields. */
+  static float[] earlier(EventSchema schema, Object[] values) {
+    Object[] given = new Object[schema.lags()];
+    System.arraycopy(values, schema.features().size(), given, 0, given.length);
+    return schema.earlier(given);
+  }
+
+  /** Events that a model is asked about. */
+  private record Asked(EventSchema schema, List<Object[]> samples) implements Dataset {
+
+    @Override
+    public int size() {
+      return samples.size();
+    }
+
+    @Override
+    public List<Integer> shape() {
+      return List.of(schema.width());
+    }
+
+    @Override
+    public int classes() {
+      return schema.targets().outputs();
+    }
+
+    @Override
+    public Targets targets() {
+      return schema.targets();
+    }
+
+    @Override
+    public List<String> classNames() {
+      return schema.classes();
+    }
+
+    @Override
+    public void read(int index, float[] features, int offset) {
+      Object[] values = samples.get(index);
+      schema.write(values, earlier(schema, values), features, offset);
+    }
+  }
+
+  private static Options options(DataConfig config) {
+    Settings data = config.settings();
+    EventSchema schema = EventSchema.read(config);
+    data.section("schema");
+    Settings source = data.section("source");
+    String kind = source.requiredString("kind");
+    int window = data.integer("window", WINDOW, 1, MOST_WINDOW);
+    data.refuseUnknown();
+    Map<String, EventSource> known = new LinkedHashMap<>();
+    ServiceLoader.load(EventSource.class, StreamProvider.class.getClassLoader())
+        .forEach(found -> known.put(found.kind(), found));
+    EventSource found = known.get(kind);
+    if (found == null) {
+      throw source.refuse(
+          "kind",
+          "is \"%s\", expected one of %s"
+              .formatted(kind, String.join(", ", new TreeMap<>(known).keySet())));
+    }
+    return new Options(schema, window, found);
+  }
+}

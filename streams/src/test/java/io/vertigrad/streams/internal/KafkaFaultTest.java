@@ -1,0 +1,184 @@
+package io.vertigrad.streams.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.streams.internal.KafkaBroker.Record;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Kills trainings that read from a real broker, and resumes them. */
+@Tag("slow")
+class KafkaFaultTest {
+
+  private static final int STEPS = 400;
+  private static final int BATCH = 8;
+  private static final long LIMIT_SECONDS = 180;
+
+  @TempDir static Path folder;
+  private static KafkaBroker broker;
+
+  @BeforeAll
+  static void start() throws Exception {
+    broker = KafkaBroker.start(folder.resolve("broker"));
+    broker.create("prices", 3);
+    Random random = new Random(2);
+    List<Record> records = new ArrayList<>();
+    for (int i = 0; i < 3 * STEPS * BATCH; i++) {
+      int demand = random.nextInt(1_000);
+      records.add(
+          new Record(
+              i % 3,
+              null,
+              "{\"demand\": %d, \"class\": \"%d\"}".formatted(demand, demand > 500 ? 1 : 0)));
+    }
+    broker.send("prices", records);
+  }
+
+  @AfterAll
+  static void stop() {
+    broker.close();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "allreduce"})
+  void shouldEndWithTheBitsOfAnUndisturbedRunWhenEverythingIsKilled(String strategy)
+      throws Exception {
+    JsonObject undisturbed =
+        result(run(job(strategy, strategy + "-whole", 0)), strategy + "-whole");
+
+    JsonObject disturbed = disturbed(strategy);
+
+    assertEquals(undisturbed.getString("hash"), disturbed.getString("hash"));
+    assertEquals(undisturbed.getJsonObject("tests"), disturbed.getJsonObject("tests"));
+    assertEquals(2 * STEPS * BATCH, disturbed.getJsonObject("tests").getInteger("events"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"async"})
+  void shouldTrainOnEveryEventOnceWhenEverythingIsKilled(String strategy) throws Exception {
+    JsonObject disturbed = disturbed(strategy);
+
+    assertEquals(2 * STEPS * BATCH, disturbed.getJsonObject("tests").getInteger("events"));
+    assertEquals(2 * STEPS, disturbed.getInteger("version"));
+  }
+
+  private JsonObject disturbed(String strategy) throws Exception {
+    String name = strategy + "-killed";
+    for (int kill = 0; kill < 2; kill++) {
+      Process training = run(job(strategy, name, kill));
+      long before = checkpoints(name);
+      await(() -> checkpoints(name) > before || !training.isAlive());
+      assertTrue(training.isAlive(), "it ended before it was killed");
+      training.destroyForcibly().waitFor();
+    }
+    return result(run(job(strategy, name, 2)), name);
+  }
+
+  private static JsonObject result(Process training, String name) throws Exception {
+    assertTrue(training.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS));
+    assertEquals(0, training.exitValue(), () -> log(name));
+    return new JsonObject(Files.readString(folder.resolve(name + ".result")));
+  }
+
+  private static String log(String name) {
+    try {
+      return Files.readString(folder.resolve(name + ".log"));
+    } catch (IOException e) {
+      return e.toString();
+    }
+  }
+
+  private static JsonObject job(String strategy, String name, int resumes) {
+    return new JsonObject()
+        .put("job", name)
+        .put("steps", STEPS)
+        .put("run", new JsonObject().put("id", name).put("resumes", resumes))
+        .put(
+            "checkpoint",
+            new JsonObject()
+                .put("every", 50)
+                .put("directory", folder.resolve(name + "-checkpoints").toString()))
+        .put(
+            "data",
+            new JsonObject(
+                    """
+                    {"name": "stream",
+                     "schema": {"features": [{"field": "demand"}],
+                                "label": {"field": "class", "classes": 2}, "lags": 1}}
+                    """)
+                .put(
+                    "source",
+                    new JsonObject()
+                        .put("kind", "kafka")
+                        .put("servers", broker.servers())
+                        .put("topic", "prices")
+                        .put("group", "training")))
+        .put("model", new JsonObject().put("name", "mlp").put("hidden", 16))
+        .put("strategy", new JsonObject().put("name", strategy))
+        .put("workers", new JsonObject().put("count", 2).put("batch", BATCH));
+  }
+
+  private static Process run(JsonObject job) throws IOException {
+    String name = job.getString("job");
+    Path file = Files.writeString(folder.resolve(name + ".json"), job.encode());
+    return new ProcessBuilder(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-Xmx512m",
+            "-XX:TieredStopAtLevel=1",
+            "-Dorg.bytedeco.javacpp.maxphysicalbytes=0",
+            "-cp",
+            System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+            KilledTraining.class.getName(),
+            file.toString(),
+            folder.resolve(name + ".result").toString())
+        .redirectErrorStream(true)
+        .redirectOutput(ProcessBuilder.Redirect.appendTo(folder.resolve(name + ".log").toFile()))
+        .start();
+  }
+
+  /**
+   * Returns how many checkpoint files of a job were written so far; files of both members count.
+   */
+  private static long checkpoints(String name) {
+    Path checkpoints = folder.resolve(name + "-checkpoints");
+    if (!Files.isDirectory(checkpoints)) {
+      return 0;
+    }
+    try (Stream<Path> files = Files.list(checkpoints)) {
+      return files
+          .map(file -> file.getFileName().toString())
+          .filter(file -> file.endsWith(".checkpoint"))
+          .mapToLong(file -> Long.parseLong(file.replaceAll(".*version-(\\d+).*", "$1")))
+          .max()
+          .orElse(0);
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private interface Condition {
+    boolean holds() throws Exception;
+  }
+
+  private static void await(Condition condition) throws Exception {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
+    while (!condition.holds()) {
+      assertTrue(System.nanoTime() < end, "waited too long");
+      Thread.sleep(20);
+    }
+  }
+}
