@@ -1,7 +1,6 @@
 package io.vertigrad.training;
 
 import io.vertigrad.codecs.FrameCodecs;
-import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.Score;
@@ -9,6 +8,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.JobFinished;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.ExchangeException.UnansweredException;
+import io.vertigrad.internal.exchange.JobModel;
 import io.vertigrad.internal.exchange.ParameterReader.ParameterSnapshot;
 import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.peer.ModelReader;
@@ -163,7 +163,7 @@ public final class NewestParameters {
    * @throws IllegalArgumentException with a message for the user when it cannot be built
    */
   public Model model(ModelConfig config) {
-    return Engine.named(job.engine()).model(config);
+    return JobModel.of(job, config);
   }
 
   /**
