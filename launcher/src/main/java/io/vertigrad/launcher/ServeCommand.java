@@ -54,7 +54,7 @@ final class ServeCommand implements Callable<Integer> {
     System.setProperty("java.awt.headless", "true");
     ModelOptions.Chosen chosen = model.chosen();
     JsonObject json = chosen.job().json();
-    new Assignment("serving.model", chosen.file().toString()).applyTo(json);
+    new Assignment("serving.file", chosen.file().toString()).applyTo(json);
     new Assignment("serving.port", port).applyTo(json);
     if (name != null) {
       new Assignment("job", name).applyTo(json);

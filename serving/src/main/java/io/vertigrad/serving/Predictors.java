@@ -32,7 +32,7 @@ public final class Predictors {
    * Deploys {@code serving.count} predictors, at least one. The job may begin later.
    *
    * @param vertx a node of the job's cluster
-   * @param job the job that they follow, or whose {@code serving.model} they hold
+   * @param job the job that they follow, or whose {@code serving.file} they hold
    * @return completes when their models are built; fails with the first reason why one could not be
    *     deployed, and then leaves none
    */

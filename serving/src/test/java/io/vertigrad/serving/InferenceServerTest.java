@@ -336,7 +336,7 @@ class InferenceServerTest {
     get(running.saveModel(file));
     json.put(
         "serving",
-        new JsonObject().put("model", file.toString()).put("port", 0).put("maxBytes", 100_000));
+        new JsonObject().put("file", file.toString()).put("port", 0).put("maxBytes", 100_000));
     Predictors predictors = get(Predictors.deploy(vertx, JobConfig.read(name, json)));
     return predictors.url().orElseThrow();
   }

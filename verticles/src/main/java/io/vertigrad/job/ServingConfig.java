@@ -11,7 +11,7 @@ import java.util.OptionalInt;
  *
  * @param count number of predictors that are started with the job; 0 for none, 1 by default if
  *     there is a port for HTTP
- * @param model file of a finished model that predictors hold instead of following the job
+ * @param file file of a finished model that predictors hold instead of following the job
  * @param guard largest amount by which the evaluator's last test may be worse than the best one, in
  *     percentage points of accuracy, or in percent of the loss for models without accuracy; empty
  *     to serve every version
@@ -25,7 +25,7 @@ import java.util.OptionalInt;
  */
 public record ServingConfig(
     int count,
-    Optional<Path> model,
+    Optional<Path> file,
     OptionalDouble guard,
     int refreshMillis,
     int maxBatch,
@@ -88,7 +88,7 @@ public record ServingConfig(
     ServingConfig config =
         new ServingConfig(
             section.integer("count", http.port().isPresent() ? 1 : 0, 0, 64),
-            section.path("model"),
+            section.path("file"),
             section.has("guard")
                 ? OptionalDouble.of(section.number("guard", 0, 0, most))
                 : OptionalDouble.empty(),

@@ -146,7 +146,7 @@ public final class ServingBenchmark implements Benchmark {
       double[] http = new double[one.length];
       double seconds = quick ? 1 : 2;
       JsonObject json = job("mlp", 10);
-      json.put("serving", new JsonObject().put("model", file.toString()).put("port", 0));
+      json.put("serving", new JsonObject().put("file", file.toString()).put("port", 0));
       Predictors predictors = get(Predictors.deploy(vertx, JobConfig.read("benchmark", json)));
       URI url = URI.create(predictors.url().orElseThrow() + "/infer");
       Predictions predictions = Predictions.of(vertx, "served");
@@ -195,7 +195,7 @@ public final class ServingBenchmark implements Benchmark {
     try {
       Path file = trained(vertx, folder, "convnet");
       JsonObject json = job("convnet", 10);
-      json.put("serving", new JsonObject().put("model", file.toString()));
+      json.put("serving", new JsonObject().put("file", file.toString()));
       get(Predictors.deploy(vertx, JobConfig.read("benchmark", json)));
       Predictions predictions = Predictions.of(vertx, "served");
       float[] sample = new float[INPUTS];

@@ -69,7 +69,7 @@ public final class Endpoints {
     EventPublisher events = new EventPublisher(vertx, job.addresses());
     Consumer<TrainingEvent> refused = events::publish;
     String name = job.addresses().job();
-    Optional<Path> file = job.serving().model();
+    Optional<Path> file = job.serving().file();
     if (file.isPresent()) {
       Predictor predictor =
           Predictor.holding(
