@@ -35,7 +35,7 @@ class VertigradCommandTest {
     List<String> told =
         Stream.of(commands.split("\n  (?=\\S)")).skip(1).map(String::strip).toList();
 
-    assertEquals(9, told.size(), commands);
+    assertEquals(10, told.size(), commands);
     told.forEach(command -> assertTrue(command.endsWith("."), command));
   }
 

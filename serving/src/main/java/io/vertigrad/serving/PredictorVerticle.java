@@ -13,8 +13,8 @@ import java.util.UUID;
  * set. Its configuration is the job file.
  *
  * <p>It follows the newest parameters of the running job, or holds the model in the file {@code
- * serving.file}. It is no member of the job: the job does not wait for it, and it answers with
- * what it has when the job has ended. Several may be deployed, in any JVM of the cluster.
+ * serving.file}. It is no member of the job: the job does not wait for it, and it answers with what
+ * it has when the job has ended. Several may be deployed, in any JVM of the cluster.
  *
  * <p>Its deployment completes when the model is built. It listens once it has parameters.
  */
