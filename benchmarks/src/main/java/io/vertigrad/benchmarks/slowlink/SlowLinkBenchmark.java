@@ -26,8 +26,8 @@ public final class SlowLinkBenchmark implements Benchmark {
 
   static final List<Integer> MEGABITS = List.of(1_000, 100, 10);
 
-  private static final double MINUTES = 0.25;
-  private static final double QUICK_MINUTES = 0.1;
+  private static final double MINUTES = 1 / 6.0;
+  private static final double QUICK_MINUTES = 0.05;
   private static final int PORT = 26_700;
   private static final int JOIN_PORT = PORT + 100;
   private static final long SECRET_SECONDS = 60;
