@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 class ClassPathTest {
 
   /** The class path had 101 libraries when this was last changed; five more may be added. */
-  private static final int MOST_LIBRARIES = 106;
+  private static final int MOST_LIBRARIES = 107;
 
   private static final Path SCRIPT = Path.of("..", "vertigrad");
   private static final Path EXAMPLES_SCRIPT = Path.of("..", "examples", "run");

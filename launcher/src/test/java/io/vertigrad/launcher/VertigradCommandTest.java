@@ -236,8 +236,8 @@ class VertigradCommandTest {
   void shouldNameTheStrategiesWhenItIsUnknown() {
     assertRefused(
         "vertigrad: conf/digits-sync.json with --set strategy.name=snyc: strategy.name is \"snyc\","
-            + " expected one of allreduce, async, dpsgd, gossip, local, ssp, sync, or the class name of"
-            + " a StrategyProvider",
+            + " expected one of allreduce, async, diloco, dpsgd, gossip, local, ssp, sync, or the class"
+            + " name of a StrategyProvider",
         "train",
         "--set",
         "strategy.name=snyc",

@@ -15,6 +15,7 @@ import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -160,8 +161,21 @@ class KnownKeysTest {
       if (provider.getClass().getPackageName().equals("io.vertigrad.testkit")) {
         continue;
       }
+      Map<String, Object> options = new HashMap<>(Map.of(ABSURD, 1));
+      if (provider.name().equals("stream")) {
+        options.putAll(
+            Map.of(
+                "source",
+                Map.of("kind", "file", "path", "events.csv"),
+                "schema",
+                Map.of(
+                    "features",
+                    List.of(Map.of("field", "demand")),
+                    "label",
+                    Map.of("field", "class", "classes", List.of("0", "1")))));
+      }
       DataConfig config =
-          new DataConfig(provider.name(), Optional.empty(), Optional.empty(), Map.of(ABSURD, 1));
+          new DataConfig(provider.name(), Optional.empty(), Optional.empty(), options);
       String refusal =
           assertThrows(RuntimeException.class, () -> provider.open(config, Split.TEST))
               .getMessage();
