@@ -4,6 +4,7 @@ import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.data.StreamDataset;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.internal.pipeline.ReplicaRule;
@@ -50,6 +51,13 @@ public record PipelinePlan(JobConfig job, List<String> plan) {
   private static SplitModel split(JobConfig job, PipelineConfig pipeline) {
     Dataset data =
         DatasetProvider.open(job.data(), Split.TEST, PipelinePlan.class.getClassLoader());
+    if (data instanceof StreamDataset) {
+      throw job.settings()
+          .refuse(
+              "pipeline",
+              "is given, but the data set '%s' is read once, which stages cannot; expected workers with whole models"
+                  .formatted(job.data().name()));
+    }
     try {
       ReplicaRule.of(job);
       return Engine.named(job.engine())

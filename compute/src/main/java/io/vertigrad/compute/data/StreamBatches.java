@@ -20,6 +20,13 @@ public interface StreamBatches extends AutoCloseable {
   boolean await(long millis);
 
   /**
+   * Returns whether this rank has no samples left.
+   *
+   * @return true once the last batch was taken, false for a stream without an end
+   */
+  boolean ended();
+
+  /**
    * Returns the next batch, which {@link #await} has announced.
    *
    * @return at least one sample

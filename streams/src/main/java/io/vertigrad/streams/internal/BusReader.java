@@ -221,6 +221,9 @@ final class BusReader implements EventReader {
   public synchronized boolean refuse(int index, String why) {
     polled.get(index).fail(REFUSED, why);
     polled.set(index, null);
+    if (polled.stream().allMatch(message -> message == null)) {
+      unanswered.removeLast();
+    }
     return true;
   }
 

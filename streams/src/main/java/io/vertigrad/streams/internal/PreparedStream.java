@@ -162,7 +162,6 @@ final class PreparedStream implements StreamBatches {
         }
         Optional<Prepared> next = prepared(events.get(), state);
         if (next.isEmpty()) {
-          reader.acknowledge(false);
           continue;
         }
         if (!put(next.get())) {
@@ -268,6 +267,11 @@ final class PreparedStream implements StreamBatches {
       throw failure;
     }
     return true;
+  }
+
+  @Override
+  public boolean ended() {
+    return request.length().isPresent() && step >= rounds();
   }
 
   @Override

@@ -153,7 +153,9 @@ public final class StreamProvider implements DatasetProvider {
           line.stripLeading().startsWith("{")
               ? LineFormat.json(asked(schema))
               : LineFormat.csv(asked(schema), asked(schema), ',');
-      return new Asked(schema, List.<Object[]>of(format.read(bytes, 0, bytes.length)));
+      Object[] values = format.read(bytes, 0, bytes.length);
+      schema.write(values, earlier(schema, values), new float[schema.width()], 0);
+      return new Asked(schema, List.<Object[]>of(values));
     } catch (DataException e) {
       throw new DataException("%s: %s".formatted(line, e.getMessage()), e);
     }
@@ -261,12 +263,12 @@ public final class StreamProvider implements DatasetProvider {
 
   private static Options options(DataConfig config) {
     Settings data = config.settings();
-    EventSchema schema = EventSchema.read(config);
     data.section("schema");
     Settings source = data.section("source");
-    String kind = source.requiredString("kind");
     int window = data.integer("window", WINDOW, 1, MOST_WINDOW);
     data.refuseUnknown();
+    EventSchema schema = EventSchema.read(config);
+    String kind = source.requiredString("kind");
     Map<String, EventSource> known = new LinkedHashMap<>();
     ServiceLoader.load(EventSource.class, StreamProvider.class.getClassLoader())
         .forEach(found -> known.put(found.kind(), found));

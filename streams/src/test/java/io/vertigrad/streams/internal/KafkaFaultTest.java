@@ -14,6 +14,7 @@ import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
@@ -26,10 +27,16 @@ class KafkaFaultTest {
 
   private static final int STEPS = 400;
   private static final int BATCH = 8;
-  private static final long LIMIT_SECONDS = 180;
+  private static final long LIMIT_SECONDS = 120;
 
   @TempDir static Path folder;
   private static KafkaBroker broker;
+  private final List<Process> started = new ArrayList<>();
+
+  @AfterEach
+  void nobodyIsLeftBehind() {
+    started.forEach(Process::destroyForcibly);
+  }
 
   @BeforeAll
   static void start() throws Exception {
@@ -72,8 +79,11 @@ class KafkaFaultTest {
   void shouldTrainOnEveryEventOnceWhenEverythingIsKilled(String strategy) throws Exception {
     JsonObject disturbed = disturbed(strategy);
 
-    assertEquals(2 * STEPS * BATCH, disturbed.getJsonObject("tests").getInteger("events"));
     assertEquals(2 * STEPS, disturbed.getInteger("version"));
+    assertEquals(2 * STEPS * BATCH, disturbed.getInteger("samples"));
+    // When the last version is reached, a worker may be testing a batch that is not needed.
+    int tested = disturbed.getJsonObject("tests").getInteger("events");
+    assertTrue(tested >= 2 * STEPS * BATCH && tested <= (2 * STEPS + 1) * BATCH, disturbed::encode);
   }
 
   private JsonObject disturbed(String strategy) throws Exception {
@@ -132,22 +142,27 @@ class KafkaFaultTest {
         .put("workers", new JsonObject().put("count", 2).put("batch", BATCH));
   }
 
-  private static Process run(JsonObject job) throws IOException {
+  private Process run(JsonObject job) throws IOException {
     String name = job.getString("job");
     Path file = Files.writeString(folder.resolve(name + ".json"), job.encode());
-    return new ProcessBuilder(
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-Xmx512m",
-            "-XX:TieredStopAtLevel=1",
-            "-Dorg.bytedeco.javacpp.maxphysicalbytes=0",
-            "-cp",
-            System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-            KilledTraining.class.getName(),
-            file.toString(),
-            folder.resolve(name + ".result").toString())
-        .redirectErrorStream(true)
-        .redirectOutput(ProcessBuilder.Redirect.appendTo(folder.resolve(name + ".log").toFile()))
-        .start();
+    Process process =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx512m",
+                "-XX:TieredStopAtLevel=1",
+                "-Dorg.bytedeco.javacpp.maxphysicalbytes=0",
+                "-cp",
+                System.getProperty(
+                    "surefire.test.class.path", System.getProperty("java.class.path")),
+                KilledTraining.class.getName(),
+                file.toString(),
+                folder.resolve(name + ".result").toString())
+            .redirectErrorStream(true)
+            .redirectOutput(
+                ProcessBuilder.Redirect.appendTo(folder.resolve(name + ".log").toFile()))
+            .start();
+    started.add(process);
+    return process;
   }
 
   /**

@@ -67,6 +67,13 @@ public final class EvaluatorThread {
     EvaluationPlan plan = EvaluationPlan.of(job, traits);
     EvaluatorStatus status = plan.blocking() ? member.status() : EvaluatorStatus.OFF;
     Dataset test = DatasetProvider.open(job.data(), Split.TEST, loader);
+    if (test.size() == 0) {
+      throw job.settings()
+          .refuse(
+              "evaluator.count",
+              "is %d, but the data set '%s' has no test set, expected 0: its samples are tested while they are trained on"
+                  .formatted(job.evaluator().count(), job.data().name()));
+    }
     ModelConfig config = job.modelOn(test).on(job.workers().device());
     try (Model model = JobModel.of(job, config)) {
       Evaluation evaluation =

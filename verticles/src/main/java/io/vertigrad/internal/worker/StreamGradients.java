@@ -85,7 +85,9 @@ final class StreamGradients implements GradientSource {
       silentSinceNanos = start;
     }
     waitedNanos += nanoClock.getAsLong() - start;
-    if (!silenceTold && nanoClock.getAsLong() - silentSinceNanos > SILENCE_NANOS) {
+    if (!silenceTold
+        && !batches.ended()
+        && nanoClock.getAsLong() - silentSinceNanos > SILENCE_NANOS) {
       silenceTold = true;
       publisher.accept(
           new DataAwaited(System.currentTimeMillis(), self.identity().rank(), batches.source()));

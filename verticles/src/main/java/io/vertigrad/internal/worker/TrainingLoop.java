@@ -41,6 +41,7 @@ public final class TrainingLoop {
 
   private static final Logger LOG = LoggerFactory.getLogger(TrainingLoop.class);
   private static final long PUBLISH_NANOS = 50_000_000;
+  private static final long PULL_NANOS = 500_000_000;
   private static final int JOINS_WITHOUT_STEP_LIMIT = 5;
   private static final int LEFT_OUT_LIMIT = 20;
 
@@ -63,6 +64,7 @@ public final class TrainingLoop {
   private long computedNanos;
   private boolean jobOver;
   private long publishedNanos;
+  private long pulledNanos;
   private int leftOutInSequence;
 
   /** Creates what a worker needs for each incarnation; all on the loop's thread. */
@@ -284,6 +286,9 @@ public final class TrainingLoop {
         publish();
       }
       if (!data) {
+        if (!plan.lockstep() && pullNewest() == Ending.REJOIN) {
+          return Ending.REJOIN;
+        }
         continue;
       }
       if (gate.isPausedAt(version) && offered != version) {
@@ -297,6 +302,18 @@ public final class TrainingLoop {
       exchange.awaitChange(version);
     }
     return Ending.ABANDONED;
+  }
+
+  /** Finds out how far the others are while this worker has no data: they may reach the end. */
+  private Ending pullNewest() {
+    long now = nanoClock.getAsLong();
+    if (now - pulledNanos < PULL_NANOS) {
+      return Ending.COMPLETE;
+    }
+    pulledNanos = now;
+    Fetch fetch = exchange.fetch(counters.step());
+    counters.continueAt(fetch.highestVersion(), fetch.nextStep());
+    return fetch.ending();
   }
 
   private Ending step(long version) {
