@@ -65,6 +65,7 @@ public final class SlowLinkBenchmark implements Benchmark {
     }
     Path folder = Files.createDirectories(Path.of("benchmarks/target"));
     Path values = folder.resolve("slow-link-throughput.json");
+    Path picture = folder.resolve("slow-link.svg");
     JsonObject throughputs =
         !only.isEmpty() && Files.exists(values)
             ? new JsonObject(Files.readString(values))
@@ -76,11 +77,10 @@ public final class SlowLinkBenchmark implements Benchmark {
         JsonObject rates = throughputs.getJsonObject(next.one().name(), new JsonObject());
         rates.put(Integer.toString(next.megabits()), throughput);
         throughputs.put(next.one().name(), rates);
+        Files.writeString(values, throughputs.encodePrettily());
+        Files.writeString(picture, new ThroughputPicture(byCase(throughputs)).svg());
       }
     }
-    Files.writeString(values, throughputs.encodePrettily());
-    Path picture = folder.resolve("slow-link.svg");
-    Files.writeString(picture, new ThroughputPicture(byCase(throughputs)).svg());
     report.remark("picture, with what was measured before by --only: " + picture);
   }
 
@@ -168,7 +168,9 @@ public final class SlowLinkBenchmark implements Benchmark {
                   words(
                       "node %s:%d --secret %s/secret"
                           .formatted(NetworkLink.NEAR_HOST, JOIN_PORT, run),
-                      "--wait 60 --insecure --role worker --host " + NetworkLink.FAR_HOST))));
+                      "--wait 60 --insecure --role worker --host "
+                          + NetworkLink.FAR_HOST
+                          + (data.isEmpty() ? "" : " --data " + data)))));
       boolean ended = processes.get(0).waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
       if (!ended || processes.get(0).exitValue() != 0) {
         throw new IOException(

@@ -24,16 +24,16 @@ record SlowLinkCase(String name, JsonObject strategy, String compression) {
         new SlowLinkCase("sync", strategy("sync"), "none"),
         new SlowLinkCase("sync, int8", strategy("sync"), "int8"),
         new SlowLinkCase("allreduce", strategy("allreduce"), "none"),
-        new SlowLinkCase("allreduce, int8", strategy("allreduce"), "int8"),
-        new SlowLinkCase("allreduce, sign", strategy("allreduce"), "sign"),
         new SlowLinkCase(
             "allreduce, PowerSGD 2", strategy("allreduce").put("powerSgdRank", 2), "none"),
-        new SlowLinkCase("dpsgd", strategy("dpsgd"), "none"),
-        new SlowLinkCase("dpsgd, int8", strategy("dpsgd"), "int8"),
         new SlowLinkCase("local, every 10", strategy("local").put("every", 10), "none"),
-        new SlowLinkCase("diloco, every 100", diloco, "none"),
         new SlowLinkCase("diloco, every 100, int4", diloco, "int4"),
-        new SlowLinkCase("diloco, 4 fragments, int4", streaming, "int4"));
+        new SlowLinkCase("diloco, 4 fragments, int4", streaming, "int4"),
+        new SlowLinkCase("diloco, every 100", diloco, "none"),
+        new SlowLinkCase("allreduce, int8", strategy("allreduce"), "int8"),
+        new SlowLinkCase("allreduce, sign", strategy("allreduce"), "sign"),
+        new SlowLinkCase("dpsgd", strategy("dpsgd"), "none"),
+        new SlowLinkCase("dpsgd, int8", strategy("dpsgd"), "int8"));
   }
 
   boolean hasServers() {
@@ -65,7 +65,7 @@ record SlowLinkCase(String name, JsonObject strategy, String compression) {
         .put("optimizer", new JsonObject().put("learningRate", 0.1))
         .put("strategy", strategy)
         .put("exchange", exchange())
-        .put("workers", new JsonObject().put("count", 2).put("batch", BATCH))
+        .put("workers", new JsonObject().put("count", 2).put("batch", BATCH).put("waitSeconds", 60))
         .put("evaluator", new JsonObject().put("every", STEPS))
         .put("dashboard", new JsonObject().put("enabled", false))
         .put("checkpoint", new JsonObject().put("seconds", 0))
