@@ -3,7 +3,6 @@ package io.vertigrad.serving.internal;
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.codecs.StageTensor;
 import io.vertigrad.serving.internal.PredictionRequest.PredictionAnswer;
-import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.Message;
@@ -14,20 +13,18 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Answers requests on the event bus. Belongs to the verticle's context. */
+/** Answers requests on the event bus. It reads them on the verticle's context. */
 final class BusEndpoint {
 
   private static final Logger LOG = LoggerFactory.getLogger(BusEndpoint.class);
 
   private final Vertx vertx;
-  private final Context context;
   private final Addresses addresses;
   private final Predictor predictor;
   private MessageConsumer<Object> consumer;
 
-  BusEndpoint(Vertx vertx, Context context, Addresses addresses, Predictor predictor) {
+  BusEndpoint(Vertx vertx, Addresses addresses, Predictor predictor) {
     this.vertx = vertx;
-    this.context = context;
     this.addresses = addresses;
     this.predictor = predictor;
   }
@@ -45,6 +42,7 @@ final class BusEndpoint {
 
   private void handle(Message<Object> message) {
     try {
+      predictor.requireRoom();
       SampleFormat format = predictor.format();
       if (message.body() instanceof JsonObject json) {
         answer(
@@ -71,19 +69,18 @@ final class BusEndpoint {
     }
   }
 
+  /** Replies on the predictor's thread: another thread would have to be woken first. */
   private void answer(Message<Object> message, float[] inputs, Consumer<PredictionAnswer> reply) {
-    predictor
-        .predict(inputs, OptionalLong.empty())
-        .whenComplete(
-            (answer, why) ->
-                context.runOnContext(
-                    go -> {
-                      if (why == null) {
-                        reply.accept(answer);
-                      } else {
-                        refuse(message, why);
-                      }
-                    }));
+    predictor.predict(
+        inputs,
+        OptionalLong.empty(),
+        (answer, why) -> {
+          if (why == null) {
+            reply.accept(answer);
+          } else {
+            refuse(message, why);
+          }
+        });
   }
 
   private static void refuse(Message<Object> message, Throwable why) {

@@ -50,7 +50,7 @@ public final class Endpoints {
     this.events = events;
     this.predictor = predictor;
     this.newest = newest;
-    this.bus = new BusEndpoint(vertx, context, job.addresses(), predictor);
+    this.bus = new BusEndpoint(vertx, job.addresses(), predictor);
     this.http =
         job.serving().http().port().isPresent()
             ? Optional.of(new InferenceServer(vertx, context, job.serving().http(), predictor))

@@ -301,6 +301,7 @@ final class InferenceServer {
     SampleFormat format = predictor.format();
     String type = String.valueOf(request.getHeader(TYPE)).split(";")[0].toLowerCase(Locale.ROOT);
     try {
+      predictor.requireRoom();
       if (IMAGES.contains(type)) {
         vertx
             .executeBlocking(() -> format.readImage(body.getBytes()), false)
@@ -309,14 +310,14 @@ final class InferenceServer {
                     predict(response, InferenceRequest.of(inputs, format), version, format, end),
                 why -> {
                   end.run();
-                  refuse(response, why);
+                  refuse(response, counted(why));
                 });
       } else {
         predict(response, read(request, body, format), version, format, end);
       }
     } catch (RuntimeException why) {
       end.run();
-      refuse(response, why);
+      refuse(response, counted(why));
     }
   }
 
@@ -340,29 +341,30 @@ final class InferenceServer {
       OptionalLong version,
       SampleFormat format,
       Runnable end) {
-    predictor
-        .predict(request.inputs(), version)
-        .whenComplete(
-            (answer, why) ->
-                context.runOnContext(
-                    go -> {
-                      end.run();
-                      if (why != null) {
-                        refuse(response, why);
-                      } else {
-                        send(response, request.response(predictor.job(), answer, format));
-                      }
-                    }));
+    predictor.predict(
+        request.inputs(),
+        version,
+        (answer, why) ->
+            context.runOnContext(
+                go -> {
+                  end.run();
+                  if (why != null) {
+                    refuse(response, why);
+                  } else {
+                    send(response, request.response(predictor.job(), answer, format));
+                  }
+                }));
   }
 
-  private void refuse(HttpServerResponse response, Throwable why) {
+  private Throwable counted(Throwable why) {
+    return why instanceof Refusal refusal ? predictor.refused(refusal) : why;
+  }
+
+  private static void refuse(HttpServerResponse response, Throwable why) {
     if (!(why instanceof Refusal refusal)) {
       LOG.error("a request could not be answered", why);
       error(response, Code.FAILED.number(), String.valueOf(why));
       return;
-    }
-    if (refusal.code() == Code.INVALID) {
-      predictor.refused(refusal);
     }
     boolean later = refusal.code() == Code.OVERLOADED || refusal.code() == Code.NOT_READY;
     if (later) {

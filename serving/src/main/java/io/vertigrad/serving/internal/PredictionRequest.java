@@ -1,7 +1,7 @@
 package io.vertigrad.serving.internal;
 
 import java.util.OptionalLong;
-import java.util.concurrent.CompletableFuture;
+import java.util.function.BiConsumer;
 
 /**
  * Samples that wait for a forward pass.
@@ -10,14 +10,14 @@ import java.util.concurrent.CompletableFuture;
  * @param inputs the samples' inputs, sample after sample
  * @param version the only version that may answer; empty for any
  * @param arrivedNanos time of {@code System.nanoTime()} at which the request arrived
- * @param answer completes on the thread that computes
+ * @param answer receives the answer, or why there is none; called once
  */
 record PredictionRequest(
     int count,
     float[] inputs,
     OptionalLong version,
     long arrivedNanos,
-    CompletableFuture<PredictionAnswer> answer) {
+    BiConsumer<PredictionAnswer, Refusal> answer) {
 
   /**
    * The outputs for a request; all are of one set of parameters.
@@ -30,8 +30,7 @@ record PredictionRequest(
    */
   record PredictionAnswer(float[] outputs, long version, long highestVersion, long ageMillis) {}
 
-  static PredictionRequest of(int count, float[] inputs, OptionalLong version) {
-    return new PredictionRequest(
-        count, inputs, version, System.nanoTime(), new CompletableFuture<>());
+  void fail(Refusal why) {
+    answer.accept(null, why);
   }
 }

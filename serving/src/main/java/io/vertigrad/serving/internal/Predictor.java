@@ -16,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -163,24 +164,35 @@ public final class Predictor {
    *
    * @param inputs the samples' inputs, sample after sample
    * @param version the only version that may answer; empty for any
-   * @return completes on a thread of this predictor, or fails with a {@link Refusal}
+   * @param answer called once, on this thread or one of this predictor, with the answer or with the
+   *     reason why there is none
    */
-  CompletableFuture<PredictionAnswer> predict(float[] inputs, OptionalLong version) {
+  void predict(float[] inputs, OptionalLong version, BiConsumer<PredictionAnswer, Refusal> answer) {
     int count = inputs.length / format().inputs();
+    PredictionRequest request =
+        new PredictionRequest(count, inputs, version, System.nanoTime(), answer);
     if (!isReady()) {
-      return refuse(notReady());
+      request.fail(refused(notReady()));
+    } else if (!queue.offer(request)) {
+      request.fail(refused(closing ? notReady() : overloaded()));
     }
-    PredictionRequest request = PredictionRequest.of(count, inputs, version);
-    if (!queue.offer(request)) {
-      return refuse(
-          closing
-              ? notReady()
-              : new Refusal(
-                  Code.OVERLOADED,
-                  "%d samples wait already, expected at most %d (serving.queue); try again later"
-                      .formatted(queue.samples(), config.queue())));
+  }
+
+  /**
+   * Refuses a request before it is read, if it would have no place in the queue.
+   *
+   * @throws Refusal if the queue is full
+   */
+  void requireRoom() {
+    if (queue.samples() >= config.queue()) {
+      throw overloaded();
     }
-    return request.answer();
+  }
+
+  private Refusal overloaded() {
+    return new Refusal(
+        Code.OVERLOADED,
+        "%d samples wait already (serving.queue); try again later".formatted(config.queue()));
   }
 
   private Refusal notReady() {
@@ -191,14 +203,10 @@ public final class Predictor {
             : "there are no parameters of job \"%s\" yet".formatted(job));
   }
 
-  private CompletableFuture<PredictionAnswer> refuse(Refusal why) {
-    return CompletableFuture.failedFuture(refused(why));
-  }
-
   /** Refuses what waits, ends the threads and closes the models. Blocks. */
   void close() {
     closing = true;
-    queue.close().forEach(request -> request.answer().completeExceptionally(notReady()));
+    queue.close().forEach(request -> request.fail(notReady()));
     signal();
     parts.forEach(Part::wake);
     parts.forEach(Part::join);
@@ -351,10 +359,6 @@ public final class Predictor {
         List<PredictionRequest> wanted = new ArrayList<>(batch);
         wanted.removeIf(this::refuseOtherVersion);
         compute(wanted);
-      } catch (RuntimeException | Error e) {
-        LOG.error("a forward pass failed", e);
-        Refusal why = new Refusal(Code.FAILED, "the forward pass failed: " + e.getMessage());
-        batch.forEach(request -> request.answer().completeExceptionally(why));
       } finally {
         queue.done();
       }
@@ -365,13 +369,13 @@ public final class Predictor {
       if (request.version().isEmpty() || request.version().getAsLong() == version) {
         return false;
       }
-      request
-          .answer()
-          .completeExceptionally(
-              new Refusal(
-                  Code.UNKNOWN,
-                  "model \"%s\": version %d is not served, expected %d, or none"
-                      .formatted(job, request.version().getAsLong(), version)));
+      deliver(
+          request,
+          null,
+          new Refusal(
+              Code.UNKNOWN,
+              "model \"%s\": version %d is not served, expected %d, or none"
+                  .formatted(job, request.version().getAsLong(), version)));
       return true;
     }
 
@@ -380,21 +384,37 @@ public final class Predictor {
       if (count == 0) {
         return;
       }
-      float[] outputs = outputs(count, inputs(batch, count));
+      float[] outputs;
+      try {
+        outputs = outputs(count, inputs(batch, count));
+      } catch (RuntimeException | Error e) {
+        LOG.error("a forward pass failed", e);
+        Refusal why = new Refusal(Code.FAILED, "the forward pass failed: " + e.getMessage());
+        batch.forEach(request -> deliver(request, null, why));
+        return;
+      }
       int each = outputs.length / count;
       int first = 0;
       for (PredictionRequest request : batch) {
-        float[] answer =
+        float[] part =
             count == request.count()
                 ? outputs
                 : Arrays.copyOfRange(outputs, first * each, (first + request.count()) * each);
         first += request.count();
         counters.answered(request.count(), System.nanoTime() - request.arrivedNanos());
-        request
-            .answer()
-            .complete(
-                new PredictionAnswer(
-                    answer, own.version().lowest(), own.version().highest(), ageMillis(own)));
+        deliver(
+            request,
+            new PredictionAnswer(
+                part, own.version().lowest(), own.version().highest(), ageMillis(own)),
+            null);
+      }
+    }
+
+    private void deliver(PredictionRequest request, PredictionAnswer answer, Refusal why) {
+      try {
+        request.answer().accept(answer, why);
+      } catch (RuntimeException e) {
+        LOG.error("an answer could not be delivered", e);
       }
     }
 

@@ -93,8 +93,7 @@ class PredictorTest {
       for (int i = 0; !ending; i++) {
         float[] inputs = {number * 1_000 + i % 1_000, number};
         try {
-          PredictionAnswer answer =
-              predictor.predict(inputs, OptionalLong.empty()).get(20, TimeUnit.SECONDS);
+          PredictionAnswer answer = ask(inputs, OptionalLong.empty()).get(20, TimeUnit.SECONDS);
           answers++;
           float version = answer.version();
           float[] expected = {version, inputs[0], version, inputs[1]};
@@ -164,7 +163,7 @@ class PredictorTest {
   void shouldAnswerALargeRequestByOneVersionWhenItTakesSeveralPasses() throws Exception {
     start("{\"queue\": 8, \"maxBatch\": 4}");
 
-    PredictionAnswer answer = predictor.predict(new float[10], OptionalLong.empty()).get();
+    PredictionAnswer answer = ask(new float[10], OptionalLong.empty()).get();
 
     assertEquals(20, answer.outputs().length);
     assertEquals(3, predictor.progress().passes());
@@ -174,11 +173,11 @@ class PredictorTest {
   void shouldRefuseAnotherVersionThanTheOneThatIsAskedFor() throws Exception {
     start("{}");
 
-    assertEquals(1, predictor.predict(new float[1], OptionalLong.of(1)).get().version());
+    assertEquals(1, ask(new float[1], OptionalLong.of(1)).get().version());
     assertRefused(
         Code.UNKNOWN,
         "model \"fake\": version 7 is not served, expected 1, or none",
-        predictor.predict(new float[1], OptionalLong.of(7)));
+        ask(new float[1], OptionalLong.of(7)));
   }
 
   @Test
@@ -251,7 +250,19 @@ class PredictorTest {
   }
 
   private CompletableFuture<PredictionAnswer> predict(float input) {
-    return predictor.predict(new float[] {input}, OptionalLong.empty());
+    return ask(new float[] {input}, OptionalLong.empty());
+  }
+
+  private CompletableFuture<PredictionAnswer> ask(float[] inputs, OptionalLong version) {
+    CompletableFuture<PredictionAnswer> found = new CompletableFuture<>();
+    predictor.predict(
+        inputs,
+        version,
+        (answer, why) -> {
+          boolean first = why == null ? found.complete(answer) : found.completeExceptionally(why);
+          assertTrue(first, "called once");
+        });
+    return found;
   }
 
   private static Evaluated test(double accuracy) {
