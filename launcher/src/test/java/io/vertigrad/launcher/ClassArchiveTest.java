@@ -38,7 +38,15 @@ class ClassArchiveTest {
   void makeHome() throws IOException {
     target = Files.createDirectories(folder.resolve("launcher/target"));
     for (String module :
-        new String[] {"codecs", "compute", "engines/dl4j", "verticles", "dashboard", "launcher"}) {
+        List.of(
+            "codecs",
+            "compute",
+            "engines/dl4j",
+            "verticles",
+            "serving",
+            "streams",
+            "dashboard",
+            "launcher")) {
       Files.createDirectories(folder.resolve(module).resolve("target/classes"));
     }
     List<String> jars =
