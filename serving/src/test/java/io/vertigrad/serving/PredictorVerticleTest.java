@@ -149,6 +149,20 @@ class PredictorVerticleTest {
   }
 
   @Test
+  void shouldAnswerByTheTrainedParametersOnceTheResultIsThere() throws Exception {
+    JsonObject job = job("sync");
+    job.getJsonObject("serving").put("refreshMillis", 3_600_000);
+    get(vertx.deployVerticle(new PredictorVerticle(), new DeploymentOptions().setConfig(job)));
+    RunningJob running = get(TrainingJob.of(job).deploy(vertx));
+    Awaitility.await().until(() -> version() >= 0);
+    Files.createFile(folder.resolve("go"));
+
+    get(running.result());
+
+    assertEquals(STEPS, version());
+  }
+
+  @Test
   void shouldAnswerWithWhatItHasWhenTrainingIsGone() throws Exception {
     RunningJob running = deployBoth();
     get(running.stop());

@@ -25,6 +25,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,6 +46,7 @@ public final class NewestParameters {
   /** How often parameters of one version are asked for before a mixture is accepted. */
   private static final int TRIES = 8;
 
+  private final String id = UUID.randomUUID().toString();
   private final Vertx vertx;
   private final JobConfig job;
   private final StrategyTraits traits;
@@ -96,6 +98,7 @@ public final class NewestParameters {
         message -> {
           if (TrainingEvent.fromJson(message.body()) instanceof JobFinished) {
             finished = true;
+            tellReading(false);
             wakeAll();
           }
         });
@@ -114,6 +117,15 @@ public final class NewestParameters {
         .onFailure(absent -> LOG.debug("no coordinator yet: {}", absent.getMessage()));
   }
 
+  /** Makes the members of the job, which has finished, stay until its parameters are read. */
+  private void tellReading(boolean done) {
+    vertx
+        .eventBus()
+        .send(
+            job.addresses().coordinator(),
+            new JsonObject().put("request", "read").put("reader", id).put("done", done));
+  }
+
   /** Takes over a membership. One that was published is the newest, also after a restart. */
   private synchronized void hear(JsonObject word, boolean published) {
     JsonObject now = word.getJsonObject("membership");
@@ -124,8 +136,12 @@ public final class NewestParameters {
       Membership heard = Membership.fromJson(now);
       if (published || heard.epoch() > newest.epoch()) {
         over = false;
-        finished = "finished".equals(word.getString("state"));
         newest = heard;
+        boolean before = finished;
+        finished = "finished".equals(word.getString("state"));
+        if (finished && !before) {
+          tellReading(false);
+        }
         readers.forEach(reader -> reader.membership().accept(heard));
       }
     }
@@ -184,6 +200,9 @@ public final class NewestParameters {
    */
   public Future<Void> close() {
     closed = true;
+    if (finished) {
+      tellReading(true);
+    }
     wakeAll();
     return Future.join(control.unregister(), events.unregister()).mapEmpty();
   }
@@ -193,6 +212,11 @@ public final class NewestParameters {
 
     private final ModelReader reader;
     private String warned = "";
+
+    /** Whether the job had finished before the newest read began. */
+    private boolean last;
+
+    private boolean lastDone;
 
     private Reader(ModelReader reader) {
       this.reader = reader;
@@ -211,7 +235,8 @@ public final class NewestParameters {
       long wanted = after < 0 ? 0 : after + 1;
       long ahead = 1;
       for (int i = 1; hasMembers() && !closed && !stop.getAsBoolean(); i++) {
-        boolean last = finished;
+        last = finished;
+        lastDone &= last;
         Optional<ParameterSnapshot> found;
         try {
           found =
@@ -241,7 +266,29 @@ public final class NewestParameters {
           return Optional.empty();
         }
       }
+      last = finished;
       return Optional.empty();
+    }
+
+    /**
+     * Reports that what {@link #next} returned is in use, or is not wanted. The members of a job
+     * that has finished stay until this, for at most three seconds.
+     */
+    public void done() {
+      if (last && !lastDone) {
+        lastDone = true;
+        tellReading(true);
+      }
+    }
+
+    /**
+     * Returns whether {@link #next} should be called at once, because the members of the job, which
+     * has finished, wait for it.
+     *
+     * @return true from the end of the job until {@link #done}
+     */
+    public boolean isAwaited() {
+      return finished && !lastDone;
     }
 
     /** Logs why parameters are refused, for example to another model; the same reason once. */

@@ -24,6 +24,7 @@ import io.vertx.core.internal.VertxInternal;
 import io.vertx.core.json.JsonObject;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,12 +41,15 @@ public final class CoordinatorVerticle extends VerticleBase {
   private static final Logger LOG = LoggerFactory.getLogger(CoordinatorVerticle.class);
   private static final long TICK_MILLIS = 100;
   private static final long STOP_MILLIS = 5_000;
+  private static final long READ_MILLIS = 3_000;
+  private static final long POLL_MILLIS = 10;
   private static final long RIVAL_MILLIS = 500;
 
   private final Promise<JobOutcome> result = Promise.promise();
   private JobConfig job;
   private boolean workersHoldModel;
   private CoordinatorState coordinatorState;
+  private ControlRequestHandler requests;
   private DecisionExecutor executor;
 
   /**
@@ -62,20 +66,24 @@ public final class CoordinatorVerticle extends VerticleBase {
   }
 
   /**
-   * Releases every member, in any state of the job. Any thread may call it, once this verticle is
-   * deployed.
+   * Releases every member, in any state of the job. Predictors that read the parameters of a
+   * finished job may complete that first, within three seconds. Any thread may call it, once this
+   * verticle is deployed.
    *
    * @param reason the reason for people; messages to members and events repeat it
-   * @return completes when all have left, or after five seconds
+   * @return completes when all have left, or after five seconds more
    */
   public Future<Void> stop(String reason) {
     Promise<Void> stopped = Promise.promise();
-    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(STOP_MILLIS);
     context.runOnContext(
-        go -> {
-          coordinatorState.stop(reason);
-          completeWhenEmpty(stopped, deadline);
-        });
+        go ->
+            await(
+                () -> !requests.isRead(),
+                READ_MILLIS,
+                () -> {
+                  coordinatorState.stop(reason);
+                  await(coordinatorState::isEmpty, STOP_MILLIS, stopped::complete);
+                }));
     return stopped.future();
   }
 
@@ -209,11 +217,11 @@ public final class CoordinatorVerticle extends VerticleBase {
   }
 
   private Future<Void> serve(String address) {
-    ControlRequestHandler desk = new ControlRequestHandler(coordinatorState);
+    requests = new ControlRequestHandler(coordinatorState);
     MessageConsumer<JsonObject> consumer =
         vertx
             .eventBus()
-            .consumer(address, message -> message.reply(named(desk.answer(message.body()))));
+            .consumer(address, message -> message.reply(named(requests.answer(message.body()))));
     return consumer.completion();
   }
 
@@ -241,11 +249,12 @@ public final class CoordinatorVerticle extends VerticleBase {
                             + " \"job\"), or let that one finish"));
   }
 
-  private void completeWhenEmpty(Promise<Void> stopped, long deadline) {
-    if (coordinatorState.isEmpty() || System.nanoTime() > deadline) {
-      stopped.complete();
+  /** Does something once a condition holds, or after this time at the latest. */
+  private void await(BooleanSupplier condition, long millis, Runnable action) {
+    if (millis <= 0 || condition.getAsBoolean()) {
+      action.run();
     } else {
-      vertx.setTimer(10, id -> completeWhenEmpty(stopped, deadline));
+      vertx.setTimer(POLL_MILLIS, id -> await(condition, millis - POLL_MILLIS, action));
     }
   }
 }

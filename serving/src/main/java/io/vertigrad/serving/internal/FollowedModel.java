@@ -59,6 +59,16 @@ final class FollowedModel implements ServedModel {
   }
 
   @Override
+  public void done() {
+    reader.done();
+  }
+
+  @Override
+  public boolean isAwaited() {
+    return reader.isAwaited();
+  }
+
+  @Override
   public long loadedMillis() {
     return loadedMillis;
   }

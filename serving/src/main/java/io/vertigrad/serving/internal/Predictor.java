@@ -33,6 +33,9 @@ public final class Predictor {
   private static final Logger LOG = LoggerFactory.getLogger(Predictor.class);
   private static final long JOIN_MILLIS = 10_000;
 
+  /** How often a part that waits looks whether the job has finished. */
+  private static final long LOOK_MILLIS = 200;
+
   private final ServingConfig config;
   private final String job;
   private final RequestQueue queue;
@@ -48,7 +51,8 @@ public final class Predictor {
   /** The part that loads parameters next. */
   private Part loading;
 
-  private long swappedNanos;
+  /** When parameters are loaded next; those of a finished job are loaded at once. */
+  private long dueNanos = System.nanoTime();
 
   private volatile Served served = Served.NONE;
   private volatile boolean closing;
@@ -311,18 +315,19 @@ public final class Predictor {
 
     /** Loads newer parameters, and takes over from the other part. */
     private void load() throws InterruptedException {
+      awaitDue();
       long before = served.version().lowest();
-      if (before >= 0) {
-        awaitInterval();
-      }
       Optional<Version> loaded = model.load(before, () -> closing);
-      if (loaded.isEmpty()) {
-        pause(config.refreshMillis());
-      } else if (guard.allows()) {
+      boolean serves = loaded.isPresent() && guard.allows();
+      boolean some = serves || before >= 0;
+      long millis = some ? config.refreshMillis() : Math.min(LOOK_MILLIS, config.refreshMillis());
+      dueNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+      if (serves) {
         takeOver(loaded.get());
-      } else {
-        guard.refusal(loaded.get().lowest(), before).ifPresent(events);
-        pause(config.refreshMillis());
+      }
+      model.done();
+      if (!serves) {
+        loaded.flatMap(refused -> guard.refusal(refused.lowest(), before)).ifPresent(events);
       }
     }
 
@@ -332,7 +337,6 @@ public final class Predictor {
       try {
         served = own;
         loading = parts.get((parts.indexOf(this) + 1) % parts.size());
-        swappedNanos = System.nanoTime();
         changed.signalAll();
       } finally {
         lock.unlock();
@@ -342,12 +346,11 @@ public final class Predictor {
       ready.complete(null);
     }
 
-    /** Waits until enough time has passed since the last swap. */
-    private void awaitInterval() throws InterruptedException {
-      long end = swappedNanos + TimeUnit.MILLISECONDS.toNanos(config.refreshMillis());
-      for (long left = end - System.nanoTime(); left > 0 && !closing; ) {
-        pause(Math.max(1, TimeUnit.NANOSECONDS.toMillis(left)));
-        left = end - System.nanoTime();
+    /** Waits until parameters are due, or the job has finished. */
+    private void awaitDue() throws InterruptedException {
+      for (long left = dueNanos - System.nanoTime(); left > 0 && !closing && !model.isAwaited(); ) {
+        pause(Math.max(1, Math.min(LOOK_MILLIS, TimeUnit.NANOSECONDS.toMillis(left))));
+        left = dueNanos - System.nanoTime();
       }
     }
 

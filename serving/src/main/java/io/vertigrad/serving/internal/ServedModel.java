@@ -36,6 +36,14 @@ interface ServedModel extends AutoCloseable {
   /** Returns the outputs of these samples. */
   float[] outputs(int count, float[] inputs);
 
+  /** Reports that what {@link #load} returned is in use, or is not wanted. */
+  default void done() {}
+
+  /** Returns whether {@link #load} should be called at once, because the job has finished. */
+  default boolean isAwaited() {
+    return false;
+  }
+
   /** Makes {@link #load} ask again whether to stop. Any thread. */
   void wake();
 

@@ -19,6 +19,7 @@ import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JobCommand;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Leave;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.ReadParameters;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Command;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Evaluate;
@@ -122,7 +123,8 @@ public final class ControlCodec {
           "join", JoinRequest.class,
           "heartbeat", Heartbeat.class,
           "leave", Leave.class,
-          "dropBackup", DropBackup.class);
+          "dropBackup", DropBackup.class,
+          "read", ReadParameters.class);
 
   /** Keys that have no value if it is the empty string or the empty list. */
   private static final Set<String> NOT_EMPTY = Set.of("metric", "silent", "starts");
@@ -161,7 +163,7 @@ public final class ControlCodec {
         .orElseThrow(
             () ->
                 new IllegalArgumentException(
-                    "expected request to be one of join, heartbeat, leave, dropBackup,"
+                    "expected request to be one of join, heartbeat, leave, dropBackup, read,"
                         + " state, checkpoint, pause, resume, stop"));
   }
 

@@ -81,6 +81,15 @@ sealed interface ControlMessage {
     record DropBackup(@Inline Admission from, Admission backup, String why)
         implements ControlRequest {}
 
+    /**
+     * Someone who is no member, such as a predictor, reads the parameters of a job that has
+     * finished. The members stay until it is done, for a limited time.
+     *
+     * @param reader the same in both messages of one reader
+     * @param done true if it has read them
+     */
+    record ReadParameters(String reader, boolean done) implements ControlRequest {}
+
     /** A command for the whole job, which any node on the bus may send. */
     enum JobCommand implements ControlRequest {
       /** Asks for the phase of the job and for its membership. */

@@ -12,10 +12,13 @@ import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JobCommand;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Leave;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.ReadParameters;
 import io.vertigrad.internal.security.PeerWarnings;
 import io.vertigrad.job.JoinException;
 import io.vertx.core.json.JsonObject;
+import java.util.HashSet;
 import java.util.Optional;
+import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,12 +26,21 @@ import org.slf4j.LoggerFactory;
 public final class ControlRequestHandler {
 
   private static final Logger LOG = LoggerFactory.getLogger(ControlRequestHandler.class);
+  private static final int MOST_READERS = 1_000;
 
   private final CoordinatorState coordinator;
   private final PeerWarnings refusals = new PeerWarnings(LOG::warn);
 
+  /** Who reads the parameters of the finished job now. */
+  private final Set<String> readers = new HashSet<>();
+
   public ControlRequestHandler(CoordinatorState coordinator) {
     this.coordinator = coordinator;
+  }
+
+  /** Returns whether someone reads the parameters of the finished job now. */
+  public boolean isRead() {
+    return !readers.isEmpty();
   }
 
   /** Answers one request; a malformed one gets a refusal and never an exception. */
@@ -60,6 +72,9 @@ public final class ControlRequestHandler {
       return coordinator.dropBackup(drop.from(), drop.backup(), drop.why())
           ? granted()
           : new Unknown(coordinator.state(), epoch(), coordinator.leaveReason(drop.from()));
+    }
+    if (request instanceof ReadParameters read) {
+      return read(read);
     }
     return switch ((JobCommand) request) {
       case STATE ->
@@ -111,6 +126,15 @@ public final class ControlRequestHandler {
         epoch(),
         Optional.of(coordinator.membership()).filter(newer -> newer.epoch() > heartbeat.epoch()),
         Optional.of(newest).filter(newer -> newer.number() != heartbeat.pause().number()));
+  }
+
+  private ControlAnswer read(ReadParameters request) {
+    if (request.done()) {
+      readers.remove(request.reader());
+    } else if (readers.size() < MOST_READERS) {
+      readers.add(request.reader());
+    }
+    return granted();
   }
 
   private ControlAnswer checkpoint() {

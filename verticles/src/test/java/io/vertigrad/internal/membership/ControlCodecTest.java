@@ -62,6 +62,7 @@ final class ControlCodecTest {
         new Leave(WORKER, LeaveReason.failed("NaN"), SERVING),
         new ControlRequest.DropBackup(
             new Admission(Role.SERVER, 0, 2), new Admission(Role.SERVER, 1, 3), "no answer"),
+        new ControlRequest.ReadParameters("5f", true),
         JobCommand.STATE,
         JobCommand.CHECKPOINT,
         JobCommand.PAUSE,
@@ -183,7 +184,7 @@ final class ControlCodecTest {
         "{'request':'join','terms':{},'role':'worker','token':'t','node':'n','layout':[['W']]}"
             + "|malformed request: join: layout: found [[\"W\"]], expected a list of [name, [dimension, ...], kind]",
         "{'request':'dance'}"
-            + "|expected request to be one of join, heartbeat, leave, dropBackup, state, checkpoint, pause,"
+            + "|expected request to be one of join, heartbeat, leave, dropBackup, read, state, checkpoint, pause,"
             + " resume, stop"
       },
       quoteCharacter = '`')

@@ -2,17 +2,16 @@ package io.vertigrad.examples.embed;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.io.PipedInputStream;
-import java.io.PipedOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -25,6 +24,8 @@ class EmbeddedTrainingTest {
   private static final Path SOURCE =
       Path.of("src/main/java/io/vertigrad/examples/embed/EmbeddedTraining.java");
 
+  private static final Pattern ACCURACY = Pattern.compile("(?m)^accuracy: ([0-9.,]+).*$");
+
   private final PrintStream console = System.out;
 
   @AfterEach
@@ -34,27 +35,22 @@ class EmbeddedTrainingTest {
 
   @Test
   void shouldPrintEventsAndTheFinalAccuracyWhenTheMainClassRuns() throws Exception {
-    List<String> lines = new ArrayList<>();
-    try (PipedInputStream pipe = new PipedInputStream(1 << 20);
-        PrintStream printed =
-            new PrintStream(new PipedOutputStream(pipe), true, StandardCharsets.UTF_8);
-        BufferedReader reader =
-            new BufferedReader(new InputStreamReader(pipe, StandardCharsets.UTF_8))) {
-      System.setOut(printed);
-      EmbeddedTraining.main(new String[0]);
-      do {
-        lines.add(reader.readLine());
-      } while (!lines.get(lines.size() - 1).startsWith("accuracy: "));
-    }
+    ByteArrayOutputStream printed = new ByteArrayOutputStream();
+    System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
 
-    String all = String.join("\n", lines);
+    EmbeddedTraining.main(new String[0]);
+    Awaitility.await()
+        .atMost(60, TimeUnit.SECONDS)
+        .until(() -> ACCURACY.matcher(printed.toString(StandardCharsets.UTF_8)).find());
+
+    String all = printed.toString(StandardCharsets.UTF_8);
     assertTrue(all.contains("JobStarted["), all);
     assertTrue(all.contains("WorkerProgress["), all);
     assertTrue(all.contains("Evaluated["), all);
     assertTrue(all.contains("JobFinished["), all);
-    double accuracy =
-        Double.parseDouble(
-            lines.get(lines.size() - 1).replaceAll("[^0-9.,]", "").replace(',', '.'));
+    Matcher last = ACCURACY.matcher(all);
+    assertTrue(last.find(), all);
+    double accuracy = Double.parseDouble(last.group(1).replace(',', '.'));
     assertTrue(accuracy > 80 && accuracy <= 100, all);
   }
 

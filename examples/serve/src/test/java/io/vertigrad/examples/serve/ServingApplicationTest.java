@@ -3,15 +3,14 @@ package io.vertigrad.examples.serve;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.io.PipedInputStream;
-import java.io.PipedOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -33,20 +32,22 @@ class ServingApplicationTest {
 
   @Test
   void shouldPrintAnswersOfTheModelThatIsTrained() throws Exception {
-    try (PipedInputStream pipe = new PipedInputStream(1 << 20);
-        PrintStream printed =
-            new PrintStream(new PipedOutputStream(pipe), true, StandardCharsets.UTF_8);
-        BufferedReader reader =
-            new BufferedReader(new InputStreamReader(pipe, StandardCharsets.UTF_8))) {
-      System.setOut(printed);
-      ServingApplication.main(new String[0]);
+    ByteArrayOutputStream printed = new ByteArrayOutputStream();
+    System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
 
-      String line = reader.readLine();
-      while (!line.startsWith("version 3000,")) {
-        line = reader.readLine();
-      }
-      assertEquals("rose", line.substring(line.indexOf(": ") + 2));
-    }
+    ServingApplication.main(new String[0]);
+    Awaitility.await()
+        .atMost(60, TimeUnit.SECONDS)
+        .until(() -> printed.toString(StandardCharsets.UTF_8).contains("version 3000,"));
+
+    String line =
+        printed
+            .toString(StandardCharsets.UTF_8)
+            .lines()
+            .filter(printedLine -> printedLine.startsWith("version 3000,"))
+            .findFirst()
+            .orElseThrow();
+    assertEquals("rose", line.substring(line.indexOf(": ") + 2));
   }
 
   @Test
