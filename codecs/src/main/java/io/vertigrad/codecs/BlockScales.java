@@ -26,8 +26,26 @@ record BlockScales(int elements, int largest) {
     return payload.getFloat(element / elements * Float.BYTES);
   }
 
+  /**
+   * Returns the scale by which the largest magnitude of a block becomes {@code to}. It is not
+   * finite if the block holds NaN or infinity, or if an element could decode to infinity.
+   */
+  float of(float[] block, int count, int to) {
+    float greatest = 0;
+    for (int i = 0; i < count; i++) {
+      greatest = Math.max(greatest, Math.abs(block[i]));
+    }
+    return bounded(greatest / to);
+  }
+
+  /** Returns the multiple of a scale that is nearest to a value, ties to even. */
+  static int multiple(float value, float scale, int largest) {
+    double ratio = scale > 0 ? value / scale : 0;
+    return (int) Math.max(-largest, Math.min(largest, Math.rint(ratio)));
+  }
+
   /** Returns the scale that was asked for, or infinity if an element could decode to infinity. */
-  float bounded(float scale) {
+  private float bounded(float scale) {
     return Float.isInfinite(scale * largest) ? Float.POSITIVE_INFINITY : scale;
   }
 

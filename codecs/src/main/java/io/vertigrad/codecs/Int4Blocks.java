@@ -32,11 +32,11 @@ final class Int4Blocks {
     for (int first = 0; first < length; first += block.length) {
       int count = Math.min(block.length, length - first);
       source.get(block, 0, count);
-      float scale = scale(block, count);
+      float scale = SCALES.of(block, count, LARGEST);
       payload.putFloat(first / SCALES.elements() * Float.BYTES, scale);
       for (int i = 0; i < count; i += 2) {
-        int low = quantised(block[i], scale) & 0xf;
-        int high = i + 1 < count ? quantised(block[i + 1], scale) & 0xf : 0;
+        int low = BlockScales.multiple(block[i], scale, LARGEST) & 0xf;
+        int high = i + 1 < count ? BlockScales.multiple(block[i + 1], scale, LARGEST) & 0xf : 0;
         payload.put(bytesAt + (first + i) / 2, (byte) (high << 4 | low));
       }
     }
@@ -56,18 +56,5 @@ final class Int4Blocks {
       int q = element % 2 == 0 ? pair << 28 >> 28 : pair >> 4;
       to[i] = scale * q;
     }
-  }
-
-  private static float scale(float[] block, int count) {
-    float largest = 0;
-    for (int i = 0; i < count; i++) {
-      largest = Math.max(largest, Math.abs(block[i]));
-    }
-    return SCALES.bounded(largest / LARGEST);
-  }
-
-  private static int quantised(float value, float scale) {
-    double ratio = scale > 0 ? value / scale : 0;
-    return (int) Math.max(-LARGEST, Math.min(LARGEST, Math.rint(ratio)));
   }
 }

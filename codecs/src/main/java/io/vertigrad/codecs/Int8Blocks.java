@@ -36,9 +36,11 @@ final class Int8Blocks {
     for (int first = 0; first < length; first += ELEMENTS) {
       int count = Math.min(ELEMENTS, length - first);
       source.get(block, 0, count);
-      float scale = scale(block, count);
+      float scale = SCALES.of(block, count, LARGEST);
       payload.putFloat(first / ELEMENTS * Float.BYTES, scale);
-      quantise(block, coded, count, scale);
+      for (int i = 0; i < count; i++) {
+        coded[i] = (byte) BlockScales.multiple(block[i], scale, LARGEST);
+      }
       payload.put(bytesAt + first, coded, 0, count);
     }
   }
@@ -57,21 +59,6 @@ final class Int8Blocks {
       for (int i = start; i < Math.min(count, start + ELEMENTS); i++) {
         to[i] *= scale;
       }
-    }
-  }
-
-  private static float scale(float[] block, int count) {
-    float largest = 0;
-    for (int i = 0; i < count; i++) {
-      largest = Math.max(largest, Math.abs(block[i]));
-    }
-    return SCALES.bounded(largest / LARGEST);
-  }
-
-  private static void quantise(float[] block, byte[] coded, int count, float scale) {
-    for (int i = 0; i < count; i++) {
-      double ratio = scale > 0 ? block[i] / scale : 0;
-      coded[i] = (byte) Math.max(-LARGEST, Math.min(LARGEST, Math.rint(ratio)));
     }
   }
 }

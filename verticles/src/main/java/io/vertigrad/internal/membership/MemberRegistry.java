@@ -431,11 +431,12 @@ final class MemberRegistry {
       return status.step();
     }
 
-    /** Returns how many test samples it has processed; 0 if it does not test during training. */
+    /** Returns whether it waits for samples of a stream. */
     boolean awaitsData() {
       return status.dataAwaited();
     }
 
+    /** Returns how many test samples it has processed; 0 if it does not test during training. */
     long tested() {
       return status.tested();
     }
