@@ -17,6 +17,7 @@ class BackendTest {
     assertEquals("oneDNN", facts.get("helpers"));
     assertEquals(
         "oneDNN, called directly for channels in multiples of 16", facts.get("convolutions"));
+    assertTrue(facts.get("convolutionSpeed").contains("that of engine pytorch"), facts::toString);
     assertEquals("1", facts.get("threads"));
     assertEquals("1", facts.get("blasThreads"));
   }
