@@ -18,13 +18,18 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /**
- * Measures what every strategy does when the link between two workers has 1,000, 100 or 10 Mbit/s.
+ * Measures what every strategy does when the link between two workers has 1,000, 100 or 10 Mbit/s,
+ * with an MLP (0.4 million parameters), a ConvNet (2,000) and a ResNet-20 (0.3 million).
  */
 public final class SlowLinkBenchmark implements Benchmark {
 
   static final List<Integer> MEGABITS = List.of(1_000, 100, 10);
+
+  /** The models of black and white pictures, then that of coloured ones. */
+  static final List<String> MODELS = List.of("mlp", "convnet", "resnet20");
 
   private static final double MINUTES = 1 / 6.0;
   private static final double QUICK_MINUTES = 0.05;
@@ -41,7 +46,8 @@ public final class SlowLinkBenchmark implements Benchmark {
    * Creates the benchmark.
    *
    * @param only a text that the names of the measured cases contain; empty for all
-   * @param data folder of the MNIST files; empty for generated digits
+   * @param data folder of the files of MNIST, or of CIFAR-10 for the ResNet-20 alone; empty for
+   *     generated pictures and all models
    */
   public SlowLinkBenchmark(String only, String data) {
     this.only = only;
@@ -55,7 +61,7 @@ public final class SlowLinkBenchmark implements Benchmark {
 
   @Override
   public void run(BenchmarkReport report, boolean quick) throws Exception {
-    List<Measurement> chosen = Cases.named(only, Measurement.all(), Measurement::title);
+    List<Measurement> chosen = Cases.named(only, all(data), Measurement::title);
     NetworkLink link;
     try {
       link = NetworkLink.create();
@@ -64,24 +70,38 @@ public final class SlowLinkBenchmark implements Benchmark {
       return;
     }
     Path folder = Files.createDirectories(Path.of("benchmarks/target"));
-    Path values = folder.resolve("slow-link-throughput.json");
-    Path picture = folder.resolve("slow-link.svg");
-    JsonObject throughputs =
-        !only.isEmpty() && Files.exists(values)
-            ? new JsonObject(Files.readString(values))
-            : new JsonObject();
     try (link) {
       for (Measurement next : chosen) {
         link.limit(next.megabits());
         double throughput = measure(report, link, next, quick);
-        JsonObject rates = throughputs.getJsonObject(next.one().name(), new JsonObject());
-        rates.put(Integer.toString(next.megabits()), throughput);
-        throughputs.put(next.one().name(), rates);
-        Files.writeString(values, throughputs.encodePrettily());
-        Files.writeString(picture, new ThroughputPicture(byCase(throughputs)).svg());
+        draw(folder, next, throughput);
       }
     }
-    report.remark("picture, with what was measured before by --only: " + picture);
+    report.remark(
+        "pictures, with what was measured before: %s"
+            .formatted(folder.resolve("slow-link-MODEL.svg")));
+  }
+
+  /** Adds a throughput to those that were measured before, and draws all of that model. */
+  private static void draw(Path folder, Measurement next, double throughput) throws IOException {
+    Path values = folder.resolve("slow-link-%s.json".formatted(next.model()));
+    Path picture = folder.resolve("slow-link-%s.svg".formatted(next.model()));
+    JsonObject throughputs =
+        Files.exists(values) ? new JsonObject(Files.readString(values)) : new JsonObject();
+    JsonObject rates = throughputs.getJsonObject(next.one().name(), new JsonObject());
+    throughputs.put(next.one().name(), rates.put(Integer.toString(next.megabits()), throughput));
+    Files.writeString(values, throughputs.encodePrettily());
+    Files.writeString(picture, new ThroughputPicture(byCase(throughputs)).svg());
+  }
+
+  /** Returns the measurements that are possible with these data. */
+  private static List<Measurement> all(String data) {
+    boolean coloured =
+        Stream.of("data_batch_1.bin", "data_batch_1.bin.gz")
+            .anyMatch(file -> Files.exists(Path.of(data, file)));
+    return Measurement.all().stream()
+        .filter(next -> data.isEmpty() || next.model().equals("resnet20") == coloured)
+        .toList();
   }
 
   /** Returns samples a second by Mbit/s for each case, in the order of the cases. */
@@ -99,16 +119,20 @@ public final class SlowLinkBenchmark implements Benchmark {
   }
 
   /** A case at one rate of the link. */
-  private record Measurement(int megabits, SlowLinkCase one) {
+  private record Measurement(String model, int megabits, SlowLinkCase one) {
 
     static List<Measurement> all() {
-      return MEGABITS.stream()
-          .flatMap(rate -> SlowLinkCase.all().stream().map(one -> new Measurement(rate, one)))
-          .toList();
+      List<Measurement> all = new ArrayList<>();
+      for (String model : MODELS) {
+        for (int megabits : MEGABITS) {
+          SlowLinkCase.all().forEach(one -> all.add(new Measurement(model, megabits, one)));
+        }
+      }
+      return all;
     }
 
     String title() {
-      return String.format(Locale.ROOT, "%,d Mbit/s, %s", megabits, one.name());
+      return String.format(Locale.ROOT, "%s, %,d Mbit/s, %s", model, megabits, one.name());
     }
   }
 
@@ -118,7 +142,7 @@ public final class SlowLinkBenchmark implements Benchmark {
     SlowLinkCase one = next.one();
     String title = next.title();
     TrainCommandLine.Trained run =
-        train(link, one.job(quick ? QUICK_MINUTES : MINUTES, data, PORT));
+        train(link, one.job(next.model(), quick ? QUICK_MINUTES : MINUTES, data, PORT));
     double samples = run.summary().getDouble("samples");
     row(report, title + ", throughput", "samples/s", run.samplesPerSecond());
     row(

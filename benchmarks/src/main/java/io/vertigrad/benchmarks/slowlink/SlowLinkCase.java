@@ -47,12 +47,16 @@ record SlowLinkCase(String name, JsonObject strategy, String compression) {
   /**
    * Returns the job file.
    *
+   * @param model name of the model
    * @param minutes training time
-   * @param folder folder of the MNIST files; empty for generated digits
+   * @param folder folder of the data set's files; empty for generated data
    * @param port port of the cluster
    */
-  JsonObject job(double minutes, String folder, int port) {
-    JsonObject data = new JsonObject().put("name", folder.isEmpty() ? "digits" : "mnist");
+  JsonObject job(String model, double minutes, String folder, int port) {
+    boolean colours = model.equals("resnet20");
+    String generated = colours ? "shapes" : "digits";
+    String files = colours ? "cifar10" : "mnist";
+    JsonObject data = new JsonObject().put("name", folder.isEmpty() ? generated : files);
     if (!folder.isEmpty()) {
       data.put("directory", folder);
     }
@@ -61,7 +65,7 @@ record SlowLinkCase(String name, JsonObject strategy, String compression) {
         .put("steps", STEPS)
         .put("stop", new JsonObject().put("minutes", minutes))
         .put("data", data)
-        .put("model", new JsonObject().put("name", "mlp"))
+        .put("model", new JsonObject().put("name", model))
         .put("optimizer", new JsonObject().put("learningRate", 0.1))
         .put("strategy", strategy)
         .put("exchange", exchange())

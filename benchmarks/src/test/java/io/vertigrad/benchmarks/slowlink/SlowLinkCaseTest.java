@@ -16,12 +16,14 @@ class SlowLinkCaseTest {
 
   @Test
   void shouldHaveJobsThatTheStrategiesAccept() {
-    for (SlowLinkCase one : SlowLinkCase.all()) {
-      JobConfig job = JobConfig.read(one.name(), one.job(0.25, "", 26_700));
+    for (String model : SlowLinkBenchmark.MODELS) {
+      for (SlowLinkCase one : SlowLinkCase.all()) {
+        JobConfig job = JobConfig.read(one.name(), one.job(model, 0.25, "", 26_700));
 
-      StrategyProviders.configure(job, getClass().getClassLoader());
+        StrategyProviders.configure(job, getClass().getClassLoader());
 
-      assertEquals("stream", job.json().getJsonObject("exchange").getString("transport"));
+        assertEquals("stream", job.json().getJsonObject("exchange").getString("transport"));
+      }
     }
   }
 
