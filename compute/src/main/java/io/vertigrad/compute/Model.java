@@ -5,6 +5,7 @@ import java.nio.FloatBuffer;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * A network on one thread: parameters in, gradients out, all in exchange order (see {@link
@@ -130,6 +131,17 @@ public interface Model extends AutoCloseable {
       probabilities[i] = (float) Math.exp(-loss);
     }
     return probabilities;
+  }
+
+  /**
+   * Returns what {@link #probabilities} would return for the batch of the last {@link #gradient},
+   * if the forward pass of that gradient has computed it. Parameters must not have changed since.
+   *
+   * @return empty if the forward pass in training computes something else, as with dropout, or the
+   *     outputs were not kept
+   */
+  default Optional<float[]> gradientOutputs() {
+    return Optional.empty();
   }
 
   /**

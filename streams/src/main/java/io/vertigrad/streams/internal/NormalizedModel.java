@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * A model that normalises numbers by their running mean and deviation before the network sees them.
@@ -289,7 +290,15 @@ final class NormalizedModel implements Model {
 
   @Override
   public float[] probabilities(Batch batch, int classes) {
-    float[] outputs = network.probabilities(normalized(batch), classes);
+    return denormalized(network.probabilities(normalized(batch), classes));
+  }
+
+  @Override
+  public Optional<float[]> gradientOutputs() {
+    return empty ? Optional.empty() : network.gradientOutputs().map(this::denormalized);
+  }
+
+  private float[] denormalized(float[] outputs) {
     for (int i = 0; targets > 0 && i < outputs.length; i++) {
       int column = columns.length + i % targets;
       outputs[i] = scale[column] == 0 ? shift[column] : outputs[i] / scale[column] + shift[column];

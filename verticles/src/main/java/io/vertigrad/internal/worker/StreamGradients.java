@@ -104,8 +104,8 @@ final class StreamGradients implements GradientSource {
     Batch batch = batches.take();
     next = number(version, step) + 1;
     long begun = nanoClock.getAsLong();
-    batches.tested(model.probabilities(batch, outputs));
-    double loss = overlap.isPresent() ? gradient(batch, overlap.get()) : model.gradient(batch);
+    double loss =
+        overlap.isPresent() ? testedGradient(batch, overlap.get()) : testedGradient(batch);
     long computed = nanoClock.getAsLong();
     timeline.span("compute", begun, computed, step);
     long waited = waitedNanos;
@@ -129,9 +129,18 @@ final class StreamGradients implements GradientSource {
     return new Computed(0, 1, 0, 0, -1, 0, 0, 0);
   }
 
-  private double gradient(Batch batch, Overlap overlap) {
+  /** Tests the model on the batch before its gradient is sent, which is while it is computed. */
+  private double testedGradient(Batch batch, Overlap overlap) {
+    batches.tested(model.probabilities(batch, outputs));
     overlap.begin(batch.count());
     return model.gradient(batch, overlap);
+  }
+
+  /** Tests the model by the forward pass of the gradient, if that is as good as another one. */
+  private double testedGradient(Batch batch) {
+    double loss = model.gradient(batch);
+    batches.tested(model.gradientOutputs().orElseGet(() -> model.probabilities(batch, outputs)));
+    return loss;
   }
 
   @Override

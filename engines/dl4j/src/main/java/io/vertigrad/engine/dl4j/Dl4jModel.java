@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.memory.conf.WorkspaceConfiguration;
 import org.nd4j.linalg.api.memory.enums.AllocationPolicy;
@@ -126,6 +127,11 @@ final class Dl4jModel implements Model {
   @Override
   public int correct() {
     return network.correct();
+  }
+
+  @Override
+  public Optional<float[]> gradientOutputs() {
+    return network.gradientOutputs();
   }
 
   @Override

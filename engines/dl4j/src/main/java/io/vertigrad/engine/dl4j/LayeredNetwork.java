@@ -5,7 +5,9 @@ import io.vertigrad.engine.dl4j.kernels.Kernels;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Consumer;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.CacheMode;
@@ -21,9 +23,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 final class LayeredNetwork implements Network {
 
   private final MultiLayerNetwork network;
+  private final boolean trainsAsItPredicts;
 
   private LayeredNetwork(MultiLayerNetwork network) {
     this.network = network;
+    this.trainsAsItPredicts =
+        Arrays.stream(network.getLayers()).allMatch(Kernels::trainsAsItPredicts);
   }
 
   /** Returns the network unchanged, for inspection. */
@@ -101,6 +106,11 @@ final class LayeredNetwork implements Network {
   @Override
   public int correct() {
     return Kernels.correct(network.getOutputLayer());
+  }
+
+  @Override
+  public Optional<float[]> gradientOutputs() {
+    return trainsAsItPredicts ? Kernels.outputs(network.getOutputLayer()) : Optional.empty();
   }
 
   @Override

@@ -4,6 +4,7 @@ import io.vertigrad.compute.Block;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Consumer;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -51,6 +52,15 @@ interface Network {
    * Returns the number of correct predictions in the last gradient's forward pass; -1 if unknown.
    */
   int correct();
+
+  /**
+   * Returns the outputs of the last gradient's forward pass, sample after sample.
+   *
+   * @return empty if a forward pass in inference mode could compute others, or they are unknown
+   */
+  default Optional<float[]> gradientOutputs() {
+    return Optional.empty();
+  }
 
   /** Runs one forward pass in inference mode; the result is stored in the workspace. */
   INDArray output(INDArray features, MemoryWorkspace workspace);

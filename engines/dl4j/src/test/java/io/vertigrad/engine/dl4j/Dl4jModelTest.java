@@ -86,6 +86,27 @@ class Dl4jModelTest {
     assertEquals(layers, firsts.size(), "the listener was removed");
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"convnet", "mlp"})
+  void shouldKeepTheOutputsOfAGradientWhereTheyAreThoseOfAPrediction(String name) {
+    Model model = Samples.model(name, Map.of(), SMALL, 1);
+    Batch batch = Samples.batch(7, SMALL, 10, 2);
+
+    assertTrue(model.gradientOutputs().isEmpty());
+    model.gradient(batch);
+
+    assertArrayEquals(model.probabilities(batch, 10), model.gradientOutputs().orElseThrow(), 1e-6f);
+  }
+
+  @Test
+  void shouldKeepNoOutputsOfAGradientWithBatchNorm() {
+    Model model = Samples.model("resnet20", Map.of(), List.of(3, 8, 8), 1);
+
+    model.gradient(Samples.batch(2, List.of(3, 8, 8), 10, 2));
+
+    assertTrue(model.gradientOutputs().isEmpty());
+  }
+
   @Test
   void shouldEndTheBackwardPassAlthoughTheListenerThrows() {
     Model model = Samples.model("mlp", Map.of("hidden", 8), SMALL, 1);

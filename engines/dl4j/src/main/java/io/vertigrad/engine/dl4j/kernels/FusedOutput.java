@@ -1,6 +1,7 @@
 package io.vertigrad.engine.dl4j.kernels;
 
 import java.nio.FloatBuffer;
+import java.util.Optional;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
@@ -25,6 +26,10 @@ abstract class FusedOutput extends OutputLayer implements ReportingLayer {
 
   private transient double loss = Double.NaN;
   private transient int correct = -1;
+
+  /** Scores of the last backward pass, with bias, sample after sample. */
+  private transient float[] scores = {};
+
   private transient Runnable gradientFinal = () -> {};
 
   FusedOutput(Layer stock) {
@@ -59,6 +64,9 @@ abstract class FusedOutput extends OutputLayer implements ReportingLayer {
    */
   abstract double toGradient(float[] z, float[] bias, float[] y);
 
+  /** Replaces one sample's scores by the layer's outputs. */
+  abstract void toOutputs(float[] scores);
+
   @Override
   public void onGradientFinal(Runnable listener) {
     gradientFinal = listener;
@@ -68,6 +76,7 @@ abstract class FusedOutput extends OutputLayer implements ReportingLayer {
   public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr memory) {
     if (input.rank() != 2 || labels.rank() != 2 || maskArray != null) {
       correct = -1;
+      scores = new float[0];
       return super.backpropGradient(epsilon, memory);
     }
     INDArray x = NativeFloats.rows(input);
@@ -90,6 +99,25 @@ abstract class FusedOutput extends OutputLayer implements ReportingLayer {
     return new Pair<>(gradient, dx);
   }
 
+  /**
+   * Returns the outputs of the last backward pass, sample after sample.
+   *
+   * @return empty if there was none, or the stock layer has computed it
+   */
+  Optional<float[]> outputs() {
+    if (scores.length == 0) {
+      return Optional.empty();
+    }
+    float[] outputs = new float[scores.length];
+    float[] sample = new float[(int) getParam(DefaultParamInitializer.BIAS_KEY).length()];
+    for (int first = 0; first < scores.length; first += sample.length) {
+      System.arraycopy(scores, first, sample, 0, sample.length);
+      toOutputs(sample);
+      System.arraycopy(sample, 0, outputs, first, sample.length);
+    }
+    return Optional.of(outputs);
+  }
+
   /** Returns the number of correct predictions in the last backward pass; -1 if unknown. */
   int correct() {
     return correct;
@@ -99,7 +127,7 @@ abstract class FusedOutput extends OutputLayer implements ReportingLayer {
    * Turns scores without bias into their gradient, in place, and sums the losses and the gradient
    * of the bias.
    */
-  private void allToGradient(FloatBuffer scores, FloatBuffer targets, INDArray db) {
+  private void allToGradient(FloatBuffer unbiased, FloatBuffer targets, INDArray db) {
     int classes = (int) db.length();
     float[] bias = new float[classes];
     float[] sums = new float[classes];
@@ -108,15 +136,21 @@ abstract class FusedOutput extends OutputLayer implements ReportingLayer {
     NativeFloats.of(getParam(DefaultParamInitializer.BIAS_KEY)).get(bias);
     loss = 0;
     correct = 0;
-    for (int first = 0; first < scores.capacity(); first += classes) {
-      scores.get(first, z);
+    if (scores.length != unbiased.capacity()) {
+      scores = new float[unbiased.capacity()];
+    }
+    for (int first = 0; first < scores.length; first += classes) {
+      unbiased.get(first, z);
       targets.get(first, y);
+      for (int k = 0; k < classes; k++) {
+        scores[first + k] = z[k] + bias[k];
+      }
       correct += countCorrect(z, bias, y);
       loss += toGradient(z, bias, y);
       for (int k = 0; k < classes; k++) {
         sums[k] += z[k];
       }
-      scores.put(first, z);
+      unbiased.put(first, z);
     }
     correct = Math.max(-1, correct);
     NativeFloats.of(db).put(sums);

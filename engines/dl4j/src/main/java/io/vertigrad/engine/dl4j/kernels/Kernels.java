@@ -2,7 +2,15 @@ package io.vertigrad.engine.dl4j.kernels;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.conf.layers.ActivationLayer;
+import org.deeplearning4j.nn.conf.layers.BaseLayer;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
@@ -14,6 +22,14 @@ import org.nd4j.linalg.factory.Nd4j;
  * kernels of its own.
  */
 public final class Kernels {
+
+  private static final Set<Class<?>> DETERMINISTIC =
+      Set.of(
+          ActivationLayer.class,
+          ConvolutionLayer.class,
+          DenseLayer.class,
+          OutputLayer.class,
+          SubsamplingLayer.class);
 
   private Kernels() {}
 
@@ -58,6 +74,26 @@ public final class Kernels {
    */
   public static int correct(Layer output) {
     return output instanceof FusedOutput counting ? counting.correct() : -1;
+  }
+
+  /**
+   * Returns the outputs of the last backward pass of an output layer.
+   *
+   * @return empty if it does not keep them
+   */
+  public static Optional<float[]> outputs(Layer output) {
+    return output instanceof FusedOutput keeping ? keeping.outputs() : Optional.empty();
+  }
+
+  /**
+   * Returns whether a layer computes the same in training as in prediction.
+   *
+   * @return false for layers with dropout or noise, batch norm, and kinds that are not known
+   */
+  public static boolean trainsAsItPredicts(Layer layer) {
+    org.deeplearning4j.nn.conf.layers.Layer of = layer.conf().getLayer();
+    boolean noise = of instanceof BaseLayer based && based.getWeightNoise() != null;
+    return DETERMINISTIC.contains(of.getClass()) && of.getIDropout() == null && !noise;
   }
 
   /**

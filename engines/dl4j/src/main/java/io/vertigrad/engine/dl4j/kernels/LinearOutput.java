@@ -36,6 +36,9 @@ final class LinearOutput extends FusedOutput {
   }
 
   @Override
+  void toOutputs(float[] scores) {}
+
+  @Override
   double toGradient(float[] z, float[] bias, float[] y) {
     double sum = 0;
     for (int k = 0; k < z.length; k++) {

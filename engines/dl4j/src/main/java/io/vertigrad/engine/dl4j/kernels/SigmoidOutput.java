@@ -42,6 +42,13 @@ final class SigmoidOutput extends FusedOutput {
   }
 
   @Override
+  void toOutputs(float[] scores) {
+    for (int k = 0; k < scores.length; k++) {
+      scores[k] = (float) (1 / (1 + Math.exp(-scores[k])));
+    }
+  }
+
+  @Override
   double toGradient(float[] z, float[] bias, float[] y) {
     double loss = 0;
     for (int k = 0; k < z.length; k++) {

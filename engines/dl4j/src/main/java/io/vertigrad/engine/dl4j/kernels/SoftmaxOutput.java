@@ -35,6 +35,13 @@ final class SoftmaxOutput extends FusedOutput {
     return Softmax.isCorrect(z, bias, y) ? 1 : 0;
   }
 
+  /** The gradient of a sample without a label is the softmax itself. */
+  @Override
+  void toOutputs(float[] scores) {
+    float[] zeros = new float[scores.length];
+    Softmax.toGradient(scores, zeros, zeros);
+  }
+
   @Override
   double toGradient(float[] z, float[] bias, float[] y) {
     return Softmax.toGradient(z, bias, y);
