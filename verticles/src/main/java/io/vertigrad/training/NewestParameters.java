@@ -114,7 +114,13 @@ public final class NewestParameters {
             new JsonObject().put("request", "state"),
             new DeliveryOptions().setSendTimeout(ASK_MILLIS))
         .onSuccess(answer -> hear(answer.body(), false))
-        .onFailure(absent -> LOG.debug("no coordinator yet: {}", absent.getMessage()));
+        .onFailure(
+            absent ->
+                LOG.info(
+                    "job {}: no coordinator answers, waiting for one (cluster.members says which cluster"
+                        + " to join): {}",
+                    job.addresses().job(),
+                    absent.getMessage()));
   }
 
   /** Makes the members of the job, which has finished, stay until its parameters are read. */
