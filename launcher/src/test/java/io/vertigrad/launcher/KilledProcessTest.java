@@ -85,6 +85,41 @@ class KilledProcessTest {
     assertEquals(0, ordinary.getLong("rolledBack"), ordinary.encode());
   }
 
+  /** Includes the inner optimizer's state, which only a worker has, and what compression keeps. */
+  @ParameterizedTest
+  @CsvSource({"true, 50", "false, 500"})
+  void shouldEndWithTheBitsOfAnUndisturbedRunWhenWorkersStepByThemselves(
+      boolean servers, long applied) throws Exception {
+    String[] settings = {
+      "strategy.servers=" + servers,
+      "strategy.syncEvery=10",
+      "checkpoint.every=" + (servers ? 1 : 10),
+      "steps=250",
+      "evaluator.count=0",
+      "optimizer.momentum=0.9",
+      "optimizer.learningRate=0.02",
+      "exchange.compression=int8",
+      "workers.batch=8",
+      "data.millis=5"
+    };
+    JsonObject undisturbed = undisturbed("digits-diloco", settings);
+    ProcessRun run = start("digits-diloco", settings);
+    run.await(() -> run.count("checkpointWritten") > 1);
+
+    run.process("worker", 1).destroyForcibly();
+    run.await(() -> run.happened("memberJoined", "worker", 1));
+    if (servers) {
+      run.process("server", 0).destroyForcibly();
+      run.await(() -> run.happened("memberJoined", "server", 1));
+    }
+    CommandRun ended = run.ended();
+
+    assertEquals(0, ended.exit(), ended.err());
+    assertEquals(
+        undisturbed.getString("parametersHash"), run.summary().getString("parametersHash"));
+    assertBalanced(applied, run.summary());
+  }
+
   /**
    * Without checkpoints: servers are killed one after the other, each when its backup is complete.
    */

@@ -28,6 +28,14 @@ class NetworkSimulatorTest {
   private static final String BOUNDED = "{\"name\": \"async\", \"bound\": 2}";
   private static final String SSP = "{\"name\": \"ssp\", \"staleness\": 1}";
 
+  private static final String DILOCO =
+      "{\"name\": \"diloco\", \"servers\": true, \"syncEvery\": 1, \"outerLearningRate\": 1,"
+          + " \"outerMomentum\": 0}";
+  private static final String MERGING =
+      "{\"name\": \"io.vertigrad.testkit.MergingSum\", \"quorum\": 2}";
+  private static final String GRACE =
+      "{\"name\": \"io.vertigrad.testkit.MergingSum\", \"quorum\": 1, \"graceMillis\": 300}";
+
   /** All faults at once: lost frames, cuts, deaths, crashes, and stopped workers that continue. */
   private static final NetworkConditions CHAOS =
       NetworkConditions.UNRELIABLE
@@ -51,7 +59,7 @@ class NetworkSimulatorTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {SYNC, QUORUM, ASYNC, BOUNDED, SSP})
+  @ValueSource(strings = {SYNC, QUORUM, ASYNC, BOUNDED, SSP, MERGING, GRACE})
   @Tag("slow")
   void shouldApplyEachUpdateAsAnsweredWhenTheNetworkIsUnreliable(String strategy) {
     for (long seed = 0; seed < SEEDS; seed++) {
@@ -64,7 +72,7 @@ class NetworkSimulatorTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {SYNC, QUORUM, ASYNC, BOUNDED, SSP})
+  @ValueSource(strings = {SYNC, QUORUM, ASYNC, BOUNDED, SSP, MERGING, GRACE})
   @Tag("slow")
   void shouldFinishAndApplyOnceWhenWorkersDieAndReturn(String strategy) {
     for (long seed = 0; seed < SEEDS; seed++) {
@@ -77,7 +85,7 @@ class NetworkSimulatorTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {SYNC, QUORUM, ASYNC, BOUNDED, SSP})
+  @ValueSource(strings = {SYNC, QUORUM, ASYNC, BOUNDED, SSP, MERGING, GRACE})
   @Tag("slow")
   void shouldFinishAndApplyOnceWhenServersRestartFromSnapshots(String strategy) {
     for (long seed = 0; seed < SEEDS; seed++) {
@@ -89,7 +97,7 @@ class NetworkSimulatorTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {SYNC, QUORUM, ASYNC, BOUNDED, SSP})
+  @ValueSource(strings = {SYNC, QUORUM, ASYNC, BOUNDED, SSP, MERGING, GRACE})
   @Tag("slow")
   void shouldFinishAndApplyOnceWhenWorkersAndServersFail(String strategy) {
     for (long seed = 0; seed < SEEDS; seed++) {
@@ -125,7 +133,7 @@ class NetworkSimulatorTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {SYNC, QUORUM, ASYNC, BOUNDED, SSP})
+  @ValueSource(strings = {SYNC, QUORUM, ASYNC, BOUNDED, SSP, MERGING, GRACE})
   @Tag("slow")
   void shouldLeaveNoTraceWhateverFails(String strategy) {
     float[][] expected = run(SYNC, NetworkConditions.RELIABLE, 0).parameters();
@@ -142,6 +150,22 @@ class NetworkSimulatorTest {
           assertArrayEquals(expected[part], found[part], "seed " + seed + ", partition " + part);
         }
       }
+    }
+  }
+
+  @Test
+  @Tag("slow")
+  void shouldLeaveNoTraceInTheParametersOfDiLoCoWhateverFails() {
+    float[][] expected = run(DILOCO, NetworkConditions.RELIABLE, 0).parameters();
+
+    for (long seed = 0; seed < SEEDS; seed++) {
+      NetworkSimulator run = run(DILOCO, CHAOS, seed, PlantedFault.NONE);
+
+      float[][] found = run.parameters();
+      for (int part = 0; part < expected.length; part++) {
+        assertArrayEquals(expected[part], found[part], "seed " + seed + ", partition " + part);
+      }
+      assertEquals(List.of(), run.unexpectedRefusals(), "seed " + seed);
     }
   }
 

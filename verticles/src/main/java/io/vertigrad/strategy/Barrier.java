@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -33,6 +34,9 @@ import java.util.stream.Collectors;
  * <p>With a quorum, a worker that repeats a step after a server has gone back to a checkpoint may
  * have been in this round before and wait for another partition. When no other worker can still
  * send, the round closes with fewer gradients than the quorum.
+ *
+ * <p>A barrier that {@linkplain #merging merges} late updates adds each to the step of the round
+ * that is open when it comes, and answers it at once. It does not count to the quorum.
  */
 public final class Barrier implements ServerStrategy {
 
@@ -44,26 +48,35 @@ public final class Barrier implements ServerStrategy {
 
   private final String name;
   private final int quorum;
+  private final long graceMillis;
   private final long deadlineMillis;
   private final ServerStrategyContext context;
   private final Round round;
   private final TreeMap<Integer, Waiting> waiting = new TreeMap<>();
   private final Map<Integer, ExchangeId> repeating = new HashMap<>();
   private Membership membership;
+  private OptionalLong quorumNanos = OptionalLong.empty();
 
   /**
    * Creates a barrier before its first round.
    *
    * @param name of the strategy, for errors
    * @param quorum number of gradients that close a round; 0 for all active workers
+   * @param graceMillis how long a round stays open after its quorum
    * @param deadlineMillis longest time that a gradient waits for the others
    * @param context the partition, its store and the members
    * @param round stores the gradients of a round
    */
   Barrier(
-      String name, int quorum, long deadlineMillis, ServerStrategyContext context, Round round) {
+      String name,
+      int quorum,
+      long graceMillis,
+      long deadlineMillis,
+      ServerStrategyContext context,
+      Round round) {
     this.name = name;
     this.quorum = quorum;
+    this.graceMillis = graceMillis;
     this.deadlineMillis = deadlineMillis;
     this.context = context;
     this.round = round;
@@ -82,7 +95,7 @@ public final class Barrier implements ServerStrategy {
    */
   public static Barrier keepingAll(
       String name, long deadlineMillis, ServerStrategyContext context, Reduction reduction) {
-    return new Barrier(name, 0, deadlineMillis, context, new KeptRound(reduction));
+    return new Barrier(name, 0, 0, deadlineMillis, context, new KeptRound(reduction));
   }
 
   /**
@@ -98,8 +111,37 @@ public final class Barrier implements ServerStrategy {
    */
   public static Barrier summing(
       String name, int quorum, long deadlineMillis, ServerStrategyContext context, boolean mean) {
-    GatherRound sum = new GatherRound(mean, context.partition().length());
-    return new Barrier(name, quorum, deadlineMillis, context, sum);
+    GatherRound sum = new GatherRound(mean, context.partition().length(), Optional.empty());
+    return new Barrier(name, quorum, 0, deadlineMillis, context, sum);
+  }
+
+  /**
+   * Creates a barrier that adds updates when they arrive and steps with their sum or mean. An
+   * update that is late for its round is answered at once and joins the step of the open round;
+   * until then it is in the partition's checkpoints.
+   *
+   * @param name of the strategy, for errors
+   * @param quorum number of updates that close a round, at least 1
+   * @param graceMillis how long a round stays open after its quorum for others; 0 to close at once
+   * @param deadlineMillis longest time that an update waits for the others
+   * @param context that the strategy of this partition received
+   * @param mean true to step with the mean over the samples, false with the sum over the updates
+   * @return the barrier before its first round
+   */
+  public static Barrier merging(
+      String name,
+      int quorum,
+      long graceMillis,
+      long deadlineMillis,
+      ServerStrategyContext context,
+      boolean mean) {
+    if (quorum < 1 || graceMillis < 0) {
+      throw new IllegalArgumentException(
+          "quorum %d, %d ms of grace: expected at least 1 and 0".formatted(quorum, graceMillis));
+    }
+    LateUpdates late = new LateUpdates(context.store());
+    GatherRound sum = new GatherRound(mean, context.partition().length(), Optional.of(late));
+    return new Barrier(name, quorum, graceMillis, deadlineMillis, context, sum);
   }
 
   /** Combines a round's gradients. */
@@ -127,6 +169,11 @@ public final class Barrier implements ServerStrategy {
     /** Does what is possible before the round closes, given the ranks that are expected. */
     default void advance(SortedSet<Integer> expected) {}
 
+    /** Adds a gradient of an earlier round to this one. Returns false if it has no place in it. */
+    default boolean addLate(GradientPartition update) {
+      return false;
+    }
+
     /** Removes the gradient of a rank whose worker left. */
     void leave(int rank);
 
@@ -140,8 +187,12 @@ public final class Barrier implements ServerStrategy {
   @Override
   public Future<Frame> exchange(GradientPartition update) {
     ExchangeId id = update.id();
-    if (update.version() < context.store().version()) {
-      return Future.succeededFuture(context.answers().parameters(id, Outcome.LATE, 0));
+    long age = context.store().version() - update.version();
+    if (age > 0) {
+      boolean added = round.addLate(update);
+      int staleness = added ? (int) Math.min(age, Integer.MAX_VALUE) : 0;
+      Outcome outcome = added ? Outcome.APPLIED : Outcome.LATE;
+      return Future.succeededFuture(context.answers().parameters(id, outcome, staleness));
     }
     if (!active().contains(id.worker())) {
       return Future.succeededFuture(tooEarly(id));
@@ -172,6 +223,7 @@ public final class Barrier implements ServerStrategy {
   public void versionSkipped() {
     round.reset();
     repeating.clear();
+    quorumNanos = OptionalLong.empty();
     takeWaiting().forEach(w -> w.answer(context.answers().parameters(w.id(), Outcome.LATE, 0)));
   }
 
@@ -187,6 +239,7 @@ public final class Barrier implements ServerStrategy {
     left.forEach(worker -> round.leave(worker.id().worker()));
     if (active().isEmpty()) {
       round.reset();
+      quorumNanos = OptionalLong.empty();
       skipToFirstActive();
     }
     advance();
@@ -198,6 +251,8 @@ public final class Barrier implements ServerStrategy {
     if (waiting.values().stream().anyMatch(w -> w.exceeds(deadlineMillis, nowNanos))) {
       String why = overdue();
       drop(Reason.DEADLINE, why);
+    } else if (quorumNanos.isPresent()) {
+      advance();
     }
   }
 
@@ -223,12 +278,30 @@ public final class Barrier implements ServerStrategy {
     SortedSet<Integer> missing = missing(active);
     int needed = quorum == 0 ? active.size() : Math.min(quorum, active.size());
     int here = active.size() - missing.size();
-    if (here > 0 && (here >= needed || repeating.keySet().containsAll(missing))) {
+    boolean enough = here >= needed && isGraceOver(here > 0 && !missing.isEmpty());
+    if (here > 0 && (enough || repeating.keySet().containsAll(missing))) {
       round.applyTo(context.store());
       repeating.clear();
+      quorumNanos = OptionalLong.empty();
       takeWaiting()
           .forEach(w -> w.answer(context.answers().parameters(w.id(), Outcome.APPLIED, 0)));
     }
+  }
+
+  /**
+   * Returns whether a round that has its quorum need not stay open any longer.
+   *
+   * @param mayJoin true if another worker may still join it
+   */
+  private boolean isGraceOver(boolean mayJoin) {
+    if (graceMillis == 0 || !mayJoin) {
+      return true;
+    }
+    long now = context.nanoClock().getAsLong();
+    if (quorumNanos.isEmpty()) {
+      quorumNanos = OptionalLong.of(now);
+    }
+    return now - quorumNanos.getAsLong() >= graceMillis * 1_000_000;
   }
 
   /** Skips rounds without an active worker, which would never close. */
@@ -241,6 +314,7 @@ public final class Barrier implements ServerStrategy {
 
   private void drop(Reason reason, String why) {
     round.reset();
+    quorumNanos = OptionalLong.empty();
     takeWaiting().forEach(worker -> worker.refuse(reason, why));
   }
 

@@ -6,6 +6,7 @@ import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorView;
 import java.nio.FloatBuffer;
 import java.util.Iterator;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
@@ -29,6 +30,7 @@ final class GatherRound implements Barrier.Round {
 
   private final boolean mean;
   private final int length;
+  private final Optional<LateUpdates> late;
   private final SortedMap<Integer, GradientPartition> held = new TreeMap<>();
   private final Set<Integer> summedRanks = new TreeSet<>();
   private float[] sum;
@@ -38,15 +40,29 @@ final class GatherRound implements Barrier.Round {
   private long samples;
   private long firstSamples;
 
-  GatherRound(boolean mean, int length) {
+  /**
+   * Creates a round without gradients.
+   *
+   * @param mean true for the mean over the samples, false for the sum
+   * @param late takes the updates of earlier rounds; empty if there is no place for them
+   */
+  GatherRound(boolean mean, int length, Optional<LateUpdates> late) {
     this.mean = mean;
     this.length = length;
+    this.late = late;
   }
 
   /** Adds a gradient; it is summed when all lower ranks have been. */
   @Override
   public void hold(GradientPartition update) {
     held.put(update.id().worker(), update);
+  }
+
+  /** The sum of late updates is kept apart, because checkpoints have it and not that of a round. */
+  @Override
+  public boolean addLate(GradientPartition update) {
+    late.ifPresent(earlier -> earlier.add(update, mean ? update.samples() : 1f));
+    return late.isPresent();
   }
 
   @Override
@@ -85,7 +101,15 @@ final class GatherRound implements Barrier.Round {
       holdEarly();
     }
     held.values().forEach(this::add);
-    store.apply(sum, mean ? (float) ((double) firstSamples / samples) : 1f, samples);
+    long merged = late.map(LateUpdates::samples).orElse(0L);
+    if (merged > 0) {
+      late.get().addTo(sum, mean ? 1f / firstSamples : 1f);
+    }
+    long all = samples + merged;
+    store.apply(sum, mean ? (float) ((double) firstSamples / all) : 1f, all);
+    if (merged > 0) {
+      late.get().clear();
+    }
     reset();
   }
 

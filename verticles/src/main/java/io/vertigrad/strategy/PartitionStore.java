@@ -49,8 +49,9 @@ public interface PartitionStore {
 
   /**
    * Returns an array of the strategy's own, which checkpoints store along with the optimizer's
-   * state. Change it only after {@link #apply} in the same call of {@link ServerStrategy#exchange}.
-   * Call it once, while the strategy is created; a checkpoint is restored into the same array.
+   * state. Change it only after {@link #apply} or {@link #keepMemory} in the same call of {@link
+   * ServerStrategy#exchange}. Backups of servers do not receive its changes. Call it once, while
+   * the strategy is created; a checkpoint is restored into the same array.
    *
    * @param elements its length
    * @return zeros at first
@@ -59,6 +60,12 @@ public interface PartitionStore {
   default float[] memory(int elements) {
     throw new UnsupportedOperationException("this partition stores nothing for its strategy");
   }
+
+  /**
+   * Completes a checkpoint that was begun before, so that {@link #memory} may change without an
+   * update.
+   */
+  default void keepMemory() {}
 
   /**
    * Returns a copy of the parameters at the current version, in the job's exchange type.

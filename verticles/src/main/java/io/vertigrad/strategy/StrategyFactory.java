@@ -1,7 +1,9 @@
 package io.vertigrad.strategy;
 
+import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.StrategyTraits.Rounds;
+import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -12,16 +14,19 @@ public final class StrategyFactory {
   private final Function<ServerStrategyContext, ServerStrategy> atServer;
   private final Function<PeerContext, PeerStrategy> atWorker;
   private final Consumer<JobConfig> check;
+  private final Optional<OptimizerConfig> outer;
 
   private StrategyFactory(
       StrategyTraits traits,
       Function<ServerStrategyContext, ServerStrategy> atServer,
       Function<PeerContext, PeerStrategy> atWorker,
-      Consumer<JobConfig> check) {
+      Consumer<JobConfig> check,
+      Optional<OptimizerConfig> outer) {
     this.traits = traits;
     this.atServer = atServer;
     this.atWorker = atWorker;
     this.check = check;
+    this.outer = outer;
   }
 
   /**
@@ -56,11 +61,25 @@ public final class StrategyFactory {
    */
   public static StrategyFactory besideServers(
       Rounds rounds, Function<ServerStrategyContext, ServerStrategy> rule) {
+    return besideServers(StrategyTraits.atServers(rounds), rule);
+  }
+
+  /**
+   * Creates the factory of a rule beside a server.
+   *
+   * @param traits what the strategy needs of its job
+   * @param rule creates the rule of one partition; called once for each partition of a shard, on
+   *     the shard's thread
+   * @return the factory
+   * @throws IllegalArgumentException when the traits are those of a rule beside workers
+   */
+  public static StrategyFactory besideServers(
+      StrategyTraits traits, Function<ServerStrategyContext, ServerStrategy> rule) {
+    if (!traits.besideServers()) {
+      throw new IllegalArgumentException("traits are " + traits + ", expected those at servers");
+    }
     return new StrategyFactory(
-        StrategyTraits.atServers(rounds),
-        rule,
-        context -> refused("workers", "servers"),
-        job -> {});
+        traits, rule, context -> refused("workers", "servers"), job -> {}, Optional.empty());
   }
 
   /**
@@ -76,7 +95,8 @@ public final class StrategyFactory {
     if (traits.besideServers()) {
       throw new IllegalArgumentException("traits are " + traits + ", expected those at workers");
     }
-    return new StrategyFactory(traits, context -> refused("servers", "workers"), rule, job -> {});
+    return new StrategyFactory(
+        traits, context -> refused("servers", "workers"), rule, job -> {}, Optional.empty());
   }
 
   /**
@@ -87,7 +107,28 @@ public final class StrategyFactory {
    * @return a copy
    */
   public StrategyFactory checking(Consumer<JobConfig> more) {
-    return new StrategyFactory(traits, atServer, atWorker, check.andThen(more));
+    return new StrategyFactory(traits, atServer, atWorker, check.andThen(more), outer);
+  }
+
+  /**
+   * Returns a copy whose servers step with an optimizer of their own, while that of the job is used
+   * by the workers in their {@linkplain StrategyTraits#localSteps local steps}.
+   *
+   * @param optimizer of the servers
+   * @return a copy
+   */
+  public StrategyFactory steppingWith(OptimizerConfig optimizer) {
+    return new StrategyFactory(traits, atServer, atWorker, check, Optional.of(optimizer));
+  }
+
+  /**
+   * Returns the optimizer of a job's servers.
+   *
+   * @param job the job
+   * @return that of the job, unless the strategy has one of its own
+   */
+  public OptimizerConfig optimizer(JobConfig job) {
+    return outer.orElseGet(job::optimizer);
   }
 
   /**

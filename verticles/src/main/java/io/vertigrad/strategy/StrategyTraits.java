@@ -12,13 +12,16 @@ package io.vertigrad.strategy;
  *     never are, and beside servers
  * @param exchangesEvery number of steps between two exchanges, at least 1; replicas are saved, and
  *     jobs end early, at multiples of it
+ * @param localSteps number of steps that a worker takes by itself for each version of the servers,
+ *     to which it then sends how far its parameters have moved; 0 if it sends gradients
  */
 public record StrategyTraits(
     boolean besideServers,
     Rounds rounds,
     boolean compresses,
     long agreesEvery,
-    long exchangesEvery) {
+    long exchangesEvery,
+    long localSteps) {
 
   /** The dependence of a worker's steps on other workers; each constant is weaker than the next. */
   public enum Rounds {
@@ -43,6 +46,7 @@ public record StrategyTraits(
    * @param compresses true if gradients are exchanged
    * @param agreesEvery number of steps after which all replicas are equal, or 0
    * @param exchangesEvery number of steps between two exchanges
+   * @param localSteps number of steps for each version of the servers, or 0
    * @throws IllegalArgumentException when a number is out of range, or there are no replicas to
    *     agree
    */
@@ -50,6 +54,11 @@ public record StrategyTraits(
     if (exchangesEvery < 1) {
       throw new IllegalArgumentException(
           "exchangesEvery %d, expected at least 1".formatted(exchangesEvery));
+    }
+    if (localSteps < 0 || !besideServers && localSteps > 0) {
+      throw new IllegalArgumentException(
+          "localSteps %d, expected %s"
+              .formatted(localSteps, besideServers ? "at least 0" : "0 beside workers"));
     }
     if (agreesEvery < 0 || besideServers && agreesEvery > 0) {
       throw new IllegalArgumentException(
@@ -65,7 +74,7 @@ public record StrategyTraits(
    * @return traits of a rule whose gradients may be compressed
    */
   public static StrategyTraits atServers(Rounds rounds) {
-    return new StrategyTraits(true, rounds, true, 0, 1);
+    return new StrategyTraits(true, rounds, true, 0, 1, 0);
   }
 
   /**
@@ -75,7 +84,7 @@ public record StrategyTraits(
    * @return traits without compression
    */
   public static StrategyTraits atWorkers(Rounds rounds) {
-    return new StrategyTraits(false, rounds, false, 0, 1);
+    return new StrategyTraits(false, rounds, false, 0, 1, 0);
   }
 
   /**
@@ -85,7 +94,8 @@ public record StrategyTraits(
    * @return a copy
    */
   public StrategyTraits agreeingEvery(long steps) {
-    return new StrategyTraits(besideServers, rounds, compresses, steps, Math.max(1, steps));
+    return new StrategyTraits(
+        besideServers, rounds, compresses, steps, Math.max(1, steps), localSteps);
   }
 
   /**
@@ -96,7 +106,7 @@ public record StrategyTraits(
    * @return a copy
    */
   public StrategyTraits exchangingEvery(long steps) {
-    return new StrategyTraits(besideServers, rounds, compresses, agreesEvery, steps);
+    return new StrategyTraits(besideServers, rounds, compresses, agreesEvery, steps, localSteps);
   }
 
   /**
@@ -105,7 +115,20 @@ public record StrategyTraits(
    * @return a copy
    */
   public StrategyTraits compressing() {
-    return new StrategyTraits(besideServers, rounds, true, agreesEvery, exchangesEvery);
+    return new StrategyTraits(besideServers, rounds, true, agreesEvery, exchangesEvery, localSteps);
+  }
+
+  /**
+   * Returns the traits of a rule beside servers whose workers take several steps by themselves
+   * before they send how far they have moved. A version of the servers is then that many steps of a
+   * worker.
+   *
+   * @param steps number of steps, at least 1
+   * @return a copy
+   */
+  public StrategyTraits steppingLocally(long steps) {
+    return new StrategyTraits(
+        besideServers, rounds, compresses, agreesEvery, exchangesEvery, steps);
   }
 
   /**
@@ -114,9 +137,13 @@ public record StrategyTraits(
    * @param steps number of steps of each worker, at least 1
    * @param workers number of workers that the job starts with
    * @return {@code steps} when a version is a step of every worker, {@code steps * workers} when
-   *     servers count each gradient as an update of its own
+   *     servers count each gradient as an update of its own, {@code steps / localSteps}, rounded
+   *     up, when a version is several steps of every worker
    */
   public long lastVersion(long steps, int workers) {
+    if (localSteps > 0) {
+      return (steps + localSteps - 1) / localSteps;
+    }
     return besideServers && !lockstep() ? Math.multiplyExact(steps, workers) : steps;
   }
 

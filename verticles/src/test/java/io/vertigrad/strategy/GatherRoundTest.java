@@ -11,6 +11,7 @@ import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
 import java.nio.FloatBuffer;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -39,7 +40,7 @@ class GatherRoundTest {
             List.of(1, 2, 0),
             List.of(3, 1, 2, 0),
             List.of(1, 3, 0, 2))) {
-      GatherRound round = new GatherRound(mean, LENGTH);
+      GatherRound round = new GatherRound(mean, LENGTH, Optional.empty());
       for (int turn = 0; turn < 2; turn++) {
         order.forEach(rank -> arrive(round, rank, ranks(order.size())));
         round.applyTo(store);
@@ -50,7 +51,7 @@ class GatherRoundTest {
 
   @Test
   void shouldKeepWhatCameEarlyWhenAnotherRankComesSecondNow() {
-    GatherRound round = new GatherRound(true, LENGTH);
+    GatherRound round = new GatherRound(true, LENGTH, Optional.empty());
     SortedSet<Integer> without = new TreeSet<>(List.of(0, 2));
     arrive(round, 2, without);
 
@@ -63,7 +64,7 @@ class GatherRoundTest {
 
   @Test
   void shouldBeginWithWhatCameEarlyWhenTheFirstRankLeft() {
-    GatherRound round = new GatherRound(true, LENGTH);
+    GatherRound round = new GatherRound(true, LENGTH, Optional.empty());
     arrive(round, 1, ranks(2));
     round.leave(0);
 
@@ -76,7 +77,7 @@ class GatherRoundTest {
 
   @Test
   void shouldDropWhatCameEarlyWhenItsWorkerLeft() {
-    GatherRound round = new GatherRound(false, LENGTH);
+    GatherRound round = new GatherRound(false, LENGTH, Optional.empty());
     arrive(round, 1, ranks(2));
     round.leave(1);
 
@@ -88,7 +89,7 @@ class GatherRoundTest {
 
   @Test
   void shouldSumWhatCameEarlyWhenARoundClosesWithoutTheFirst() {
-    GatherRound round = new GatherRound(false, LENGTH);
+    GatherRound round = new GatherRound(false, LENGTH, Optional.empty());
     arrive(round, 1, ranks(3));
     arrive(round, 2, ranks(3));
 
@@ -101,7 +102,7 @@ class GatherRoundTest {
 
   @Test
   void shouldForgetWhatCameEarlyWhenTheRoundIsDropped() {
-    GatherRound round = new GatherRound(false, LENGTH);
+    GatherRound round = new GatherRound(false, LENGTH, Optional.empty());
     arrive(round, 1, ranks(2));
     round.reset();
 

@@ -40,6 +40,8 @@ public record ChaosPlan(
         of("ring", "ring", "{}", WORKERS, 250, true),
         of("local", "ring", "{\"strategy\": {\"name\": \"local\"}}", WORKERS, 350, true),
         of("diloco", "ring", DILOCO, WORKERS, 350, true),
+        of("diloco-server", "sync", DILOCO_SERVER, ONE_SERVER, 350, true),
+        of("diloco-quorum", "sync", DILOCO_QUORUM, ONE_SERVER, 350, false),
         of("pipeline", "pipeline", "{}", WORKERS, 150, true),
         of("async", "async", "{}", ONE_SERVER, 200, false),
         of("async-2-servers", "async", TWO, TWO_SERVERS, 200, false),
@@ -53,6 +55,15 @@ public record ChaosPlan(
   private static final String DILOCO =
       "{\"strategy\": {\"name\": \"diloco\", \"syncEvery\": 20, \"fragments\": 2,"
           + " \"fragmentSyncDelay\": 7}, \"exchange\": {\"compression\": \"int8\"}}";
+
+  /** The momentum makes the inner optimizer's state count. */
+  private static final String DILOCO_SERVER =
+      "{\"strategy\": {\"name\": \"diloco\", \"syncEvery\": 20, \"servers\": true},"
+          + " \"optimizer\": {\"name\": \"sgd\", \"learningRate\": 0.02, \"momentum\": 0.9},"
+          + " \"exchange\": {\"compression\": \"int8\"}}";
+
+  private static final String DILOCO_QUORUM =
+      "{\"strategy\": {\"name\": \"diloco\", \"syncEvery\": 20, \"servers\": true, \"quorum\": 1}}";
 
   /** A killed process is always started again, and the model is tested only at the end. */
   private static final JsonObject HARNESS =
@@ -73,6 +84,11 @@ public record ChaosPlan(
     victims.add(Disturbance.COORDINATOR);
     victims.add(Disturbance.EVERYTHING);
     return victims;
+  }
+
+  /** Returns whether the number of updates depends on who is in time. */
+  boolean hasQuorum() {
+    return changes.getJsonObject("strategy", new JsonObject()).getInteger("quorum", 0) > 0;
   }
 
   boolean hasStandby() {

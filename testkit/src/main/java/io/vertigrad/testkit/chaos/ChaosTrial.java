@@ -88,8 +88,7 @@ public record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> viol
                 disturbances,
                 plan.hasStandby(),
                 launch.apart() || !disturbances.isEmpty());
-    List<String> found =
-        new ArrayList<>(ChaosChecker.violations(plan.isRepeatable(), undisturbed, disturbed));
+    List<String> found = new ArrayList<>(ChaosChecker.violations(plan, undisturbed, disturbed));
     if (launch.link().isPresent()) {
       long evictMillis = JobConfig.read(plan.name(), job).exchange().evictMillis();
       found.addAll(ChaosChecker.stalls(disturbed, evictMillis + RECOVERY_MILLIS));
@@ -119,9 +118,7 @@ public record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> viol
               .train(job, launch.data(), disturbances.subList(i, i + 1), plan.hasStandby(), true);
       ChaosTrial trial =
           new ChaosTrial(
-              undisturbed,
-              disturbed,
-              ChaosChecker.violations(plan.isRepeatable(), undisturbed, disturbed));
+              undisturbed, disturbed, ChaosChecker.violations(plan, undisturbed, disturbed));
       if (trial.violations().isEmpty()) {
         delete(folder);
       }

@@ -22,7 +22,7 @@ class ChaosCheckerTest {
     JsonObject other = summary().put("parametersHash", "0b");
 
     assertTrue(violations(other).get(0).contains("found 0b, expected 0a"));
-    assertEquals(List.of(), ChaosChecker.violations(false, run(summary()), run(other)));
+    assertEquals(List.of(), ChaosChecker.violations(plan("async"), run(summary()), run(other)));
   }
 
   @Test
@@ -59,7 +59,7 @@ class ChaosCheckerTest {
   void shouldFindExitCodesAndProcessesThatAreLeft() {
     RunEnd failed = new RunEnd(1, 1, summary(), List.of(), List.of(), List.of("process 7"), "");
 
-    List<String> found = ChaosChecker.violations(true, run(summary()), failed);
+    List<String> found = ChaosChecker.violations(plan("sync"), run(summary()), failed);
 
     assertTrue(found.get(0).contains("exit code 1"), found::toString);
     assertTrue(found.get(1).contains("process 7"), found::toString);
@@ -79,7 +79,7 @@ class ChaosCheckerTest {
             progress(99_000, 14));
     RunEnd run = new RunEnd(0, 1, summary(), events, List.of(cut), List.of(), "");
 
-    assertEquals(List.of(), ChaosChecker.violations(true, run(summary()), run));
+    assertEquals(List.of(), ChaosChecker.violations(plan("sync"), run(summary()), run));
     assertEquals(84.7, run.gap(cut));
     assertEquals(
         List.of("found no step for 84.7 s after 'cut the link for 60 s', expected 13.0 s at most"),
@@ -96,16 +96,16 @@ class ChaosCheckerTest {
         List.of(
             left(12_000, 0, "silent for 10010 ms, last heard step 7"), left(30_000, 1, "finished"));
     RunEnd fine = new RunEnd(0, 1, summary(), events, List.of(stop), List.of(), "");
-    assertEquals(List.of(), ChaosChecker.violations(true, run(summary()), fine));
+    assertEquals(List.of(), ChaosChecker.violations(plan("sync"), run(summary()), fine));
 
     List<JsonObject> healthy = List.of(left(12_000, 1, "silent for 10010 ms"));
     RunEnd evicted = new RunEnd(0, 1, summary(), healthy, List.of(stop), List.of(), "");
     List<JsonObject> later = List.of(left(60_000, 0, "silent for 10010 ms"));
     RunEnd afterwards = new RunEnd(0, 1, summary(), later, List.of(stop), List.of(), "");
 
-    List<String> found = ChaosChecker.violations(true, run(summary()), evicted);
+    List<String> found = ChaosChecker.violations(plan("sync"), run(summary()), evicted);
     assertTrue(found.get(0).startsWith("found worker 1 evicted"), found::toString);
-    assertEquals(1, ChaosChecker.violations(true, run(summary()), afterwards).size());
+    assertEquals(1, ChaosChecker.violations(plan("sync"), run(summary()), afterwards).size());
   }
 
   @Test
@@ -115,7 +115,7 @@ class ChaosCheckerTest {
         List.of(left(3_100, 0, "silent for 2010 ms"), left(3_200, 1, "silent for 2090 ms"));
     RunEnd run = new RunEnd(0, 1, summary(), events, List.of(stop), List.of(), "");
 
-    assertEquals(List.of(), ChaosChecker.violations(true, run(summary()), run));
+    assertEquals(List.of(), ChaosChecker.violations(plan("sync"), run(summary()), run));
     assertEquals(2, run.evictedWorkers());
   }
 
@@ -171,7 +171,7 @@ class ChaosCheckerTest {
   }
 
   private static List<String> violations(JsonObject summary) {
-    return ChaosChecker.violations(true, run(summary()), run(summary));
+    return ChaosChecker.violations(plan("sync"), run(summary()), run(summary));
   }
 
   private static RunEnd run(JsonObject summary) {
@@ -186,5 +186,9 @@ class ChaosCheckerTest {
         .put("version", 100)
         .put("parametersHash", "0a")
         .put("updates", updates.put("refused", 0).put("lost", 0).put("balanced", true));
+  }
+
+  private static ChaosPlan plan(String name) {
+    return ChaosPlan.all().stream().filter(p -> p.name().equals(name)).findFirst().orElseThrow();
   }
 }

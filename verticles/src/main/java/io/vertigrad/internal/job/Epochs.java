@@ -7,7 +7,8 @@ import io.vertigrad.strategy.StrategyTraits;
  * The versions at which passes over the training set end, as {@link
  * io.vertigrad.job.TrainingLength} counts them.
  *
- * @param steps steps of each worker in one epoch; infinite if epochs never end
+ * @param steps steps of each worker in one epoch, or versions if each is several steps; infinite if
+ *     epochs never end
  * @param versions versions per step: 1, or one per worker if each gradient is a version of its own
  */
 public record Epochs(double steps, int versions) {
@@ -21,7 +22,8 @@ public record Epochs(double steps, int versions) {
   /** Returns the epochs of a job on a training set of this size. */
   public static Epochs of(JobConfig job, StrategyTraits traits, long trainingSamples) {
     return new Epochs(
-        job.stepsPerEpoch(trainingSamples), traits.lockstep() ? 1 : job.workers().count());
+        job.stepsPerEpoch(trainingSamples) / Math.max(1, traits.localSteps()),
+        traits.lockstep() ? 1 : job.workers().count());
   }
 
   /** Returns the version at which this many epochs, or parts of epochs, have ended. */

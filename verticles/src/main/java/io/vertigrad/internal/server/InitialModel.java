@@ -13,6 +13,7 @@ import io.vertigrad.internal.shard.ParameterStore;
 import io.vertigrad.internal.shard.ParameterStore.ParameterSource;
 import io.vertigrad.internal.shard.ParameterStore.StoreConfig;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.StrategyFactory;
 import java.nio.FloatBuffer;
 
 /**
@@ -38,10 +39,15 @@ record InitialModel(
   }
 
   /** Creates the store of one shard with these parameters; blocks. */
-  ParameterStore store(JobConfig job, int shard) {
+  ParameterStore store(JobConfig job, StrategyFactory strategy, int shard) {
     return new ParameterStore(
         new StoreConfig(
-            plan(job), shard, job.optimizer(), engine, trainingSamples, job.exchange().type()),
+            plan(job),
+            shard,
+            strategy.optimizer(job),
+            engine,
+            trainingSamples,
+            job.exchange().type()),
         ParameterSource.of(vector));
   }
 

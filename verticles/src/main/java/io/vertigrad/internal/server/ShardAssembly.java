@@ -201,7 +201,7 @@ final class ShardAssembly {
     ShardBackup backup =
         new ShardBackup(
             job.addresses().jobHash(),
-            model.store(job, admission.rank() % job.servers().count()),
+            model.store(job, strategy, admission.rank() % job.servers().count()),
             job.workers().count(),
             strategy.traits().lockstep());
     // This shard is never served: it loads classes that a promotion must not wait for.
@@ -232,7 +232,7 @@ final class ShardAssembly {
       Optional<RemoteStrategy> remote) {
     StrategyFactory rules = remote.map(link -> link.rules(rules())).orElseGet(this::rules);
     int ranks = job.workers().count();
-    ParameterStore store = model.store(job, admission.rank());
+    ParameterStore store = model.store(job, strategy, admission.rank());
     FollowedShard followed = shard(admission, store, rules, () -> new DuplicateWindow(ranks));
     Shard shard = followed.shard();
     snapshot.ifPresent(shard::restore);

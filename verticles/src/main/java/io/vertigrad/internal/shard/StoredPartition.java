@@ -163,6 +163,11 @@ public final class StoredPartition implements PartitionStore {
   }
 
   @Override
+  public void keepMemory() {
+    finishCopy();
+  }
+
+  @Override
   public Tensor parameters() {
     return Tensor.copyOf(type, FloatBuffer.wrap(parameters));
   }

@@ -47,6 +47,8 @@ import java.util.Optional;
  * <p>With {@linkplain WorkerGroups groups}, the workers of each take every inner step together with
  * their mean gradient, and only their leaders exchange pseudo-gradients. A leader passes the mean
  * on to its group.
+ *
+ * <p>This is the form without servers; with servers, {@link OuterRounds} take the outer step.
  */
 final class DiLoCo implements PeerStrategy {
 
@@ -422,7 +424,11 @@ final class DiLoCo implements PeerStrategy {
 
     @Override
     public StrategyFactory configure(Settings settings) {
+      Optional<OuterRounds> rounds = OuterRounds.read(settings);
       Config config = Config.read(settings);
+      if (rounds.isPresent()) {
+        return rounds.get().factory(config, settings);
+      }
       return StrategyFactory.besideWorkers(
               config.traits(), context -> new DiLoCo(config, Optional.empty(), context))
           .checking(Provider::refusePipeline);

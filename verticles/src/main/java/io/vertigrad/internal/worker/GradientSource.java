@@ -32,7 +32,23 @@ public interface GradientSource {
       double correct,
       long dataWaitNanos,
       long computedNanos,
-      long transferNanos) {}
+      long transferNanos) {
+
+    /** Returns the facts about this gradient and the next one together. */
+    Computed plus(Computed next) {
+      int counted = countedSamples + next.countedSamples;
+      double sum = loss * countedSamples + next.loss * next.countedSamples;
+      return new Computed(
+          next.epoch,
+          samples + next.samples,
+          counted,
+          counted == 0 ? 0 : sum / counted,
+          correct < 0 || next.correct < 0 ? -1 : correct + next.correct,
+          dataWaitNanos + next.dataWaitNanos,
+          computedNanos + next.computedNanos,
+          transferNanos + next.transferNanos);
+    }
+  }
 
   /**
    * Computes the gradient of one batch at the parameters that the model holds. Blocks.

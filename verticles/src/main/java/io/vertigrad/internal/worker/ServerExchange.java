@@ -19,6 +19,8 @@ import io.vertigrad.internal.worker.GradientSource.Computed;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.Membership;
 import java.io.IOException;
+import java.nio.FloatBuffer;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -42,6 +44,7 @@ final class ServerExchange implements ParameterExchange {
   private final PartitionVersions versions;
   private final OutgoingGradient gradient;
   private final Optional<ResidualFiles> residuals;
+  private final Optional<LocalSteps> local;
   private final TrafficCounters traffic = new TrafficCounters();
   private long nextStep;
   private boolean pulled;
@@ -58,13 +61,15 @@ final class ServerExchange implements ParameterExchange {
       PartitionClient client,
       Incarnation self,
       SpanRecorder timeline) {
-    this(model, plan, client, self, timeline, Optional.empty());
+    this(model, plan, client, self, timeline, Optional.empty(), Optional.empty());
   }
 
   /**
    * Creates an exchange whose residual a replacement of this worker can continue with.
    *
-   * @param residuals files that hold the residual; closed with the exchange
+   * @param residuals files that hold the residual, followed by the optimizer's state of local
+   *     steps; closed with the exchange
+   * @param local the steps between two exchanges; empty for one
    */
   ServerExchange(
       Model model,
@@ -72,7 +77,8 @@ final class ServerExchange implements ParameterExchange {
       PartitionClient client,
       Incarnation self,
       SpanRecorder timeline,
-      Optional<ResidualFiles> residuals) {
+      Optional<ResidualFiles> residuals,
+      Optional<LocalSteps> local) {
     this.plan = plan;
     this.client = client;
     this.self = self;
@@ -82,6 +88,7 @@ final class ServerExchange implements ParameterExchange {
     this.versions = new PartitionVersions(plan.partitions());
     this.gradient = new OutgoingGradient(model, parameters, plan);
     this.residuals = residuals;
+    this.local = local;
   }
 
   @Override
@@ -99,17 +106,38 @@ final class ServerExchange implements ParameterExchange {
     if (residuals.isEmpty()) {
       warnLostResidual();
     } else if (self.firstVersion() > 0) {
-      gradient.restoreResidual(residual(residuals.get(), self.firstVersion()));
+      float[] kept = residual(residuals.get(), self.firstVersion());
+      int residual = kept.length == 0 ? 0 : residualLength();
+      gradient.restoreResidual(Arrays.copyOf(kept, residual));
+      if (kept.length > residual) {
+        local.ifPresent(
+            steps -> steps.writeState(FloatBuffer.wrap(kept, residual, kept.length - residual)));
+      }
     }
   }
 
+  private int residualLength() {
+    return plan.compression().isOn() ? trainable : 0;
+  }
+
+  private int stateLength() {
+    return local.map(LocalSteps::stateLength).orElse(0);
+  }
+
+  /** Returns what a warning calls the state that is kept between two versions. */
+  private String keptName() {
+    String residual = plan.compression().isOn() ? "what compression left out" : "";
+    String state = stateLength() > 0 ? "the optimizer's state" : "";
+    return residual.isEmpty() || state.isEmpty() ? residual + state : residual + " and " + state;
+  }
+
   private void warnLostResidual() {
-    if (plan.compression().isOn() && self.firstVersion() > 0) {
+    if (residualLength() + stateLength() > 0 && self.firstVersion() > 0) {
       LOG.warn(
-          "worker {}: what compression left out before version {} is lost, its next gradient goes"
-              + " without: it is kept only where checkpoints are on and every round waits for every"
-              + " worker",
+          "worker {}: {} before version {} is lost, its next gradient goes without: it is kept only"
+              + " where checkpoints are on and every round waits for every worker",
           self.identity().rank(),
+          keptName(),
           self.firstVersion());
     }
   }
@@ -117,7 +145,7 @@ final class ServerExchange implements ParameterExchange {
   private float[] residual(ResidualFiles files, long version) {
     String why = "it is not in the checkpoints' folder of this machine";
     try {
-      Optional<float[]> found = files.read(version, trainable);
+      Optional<float[]> found = files.read(version, residualLength() + stateLength());
       if (found.isPresent()) {
         return found.get();
       }
@@ -125,9 +153,9 @@ final class ServerExchange implements ParameterExchange {
       why = e.toString();
     }
     LOG.warn(
-        "worker {}: what compression left out before version {} is lost, its next gradient goes"
-            + " without: {}",
+        "worker {}: {} before version {} is lost, its next gradient goes without: {}",
         self.identity().rank(),
+        keptName(),
         version,
         why);
     return new float[0];
@@ -202,16 +230,30 @@ final class ServerExchange implements ParameterExchange {
   /** Keeps the residual before the gradient is sent, so that a replacement always finds it. */
   private void keepResidual(ResidualFiles files, long version) {
     try {
-      files.write(version + 1, gradient.pendingResidual());
+      files.write(version + 1, kept());
     } catch (IOException e) {
       if (!keepFailed) {
         keepFailed = true;
         LOG.warn(
-            "worker {}: what compression leaves out cannot be kept for a replacement: {}",
+            "worker {}: {} cannot be kept for a replacement: {}",
             self.identity().rank(),
+            keptName(),
             e.toString());
       }
     }
+  }
+
+  /** Returns the residual and the state of local steps once the gradient has been delivered. */
+  private FloatBuffer kept() {
+    if (stateLength() == 0) {
+      return gradient.pendingResidual();
+    }
+    FloatBuffer all = FloatBuffer.allocate(residualLength() + stateLength());
+    if (plan.compression().isOn()) {
+      all.put(gradient.pendingResidual());
+    }
+    local.get().readState(all);
+    return all.flip();
   }
 
   /**

@@ -122,7 +122,8 @@ public final class TrainingLoop {
             BatchGradients.BatchNumber.STEP,
             self -> new ServerExchange(model, plan, client, self, requester.timeline()),
             requester,
-            nanoClock);
+            nanoClock,
+            Optional.empty());
     return new TrainingLoop(plan, requester, parts, nanoClock);
   }
 
@@ -412,6 +413,7 @@ public final class TrainingLoop {
     private final Function<Incarnation, ParameterExchange> exchanges;
     private final JoinRequester requester;
     private final LongSupplier nanoClock;
+    private final Optional<LocalSteps> local;
 
     /**
      * Creates the parts of a worker.
@@ -419,6 +421,7 @@ public final class TrainingLoop {
      * @param data opens the batches of a rank
      * @param batchNumber the number that selects a batch
      * @param exchanges creates the parameter exchange of an incarnation
+     * @param local takes several steps between two exchanges; empty for one
      */
     ModelParts(
         Model model,
@@ -426,20 +429,28 @@ public final class TrainingLoop {
         BatchGradients.BatchNumber batchNumber,
         Function<Incarnation, ParameterExchange> exchanges,
         JoinRequester requester,
-        LongSupplier nanoClock) {
+        LongSupplier nanoClock,
+        Optional<LocalSteps> local) {
       this.model = model;
       this.batches = new BatchesOfRank(data);
       this.batchNumber = batchNumber;
       this.exchanges = exchanges;
       this.requester = requester;
       this.nanoClock = nanoClock;
+      this.local = local;
     }
 
     @Override
     public GradientSource source(Incarnation self) {
       int rank = self.identity().rank();
-      return new BatchGradients(
-          model, step -> batches.batch(rank, step), batchNumber, nanoClock, requester.timeline());
+      GradientSource single =
+          new BatchGradients(
+              model,
+              step -> batches.batch(rank, step),
+              batchNumber,
+              nanoClock,
+              requester.timeline());
+      return local.map(steps -> steps.source(self, single)).orElse(single);
     }
 
     @Override

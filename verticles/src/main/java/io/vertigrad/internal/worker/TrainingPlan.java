@@ -87,7 +87,7 @@ public record TrainingPlan(
         partitions,
         job.exchange().type(),
         job.exchange().compression(),
-        job.optimizer().clipNorm(),
+        traits.localSteps() > 0 ? 0 : job.optimizer().clipNorm(),
         traits.lastVersion(job.steps(), job.workers().count()),
         traits.lockstep(),
         Epochs.of(job, traits, trainingSamples),

@@ -131,7 +131,10 @@ public class WorkerThread {
       TrainingPlan plan =
           TrainingPlan.of(job, traits, PartitionPlan.of(job, model.layout()), data.size());
       if (traits.besideServers()) {
-        return train(plan, model, data, BatchNumber.STEP, withServers(traits, plan, model));
+        Optional<LocalSteps> local = localSteps(traits, model, data);
+        Model sent = local.map(LocalSteps::model).orElse(model);
+        Function<Incarnation, ParameterExchange> servers = withServers(traits, plan, sent, local);
+        return train(plan, model, data, BatchNumber.STEP, servers, local);
       }
       try (ReplicaCheckpoints checkpoints = checkpoints(traits, model)) {
         return train(
@@ -139,9 +142,24 @@ public class WorkerThread {
             model,
             data,
             BatchNumber.VERSION,
-            withPeers(traits, checkpoints, plan, model, data));
+            withPeers(traits, checkpoints, plan, model, data),
+            Optional.empty());
       }
     }
+  }
+
+  private Optional<LocalSteps> localSteps(StrategyTraits traits, Model model, Dataset data) {
+    if (traits.localSteps() > 0 && data instanceof StreamDataset) {
+      throw job.settings()
+          .section("data")
+          .refuse(
+              "name",
+              "is %s, a stream, expected another kind of data set: workers of %s send once in several steps"
+                  .formatted(job.data().name(), job.strategy().name()));
+    }
+    return traits.localSteps() == 0
+        ? Optional.empty()
+        : Optional.of(new LocalSteps(model, job, traits.localSteps(), data.size()));
   }
 
   private boolean train(
@@ -149,7 +167,8 @@ public class WorkerThread {
       Model model,
       Dataset data,
       BatchNumber batchNumber,
-      Function<Incarnation, ParameterExchange> exchanges) {
+      Function<Incarnation, ParameterExchange> exchanges,
+      Optional<LocalSteps> local) {
     Parts parts =
         data instanceof StreamDataset stream
             ? new StreamParts(model, stream, batchNumber, exchanges)
@@ -159,7 +178,8 @@ public class WorkerThread {
                 batchNumber,
                 exchanges,
                 member,
-                System::nanoTime);
+                System::nanoTime,
+                local);
     return runLoop(model.layout(), new TrainingLoop(plan, member, parts, System::nanoTime));
   }
 
@@ -284,22 +304,28 @@ public class WorkerThread {
   }
 
   private Function<Incarnation, ParameterExchange> withServers(
-      StrategyTraits traits, TrainingPlan plan, Model model) {
+      StrategyTraits traits, TrainingPlan plan, Model model, Optional<LocalSteps> local) {
     PartitionClient client =
         PartitionClient.of(vertx, job.addresses(), limits(plan), member.clock())
             .withBackups(job.servers().replicas() > 0);
     return self ->
         new ServerExchange(
-            model, plan, client, self, member.timeline(), residuals(traits, plan, self));
+            model,
+            plan,
+            client,
+            self,
+            member.timeline(),
+            residuals(traits, plan, self, local),
+            local);
   }
 
   /** Kept if a replacement must produce the same bits and servers write checkpoints. */
   private Optional<ResidualFiles> residuals(
-      StrategyTraits traits, TrainingPlan plan, Incarnation self) {
+      StrategyTraits traits, TrainingPlan plan, Incarnation self, Optional<LocalSteps> local) {
     int rank = self.identity().rank();
     CheckpointConfig checkpoint = job.checkpoint();
     boolean isKept =
-        plan.compression().isOn()
+        (plan.compression().isOn() || local.filter(steps -> steps.stateLength() > 0).isPresent())
             && checkpoint.isOn()
             && rank < job.workers().count()
             && traits.needsEveryRank();
