@@ -43,7 +43,7 @@ public final class StragglerBenchmark implements Benchmark {
   @Override
   public void run(BenchmarkReport report, boolean quick) throws Exception {
     Map<String, List<Double>> rates = new TreeMap<>();
-    for (int turn = 0; turn < (quick ? 1 : 3); turn++) {
+    for (int turn = 0; turn < (quick ? 1 : 2); turn++) {
       for (int quorum : new int[] {FAST, 0}) {
         String name = quorum == 0 ? "no quorum" : "quorum " + quorum;
         double alone = samplesPerSecond(quorum, false, quick);
@@ -91,10 +91,10 @@ public final class StragglerBenchmark implements Benchmark {
         int millis = i == FAST ? MILLIS * SLOWER : MILLIS;
         deploy(vertx, new WorkerVerticle(), job(quorum, workers, millis));
       }
-      TimeUnit.SECONDS.sleep(quick ? 4 : 8);
+      TimeUnit.SECONDS.sleep(quick ? 4 : 5);
       long before = fastest(samples);
       long begun = System.nanoTime();
-      TimeUnit.SECONDS.sleep(quick ? 4 : 16);
+      TimeUnit.SECONDS.sleep(quick ? 4 : 10);
       return (fastest(samples) - before) / ((System.nanoTime() - begun) / 1e9);
     } finally {
       await(vertx.close());
