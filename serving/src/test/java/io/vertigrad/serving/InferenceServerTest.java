@@ -75,7 +75,9 @@ class InferenceServerTest {
 
   @Test
   void shouldDescribeServerModelAndHealth() throws Exception {
-    assertEquals("vertigrad", json("GET", root() + "/v2", 200).getString("name"));
+    JsonObject server = json("GET", root() + "/v2", 200);
+    assertEquals("vertigrad", server.getString("name"));
+    assertTrue(server.getString("version").matches("\\d+\\.\\d+\\.\\d+.*"), server::encode);
     assertTrue(json("GET", root() + "/v2/health/live", 200).getBoolean("live"));
     assertTrue(json("GET", root() + "/v2/health/ready", 200).getBoolean("ready"));
     assertTrue(json("GET", digits + "/ready", 200).getBoolean("ready"));

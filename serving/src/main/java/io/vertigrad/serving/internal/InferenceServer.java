@@ -17,6 +17,9 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.PemTrustOptions;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.net.BindException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -24,6 +27,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.OptionalLong;
+import java.util.Properties;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,6 +55,8 @@ final class InferenceServer {
   private static final String JSON = "application/json";
   private static final List<String> IMAGES =
       List.of("image/png", "image/jpeg", "image/gif", "image/bmp");
+
+  private static final String VERSION = readVersion();
 
   private final Vertx vertx;
   private final Context context;
@@ -223,11 +229,21 @@ final class InferenceServer {
   }
 
   private static JsonObject server() {
-    String version = InferenceServer.class.getPackage().getImplementationVersion();
     return new JsonObject()
         .put("name", "vertigrad")
-        .put("version", version == null ? "unknown" : version)
+        .put("version", VERSION)
         .put("extensions", new JsonArray().add("binary_tensor_data"));
+  }
+
+  /** Returns the project's version, which the build writes beside this class. */
+  private static String readVersion() {
+    Properties properties = new Properties();
+    try (InputStream in = InferenceServer.class.getResourceAsStream("version.properties")) {
+      properties.load(in);
+      return properties.getProperty("version");
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /** Reads {@code NAME} or {@code NAME/versions/V}. */
