@@ -3,6 +3,7 @@ package io.vertigrad.streams.internal;
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.FieldReader;
 import io.vertigrad.compute.settings.Settings;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -11,7 +12,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /**
  * The fields of an event: how they become the features of a sample and its label. Immutable.
@@ -336,18 +336,28 @@ record EventSchema(
     return String.join(", ", names) + (values.size() > names.size() ? ", ..." : "");
   }
 
-  /** Returns the name of a field that holds an earlier label, from 1 for the newest. */
-  static String lagField(int lag) {
-    return "lag" + lag;
+  /** Returns the fields of an event that a model is asked about: its features, then the lags. */
+  List<FieldReader.Field> asked() {
+    List<FieldReader.Field> asked = new ArrayList<>();
+    features.forEach(each -> asked.add(new FieldReader.Field(each.field(), !each.number())));
+    for (int lag = 1; lag <= lags; lag++) {
+      asked.add(new FieldReader.Field("lag" + lag, !values()));
+    }
+    return asked;
   }
 
-  /** Returns the labels in the fields of earlier labels; NaN where none is given. */
-  float[] earlier(Object[] given) {
+  /**
+   * Writes the features of an event that a model is asked about.
+   *
+   * @param values of the {@linkplain #asked asked} fields
+   * @param into has zeros for a sample from the offset on
+   */
+  void writeAsked(Object[] values, float[] into, int offset) {
     float[] earlier = new float[lags];
     for (int lag = 0; lag < lags; lag++) {
-      earlier[lag] =
-          given[lag] == null ? Float.NaN : Optional.of(given[lag]).map(this::label).get();
+      Object given = values[features.size() + lag];
+      earlier[lag] = given == null ? Float.NaN : label(given);
     }
-    return earlier;
+    write(values, earlier, into, offset);
   }
 }

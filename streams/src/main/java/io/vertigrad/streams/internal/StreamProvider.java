@@ -112,49 +112,49 @@ public final class StreamProvider implements DatasetProvider {
 
   @Override
   public Optional<FieldReader> fields(DataConfig config, List<Integer> shape) {
-    return Optional.of(new Fields(EventSchema.read(config)));
+    EventSchema schema = EventSchema.read(config);
+    return Optional.of(new Fields(schema, schema.asked()));
   }
 
-  /** Reads events that programs send; earlier labels are fields of their own. */
-  private record Fields(EventSchema schema) implements FieldReader {
-
-    @Override
-    public List<Field> fields() {
-      List<Field> fields = new ArrayList<>();
-      schema.features().forEach(each -> fields.add(new Field(each.field(), !each.number())));
-      for (int lag = 1; lag <= schema.lags(); lag++) {
-        fields.add(new Field(EventSchema.lagField(lag), !schema.values()));
-      }
-      return fields;
-    }
+  /**
+   * Reads events that programs send; earlier labels are fields of their own.
+   *
+   * @param fields of an event, in the order of a sample
+   */
+  private record Fields(EventSchema schema, List<Field> fields) implements FieldReader {
 
     @Override
     public void read(Map<String, ?> sample, float[] features, int offset) {
-      List<String> fields = asked(schema);
+      List<String> names = names(fields);
       for (String given : sample.keySet()) {
-        if (!fields.contains(given)) {
+        if (!names.contains(given)) {
           throw new DataException(
               "field \"%s\" is not known, expected some of %s"
-                  .formatted(given, String.join(", ", fields)));
+                  .formatted(given, String.join(", ", names)));
         }
       }
-      Object[] values = fields.stream().map(sample::get).toArray();
+      Object[] values = names.stream().map(sample::get).toArray();
       Arrays.fill(features, offset, offset + schema.width(), 0);
-      schema.write(values, earlier(schema, values), features, offset);
+      schema.writeAsked(values, features, offset);
     }
+  }
+
+  private static List<String> names(List<FieldReader.Field> fields) {
+    return fields.stream().map(FieldReader.Field::name).toList();
   }
 
   @Override
   public Dataset unlabelled(DataConfig config, String line, List<Integer> shape) {
     EventSchema schema = EventSchema.read(config);
+    List<String> fields = names(schema.asked());
     byte[] bytes = line.getBytes(StandardCharsets.UTF_8);
     try {
       LineFormat format =
           line.stripLeading().startsWith("{")
-              ? LineFormat.json(asked(schema))
-              : LineFormat.csv(asked(schema), asked(schema), ',');
+              ? LineFormat.json(fields)
+              : LineFormat.csv(fields, fields, ',');
       Object[] values = format.read(bytes, 0, bytes.length);
-      schema.write(values, earlier(schema, values), new float[schema.width()], 0);
+      schema.writeAsked(values, new float[schema.width()], 0);
       return new Asked(schema, List.<Object[]>of(values));
     } catch (DataException e) {
       throw new DataException("%s: %s".formatted(line, e.getMessage()), e);
@@ -164,6 +164,7 @@ public final class StreamProvider implements DatasetProvider {
   @Override
   public Dataset unlabelled(DataConfig config, Path file, List<Integer> shape) {
     EventSchema schema = EventSchema.read(config);
+    List<String> fields = names(schema.asked());
     List<Object[]> samples = new ArrayList<>();
     int number = 0;
     try {
@@ -179,7 +180,6 @@ public final class StreamProvider implements DatasetProvider {
           boolean json = line.stripLeading().startsWith("{");
           List<String> columns =
               json ? List.of() : LineFormat.split(bytes, 0, bytes.length, (byte) ',');
-          List<String> fields = asked(schema);
           if (json) {
             format = LineFormat.json(fields);
           } else {
@@ -190,7 +190,7 @@ public final class StreamProvider implements DatasetProvider {
           }
         }
         Object[] values = format.read(bytes, 0, bytes.length);
-        schema.write(values, earlier(schema, values), new float[schema.width()], 0);
+        schema.writeAsked(values, new float[schema.width()], 0);
         samples.add(values);
       }
     } catch (IOException e) {
@@ -209,25 +209,8 @@ public final class StreamProvider implements DatasetProvider {
     return all;
   }
 
-  /** Returns the fields of an event that a model is asked about. */
-  static List<String> asked(EventSchema schema) {
-    List<String> fields =
-        new ArrayList<>(schema.features().stream().map(EventSchema.Feature::field).toList());
-    for (int lag = 1; lag <= schema.lags(); lag++) {
-      fields.add(EventSchema.lagField(lag));
-    }
-    return fields;
-  }
-
-  /** Returns the earlier labels among the values of the {@linkplain #asked asked} fields. */
-  static float[] earlier(EventSchema schema, Object[] values) {
-    Object[] given = new Object[schema.lags()];
-    System.arraycopy(values, schema.features().size(), given, 0, given.length);
-    return schema.earlier(given);
-  }
-
   /** Events that a model is asked about. */
-  private record Asked(EventSchema schema, List<Object[]> samples) implements Dataset {
+  private record Asked(EventSchema schema, List<Object[]> samples) implements EventDataset {
 
     @Override
     public int size() {
@@ -235,29 +218,8 @@ public final class StreamProvider implements DatasetProvider {
     }
 
     @Override
-    public List<Integer> shape() {
-      return List.of(schema.width());
-    }
-
-    @Override
-    public int classes() {
-      return schema.targets().outputs();
-    }
-
-    @Override
-    public Targets targets() {
-      return schema.targets();
-    }
-
-    @Override
-    public List<String> classNames() {
-      return schema.classes();
-    }
-
-    @Override
     public void read(int index, float[] features, int offset) {
-      Object[] values = samples.get(index);
-      schema.write(values, earlier(schema, values), features, offset);
+      schema.writeAsked(samples.get(index), features, offset);
     }
   }
 

@@ -1,16 +1,14 @@
 package io.vertigrad.streams.internal;
 
-import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.StreamBatches;
 import io.vertigrad.compute.data.StreamDataset;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.streams.EventSource;
-import java.util.List;
 import java.util.OptionalLong;
 import java.util.function.Supplier;
 
 /** The events of a source as samples; without random access. Any thread. */
-final class StreamedEvents implements StreamDataset {
+final class StreamedEvents implements EventDataset, StreamDataset {
 
   private final EventSchema schema;
   private final int window;
@@ -53,23 +51,8 @@ final class StreamedEvents implements StreamDataset {
   }
 
   @Override
-  public List<Integer> shape() {
-    return List.of(schema.width());
-  }
-
-  @Override
-  public int classes() {
-    return schema.targets().outputs();
-  }
-
-  @Override
-  public Targets targets() {
-    return schema.targets();
-  }
-
-  @Override
-  public List<String> classNames() {
-    return schema.classes();
+  public EventSchema schema() {
+    return schema;
   }
 
   @Override
