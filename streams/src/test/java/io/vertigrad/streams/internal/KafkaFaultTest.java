@@ -21,11 +21,15 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Kills trainings that read from a real broker, and resumes them. */
+/**
+ * Kills trainings that read from a real broker, and resumes them. {@code -Dvertigrad.kills=20} kills
+ * each of them more often, and trains longer for that.
+ */
 @Tag("slow")
 class KafkaFaultTest {
 
-  private static final int STEPS = 400;
+  private static final int KILLS = Integer.getInteger("vertigrad.kills", 2);
+  private static final int STEPS = 200 * KILLS;
   private static final int BATCH = 8;
   private static final long LIMIT_SECONDS = 120;
 
@@ -88,14 +92,14 @@ class KafkaFaultTest {
 
   private JsonObject disturbed(String strategy) throws Exception {
     String name = strategy + "-killed";
-    for (int kill = 0; kill < 2; kill++) {
+    for (int kill = 0; kill < KILLS; kill++) {
       Process training = run(job(strategy, name, kill));
       long before = checkpoints(name);
       await(() -> checkpoints(name) > before || !training.isAlive());
       assertTrue(training.isAlive(), "it ended before it was killed");
       training.destroyForcibly().waitFor();
     }
-    return result(run(job(strategy, name, 2)), name);
+    return result(run(job(strategy, name, KILLS)), name);
   }
 
   private static JsonObject result(Process training, String name) throws Exception {

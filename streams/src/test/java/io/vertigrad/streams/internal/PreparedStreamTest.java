@@ -13,15 +13,19 @@ import io.vertigrad.compute.data.StreamBatches;
 import io.vertigrad.compute.data.StreamDataset;
 import io.vertigrad.compute.data.StreamDataset.Request;
 import io.vertigrad.compute.data.StreamTests;
+import io.vertigrad.streams.Event;
+import io.vertigrad.streams.EventReader;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -123,6 +127,53 @@ class PreparedStreamTest {
       DataException end = assertThrows(DataException.class, () -> next(batches));
       assertTrue(end.getMessage().contains("ends after 103 events"), end.getMessage());
     }
+  }
+
+  @Test
+  void shouldReadNoMoreThanAFewBatchesAheadOfASlowWorker() {
+    EventSchema schema = EventSchema.read(config());
+    EndlessReader reader = new EndlessReader();
+    Request request =
+        new Request("worker 0", 0, 1, BATCH, 0, OptionalLong.empty(), Optional.empty(), null);
+    try (StreamBatches batches = new PreparedStream(request, schema, 10, position -> reader)) {
+      for (int taken = 0; taken < 2_000; taken++) {
+        int ahead = reader.polled.get() - taken;
+        // Three batches are ready, and the thread that reads holds one more.
+        assertTrue(ahead <= 4, "%d batches ahead of batch %d".formatted(ahead, taken));
+        next(batches);
+      }
+    }
+  }
+
+  /** A source that always has another batch. */
+  private static final class EndlessReader implements EventReader {
+
+    private final AtomicInteger polled = new AtomicInteger();
+
+    @Override
+    public Optional<List<Event>> poll(long millis) {
+      polled.incrementAndGet();
+      return Optional.of(
+          Collections.nCopies(BATCH, new Event(0, 0, true, new Object[] {1.0, "a"})));
+    }
+
+    @Override
+    public Optional<JsonObject> position() {
+      return Optional.empty();
+    }
+
+    @Override
+    public String place(Event event) {
+      return name();
+    }
+
+    @Override
+    public String name() {
+      return "endless";
+    }
+
+    @Override
+    public void close() {}
   }
 
   private StreamBatches open(int rank, long step, boolean kept) {
