@@ -287,7 +287,8 @@ public class WorkerThread {
       StrategyTraits traits, TrainingPlan plan, Model model) {
     PartitionClient client =
         PartitionClient.of(vertx, job.addresses(), limits(plan), member.clock())
-            .withBackups(job.servers().replicas() > 0);
+            .withBackups(job.servers().replicas() > 0)
+            .withBell();
     return self ->
         new ServerExchange(
             model, plan, client, self, member.timeline(), residuals(traits, plan, self));
