@@ -30,7 +30,7 @@ final class BusWorker {
     StrategyTraits traits =
         StrategyProviders.configure(job.strategy(), BusWorker.class.getClassLoader()).traits();
     PartitionClient bus =
-        PartitionClient.of(vertx, job.addresses(), job.exchange(), System::nanoTime);
+        PartitionClient.of(vertx, job.addresses(), job.exchange(), System::nanoTime).withBell();
     bus.membershipChanged(membership);
     loop =
         TrainingLoop.withServers(

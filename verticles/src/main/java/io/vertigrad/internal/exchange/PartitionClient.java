@@ -12,6 +12,7 @@ import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.exchange.ExchangeException.UnansweredException;
 import io.vertigrad.internal.exchange.PartitionPlan.PartitionVersions;
+import io.vertigrad.internal.transport.AnswerBell;
 import io.vertigrad.internal.transport.BusTransport;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.ExchangeConfig;
@@ -92,6 +93,15 @@ public final class PartitionClient {
   private long unansweredBytes;
   private long sweptNanos;
   private boolean rejoin;
+
+  /** Where the thread of the round waits; empty if event loops pass on all answers. */
+  private Optional<AnswerBell> bell = Optional.empty();
+
+  /** The thread of the round while it receives answers itself, else null. */
+  private Thread receiving;
+
+  private boolean received;
+  private RuntimeException receivingFailure;
 
   /**
    * One request and one answer for each of a list of partitions. Called only by the thread that
@@ -233,10 +243,24 @@ public final class PartitionClient {
     return this;
   }
 
+  /**
+   * Has the thread of a round receive answers itself where that is possible. {@link #close}
+   * releases what that takes. Call it before the first round.
+   */
+  public PartitionClient withBell() {
+    bell = transport.answerBell();
+    return this;
+  }
+
+  /** Releases resources of the last round; another one may follow. */
+  public void close() {
+    bell.ifPresent(AnswerBell::close);
+  }
+
   /** Sets the new membership; requests in flight follow a replaced server. */
   public void membershipChanged(Membership now) {
     membership = now;
-    wakeSignal.wake();
+    wake();
   }
 
   /** Returns the membership epoch to write into new requests. */
@@ -247,6 +271,7 @@ public final class PartitionClient {
   /** Makes the thread that runs a round check {@link Round#isAbandoned()} again. */
   public void wake() {
     wakeSignal.wake();
+    bell.ifPresent(AnswerBell::wake);
   }
 
   /**
@@ -280,6 +305,7 @@ public final class PartitionClient {
     followed = Membership.NONE;
     sweptNanos = System.nanoTime();
     rejoin = false;
+    receivingFailure = null;
   }
 
   /** A backup listens in advance at the address that it takes over when its server is lost. */
@@ -304,6 +330,7 @@ public final class PartitionClient {
   public Ending finish() {
     // Answers that have arrived meanwhile are taken before a request counts as overdue.
     sweptNanos = System.nanoTime();
+    bell.ifPresent(AnswerBell::begin);
     while (!round.isAbandoned()) {
       followReplacements();
       fillWindow();
@@ -332,6 +359,7 @@ public final class PartitionClient {
     unsent.clear();
     unansweredBytes = 0;
     round = null;
+    bell.ifPresent(AnswerBell::end);
   }
 
   private void followReplacements() {
@@ -408,9 +436,9 @@ public final class PartitionClient {
           request.frame(),
           limitMillis() + 1_000,
           (frame, failure) -> {
-            if (!request.settled()) {
+            if (!request.settled() && !isTakenHere(request, frame)) {
               replies.add(new Reply(request, borrowed(frame), failure));
-              wakeSignal.wake();
+              wake();
             }
           });
     }
@@ -456,8 +484,48 @@ public final class PartitionClient {
       }
       Thread.onSpinWait();
     }
-    wakeSignal.await(() -> !replies.isEmpty() || nanos <= 0, nanos);
+    if (bell.isPresent() && bell.get().isReceiving()) {
+      receive(bell.get(), nanos);
+    } else {
+      wakeSignal.await(() -> !replies.isEmpty() || nanos <= 0, nanos);
+    }
     return replies.poll();
+  }
+
+  private void receive(AnswerBell from, long nanos) {
+    received = false;
+    receiving = Thread.currentThread();
+    try {
+      from.await(() -> received || !replies.isEmpty() || nanos <= 0, nanos);
+    } finally {
+      receiving = null;
+    }
+    if (receivingFailure != null) {
+      throw receivingFailure;
+    }
+  }
+
+  /**
+   * Takes an answer without a copy if it is a good one that the thread of the round has received
+   * itself, while the memory is lent.
+   */
+  private boolean isTakenHere(PendingRequest request, Frame frame) {
+    boolean here =
+        Thread.currentThread() == receiving
+            && receivingFailure == null
+            && replies.isEmpty()
+            && frame instanceof ParameterPartition answer
+            && !isOutdated(request.partition(), answer)
+            && isOf(request.partition(), answer);
+    if (here) {
+      received = true;
+      try {
+        accept(request, (ParameterPartition) frame);
+      } catch (RuntimeException failure) {
+        receivingFailure = failure;
+      }
+    }
+    return here;
   }
 
   private void handle(Reply reply) {
@@ -483,7 +551,7 @@ public final class PartitionClient {
 
   private void onAnswer(PendingRequest request, ParameterPartition answer, long now) {
     Partition partition = request.partition();
-    if (answer.server() < server(partition.shard()).orElse(0)) {
+    if (isOutdated(partition, answer)) {
       request.recordResponse("an answer of the former server", now, request.nextAttemptNanos());
       return;
     }
@@ -491,12 +559,20 @@ public final class PartitionClient {
       onMalformed(request, describe(answer), now);
       return;
     }
-    settle(request);
-    round.answered(partition, answer);
+    accept(request, answer);
     answers.giveBack(answer.parameters());
+  }
+
+  private void accept(PendingRequest request, ParameterPartition answer) {
+    settle(request);
+    round.answered(request.partition(), answer);
     if (request.sentOnce()) {
       round.reclaim(request.frame());
     }
+  }
+
+  private boolean isOutdated(Partition partition, ParameterPartition answer) {
+    return answer.server() < server(partition.shard()).orElse(0);
   }
 
   private static boolean isOf(Partition partition, ParameterPartition answer) {

@@ -15,11 +15,14 @@ import io.vertigrad.job.JobSecret;
 import io.vertx.core.Future;
 import io.vertx.core.internal.net.NetSocketInternal;
 import io.vertx.core.net.NetSocket;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One end of a connection: sends and receives messages.
@@ -29,11 +32,18 @@ import java.util.function.Supplier;
  */
 final class FrameChannel implements RingConnection.Channel {
 
+  private static final Logger LOG = LoggerFactory.getLogger(FrameChannel.class);
   private static final int SHARED_BODY_BYTES = FrameLimits.HEADER_BYTES + SlotReference.BYTES;
 
   private final NetSocketInternal socket;
   private final ByteBufAllocator allocator;
   private final SharedConnection shared;
+  private final Doorbell.Ringer ringer = new Doorbell.Ringer();
+  private Doorbell bell;
+
+  /** Counts how often the bell has rung, the first time for itself. */
+  private int rung;
+
   private RingConnection rings;
   private Consumer<StreamMessage> messageHandler;
   private Consumer<String> faultHandler;
@@ -135,6 +145,64 @@ final class FrameChannel implements RingConnection.Channel {
     }
   }
 
+  /**
+   * Receives what has come through shared memory, on a thread that has taken over.
+   *
+   * @return whether there was anything
+   */
+  boolean receiveHere() {
+    try {
+      return rings.read();
+    } catch (InternalError truncated) {
+      faultHandler.accept("shared memory that can no longer be read: " + truncated.getMessage());
+    } catch (RuntimeException defect) {
+      // Reported where it would have been without taking over.
+      run(
+          () -> {
+            throw defect;
+          });
+    }
+    return true;
+  }
+
+  private void onBell() {
+    rung++;
+    rings.wakeAt(bell.port());
+    read();
+  }
+
+  /**
+   * Stops to use the bell if the other end's datagrams do not arrive; called on the event loop
+   * about once a second.
+   */
+  void checkBell() {
+    if (rung == 1 && rings.read()) {
+      rings.wakeAt(MessageRing.BY_STREAM);
+    }
+  }
+
+  /** Returns whether both ends are in one network namespace, with one loopback interface. */
+  boolean isLocal() {
+    return socket.localAddress() != null
+        && socket.remoteAddress() != null
+        && socket.localAddress().hostAddress() != null
+        && socket.localAddress().hostAddress().equals(socket.remoteAddress().hostAddress());
+  }
+
+  /** Starts to use rings, with a doorbell for this end's event loop; called on the event loop. */
+  void use(MessageRing outgoing, MessageRing incoming) {
+    rings.use(outgoing, incoming);
+    if (!isLocal()) {
+      return;
+    }
+    try {
+      bell = new Doorbell();
+      bell.answerOn(socket.channelHandlerContext().channel().eventLoop(), this::onBell);
+    } catch (IOException none) {
+      LOG.debug("no port to wait at: the stream wakes this end", none);
+    }
+  }
+
   /** The receiver of the message must have read or copied its payload when it returns. */
   private void onSharedFrame(StreamMessage message, Kind as) {
     boolean whole = message.body().remaining() == SHARED_BODY_BYTES;
@@ -174,11 +242,21 @@ final class FrameChannel implements RingConnection.Channel {
   void close() {
     rings.close();
     shared.close();
+    try {
+      ringer.close();
+      if (bell != null) {
+        bell.close();
+      }
+    } catch (IOException harmless) {
+      LOG.debug("closing", harmless);
+    }
   }
 
   @Override
-  public void wake() {
-    write(Kind.WAKE);
+  public void wake(int port) {
+    if (port == MessageRing.BY_STREAM || !ringer.ring(port)) {
+      write(Kind.WAKE);
+    }
   }
 
   @Override

@@ -9,14 +9,21 @@ import java.nio.ByteOrder;
  * A queue of short messages from one process to another in memory that both have mapped. It has one
  * writer at a time and one reader.
  *
- * <p>A reader that finds the queue empty sets a flag before it waits, and then looks once more. A
- * writer that finds the flag set has to wake the reader.
+ * <p>A reader that finds the queue empty writes how to wake it before it waits, and then looks once
+ * more. A writer that finds this has to wake the reader.
  */
 final class MessageRing {
 
   /** Longest body in bytes: a frame's header and a slot reference. */
   static final int MOST_BODY_BYTES = 112;
 
+  /** A reader that does not wait. */
+  static final int AWAKE = 0;
+
+  /** A reader that waits for a message of the stream. */
+  static final int BY_STREAM = 1;
+
+  private static final int MOST_PORT = 65_535;
   private static final int ENTRIES = 256;
   private static final int LINE_BYTES = 64;
   private static final int ENTRY_BYTES = 3 * LINE_BYTES;
@@ -76,34 +83,47 @@ final class MessageRing {
   }
 
   /**
-   * Returns true when the reader waits, and clears its flag: the caller then has to wake it. Called
-   * after a write.
+   * Returns how to wake the reader, which the caller then has to do: {@link #BY_STREAM}, or the
+   * port of its {@link Doorbell}. Returns {@link #AWAKE} when the reader does not wait, or is being
+   * woken by another call. Called after a write.
    */
-  boolean clearWaiting() {
-    if ((long) LONGS.getVolatile(memory, WAITING) == 0) {
-      return false;
+  int clearWaiting() {
+    long how = (long) LONGS.getVolatile(memory, WAITING);
+    // Fails only when the reader has changed it meanwhile.
+    while (how != AWAKE && !LONGS.compareAndSet(memory, WAITING, how, (long) AWAKE)) {
+      how = (long) LONGS.getVolatile(memory, WAITING);
     }
-    LONGS.setVolatile(memory, WAITING, 0L);
-    return true;
+    // A faulty reader may have written anything.
+    return how > MOST_PORT || how < 0 ? BY_STREAM : (int) how;
   }
 
   /** Returns true when the reader waits. Called after a write. */
   boolean isWaiting() {
-    return (long) LONGS.getVolatile(memory, WAITING) != 0;
+    return (long) LONGS.getVolatile(memory, WAITING) != AWAKE;
   }
 
   /**
-   * Sets the flag that says that the reader waits.
+   * Says that the reader waits.
    *
-   * @return false when a message has arrived in the meantime; the flag is then cleared again
+   * @param how how to wake it: {@link #BY_STREAM} or a port
+   * @return false when a message has arrived in the meantime; the reader then does not wait
    */
-  boolean startWaiting() {
-    LONGS.setVolatile(memory, WAITING, 1L);
+  boolean startWaiting(int how) {
+    LONGS.setVolatile(memory, WAITING, (long) how);
     if ((long) LONGS.getVolatile(memory, WRITTEN) == position) {
       return true;
     }
-    LONGS.setVolatile(memory, WAITING, 0L);
+    LONGS.setVolatile(memory, WAITING, (long) AWAKE);
     return false;
+  }
+
+  /**
+   * Says that the reader does not wait any more. A writer may be about to wake it all the same.
+   *
+   * @param how how the reader would have been woken
+   */
+  void stopWaiting(int how) {
+    LONGS.compareAndSet(memory, WAITING, (long) how, (long) AWAKE);
   }
 
   /** Returns true when there is a message to {@link #take}. */

@@ -12,10 +12,15 @@ import java.util.function.Supplier;
  * <p>Each message in a ring carries the number of messages that went over the stream before it, and
  * waits for them. A message of the stream waits for those that were in the ring before it. So a
  * writer may use either path at any time. A message in a ring costs no system call unless its
- * reader waits; a message of the stream then wakes the reader.
+ * reader waits; the writer's thread then rings the reader's {@link Doorbell}, or a message of the
+ * stream wakes it.
  *
- * <p>Any thread may call {@link #post} and {@link #sendOverStream}; only the connection's event
- * loop calls the other methods.
+ * <p>The connection's event loop reads, except while a thread {@linkplain #takeOver has taken over}
+ * because it waits for answers. So nobody has to pass them on to it.
+ *
+ * <p>Any thread may call {@link #post} and {@link #sendOverStream}, and one at a time the methods
+ * between {@link #takeOver} and {@link #handBack}; only the connection's event loop calls the other
+ * methods.
  */
 final class RingConnection {
 
@@ -29,6 +34,10 @@ final class RingConnection {
   private final Channel channel;
   private final Consumer<StreamMessage> messageHandler;
   private final Object order = new Object();
+
+  /** Held while messages are received, so that one thread at a time does. */
+  private final Object reading = new Object();
+
   private final boolean lends;
   private volatile MessageRing outgoing;
   private volatile boolean counting;
@@ -37,14 +46,23 @@ final class RingConnection {
   private long streamMessagesRead;
   private int unannounced;
   private boolean wakeScheduled;
-  private boolean paused;
-  private boolean closed;
+  private int loopPort = MessageRing.BY_STREAM;
+
+  /** Port of the thread that reads instead of the event loop; {@link MessageRing#AWAKE} if none. */
+  private int threadPort = MessageRing.AWAKE;
+
+  private volatile boolean paused;
+  private volatile boolean closed;
 
   /** The stream between the two ends. */
   interface Channel {
 
-    /** Asks the other end to read its ring. */
-    void wake();
+    /**
+     * Asks the other end to read its ring.
+     *
+     * @param port {@link MessageRing#BY_STREAM}, or the port of its doorbell
+     */
+    void wake(int port);
 
     /** Runs a task on the connection's event loop. */
     void run(Runnable task);
@@ -75,9 +93,45 @@ final class RingConnection {
 
   /** Starts to send messages through one ring and to receive them from another. */
   void use(MessageRing outgoing, MessageRing incoming) {
-    this.incoming = incoming;
+    synchronized (reading) {
+      this.incoming = incoming;
+    }
     this.outgoing = outgoing;
     read();
+  }
+
+  /** Has the other end wake this event loop at a port of its own from now on. */
+  void wakeAt(int port) {
+    synchronized (reading) {
+      loopPort = port;
+    }
+  }
+
+  /**
+   * Makes the calling thread the one that receives messages, until {@link #handBack}. It is awake,
+   * and must {@link #read} before it waits.
+   *
+   * @param port at which the thread waits
+   * @return false when there is no ring, or another thread has taken over
+   */
+  boolean takeOver(int port) {
+    synchronized (reading) {
+      if (incoming == null || closed || threadPort != MessageRing.AWAKE) {
+        return false;
+      }
+      incoming.stopWaiting(loopPort);
+      threadPort = port;
+      return true;
+    }
+  }
+
+  /** Lets the event loop receive messages again; called by the thread that has taken over. */
+  void handBack() {
+    synchronized (reading) {
+      incoming.stopWaiting(threadPort);
+      threadPort = MessageRing.AWAKE;
+      read();
+    }
   }
 
   /**
@@ -91,23 +145,23 @@ final class RingConnection {
     if (ring == null || header.remaining() + payload.remaining() > MessageRing.MOST_BODY_BYTES) {
       return false;
     }
-    boolean wake;
+    int wake;
     boolean later = false;
     synchronized (order) {
       if (!ring.write(kind.ordinal(), number, sentOverStream, header, payload)) {
         return false;
       }
       unannounced = urgent ? 0 : unannounced + 1;
-      wake = (urgent || unannounced >= MAX_UNANNOUNCED) && ring.clearWaiting();
-      if (wake) {
+      wake = urgent || unannounced >= MAX_UNANNOUNCED ? ring.clearWaiting() : MessageRing.AWAKE;
+      if (wake != MessageRing.AWAKE) {
         unannounced = 0;
       } else if (!urgent && !wakeScheduled && ring.isWaiting()) {
         later = true;
         wakeScheduled = true;
       }
     }
-    if (wake) {
-      channel.wake();
+    if (wake != MessageRing.AWAKE) {
+      channel.wake(wake);
     } else if (later) {
       channel.runLater(this::wakeIfNeeded);
     }
@@ -135,18 +189,20 @@ final class RingConnection {
 
   /** Handles a message of the stream, after the messages of the ring that precede it. */
   void onStreamMessage(Runnable take) {
-    // Handles all of them, even while the ring is paused: at most as many as the ring holds.
-    while (incoming != null
-        && incoming.hasNext()
-        && incoming.streamMessagesBefore() <= streamMessagesRead
-        && !closed) {
-      deliver(incoming.take());
-    }
-    streamMessagesRead++;
-    try {
-      take.run();
-    } finally {
-      read();
+    synchronized (reading) {
+      // Handles all of them, even while the ring is paused: at most as many as the ring holds.
+      while (incoming != null
+          && incoming.hasNext()
+          && incoming.streamMessagesBefore() <= streamMessagesRead
+          && !closed) {
+        deliver(incoming.take());
+      }
+      streamMessagesRead++;
+      try {
+        take.run();
+      } finally {
+        read();
+      }
     }
   }
 
@@ -166,27 +222,39 @@ final class RingConnection {
     closed = true;
   }
 
-  /** Handles the messages in the ring, then waits to be woken. */
-  void read() {
-    if (incoming == null) {
-      return;
-    }
-    for (int left = MOST_AT_ONCE; ; left--) {
-      while (!incoming.hasNext()) {
-        if (closed || incoming.startWaiting()) {
-          return;
+  /**
+   * Handles the messages in the ring, then waits to be woken. Called by the event loop, and by a
+   * thread that has taken over.
+   *
+   * @return whether there were any
+   */
+  boolean read() {
+    synchronized (reading) {
+      if (incoming == null) {
+        return false;
+      }
+      for (int left = MOST_AT_ONCE; ; left--) {
+        while (!incoming.hasNext()) {
+          if (closed || incoming.startWaiting(port())) {
+            return left < MOST_AT_ONCE;
+          }
         }
+        if (closed || paused || incoming.streamMessagesBefore() > streamMessagesRead) {
+          // The end of the pause, or the missing message of the stream, continues the reading.
+          return left < MOST_AT_ONCE;
+        }
+        if (left == 0) {
+          channel.run(this::read);
+          return true;
+        }
+        deliver(incoming.take());
       }
-      if (closed || paused || incoming.streamMessagesBefore() > streamMessagesRead) {
-        // The end of the pause, or the missing message of the stream, continues the reading.
-        return;
-      }
-      if (left == 0) {
-        channel.run(this::read);
-        return;
-      }
-      deliver(incoming.take());
     }
+  }
+
+  /** Returns where the reader waits. */
+  private int port() {
+    return threadPort == MessageRing.AWAKE ? loopPort : threadPort;
   }
 
   private void deliver(MessageRing.Entry next) {
@@ -207,14 +275,14 @@ final class RingConnection {
 
   private void wakeIfNeeded() {
     MessageRing ring = outgoing;
-    boolean wake;
+    int wake;
     synchronized (order) {
       wakeScheduled = false;
-      wake = unannounced > 0 && ring.clearWaiting();
+      wake = unannounced > 0 ? ring.clearWaiting() : MessageRing.AWAKE;
       unannounced = 0;
     }
-    if (wake && !closed) {
-      channel.wake();
+    if (wake != MessageRing.AWAKE && !closed) {
+      channel.wake(wake);
     }
   }
 }

@@ -24,7 +24,8 @@ import org.slf4j.LoggerFactory;
  * its own mapping, so neither end has to trust an address. Before that, after any failure, and when
  * no slot is free, payloads go over the stream.
  *
- * <p>Any thread may call {@link #write}; only the connection's event loop calls the other methods.
+ * <p>Any thread may call {@link #write} and {@link #release}, and the thread that receives messages
+ * {@link #payload} and {@link #free}; only the connection's event loop calls the other methods.
  */
 final class SharedConnection {
 
@@ -220,7 +221,7 @@ final class SharedConnection {
                     () -> {
                       peerSegment = segment;
                       if (!asked) {
-                        channel.rings().use(segment.peerToOwnerRing(), segment.ownerToPeerRing());
+                        channel.use(segment.peerToOwnerRing(), segment.ownerToPeerRing());
                       }
                       channel.write(Kind.MAPPED, 0, "");
                     }));
@@ -263,7 +264,7 @@ final class SharedConnection {
   private void use(OwnedSegment segment) {
     ownSegment = segment;
     if (asked) {
-      channel.rings().use(segment.ownerToPeerRing(), segment.peerToOwnerRing());
+      channel.use(segment.ownerToPeerRing(), segment.peerToOwnerRing());
     }
     established.tryComplete();
     if (LOGGED.compareAndSet(false, true)) {

@@ -24,8 +24,9 @@ import org.slf4j.LoggerFactory;
  * The sender's end of a stream to one address: any number of requests at a time, with answers
  * matched by number.
  *
- * <p>Any thread may send, and encodes what it sends. A stream is closed when an answer is due and
- * nothing arrives for ten seconds, not even the answer to a ping: TCP itself would notice a
+ * <p>Any thread may send, and encodes what it sends. Answers are passed on by the event loop, or by
+ * a thread that has {@linkplain AnswerBell taken over}. A stream is closed when an answer is due
+ * and nothing arrives for ten seconds, not even the answer to a ping: TCP itself would notice a
  * vanished machine only after minutes.
  */
 final class Stream implements Transport {
@@ -120,6 +121,34 @@ final class Stream implements Transport {
     return address;
   }
 
+  boolean isClosed() {
+    return closed;
+  }
+
+  /** Returns whether both ends are in one network namespace, with one loopback interface. */
+  boolean isLocal() {
+    return channel.isLocal();
+  }
+
+  /** See {@link RingConnection#takeOver}. */
+  boolean takeOver(int port) {
+    return channel.rings().takeOver(port);
+  }
+
+  /**
+   * Receives what has come through shared memory, on the thread that has taken over.
+   *
+   * @return whether there was anything
+   */
+  boolean receiveHere() {
+    return channel.receiveHere();
+  }
+
+  /** See {@link RingConnection#handBack}. */
+  void handBack() {
+    channel.rings().handBack();
+  }
+
   @Override
   public void request(String to, Frame frame, long limitMillis, Completable<Frame> answered) {
     long now = System.nanoTime();
@@ -143,6 +172,9 @@ final class Stream implements Transport {
             fail(number, ReplyFailure.TIMEOUT, "no answer from " + address + " in time");
           }
         });
+    if (!closed) {
+      channel.run(channel::checkBell);
+    }
     long silence = now - lastReceivedNanos;
     if (pending.isEmpty() ? silence > IDLE_NANOS : silence > SILENCE_LIMIT_NANOS) {
       socket.close();

@@ -110,6 +110,7 @@ final class StreamSession {
    * @param maxChecks number of calls during which one message may arrive
    */
   void closeIfStalled(int maxChecks) {
+    channel.checkBell();
     boolean waits = reader.isInside() && !paused && reader.delivered() == deliveredAtLastCheck;
     deliveredAtLastCheck = reader.delivered();
     checksWithoutProgress = waits ? checksWithoutProgress + 1 : 0;

@@ -150,26 +150,50 @@ public final class Streams implements Shareable {
    * @param kind whether payloads may, or must, go through shared memory
    */
   Transport transport(TransportKind kind) {
-    return new Transport() {
-      @Override
-      public void request(
-          String address, Frame frame, long limitMillis, Completable<Frame> answered) {
-        if (listeners.contains(address)) {
-          bus.request(address, frame, limitMillis, answered);
-          return;
-        }
-        to(address, kind)
-            .onSuccess(connected -> connected.request(address, frame, limitMillis, answered))
-            .onFailure(answered::fail);
-      }
+    return new StreamTransport(kind);
+  }
 
-      @Override
-      public void prepare(String address) {
-        if (!listeners.contains(address)) {
-          to(address, kind);
-        }
+  private final class StreamTransport implements Transport {
+
+    private final TransportKind kind;
+    private volatile AnswerBell bell;
+
+    StreamTransport(TransportKind kind) {
+      this.kind = kind;
+    }
+
+    @Override
+    public void request(
+        String address, Frame frame, long limitMillis, Completable<Frame> answered) {
+      if (listeners.contains(address)) {
+        bus.request(address, frame, limitMillis, answered);
+        return;
       }
-    };
+      to(address, kind)
+          .onSuccess(connected -> follow(connected).request(address, frame, limitMillis, answered))
+          .onFailure(answered::fail);
+    }
+
+    private Transport follow(Transport connected) {
+      AnswerBell open = bell;
+      if (open != null && connected instanceof Stream stream) {
+        open.follow(stream);
+      }
+      return connected;
+    }
+
+    @Override
+    public Optional<AnswerBell> answerBell() {
+      bell = new AnswerBell();
+      return Optional.of(bell);
+    }
+
+    @Override
+    public void prepare(String address) {
+      if (!listeners.contains(address)) {
+        to(address, kind);
+      }
+    }
   }
 
   /**

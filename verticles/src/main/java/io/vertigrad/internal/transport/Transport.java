@@ -77,6 +77,14 @@ public interface Transport {
   }
 
   /**
+   * Returns a bell at which a thread may wait for answers to the requests that follow; empty if
+   * this transport has none. The caller closes it.
+   */
+  default Optional<AnswerBell> answerBell() {
+    return Optional.empty();
+  }
+
+  /**
    * Connects to an address that may soon be needed without delay. Lookups can fail for a while
    * after a cluster has lost a node.
    */

@@ -301,6 +301,7 @@ final class ServerExchange implements ParameterExchange {
 
   @Override
   public void close() {
+    client.close();
     try {
       if (residuals.isPresent()) {
         residuals.get().close();

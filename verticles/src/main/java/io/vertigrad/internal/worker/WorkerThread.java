@@ -307,7 +307,8 @@ public class WorkerThread {
       StrategyTraits traits, TrainingPlan plan, Model model, Optional<LocalSteps> local) {
     PartitionClient client =
         PartitionClient.of(vertx, job.addresses(), limits(plan), member.clock())
-            .withBackups(job.servers().replicas() > 0);
+            .withBackups(job.servers().replicas() > 0)
+            .withBell();
     return self ->
         new ServerExchange(
             model,

@@ -49,16 +49,33 @@ class MessageRingTest {
   @Test
   void shouldHaveAReaderWokenOnceAndOnlyWhenItWaits() {
     writer.write(1, 1, 0, NOTHING, NOTHING);
-    assertFalse(writer.clearWaiting(), "it has not said so");
-    assertFalse(reader.startWaiting(), "there is something to read");
+    assertEquals(MessageRing.AWAKE, writer.clearWaiting(), "it has not said so");
+    assertFalse(reader.startWaiting(MessageRing.BY_STREAM), "there is something to read");
     reader.take();
-    assertTrue(reader.startWaiting());
+    assertTrue(reader.startWaiting(MessageRing.BY_STREAM));
 
     writer.write(1, 2, 0, NOTHING, NOTHING);
 
     assertTrue(writer.isWaiting());
-    assertTrue(writer.clearWaiting());
-    assertFalse(writer.clearWaiting(), "it has been woken");
+    assertEquals(MessageRing.BY_STREAM, writer.clearWaiting());
+    assertEquals(MessageRing.AWAKE, writer.clearWaiting(), "it has been woken");
+  }
+
+  @Test
+  void shouldSayHowToWakeItsReader() {
+    assertTrue(reader.startWaiting(40_000));
+    assertEquals(40_000, writer.clearWaiting());
+
+    assertTrue(reader.startWaiting(40_000));
+    reader.stopWaiting(MessageRing.BY_STREAM);
+    assertTrue(writer.isWaiting(), "it waits otherwise");
+    reader.stopWaiting(40_000);
+    assertFalse(writer.isWaiting());
+
+    for (int broken : new int[] {-1, 65_536, Integer.MAX_VALUE}) {
+      reader.startWaiting(broken);
+      assertEquals(MessageRing.BY_STREAM, writer.clearWaiting());
+    }
   }
 
   @Test
@@ -72,7 +89,7 @@ class MessageRingTest {
               for (int i = 0; i < messages; ) {
                 if (writer.write(1, i, 0, NOTHING, NOTHING)) {
                   i++;
-                  if (writer.clearWaiting()) {
+                  if (writer.clearWaiting() != MessageRing.AWAKE) {
                     wakings.release();
                   }
                 }
@@ -86,7 +103,7 @@ class MessageRingTest {
 
     for (int i = 0; i < messages; ) {
       while (!reader.hasNext()) {
-        if (reader.startWaiting()) {
+        if (reader.startWaiting(MessageRing.BY_STREAM)) {
           assertTrue(wakings.tryAcquire(20, TimeUnit.SECONDS), "nobody woke it at " + i);
         }
       }

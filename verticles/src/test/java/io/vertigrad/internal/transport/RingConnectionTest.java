@@ -2,19 +2,23 @@ package io.vertigrad.internal.transport;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.internal.transport.StreamMessage.Kind;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.function.IntConsumer;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -29,17 +33,19 @@ import org.junit.jupiter.api.Timeout;
 class RingConnectionTest {
 
   private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
+  private static final int PORT = 40_000;
   private static final ByteBuffer LONG = ByteBuffer.allocate(200);
 
   private final ByteBuffer memory = ByteBuffer.allocateDirect(2 * MessageRing.BYTES);
   private final List<Long> received = new ArrayList<>();
   private final AtomicInteger wakeups = new AtomicInteger();
+  private final Semaphore threadWakeups = new Semaphore(0);
   private final ScheduledExecutorService there = Executors.newSingleThreadScheduledExecutor();
   private final ScheduledExecutorService here = Executors.newSingleThreadScheduledExecutor();
   private Consumer<StreamMessage> listener = message -> received.add(message.number());
   private final RingConnection sender = connection(here, this::wakeListener, message -> {});
   private final RingConnection receiver =
-      connection(there, () -> {}, message -> listener.accept(message));
+      connection(there, port -> {}, message -> listener.accept(message));
 
   @AfterEach
   void end() {
@@ -151,6 +157,68 @@ class RingConnectionTest {
     until(() -> receivedNumbers().equals(LongStream.range(0, 257).boxed().toList()));
   }
 
+  @Test
+  void shouldGiveMessagesToTheThreadThatHasTakenOverUntilItHandsBack() throws Exception {
+    List<Thread> receivers = Collections.synchronizedList(new ArrayList<>());
+    listener = message -> receivers.add(Thread.currentThread());
+    connect();
+
+    assertTrue(receiver.takeOver(PORT));
+    assertFalse(receiver.takeOver(PORT + 1), "there is one already");
+    send(1, NOTHING, true);
+    assertEquals(0, wakeups.get(), "the thread has not said that it waits");
+    assertTrue(receiver.read());
+    assertFalse(receiver.read());
+    send(2, NOTHING, true);
+    assertTrue(threadWakeups.tryAcquire());
+    assertTrue(receiver.read());
+    assertEquals(List.of(Thread.currentThread(), Thread.currentThread()), receivers);
+
+    receiver.handBack();
+    send(3, NOTHING, true);
+    until(() -> receivers.size() == 3);
+    assertNotSame(Thread.currentThread(), receivers.get(2));
+    assertEquals(1, wakeups.get());
+  }
+
+  @Test
+  void shouldLoseNothingBetweenEventLoopAndThread() throws Exception {
+    int messages = 100_000;
+    AtomicLong next = new AtomicLong();
+    AtomicInteger wrong = new AtomicInteger();
+    listener =
+        message -> {
+          if (message.number() != next.getAndIncrement()) {
+            wrong.incrementAndGet();
+          }
+        };
+    connect();
+    Thread sending =
+        new Thread(
+            () -> {
+              for (int i = 0; i < messages; i++) {
+                send(i, i % 1_000 == 999 ? LONG : NOTHING, true);
+                // Lets the reader fall asleep now and then.
+                for (long sent = i; sent % 97 == 0 && next.get() <= sent; ) {
+                  Thread.onSpinWait();
+                }
+              }
+            });
+    sending.start();
+
+    while (sending.isAlive()) {
+      assertTrue(receiver.takeOver(PORT));
+      for (int i = 0; i < 3; i++) {
+        receiver.read();
+        threadWakeups.tryAcquire(1, TimeUnit.MILLISECONDS);
+      }
+      receiver.handBack();
+    }
+
+    until(() -> next.get() == messages);
+    assertEquals(0, wrong.get(), "out of order");
+  }
+
   private void connect() throws Exception {
     sender.count();
     here.submit(() -> sender.use(ring(0), ring(1))).get();
@@ -165,7 +233,11 @@ class RingConnectionTest {
     }
   }
 
-  private void wakeListener() {
+  private void wakeListener(int port) {
+    if (port == PORT) {
+      threadWakeups.release();
+      return;
+    }
     wakeups.incrementAndGet();
     there.execute(receiver::read);
   }
@@ -195,12 +267,12 @@ class RingConnectionTest {
   }
 
   private static RingConnection connection(
-      ScheduledExecutorService loop, Runnable wake, Consumer<StreamMessage> messages) {
+      ScheduledExecutorService loop, IntConsumer wake, Consumer<StreamMessage> messages) {
     return new RingConnection(
         new RingConnection.Channel() {
           @Override
-          public void wake() {
-            wake.run();
+          public void wake(int port) {
+            wake.accept(port);
           }
 
           @Override
