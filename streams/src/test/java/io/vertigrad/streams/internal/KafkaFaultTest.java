@@ -22,8 +22,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Kills trainings that read from a real broker, and resumes them. {@code -Dvertigrad.kills=20} kills
- * each of them more often, and trains longer for that.
+ * Kills trainings that read from a real broker, and resumes them. {@code -Dvertigrad.kills=20}
+ * kills each of them more often, and trains longer for that.
  */
 @Tag("slow")
 class KafkaFaultTest {
