@@ -19,7 +19,6 @@ import io.vertigrad.benchmarks.scale.ScaleBenchmark;
 import io.vertigrad.benchmarks.scaling.ScalingBenchmark;
 import io.vertigrad.benchmarks.serving.ServingBenchmark;
 import io.vertigrad.benchmarks.slowlink.SlowLinkBenchmark;
-import io.vertigrad.benchmarks.straggler.StragglerBenchmark;
 import io.vertigrad.benchmarks.watching.WatchingBenchmark;
 import io.vertigrad.compute.settings.SettingsException;
 import java.nio.file.Path;
@@ -53,8 +52,7 @@ final class BenchmarkMain {
           new ScaleBenchmark(),
           new ConvergenceBenchmark(System.getProperty(DATA, "")),
           new ChaosBenchmark(System.getProperty(DATA, "")),
-          new SlowLinkBenchmark(ONLY, System.getProperty(DATA, "")),
-          new StragglerBenchmark());
+          new SlowLinkBenchmark(ONLY, System.getProperty(DATA, "")));
 
   private BenchmarkMain() {}
 
