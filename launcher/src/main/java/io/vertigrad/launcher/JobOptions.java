@@ -46,7 +46,8 @@ final class JobOptions {
 
   @Option(
       names = "--insecure",
-      description = "Accepts other machines without TLS: whoever reaches the port can take over.")
+      description =
+          "Accepts other machines without TLS: anyone who reaches the port can take over.")
   private boolean insecure;
 
   /** Returns true when an address of this machine was given. */

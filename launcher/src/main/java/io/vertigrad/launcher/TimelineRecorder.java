@@ -15,8 +15,8 @@ final class TimelineRecorder implements AutoCloseable {
   private final Optional<TimelineFile> file;
 
   /** Opens the file if the job asks for a timeline. */
-  TimelineRecorder(JobConfig job, Path path, Consumer<String> trouble) {
-    file = job.timeline() ? Optional.of(new TimelineFile(path, trouble)) : Optional.empty();
+  TimelineRecorder(JobConfig job, Path path, Consumer<String> onProblem) {
+    file = job.timeline() ? Optional.of(new TimelineFile(path, onProblem)) : Optional.empty();
   }
 
   /** Starts listening; completes when no later record can be missed. */

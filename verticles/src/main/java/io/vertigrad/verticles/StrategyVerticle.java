@@ -51,7 +51,7 @@ public final class StrategyVerticle extends VerticleBase {
     Object beside = config().getValue(StrategyHost.BESIDE);
     if (!(beside instanceof JsonObject place)) {
       throw new IllegalArgumentException(
-          "-conf: key \"%s\" is %s, expected whom the strategy stands beside, such as {\"role\":"
+          "-conf: key \"%s\" is %s, expected the member beside the strategy, such as {\"role\":"
                   .formatted(StrategyHost.BESIDE, beside)
               + " \"worker\", \"rank\": 0}");
     }

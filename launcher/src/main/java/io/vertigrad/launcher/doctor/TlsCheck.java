@@ -25,7 +25,7 @@ final class TlsCheck implements Check {
       }
       return List.of(
           cluster.insecure()
-              ? Finding.warn("TLS", "off: whoever reaches the port can take over", ADVICE)
+              ? Finding.warn("TLS", "off: anyone who reaches the port can take over", ADVICE)
               : Finding.ok("TLS", "off, only this machine can reach " + cluster.host()));
     } catch (InputException e) {
       return List.of(Finding.fail("TLS", e.getMessage()));

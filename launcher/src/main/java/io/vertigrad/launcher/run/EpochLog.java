@@ -37,7 +37,7 @@ public final class EpochLog implements AutoCloseable {
   private final Path file;
   private final JobConfig job;
   private final EvaluationPlan plan;
-  private final Consumer<String> trouble;
+  private final Consumer<String> onProblem;
   private final RunView view;
   private final TreeMap<Long, Open> open = new TreeMap<>();
   private final TreeMap<Long, Evaluated> tests = new TreeMap<>();
@@ -56,9 +56,9 @@ public final class EpochLog implements AutoCloseable {
    * Opens the log.
    *
    * @param view the run, which includes each event before it is recorded here
-   * @param trouble called once when no more can be written; the run continues
+   * @param onProblem called once when no more can be written; the run continues
    */
-  public EpochLog(Path file, JobConfig job, RunView view, Consumer<String> trouble) {
+  public EpochLog(Path file, JobConfig job, RunView view, Consumer<String> onProblem) {
     this.file = file;
     this.job = job;
     this.view = view;
@@ -66,7 +66,7 @@ public final class EpochLog implements AutoCloseable {
         EvaluationPlan.of(
             job,
             StrategyProviders.configure(job.strategy(), EpochLog.class.getClassLoader()).traits());
-    this.trouble = trouble;
+    this.onProblem = onProblem;
     goOn();
   }
 
@@ -82,7 +82,7 @@ public final class EpochLog implements AutoCloseable {
         seconds = Double.parseDouble(words[1]);
       }
     } catch (IOException | NumberFormatException | ArrayIndexOutOfBoundsException e) {
-      trouble.accept("%s: cannot be read: %s; epochs are counted anew".formatted(file, e));
+      onProblem.accept("%s: cannot be read: %s; epochs are counted anew".formatted(file, e));
     }
   }
 
@@ -174,7 +174,7 @@ public final class EpochLog implements AutoCloseable {
       Files.writeString(file, line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
     } catch (IOException e) {
       full = true;
-      trouble.accept(
+      onProblem.accept(
           "%s: no more can be written: %s; training goes on".formatted(file, e.getMessage()));
     }
   }

@@ -27,7 +27,7 @@ public final class RunRecorder implements AutoCloseable {
   private static final long PROGRESS_MILLIS = 1_000;
 
   private final Path file;
-  private final Consumer<String> trouble;
+  private final Consumer<String> onProblem;
   private final BufferedWriter writer;
   private final Map<String, Long> written = new HashMap<>();
   private final Map<String, TrainingEvent> heldBack = new LinkedHashMap<>();
@@ -36,11 +36,11 @@ public final class RunRecorder implements AutoCloseable {
   /**
    * Opens the file; earlier records stay.
    *
-   * @param trouble called once when no more can be written; the run continues
+   * @param onProblem called once when no more can be written; the run continues
    */
-  public RunRecorder(Path file, Consumer<String> trouble) {
+  public RunRecorder(Path file, Consumer<String> onProblem) {
     this.file = file;
-    this.trouble = trouble;
+    this.onProblem = onProblem;
     try {
       writer = Files.newBufferedWriter(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
     } catch (IOException e) {
@@ -93,7 +93,7 @@ public final class RunRecorder implements AutoCloseable {
   private void giveUp(IOException why) {
     if (!full) {
       full = true;
-      trouble.accept(
+      onProblem.accept(
           "%s: no more events can be written: %s; training goes on"
               .formatted(file, why.getMessage()));
     }

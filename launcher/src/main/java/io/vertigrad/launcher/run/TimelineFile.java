@@ -23,7 +23,7 @@ public final class TimelineFile implements AutoCloseable {
 
   private final Path file;
   private final int limit;
-  private final Consumer<String> trouble;
+  private final Consumer<String> onProblem;
   private final BufferedWriter writer;
   private final Map<String, Integer> members = new HashMap<>();
   private long written;
@@ -34,17 +34,17 @@ public final class TimelineFile implements AutoCloseable {
   /**
    * Opens the file.
    *
-   * @param trouble called when spans are missing, at the latest when the file is closed
+   * @param onProblem called when spans are missing, at the latest when the file is closed
    */
-  public TimelineFile(Path file, Consumer<String> trouble) {
-    this(file, LIMIT, trouble);
+  public TimelineFile(Path file, Consumer<String> onProblem) {
+    this(file, LIMIT, onProblem);
   }
 
   /** Opens a file that keeps {@code limit} spans. */
-  TimelineFile(Path file, int limit, Consumer<String> trouble) {
+  TimelineFile(Path file, int limit, Consumer<String> onProblem) {
     this.file = file;
     this.limit = limit;
-    this.trouble = trouble;
+    this.onProblem = onProblem;
     try {
       writer = Files.newBufferedWriter(file);
       writer.write("[");
@@ -83,7 +83,7 @@ public final class TimelineFile implements AutoCloseable {
       giveUp(e);
     }
     if (leftOut > 0) {
-      trouble.accept(
+      onProblem.accept(
           "%s: %,d spans are missing: a timeline keeps the first %,d, and what members can ship"
               .formatted(file, leftOut, limit));
     }
@@ -135,7 +135,7 @@ public final class TimelineFile implements AutoCloseable {
 
   private void giveUp(IOException why) {
     closed = true;
-    trouble.accept(
+    onProblem.accept(
         "%s: no more can be written: %s; training goes on".formatted(file, why.getMessage()));
   }
 }

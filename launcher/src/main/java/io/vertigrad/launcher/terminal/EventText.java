@@ -77,7 +77,7 @@ final class EventText {
     if (event instanceof JobResumed resumed) {
       return Optional.of("resumed after a pause of " + duration(resumed.pausedMillis() / 1e3));
     }
-    return trouble(event, job);
+    return problem(event, job);
   }
 
   /**
@@ -104,7 +104,7 @@ final class EventText {
     return String.format(Locale.ROOT, pattern, values);
   }
 
-  private static Optional<String> trouble(TrainingEvent event, JobConfig job) {
+  private static Optional<String> problem(TrainingEvent event, JobConfig job) {
     if (event instanceof MemberLeft left && !left.finished()) {
       return Optional.of(
           format("%s left: %s", job.nameOf(left.role().lower(), left.rank()), left.reason()));

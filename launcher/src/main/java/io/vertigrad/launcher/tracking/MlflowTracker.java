@@ -51,7 +51,7 @@ final class MlflowTracker implements Tracker {
   private final MlflowApi api;
   private final JobConfig job;
   private final RunDirectory directory;
-  private final Consumer<String> trouble;
+  private final Consumer<String> onProblem;
   private final Thread thread = new Thread(this::run, "mlflow");
   private final Deque<Metric> waiting = new ArrayDeque<>();
   private final long retryMillis;
@@ -65,8 +65,8 @@ final class MlflowTracker implements Tracker {
   private boolean refused;
   private End end;
 
-  MlflowTracker(URI server, JobConfig job, RunDirectory directory, Consumer<String> trouble) {
-    this(server, job, directory, trouble, RETRY_MILLIS);
+  MlflowTracker(URI server, JobConfig job, RunDirectory directory, Consumer<String> onProblem) {
+    this(server, job, directory, onProblem, RETRY_MILLIS);
   }
 
   /** Creates a tracker that retries after {@code retryMillis} when the server did not answer. */
@@ -74,12 +74,12 @@ final class MlflowTracker implements Tracker {
       URI server,
       JobConfig job,
       RunDirectory directory,
-      Consumer<String> trouble,
+      Consumer<String> onProblem,
       long retryMillis) {
     this.api = new MlflowApi(server, System.getenv());
     this.job = job;
     this.directory = directory;
-    this.trouble = trouble;
+    this.onProblem = onProblem;
     this.retryMillis = retryMillis;
     thread.setDaemon(true);
     thread.start();
@@ -277,6 +277,6 @@ final class MlflowTracker implements Tracker {
     }
     String line = "MLflow (tracking.mlflow): %s; training goes on".formatted(what);
     LOG.warn(line);
-    trouble.accept(line);
+    onProblem.accept(line);
   }
 }

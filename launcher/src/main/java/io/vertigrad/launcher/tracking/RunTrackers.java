@@ -37,18 +37,18 @@ public final class RunTrackers implements AutoCloseable {
    *
    * @param directory folder of the event files
    * @param view the run, which includes each event before it is recorded here
-   * @param trouble called once by each tracker when it can report no more; from any thread
+   * @param onProblem called once by each tracker when it can report no more; from any thread
    */
   public static RunTrackers of(
-      JobConfig job, RunDirectory directory, RunView view, Consumer<String> trouble) {
+      JobConfig job, RunDirectory directory, RunView view, Consumer<String> onProblem) {
     TrackingConfig asked = job.tracking();
     List<Tracker> trackers = new ArrayList<>();
     if (asked.tensorboard()) {
-      trackers.add(new TensorBoardFile(directory.path(), System.currentTimeMillis(), trouble));
+      trackers.add(new TensorBoardFile(directory.path(), System.currentTimeMillis(), onProblem));
     }
     asked
         .mlflow()
-        .ifPresent(server -> trackers.add(new MlflowTracker(server, job, directory, trouble)));
+        .ifPresent(server -> trackers.add(new MlflowTracker(server, job, directory, onProblem)));
     return new RunTrackers(job, view, trackers);
   }
 

@@ -37,23 +37,23 @@ final class TensorBoardFile implements Tracker {
   private static final int SIMPLE_VALUE = 2;
 
   private final Path file;
-  private final Consumer<String> trouble;
+  private final Consumer<String> onProblem;
   private OutputStream out;
 
   /**
    * Creates a file in a run's folder; each coordinator of a run creates another one.
    *
    * @param nowMillis start of the run, part of the file's name
-   * @param trouble called once when no more can be written
+   * @param onProblem called once when no more can be written
    */
-  TensorBoardFile(Path folder, long nowMillis, Consumer<String> trouble) {
+  TensorBoardFile(Path folder, long nowMillis, Consumer<String> onProblem) {
     String name = "events.out.tfevents.%010d.vertigrad".formatted(nowMillis / 1_000);
     Path free = folder.resolve(name);
     for (int again = 2; Files.exists(free); again++) {
       free = folder.resolve(name + "." + again);
     }
     this.file = free;
-    this.trouble = trouble;
+    this.onProblem = onProblem;
     try {
       out = Files.newOutputStream(file);
       ProtoMessage first = new ProtoMessage().real(WALL_TIME, nowMillis / 1e3);
@@ -125,7 +125,7 @@ final class TensorBoardFile implements Tracker {
 
   private void giveUp(IOException why) {
     out = null;
-    trouble.accept(
+    onProblem.accept(
         "%s: no more can be written: %s; training goes on".formatted(file, why.getMessage()));
   }
 }

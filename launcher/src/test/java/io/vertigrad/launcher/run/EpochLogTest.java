@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 final class EpochLogTest {
 
   @TempDir private Path folder;
-  private final List<String> trouble = new ArrayList<>();
+  private final List<String> problems = new ArrayList<>();
   private final RunView view = new RunView();
   private Path file;
   private EpochLog log;
@@ -81,7 +81,7 @@ final class EpochLogTest {
     }
 
     assertEquals(List.of("0 0.750 1.5000 50.00", "1 1.750 1.0000 62.00"), lines());
-    assertEquals(List.of(), trouble);
+    assertEquals(List.of(), problems);
   }
 
   @Test
@@ -156,7 +156,7 @@ final class EpochLogTest {
   }
 
   private List<String> lines() throws IOException {
-    assertEquals(List.of(), trouble);
+    assertEquals(List.of(), problems);
     return Files.exists(file) ? Files.readAllLines(file) : List.of();
   }
 
@@ -167,7 +167,7 @@ final class EpochLogTest {
             .put("workers", new JsonObject().put("batch", 10))
             .put("resolved", new JsonObject().put("trainingSamples", 200))
             .put("evaluator", new JsonObject(evaluator.replace('\'', '"')));
-    EpochLog made = new EpochLog(file, JobConfig.read("job.json", job), view, trouble::add);
+    EpochLog made = new EpochLog(file, JobConfig.read("job.json", job), view, problems::add);
     view.apply(new MemberJoined(0, Role.WORKER, 0, 0, "here"));
     view.apply(new MemberJoined(0, Role.WORKER, 1, 0, "here"));
     return made;

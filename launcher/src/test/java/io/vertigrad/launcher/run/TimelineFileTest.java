@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 class TimelineFileTest {
 
   @TempDir Path folder;
-  private final List<String> trouble = new ArrayList<>();
+  private final List<String> problems = new ArrayList<>();
 
   @Test
   void shouldNameEachMemberOnceAndWriteCompleteEvents() throws IOException {
@@ -43,7 +43,7 @@ class TimelineFileTest {
             "{'name':'wait','ph':'X','pid':1,'tid':1,'ts':107,'dur':2}".replace('\'', '"')),
         events.getJsonObject(3));
     assertEquals(1, events.getJsonObject(7).getInteger("pid"));
-    assertEquals(List.of(), trouble);
+    assertEquals(List.of(), problems);
   }
 
   @Test
@@ -53,11 +53,11 @@ class TimelineFileTest {
     }
 
     assertEquals(2 + 2, written().size());
-    assertTrue(trouble.get(0).contains("6 spans are missing"), trouble.toString());
+    assertTrue(problems.get(0).contains("6 spans are missing"), problems.toString());
   }
 
   private TimelineFile open(int limit) {
-    return new TimelineFile(folder.resolve("timeline.json"), limit, trouble::add);
+    return new TimelineFile(folder.resolve("timeline.json"), limit, problems::add);
   }
 
   private JsonArray written() throws IOException {

@@ -36,7 +36,7 @@ class MlflowTrackerTest {
   @TempDir private Path folder;
 
   private final List<Request> requests = new CopyOnWriteArrayList<>();
-  private final List<String> trouble = new CopyOnWriteArrayList<>();
+  private final List<String> problems = new CopyOnWriteArrayList<>();
   private HttpServer server;
   private RunDirectory run;
   private volatile int status = 200;
@@ -102,7 +102,7 @@ class MlflowTrackerTest {
     JsonObject ended = of("runs/update").get(0);
     assertEquals("FINISHED", ended.getString("status"));
     assertTrue(ended.getLong("end_time") > 0);
-    assertEquals(List.of(), trouble);
+    assertEquals(List.of(), problems);
   }
 
   @Test
@@ -133,15 +133,15 @@ class MlflowTrackerTest {
     Awaitility.await().atMost(LIMIT).until(() -> of("runs/log-batch").size() > 1);
     tracker.end(Tracker.End.FINISHED);
 
-    assertEquals(1, trouble.size(), trouble.toString());
+    assertEquals(1, problems.size(), problems.toString());
     assertTrue(
-        trouble
+        problems
             .get(0)
             .matches(
                 "MLflow \\(tracking.mlflow\\): http://127.0.0.1:\\d+ answers 503 to"
                     + " /api/2.0/mlflow/experiments/get-by-name: .*; it is asked again until the"
                     + " run is over; training goes on"),
-        trouble.get(0));
+        problems.get(0));
     assertEquals("FINISHED", of("runs/update").get(0).getString("status"));
   }
 
@@ -149,14 +149,14 @@ class MlflowTrackerTest {
   void shouldAskNoMoreWhenTheServerRefuses() {
     status = 403;
     MlflowTracker tracker = tracker("{}");
-    Awaitility.await().atMost(LIMIT).until(() -> !trouble.isEmpty());
+    Awaitility.await().atMost(LIMIT).until(() -> !problems.isEmpty());
 
     tracker.add(points(0, 3));
     tracker.end(Tracker.End.FINISHED);
 
     assertEquals(1, requests.size());
-    assertEquals(1, trouble.size());
-    assertTrue(trouble.get(0).contains("nothing more is told to it"), trouble.get(0));
+    assertEquals(1, problems.size());
+    assertTrue(problems.get(0).contains("nothing more is told to it"), problems.get(0));
   }
 
   @Test
@@ -174,13 +174,13 @@ class MlflowTrackerTest {
 
     assertTrue(added < 2_000, added + " ms for 100,000 points");
     assertTrue(ended < added + MlflowTracker.CLOSE_SECONDS * 1_000 + 3_000, ended + " ms");
-    assertEquals(1, trouble.size(), trouble.toString());
+    assertEquals(1, problems.size(), problems.toString());
   }
 
   private MlflowTracker tracker(String job) {
     URI address = URI.create("http://127.0.0.1:%d/".formatted(server.getAddress().getPort()));
     JobConfig config = JobConfig.read("test", new JsonObject(job));
-    return new MlflowTracker(address, config, run, trouble::add, 50);
+    return new MlflowTracker(address, config, run, problems::add, 50);
   }
 
   private static List<Metric> points(int from, int to) {

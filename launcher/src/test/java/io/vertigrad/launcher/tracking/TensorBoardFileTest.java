@@ -28,8 +28,8 @@ class TensorBoardFileTest {
 
   @Test
   void shouldGiveBackEveryPointWhenTheFileIsParsed() throws IOException {
-    List<String> trouble = new ArrayList<>();
-    TensorBoardFile file = new TensorBoardFile(folder, NOW, trouble::add);
+    List<String> problems = new ArrayList<>();
+    TensorBoardFile file = new TensorBoardFile(folder, NOW, problems::add);
 
     file.add(
         List.of(
@@ -48,7 +48,7 @@ class TensorBoardFileTest {
                 1_764_000_001.25, 10, null, Map.of("test/loss", 0.5f, "test/accuracy", 91.25f)),
             new Event(1_764_000_002.25, 5_000_000_000L, null, Map.of("train/größe", -1e-20f))),
         EventFileParser.parse(written));
-    assertEquals(List.of(), trouble);
+    assertEquals(List.of(), problems);
   }
 
   @Test

@@ -307,7 +307,7 @@ public final class StrategyHost implements Shareable {
     if (rank == null || role == null) {
       throw new IllegalArgumentException(
           ("%s: %s is %s, expected {\"role\": \"worker\", \"rank\": 0} or {\"role\": \"server\","
-                  + " \"rank\": 0}, with the rank of whom it stands beside")
+                  + " \"rank\": 0}, with the rank of the member beside it")
               .formatted(job.origin(), BESIDE, beside.encode()));
     }
     String ofRank = job.addresses().strategy(role, rank);

@@ -88,7 +88,7 @@ public final class ControlCodec {
           new Form<>(
               StragglerReport.class,
               JsonObject.class,
-              "whom a partition waits for",
+              "the ranks that a partition waits for",
               StragglerReport::toJson,
               StragglerReport::fromJson),
           new Form<>(

@@ -71,7 +71,7 @@ public final class JobSecrets implements Shareable {
   public void warnMissingSecret(Addresses job) {
     if (warned.add(job.job())) {
       LOG.warn(
-          "job {} has no secret: whoever reaches the event bus's port can stop it or send it"
+          "job {} has no secret: anyone who reaches the event bus's port can stop it or send it"
               + " gradients; make a file of 64 random hexadecimal digits that only its owner can read"
               + " and name it in every member's cluster.secretFile",
           job.job());

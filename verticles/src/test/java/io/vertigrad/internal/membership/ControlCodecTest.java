@@ -180,7 +180,7 @@ final class ControlCodecTest {
             + "|malformed request: leave: status: step: found \"three\", expected a whole number",
         "{'request':'leave','role':'worker','rank':0,'incarnation':0,'reason':'x',"
             + "'status':{'waiting':{'partition':1}}}"
-            + "|malformed request: leave: status: waiting: found {\"partition\":1}, expected whom a partition waits for",
+            + "|malformed request: leave: status: waiting: found {\"partition\":1}, expected the ranks that a partition waits for",
         "{'request':'join','terms':{},'role':'worker','token':'t','node':'n','layout':[['W']]}"
             + "|malformed request: join: layout: found [[\"W\"]], expected a list of [name, [dimension, ...], kind]",
         "{'request':'dance'}"

@@ -461,7 +461,7 @@ class DiLoCoTest {
         "{'syncEvery': 0} | syncEvery is 0, expected a whole number from 1",
         "{'fragmentUpdateAlpha': 1.5} | fragmentUpdateAlpha is 1.5, expected a number from 0.0",
         "{'outerMomentum': 1} | outerMomentum is 1, expected a number from 0.0",
-        "{'quorum': 2} | quorum is not a known key"
+        "{'quorum': 2} | quorum is 2 without servers, expected \"servers\": true"
       })
   void shouldNameTheKeyWhenASettingIsWrong(String section, String expected) {
     JsonObject json = new JsonObject(section.replace('\'', '"'));

@@ -311,6 +311,30 @@ class EmbeddedTrainingTest {
     assertEquals(2 * LONG, ledger.sum(UpdatesCounted::applied), ledger.toJson().encode());
   }
 
+  /** The limit of an answer stands still while the job waits for a server. */
+  @Test
+  void shouldWaitForAServerLongerThanForAnAnswer(@TempDir Path checkpoints) throws Exception {
+    long answer = 1_000;
+    job.put("steps", LONG);
+    job.put("strategy", new JsonObject().put("name", "sync").put("deadlineMillis", answer / 2));
+    job.put("exchange", new JsonObject().put("deadlineMillis", answer));
+    job.put("run", new JsonObject().put("id", "disturbed"));
+    job.put(
+        "checkpoint", new JsonObject().put("every", 10).put("directory", checkpoints.toString()));
+    String server = start().get(0);
+    awaitStep(30);
+
+    get(vertx.undeploy(server));
+    get(vertx.timer(4 * answer, TimeUnit.MILLISECONDS));
+    assertTrue(
+        events.stream().noneMatch(e -> e instanceof MemberLeft left && left.role() == Role.WORKER));
+    get(deploy(new ParameterServerVerticle()));
+    JsonObject result = finish();
+
+    assertEquals("finished", result.getString("state"), result.encode());
+    assertEquals(2 * LONG, balanced().sum(UpdatesCounted::applied));
+  }
+
   @Test
   void shouldSaveTheModelFromTheReplacementOfAServerThatIsLostAfterTheLastStep(@TempDir Path folder)
       throws Exception {
