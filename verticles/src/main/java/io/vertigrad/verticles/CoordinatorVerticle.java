@@ -180,6 +180,7 @@ public final class CoordinatorVerticle extends VerticleBase {
             System::currentTimeMillis,
             executor);
     executor.setCoordinator(coordinatorState);
+    requests = new ControlRequestHandler(coordinatorState);
     String address = job.addresses().coordinator();
     long interval = Math.min(TICK_MILLIS, job.exchange().suspectMillis() / 4);
     return refuseRival(address)
@@ -217,7 +218,6 @@ public final class CoordinatorVerticle extends VerticleBase {
   }
 
   private Future<Void> serve(String address) {
-    requests = new ControlRequestHandler(coordinatorState);
     MessageConsumer<JsonObject> consumer =
         vertx
             .eventBus()

@@ -82,7 +82,7 @@ sealed interface ControlMessage {
         implements ControlRequest {}
 
     /**
-     * Someone who is no member, such as a predictor, reads the parameters of a job that has
+     * A program that is no member, such as a predictor, reads the parameters of a job that has
      * finished. The members stay until it is done, for a limited time.
      *
      * @param reader the same in both messages of one reader

@@ -31,14 +31,14 @@ public final class ControlRequestHandler {
   private final CoordinatorState coordinator;
   private final PeerWarnings refusals = new PeerWarnings(LOG::warn);
 
-  /** Who reads the parameters of the finished job now. */
+  /** The programs that read the parameters of the finished job now. */
   private final Set<String> readers = new HashSet<>();
 
   public ControlRequestHandler(CoordinatorState coordinator) {
     this.coordinator = coordinator;
   }
 
-  /** Returns whether someone reads the parameters of the finished job now. */
+  /** Returns whether a program that is no member reads the parameters of the finished job now. */
   public boolean isRead() {
     return !readers.isEmpty();
   }

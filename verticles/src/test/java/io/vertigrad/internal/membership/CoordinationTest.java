@@ -192,14 +192,15 @@ final class CoordinationTest extends BusJobFixture {
   }
 
   @Test
-  void shouldRefuseASecondCoordinatorOfTheSameJob() {
+  void shouldRefuseASecondCoordinatorOfTheSameJob() throws Exception {
     deploy();
+    CoordinatorVerticle rival = new CoordinatorVerticle();
 
-    Future<String> second =
-        vertx.deployVerticle(new CoordinatorVerticle(), new DeploymentOptions().setConfig(job));
+    Future<String> second = vertx.deployVerticle(rival, new DeploymentOptions().setConfig(job));
 
     String message = refusal(second);
     assertTrue(
         message.startsWith("another coordinator answers on vertigrad.coordination"), message);
+    await(rival.stop("it was refused"));
   }
 }
