@@ -30,7 +30,8 @@ final class BusWorker {
     StrategyTraits traits =
         StrategyProviders.configure(job.strategy(), BusWorker.class.getClassLoader()).traits();
     PartitionClient bus =
-        PartitionClient.of(vertx, job.addresses(), job.exchange(), System::nanoTime).withBell();
+        PartitionClient.of(vertx, job.addresses(), job.exchange(), System::nanoTime)
+            .receivingAnswers();
     bus.membershipChanged(membership);
     loop =
         TrainingLoop.withServers(

@@ -12,7 +12,7 @@ import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.exchange.ExchangeException.UnansweredException;
 import io.vertigrad.internal.exchange.PartitionPlan.PartitionVersions;
-import io.vertigrad.internal.transport.AnswerBell;
+import io.vertigrad.internal.transport.AnswerReceiver;
 import io.vertigrad.internal.transport.BusTransport;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.ExchangeConfig;
@@ -94,8 +94,8 @@ public final class PartitionClient {
   private long sweptNanos;
   private boolean rejoin;
 
-  /** Where the thread of the round waits; empty if event loops pass on all answers. */
-  private Optional<AnswerBell> bell = Optional.empty();
+  /** Receives answers on the thread of the round; empty if event loops pass on all of them. */
+  private Optional<AnswerReceiver> receiver = Optional.empty();
 
   /** The thread of the round while it receives answers itself, else null. */
   private Thread receiving;
@@ -247,14 +247,14 @@ public final class PartitionClient {
    * Has the thread of a round receive answers itself where that is possible. {@link #close}
    * releases what that takes. Call it before the first round.
    */
-  public PartitionClient withBell() {
-    bell = transport.answerBell();
+  public PartitionClient receivingAnswers() {
+    receiver = transport.answerReceiver();
     return this;
   }
 
   /** Releases resources of the last round; another one may follow. */
   public void close() {
-    bell.ifPresent(AnswerBell::close);
+    receiver.ifPresent(AnswerReceiver::close);
   }
 
   /** Sets the new membership; requests in flight follow a replaced server. */
@@ -271,7 +271,7 @@ public final class PartitionClient {
   /** Makes the thread that runs a round check {@link Round#isAbandoned()} again. */
   public void wake() {
     wakeSignal.wake();
-    bell.ifPresent(AnswerBell::wake);
+    receiver.ifPresent(AnswerReceiver::wake);
   }
 
   /**
@@ -330,7 +330,7 @@ public final class PartitionClient {
   public Ending finish() {
     // Answers that have arrived meanwhile are taken before a request counts as overdue.
     sweptNanos = System.nanoTime();
-    bell.ifPresent(AnswerBell::begin);
+    receiver.ifPresent(AnswerReceiver::begin);
     while (!round.isAbandoned()) {
       followReplacements();
       fillWindow();
@@ -359,7 +359,7 @@ public final class PartitionClient {
     unsent.clear();
     unansweredBytes = 0;
     round = null;
-    bell.ifPresent(AnswerBell::end);
+    receiver.ifPresent(AnswerReceiver::end);
   }
 
   private void followReplacements() {
@@ -484,15 +484,15 @@ public final class PartitionClient {
       }
       Thread.onSpinWait();
     }
-    if (bell.isPresent() && bell.get().isReceiving()) {
-      receive(bell.get(), nanos);
+    if (receiver.isPresent() && receiver.get().isReceiving()) {
+      receive(receiver.get(), nanos);
     } else {
       wakeSignal.await(() -> !replies.isEmpty() || nanos <= 0, nanos);
     }
     return replies.poll();
   }
 
-  private void receive(AnswerBell from, long nanos) {
+  private void receive(AnswerReceiver from, long nanos) {
     received = false;
     receiving = Thread.currentThread();
     try {

@@ -40,6 +40,7 @@ final class FrameChannel implements RingConnection.Channel {
   private final SharedConnection shared;
   private final Doorbell.Ringer ringer = new Doorbell.Ringer();
   private Doorbell bell;
+  private volatile boolean local;
 
   /** Counts how often the bell has rung, the first time for itself. */
   private int rung;
@@ -181,8 +182,12 @@ final class FrameChannel implements RingConnection.Channel {
     }
   }
 
-  /** Returns whether both ends are in one network namespace, with one loopback interface. */
+  /** Returns whether there are rings, and both ends use one loopback interface. */
   boolean isLocal() {
+    return local;
+  }
+
+  private boolean isSameHost() {
     return socket.localAddress() != null
         && socket.remoteAddress() != null
         && socket.localAddress().hostAddress() != null
@@ -192,7 +197,8 @@ final class FrameChannel implements RingConnection.Channel {
   /** Starts to use rings, with a doorbell for this end's event loop; called on the event loop. */
   void use(MessageRing outgoing, MessageRing incoming) {
     rings.use(outgoing, incoming);
-    if (!isLocal()) {
+    local = isSameHost();
+    if (!local) {
       return;
     }
     try {

@@ -25,8 +25,8 @@ import org.slf4j.LoggerFactory;
  * matched by number.
  *
  * <p>Any thread may send, and encodes what it sends. Answers are passed on by the event loop, or by
- * a thread that has {@linkplain AnswerBell taken over}. A stream is closed when an answer is due
- * and nothing arrives for ten seconds, not even the answer to a ping: TCP itself would notice a
+ * a thread that has {@linkplain AnswerReceiver taken over}. A stream is closed when an answer is
+ * due and nothing arrives for ten seconds, not even the answer to a ping: TCP itself would notice a
  * vanished machine only after minutes.
  */
 final class Stream implements Transport {
@@ -125,7 +125,7 @@ final class Stream implements Transport {
     return closed;
   }
 
-  /** Returns whether both ends are in one network namespace, with one loopback interface. */
+  /** Returns whether there are rings, and both ends use one loopback interface. */
   boolean isLocal() {
     return channel.isLocal();
   }

@@ -156,7 +156,7 @@ public final class Streams implements Shareable {
   private final class StreamTransport implements Transport {
 
     private final TransportKind kind;
-    private volatile AnswerBell bell;
+    private volatile AnswerReceiver receiver;
 
     StreamTransport(TransportKind kind) {
       this.kind = kind;
@@ -175,7 +175,7 @@ public final class Streams implements Shareable {
     }
 
     private Transport follow(Transport connected) {
-      AnswerBell open = bell;
+      AnswerReceiver open = receiver;
       if (open != null && connected instanceof Stream stream) {
         open.follow(stream);
       }
@@ -183,9 +183,9 @@ public final class Streams implements Shareable {
     }
 
     @Override
-    public Optional<AnswerBell> answerBell() {
-      bell = new AnswerBell();
-      return Optional.of(bell);
+    public Optional<AnswerReceiver> answerReceiver() {
+      receiver = new AnswerReceiver();
+      return Optional.of(receiver);
     }
 
     @Override

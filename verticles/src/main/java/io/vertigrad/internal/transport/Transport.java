@@ -77,10 +77,10 @@ public interface Transport {
   }
 
   /**
-   * Returns a bell at which a thread may wait for answers to the requests that follow; empty if
-   * this transport has none. The caller closes it.
+   * Returns what lets a thread receive the answers to the requests that follow; empty if this
+   * transport passes on all answers by event loops. The caller closes it.
    */
-  default Optional<AnswerBell> answerBell() {
+  default Optional<AnswerReceiver> answerReceiver() {
     return Optional.empty();
   }
 

@@ -308,7 +308,7 @@ public class WorkerThread {
     PartitionClient client =
         PartitionClient.of(vertx, job.addresses(), limits(plan), member.clock())
             .withBackups(job.servers().replicas() > 0)
-            .withBell();
+            .receivingAnswers();
     return self ->
         new ServerExchange(
             model,

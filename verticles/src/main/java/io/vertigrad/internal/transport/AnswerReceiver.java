@@ -18,10 +18,10 @@ import org.slf4j.LoggerFactory;
  * <p>Belongs to that thread, except {@link #wake}. Answers that come on other ways are passed on as
  * usual.
  */
-public final class AnswerBell implements AutoCloseable {
+public final class AnswerReceiver implements AutoCloseable {
 
-  private static final Logger LOG = LoggerFactory.getLogger(AnswerBell.class);
-  private static final int MOST_MISSED = 3;
+  private static final Logger LOG = LoggerFactory.getLogger(AnswerReceiver.class);
+  private static final int MOST_NOT_WOKEN = 3;
   private static final long NANOS_PER_MILLI = 1_000_000;
 
   private final Set<Stream> streams = new CopyOnWriteArraySet<>();
@@ -30,10 +30,10 @@ public final class AnswerBell implements AutoCloseable {
   private volatile Selector selector;
   private volatile Thread waiting;
   private boolean tried;
-  private boolean heard;
-  private int missed;
+  private boolean woken;
+  private int notWoken;
 
-  AnswerBell() {}
+  AnswerReceiver() {}
 
   /** Adds a stream whose answers the thread waits for; any thread. */
   void follow(Stream stream) {
@@ -45,7 +45,10 @@ public final class AnswerBell implements AutoCloseable {
     for (Stream stream : streams) {
       if (stream.isClosed()) {
         streams.remove(stream);
-      } else if (stream.isLocal() && !isDeaf() && isOpen() && stream.takeOver(doorbell.port())) {
+      } else if (stream.isLocal()
+          && !isUnreachable()
+          && isOpen()
+          && stream.takeOver(doorbell.port())) {
         receiving.add(stream);
       }
     }
@@ -81,15 +84,15 @@ public final class AnswerBell implements AutoCloseable {
       boolean rung = doorbell.clear();
       boolean late = System.nanoTime() - begun >= nanos;
       boolean received = receive();
-      heard |= rung;
-      missed += !rung && late && received ? 1 : 0;
+      woken |= rung;
+      notWoken += !rung && late && received ? 1 : 0;
     } catch (IOException broken) {
-      missed = MOST_MISSED;
-      heard = false;
+      notWoken = MOST_NOT_WOKEN;
+      woken = false;
     } finally {
       waiting = null;
     }
-    if (isDeaf()) {
+    if (isUnreachable()) {
       LOG.info(
           "no wake-ups over UDP on this host's loopback interface: event loops pass answers on");
       close();
@@ -97,8 +100,8 @@ public final class AnswerBell implements AutoCloseable {
   }
 
   /** Datagrams may be filtered here: none has ever come, though messages have. */
-  private boolean isDeaf() {
-    return !heard && missed >= MOST_MISSED;
+  private boolean isUnreachable() {
+    return !woken && notWoken >= MOST_NOT_WOKEN;
   }
 
   private boolean receive() {
@@ -137,12 +140,12 @@ public final class AnswerBell implements AutoCloseable {
       }
     } catch (IOException none) {
       LOG.debug("no port to wait at", none);
-      missed = MOST_MISSED;
+      notWoken = MOST_NOT_WOKEN;
       return false;
     }
   }
 
-  /** Releases the port; the bell may be used again. */
+  /** Releases the port; it may begin again. */
   @Override
   public void close() {
     end();

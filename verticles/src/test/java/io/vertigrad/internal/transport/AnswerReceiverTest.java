@@ -43,7 +43,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** Both ends of a stream with shared memory, and a thread that waits for the answers. */
 @Timeout(30)
-class AnswerBellTest {
+class AnswerReceiverTest {
 
   private static final String ADDRESS = "answer-bell-test";
   private static final long LIMIT_MILLIS = 10_000;
@@ -51,7 +51,7 @@ class AnswerBellTest {
   private static final int ELEMENTS = 10_000;
 
   private final Vertx vertx = Vertx.vertx();
-  private final AnswerBell bell = new AnswerBell();
+  private final AnswerReceiver bell = new AnswerReceiver();
   private Stream stream;
 
   @BeforeEach
@@ -124,7 +124,7 @@ class AnswerBellTest {
   @Test
   void shouldLetTwoThreadsOfAStreamWaitAtOnce() {
     until(this::isReceiving);
-    AnswerBell other = new AnswerBell();
+    AnswerReceiver other = new AnswerReceiver();
     other.follow(stream);
 
     other.begin();
@@ -192,7 +192,7 @@ class AnswerBellTest {
                 new Addresses("answer-bell-test"),
                 ExchangeConfig.usual(),
                 System::nanoTime)
-            .withBell();
+            .receivingAnswers();
     client.membershipChanged(new Membership(1, List.of(), List.of(new Membership.Member(0, 0, 0))));
     return client;
   }
@@ -234,7 +234,7 @@ class AnswerBellTest {
     }
 
     @Override
-    public Optional<AnswerBell> answerBell() {
+    public Optional<AnswerReceiver> answerReceiver() {
       return Optional.of(bell);
     }
   }
