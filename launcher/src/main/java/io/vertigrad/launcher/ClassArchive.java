@@ -11,6 +11,7 @@ import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
@@ -66,10 +67,18 @@ public final class ClassArchive {
             .put("workers", new JsonObject().put("count", 1).put("batch", 8))
             .put("evaluator", new JsonObject().put("every", 2).put("samples", 32))
             .put("checkpoint", new JsonObject().put("seconds", 1))
-            .put("dashboard", new JsonObject().put("port", 0));
+            .put("dashboard", new JsonObject().put("port", 0))
+            .put("cluster", new JsonObject().put("port", freePort()));
     Files.writeString(job, json.encode());
     String run = folder.resolve("run").toString();
     return VertigradCommand.execute("train", job.toString(), "--listen", "--run-dir", run);
+  }
+
+  /** Returns a port, so that a training that starts meanwhile gets the usual one. */
+  private static int freePort() throws IOException {
+    try (ServerSocket probe = new ServerSocket(0)) {
+      return probe.getLocalPort();
+    }
   }
 
   /** Loads every class in the jars named {@code vertigrad-*.jar}. */
