@@ -28,7 +28,7 @@ public final class SlowLinkBenchmark implements Benchmark {
 
   static final List<Integer> MEGABITS = List.of(1_000, 100, 10);
 
-  /** The models of black and white pictures, then that of coloured ones. */
+  /** The models of grey pictures, then that of coloured ones. */
   static final List<String> MODELS = List.of("mlp", "convnet", "resnet20");
 
   private static final double MINUTES = 1 / 6.0;
