@@ -69,10 +69,8 @@ class KilledProcessTest {
     ProcessRun run = start("digits-sync", settings);
     run.await(() -> run.count("checkpointWritten") > 1);
 
-    run.process("worker", 1).destroyForcibly();
-    run.await(() -> run.happened("memberJoined", "worker", 1));
-    run.process("server", 0).destroyForcibly();
-    run.await(() -> run.happened("memberJoined", "server", 1));
+    killAndAwaitNext(run, "worker", 1);
+    killAndAwaitNext(run, "server", 0);
     CommandRun ended = run.ended();
 
     assertEquals(0, ended.exit(), ended.err());
@@ -106,11 +104,9 @@ class KilledProcessTest {
     ProcessRun run = start("digits-diloco", settings);
     run.await(() -> run.count("checkpointWritten") > 1);
 
-    run.process("worker", 1).destroyForcibly();
-    run.await(() -> run.happened("memberJoined", "worker", 1));
+    killAndAwaitNext(run, "worker", 1);
     if (servers) {
-      run.process("server", 0).destroyForcibly();
-      run.await(() -> run.happened("memberJoined", "server", 1));
+      killAndAwaitNext(run, "server", 0);
     }
     CommandRun ended = run.ended();
 
@@ -272,5 +268,11 @@ class KilledProcessTest {
         .redirectErrorStream(true)
         .redirectOutput(folder.resolve("replacement.log").toFile())
         .start();
+  }
+
+  /** Kills a member's process for the first time, and waits for the next incarnation. */
+  private static void killAndAwaitNext(ProcessRun run, String role, int rank) throws Exception {
+    run.process(role, rank).destroyForcibly();
+    run.await(() -> run.happened("memberJoined", role, 1));
   }
 }

@@ -221,9 +221,8 @@ public final class Barrier implements ServerStrategy {
 
   @Override
   public void versionSkipped() {
-    round.reset();
+    resetRound();
     repeating.clear();
-    quorumNanos = OptionalLong.empty();
     takeWaiting().forEach(w -> w.answer(context.answers().parameters(w.id(), Outcome.LATE, 0)));
   }
 
@@ -238,8 +237,7 @@ public final class Barrier implements ServerStrategy {
     left.forEach(worker -> waiting.remove(worker.id().worker()));
     left.forEach(worker -> round.leave(worker.id().worker()));
     if (active().isEmpty()) {
-      round.reset();
-      quorumNanos = OptionalLong.empty();
+      resetRound();
       skipToFirstActive();
     }
     advance();
@@ -313,9 +311,13 @@ public final class Barrier implements ServerStrategy {
   }
 
   private void drop(Reason reason, String why) {
+    resetRound();
+    takeWaiting().forEach(worker -> worker.refuse(reason, why));
+  }
+
+  private void resetRound() {
     round.reset();
     quorumNanos = OptionalLong.empty();
-    takeWaiting().forEach(worker -> worker.refuse(reason, why));
   }
 
   private List<Waiting> takeWaiting() {

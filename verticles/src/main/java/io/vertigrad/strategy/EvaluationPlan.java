@@ -58,7 +58,7 @@ public record EvaluationPlan(
     double epochs = job.evaluator().everyEpochs();
     if (epochs > 0) {
       int unit = perGradient ? workers : 1;
-      double steps = epochs * job.stepsPerEpoch() / Math.max(1, traits.localSteps());
+      double steps = epochs * job.stepsPerEpoch() / traits.stepsPerVersion();
       return new EvaluationPlan(0, steps, unit, lastVersion, blocking, perGradient);
     }
     long every = Math.min(job.evaluator().every(), lastVersion);

@@ -132,6 +132,15 @@ public record StrategyTraits(
   }
 
   /**
+   * Returns the number of steps of a worker from one version to the next.
+   *
+   * @return 1, unless workers take several steps by themselves
+   */
+  public long stepsPerVersion() {
+    return Math.max(1, localSteps);
+  }
+
+  /**
    * Returns the version at which a job ends.
    *
    * @param steps number of steps of each worker, at least 1

@@ -319,8 +319,8 @@ public final class Predictor {
       long before = served.version().lowest();
       Optional<Version> loaded = model.load(before, () -> closing);
       boolean serves = loaded.isPresent() && guard.allows();
-      boolean some = serves || before >= 0;
-      long millis = some ? config.refreshMillis() : Math.min(LOOK_MILLIS, config.refreshMillis());
+      boolean hasParameters = serves || before >= 0;
+      long millis = Math.min(hasParameters ? Long.MAX_VALUE : LOOK_MILLIS, config.refreshMillis());
       dueNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
       if (serves) {
         takeOver(loaded.get());

@@ -22,7 +22,7 @@ public record Epochs(double steps, int versions) {
   /** Returns the epochs of a job on a training set of this size. */
   public static Epochs of(JobConfig job, StrategyTraits traits, long trainingSamples) {
     return new Epochs(
-        job.stepsPerEpoch(trainingSamples) / Math.max(1, traits.localSteps()),
+        job.stepsPerEpoch(trainingSamples) / traits.stepsPerVersion(),
         traits.lockstep() ? 1 : job.workers().count());
   }
 

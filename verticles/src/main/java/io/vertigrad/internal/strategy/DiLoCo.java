@@ -435,7 +435,7 @@ final class DiLoCo implements PeerStrategy {
     }
 
     /** A stage may go on with its parameters in memory after it has lost the outer state. */
-    private static void refusePipeline(JobConfig job) {
+    static void refusePipeline(JobConfig job) {
       if (job.pipeline().isPresent()) {
         throw job.settings()
             .section("strategy")

@@ -105,11 +105,8 @@ record OuterRounds(int quorum, long graceMillis, long deadlineMillis) {
   }
 
   private void check(JobConfig job) {
+    DiLoCo.Provider.refusePipeline(job);
     Settings strategy = job.settings().section("strategy");
-    if (job.pipeline().isPresent()) {
-      throw strategy.refuse(
-          "name", "is \"diloco\" with a pipeline, expected \"allreduce\" or \"local\"");
-    }
     if (job.exchange().overlap()) {
       throw job.settings()
           .section("exchange")

@@ -34,6 +34,7 @@ final class LocalSteps {
   private final long trainingSamples;
   private final Optimizer optimizer;
   private final float[] moved;
+  private final float[] gradient;
 
   /**
    * Creates the local steps of a worker, which has no state yet.
@@ -50,6 +51,7 @@ final class LocalSteps {
     this.optimizer =
         Optimizer.of(Engine.named(job.engine()), job.optimizer(), model.layout().trainable());
     this.moved = new float[model.layout().length()];
+    this.gradient = new float[moved.length];
   }
 
   /** Returns the model whose gradient is the sum of the local steps. */
@@ -131,7 +133,6 @@ final class LocalSteps {
     }
 
     private void apply(Replica replica, int samples) {
-      float[] gradient = new float[moved.length];
       model.readGradient(0, FloatBuffer.wrap(gradient));
       if (job.optimizer().clipNorm() > 0) {
         GradientClip.clip(gradient, replica.trainable(), job.optimizer().clipNorm());
