@@ -41,9 +41,19 @@ record NextCommand(List<String> arguments, RunDirectory directory, boolean open)
   List<ShellCommand> afterDivergence(double rate) {
     List<ShellCommand> next = new ArrayList<>(List.of(look()));
     if (arguments.get(0).equals("train")) {
-      next.add(repeated().with("--set", RATE + "=" + Math.min(USUAL_RATE, rate / 10)));
+      next.add(withoutRate(repeated()).with("--set", RATE + "=" + Math.min(USUAL_RATE, rate / 10)));
     }
     return next;
+  }
+
+  private static ShellCommand withoutRate(ShellCommand command) {
+    List<String> words = new ArrayList<>(command.words());
+    for (int at = words.size() - 2; at >= 0; at--) {
+      if (words.get(at).equals("--set") && words.get(at + 1).startsWith(RATE + "=")) {
+        words.subList(at, at + 2).clear();
+      }
+    }
+    return new ShellCommand(words);
   }
 
   /** Suggests the command that resumes an interrupted run. */

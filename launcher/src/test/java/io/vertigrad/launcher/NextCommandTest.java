@@ -50,16 +50,14 @@ final class NextCommandTest {
   @Test
   void shouldOfferALowerRateAfterARunThatDiverged() {
     NextCommand next =
-        new NextCommand(List.of("train", "--set", "optimizer.learningRate=1000"), RUN, false);
+        new NextCommand(
+            List.of("train", "--set", "optimizer.learningRate=1000", "--steps", "9"), RUN, false);
 
     assertEquals(
-        List.of(
-            REPLAY,
-            "./vertigrad train --set optimizer.learningRate=1000"
-                + " --set optimizer.learningRate=0.01"),
+        List.of(REPLAY, "./vertigrad train --steps 9 --set optimizer.learningRate=0.01"),
         next.afterDivergence(1_000).stream().map(ShellCommand::toString).toList());
     assertEquals(
-        "./vertigrad train --set optimizer.learningRate=1000 --set optimizer.learningRate=0.001",
+        "./vertigrad train --steps 9 --set optimizer.learningRate=0.001",
         next.afterDivergence(0.01).get(1).toString());
     assertEquals(
         List.of(REPLAY),

@@ -228,6 +228,24 @@ class TrainingJobTest {
   }
 
   @Test
+  @Tag("slow")
+  void shouldGiveTheResultOfAnAllReduceOfAHundredAndTwentyEightWorkers() throws Exception {
+    int steps = 10;
+    JsonObject many =
+        job(steps)
+            .put("strategy", JsonObject.of("name", "allreduce"))
+            .put("workers", JsonObject.of("count", 128).put("batch", 1).put("waitSeconds", 20));
+
+    TrainingResult result = train(many);
+
+    double first = PointsProvider.COORDINATE * (1 - Math.pow(1 - RATE, steps));
+    assertEquals(State.FINISHED, result.state());
+    assertEquals(steps * 128L, result.samples());
+    assertEquals(first, result.loss(), 1e-4);
+    assertEquals(Set.of(), vertx.deploymentIDs());
+  }
+
+  @Test
   void shouldSaveTheModelWhileItTrainsAndWhenItHasEnded() throws Exception {
     RunningJob running = get(TrainingJob.of(dl4j(FOREVER)).deploy(vertx));
     awaitEvent(running, event -> event instanceof WorkerProgress p && p.version() > 0);

@@ -8,6 +8,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelFactory;
 import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
@@ -106,6 +107,7 @@ final class ProvedTransport implements io.vertx.core.transport.Transport, Transp
       received = 0;
     }
 
+    /** Tells the handlers after this one that the connection is there; this one is removed then. */
     abstract void onProved(ChannelHandlerContext context);
 
     abstract void onRefused(ChannelHandlerContext context, Handshake.RefusedException why);
@@ -126,8 +128,8 @@ final class ProvedTransport implements io.vertx.core.transport.Transport, Transp
           take(context, bytes);
         }
         if (handshake.proved()) {
-          context.pipeline().remove(this);
           onProved(context);
+          context.pipeline().remove(this);
           if (bytes.isReadable()) {
             context.fireChannelRead(bytes.retain());
           }
@@ -162,9 +164,15 @@ final class ProvedTransport implements io.vertx.core.transport.Transport, Transp
     }
   }
 
+  /**
+   * Proves an accepted connection. Vert.x's own handler, which sets up TLS and the connection of
+   * the event bus, is taken out of the pipeline before it is called, and put back after the proof:
+   * an unproved connection costs neither.
+   */
   private final class AcceptingProof extends Proof implements ConnectionGuard.Unproved {
 
     private Channel channel;
+    private ChannelHandler setup;
 
     AcceptingProof() {
       super(guard.accepting());
@@ -173,6 +181,7 @@ final class ProvedTransport implements io.vertx.core.transport.Transport, Transp
     @Override
     public void handlerAdded(ChannelHandlerContext context) {
       channel = context.channel();
+      setup = channel.pipeline().removeLast();
       guard.add(this);
     }
 
@@ -188,6 +197,7 @@ final class ProvedTransport implements io.vertx.core.transport.Transport, Transp
 
     @Override
     void onProved(ChannelHandlerContext context) {
+      channel.pipeline().addLast(setup);
       context.fireChannelActive();
     }
 

@@ -18,9 +18,10 @@ import java.util.stream.Stream;
 public final class JobRequest {
 
   private static final String JOB = "job";
+  private static final String STRATEGY = "strategy";
 
   /** Sections whose names appear in job names. */
-  private static final List<String> NAMING = List.of("data", "model", "strategy");
+  private static final List<String> NAMING = List.of("data", "model", STRATEGY);
 
   private final String name;
   private final List<String> words = new ArrayList<>();
@@ -78,6 +79,9 @@ public final class JobRequest {
         && changed.getValue("evaluator") instanceof JsonObject evaluator) {
       EvaluatorConfig.INTERVALS.forEach(evaluator::remove);
     }
+    if (assignments.stream().anyMatch(assignment -> namesAnotherStrategy(assignment, changed))) {
+      changed.remove(STRATEGY);
+    }
     String changes = words.isEmpty() ? "" : " with " + String.join(" ", words);
     String origin = file.origin() + changes;
     try {
@@ -130,6 +134,15 @@ public final class JobRequest {
    */
   private static boolean isLength(Assignment assignment) {
     return assignment.value() != null && TrainingLength.keys().contains(assignment.path());
+  }
+
+  /**
+   * Returns true for an option that names another strategy than the file. The file's options belong
+   * to its own strategy, so they do not apply.
+   */
+  private static boolean namesAnotherStrategy(Assignment assignment, JsonObject job) {
+    return assignment.path().equals(STRATEGY + ".name")
+        && !nameIn(STRATEGY, job).equals(Optional.ofNullable(assignment.value()));
   }
 
   /**

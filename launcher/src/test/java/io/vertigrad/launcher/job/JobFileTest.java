@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.job;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -55,6 +56,18 @@ class JobFileTest {
 
     assertEquals(called, await(request.read(vertx)).addresses().job());
     assertEquals("chosen", await(request.set("job=chosen").read(vertx)).addresses().job());
+  }
+
+  @Test
+  void shouldDropTheFilesOptionsOfAStrategyThatIsReplaced() throws Exception {
+    String file = write("a.json", "{\"strategy\": {\"name\": \"sync\", \"reduction\": \"sum\"}}");
+
+    JobConfig other = await(new JobRequest(file).set("strategy.name=allreduce").read(vertx));
+    JobConfig same = await(new JobRequest(file).set("strategy.name=sync").read(vertx));
+
+    assertEquals("allreduce", other.strategy().name());
+    assertFalse(other.json().getJsonObject("strategy").containsKey("reduction"));
+    assertEquals("sum", same.json().getJsonObject("strategy").getString("reduction"));
   }
 
   @Test

@@ -15,6 +15,12 @@ public interface AllReduce {
   long DIRECT_BYTES = 64 << 10;
 
   /**
+   * Largest number of workers of the direct algorithm, whose messages grow with the square of it.
+   * More workers sum small vectors by recursive doubling, in more phases.
+   */
+  int DIRECT_WORKERS = 16;
+
+  /**
    * Number of elements of the largest piece that goes around the ring, 112 KiB. The pieces in
    * flight and their receive and send buffers then fit the second-level cache, and each piece is
    * large enough for a frame of its own.
@@ -48,11 +54,14 @@ public interface AllReduce {
   /**
    * Returns the cheaper algorithm for a vector of this many elements.
    *
-   * @param directBytes vectors up to this size use the direct algorithm
+   * @param directBytes vectors up to this size do not use the ring
    */
   static AllReduce of(PeerContext context, PeerGroup group, int length, long directBytes) {
-    return (long) length * context.type().bytes() <= directBytes
+    if ((long) length * context.type().bytes() > directBytes) {
+      return new RingAllReduce(context.peers(), group, context.type(), context.pieceElements());
+    }
+    return group.size() <= DIRECT_WORKERS
         ? new DirectAllReduce(context.peers(), group, context.type(), context.pieceElements())
-        : new RingAllReduce(context.peers(), group, context.type(), context.pieceElements());
+        : new RecursiveDoubling(context.peers(), group, context.type(), context.pieceElements());
   }
 }
