@@ -16,11 +16,14 @@ import io.vertigrad.benchmarks.marginal.MarginalCase;
 import io.vertigrad.benchmarks.marginal.MarginalCase.Trained;
 import io.vertigrad.benchmarks.pipeline.PipelineBenchmark;
 import io.vertigrad.benchmarks.pipeline.PipelineCase;
+import io.vertigrad.benchmarks.process.ArchiveCommandLine;
+import io.vertigrad.benchmarks.process.CommandTimer;
 import io.vertigrad.benchmarks.process.TrainCommandLine;
 import io.vertigrad.benchmarks.process.TrainCommandLine.Timed;
 import io.vertigrad.benchmarks.scaling.ScalingBenchmark;
 import io.vertigrad.benchmarks.scaling.TrainingCase;
 import io.vertx.core.json.JsonObject;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -28,6 +31,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** The list of all cells. Each is measured by the benchmark that its name begins with. */
 final class Cells {
@@ -36,9 +41,13 @@ final class Cells {
   private static final String STREAMS = "streams";
   private static final String RAW_TCP = "raw TCP";
   private static final String RAW_TCP_WITH_SUMS = "raw TCP with sums";
+  private static final int NEWER = 25;
+  private static final String NEWER_JAVA = ", Java %d or newer".formatted(NEWER);
+  private static final Pattern JAVA_VERSION = Pattern.compile("JAVA_VERSION=\"(\\d+).*");
 
   /** The benchmarks that start {@code ./vertigrad train}. */
-  private static final List<String> TRAIN = List.of("marginal", "command", "scaling", "pipeline");
+  private static final List<String> TRAIN =
+      List.of("marginal", "command", "archive", "scaling", "pipeline");
 
   /** The placements of training, with the names that {@code marginal} has for them. */
   private static final Map<String, String> TRAINING_PLACES =
@@ -58,6 +67,7 @@ final class Cells {
     Cells list = new Cells(options);
     list.addTraining();
     list.addCommands();
+    list.addArchives();
     list.addExchange();
     list.addAllReduce();
     list.addGradients();
@@ -66,11 +76,31 @@ final class Cells {
     return List.copyOf(list.cells);
   }
 
-  /** Trains once if a cell will, so that none includes what is built at the first start. */
-  static void prepare(List<Cell> cells) throws Exception {
-    if (cells.stream().anyMatch(cell -> TRAIN.stream().anyMatch(cell.name()::startsWith))) {
+  /**
+   * Archives classes and trains once if a cell will train, so that none includes what is built at
+   * the first start or goes on beside it.
+   */
+  static void prepare(List<Cell> cells, ReportOptions options) throws Exception {
+    List<String> names =
+        cells.stream()
+            .filter(cell -> cell.missing().isEmpty())
+            .map(Cell::name)
+            .filter(name -> TRAIN.stream().anyMatch(name::startsWith))
+            .toList();
+    if (names.isEmpty()) {
+      return;
+    }
+    boolean pytorch = names.stream().anyMatch(name -> name.endsWith(MarginalCase.PYTORCH));
+    // The build of this engine makes the class archive obsolete.
+    ArchiveCommandLine.make(
+        pytorch ? List.of("env", "VERTIGRAD_ENGINE=" + MarginalCase.PYTORCH) : List.of());
+    if (names.stream().anyMatch(name -> name.endsWith(NEWER_JAVA))) {
+      ArchiveCommandLine.make(newerJava(options));
+    }
+    for (String engine :
+        pytorch ? List.of(MarginalCase.DL4J, MarginalCase.PYTORCH) : List.of(MarginalCase.DL4J)) {
       new MarginalBenchmark("", 1, Optional.empty())
-          .prepare(new MarginalCase(Trained.MLP, 2, "sync", MarginalCase.ONE_JVM));
+          .prepare(new MarginalCase(Trained.MLP, 2, "sync", MarginalCase.ONE_JVM, engine));
     }
   }
 
@@ -86,6 +116,8 @@ final class Cells {
     addTraining(Trained.MLP_B32, 4, "allreduce");
     addTraining(Trained.MLP_B256, 2, "allreduce");
     addTraining(Trained.RESNET20, 2, "allreduce");
+    addTraining(Trained.RESNET20, 2, "allreduce", MarginalCase.ONE_JVM, MarginalCase.PYTORCH);
+    addTraining(Trained.RESNET20, 2, "allreduce", PROCESSES, MarginalCase.PYTORCH);
     addTraining(Trained.RESNET20, 2, "dpsgd");
   }
 
@@ -95,10 +127,17 @@ final class Cells {
   }
 
   private void addTraining(Trained model, int workers, String strategy, String place) {
-    MarginalCase one = new MarginalCase(model, workers, strategy, TRAINING_PLACES.get(place));
+    addTraining(model, workers, strategy, place, MarginalCase.DL4J);
+  }
+
+  private void addTraining(
+      Trained model, int workers, String strategy, String place, String engine) {
+    MarginalCase one =
+        new MarginalCase(model, workers, strategy, TRAINING_PLACES.get(place), engine);
+    String name = "marginal, %s, %d workers, %s, %s".formatted(model, workers, strategy, place);
     cells.add(
         new Cell(
-            "marginal, %s, %d workers, %s, %s".formatted(model, workers, strategy, place),
+            engine.equals(MarginalCase.DL4J) ? name : name + ", " + engine,
             List.of(SAMPLES_PER_SECOND, WALL_MILLIS_PER_ROUND, CPU_MILLIS_PER_ROUND),
             Optional.empty(),
             () -> round(one)));
@@ -118,22 +157,67 @@ final class Cells {
   }
 
   private void addCommands() {
+    Optional<String> noData = missing("train-images-idx3-ubyte");
     for (boolean processes : new boolean[] {false, true}) {
-      String place = processes ? PROCESSES : MarginalCase.ONE_JVM;
-      cells.add(
-          new Cell(
-              "command, conf/mnist-sync.json, " + place,
-              List.of(SECONDS, CPU_SECONDS),
-              missing("train-images-idx3-ubyte"),
-              () -> command("conf/mnist-sync.json", processes)));
+      String name =
+          "command, conf/mnist-sync.json, " + (processes ? PROCESSES : MarginalCase.ONE_JVM);
+      addTimed(name, noData, () -> command("conf/mnist-sync.json", processes, List.of()));
+      addTimed(
+          name + NEWER_JAVA,
+          noData.or(this::missingJava),
+          () -> command("conf/mnist-sync.json", processes, newerJava(options)));
     }
   }
 
-  private Map<Figure, Double> command(String file, boolean processes) throws Exception {
+  private Map<Figure, Double> command(String file, boolean processes, List<String> before)
+      throws Exception {
     JsonObject job = new JsonObject(Files.readString(Path.of(file)));
     job.getJsonObject("data").put("directory", options.data());
-    Timed timed = TrainCommandLine.time(job, processes);
+    Timed timed = TrainCommandLine.time(job, processes, before);
     return Map.of(SECONDS, timed.seconds(), CPU_SECONDS, timed.cpuSeconds());
+  }
+
+  private void addArchives() {
+    addTimed("archive", Optional.empty(), () -> archive(List.of()));
+    addTimed("archive" + NEWER_JAVA, missingJava(), () -> archive(newerJava(options)));
+  }
+
+  private static Map<Figure, Double> archive(List<String> before) throws Exception {
+    CommandTimer.Times times = ArchiveCommandLine.time(before);
+    return Map.of(SECONDS, times.seconds(), CPU_SECONDS, times.cpuSeconds());
+  }
+
+  private void addTimed(String name, Optional<String> missing, Cell.Measurement measurement) {
+    cells.add(new Cell(name, List.of(SECONDS, CPU_SECONDS), missing, measurement));
+  }
+
+  /** Returns the words before a command that make it use the Java of {@code --java}. */
+  private static List<String> newerJava(ReportOptions options) {
+    return List.of("env", "JAVA_HOME=" + options.java());
+  }
+
+  /** Returns why there is no newer Java, if {@code --java} names none. */
+  private Optional<String> missingJava() {
+    if (options.java().isEmpty()) {
+      return Optional.of("no --java, expected the folder of Java %d or newer".formatted(NEWER));
+    }
+    Path release = Path.of(options.java(), "release");
+    try {
+      String found =
+          Files.readAllLines(release).stream()
+              .map(JAVA_VERSION::matcher)
+              .filter(Matcher::matches)
+              .map(version -> version.group(1))
+              .findFirst()
+              .orElse("0");
+      return Integer.parseInt(found) >= NEWER
+          ? Optional.empty()
+          : Optional.of(
+              "--java %s: found Java %s, expected %d or newer"
+                  .formatted(options.java(), found, NEWER));
+    } catch (IOException e) {
+      return Optional.of("--java %s: found no file named release".formatted(options.java()));
+    }
   }
 
   /** Returns why a data set cannot be read, if {@code --data} has no such file. */

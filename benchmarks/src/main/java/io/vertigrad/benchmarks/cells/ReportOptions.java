@@ -14,9 +14,10 @@ import java.util.regex.PatternSyntaxException;
  * @param quick whether runs are too short to be quoted
  * @param data folder of the MNIST files; empty for none
  * @param peer file of the peer programs; empty for none
+ * @param java folder of another Java, for the cells that compare two; empty for none
  */
 record ReportOptions(
-    Pattern cells, int turns, int rounds, boolean quick, String data, String peer) {
+    Pattern cells, int turns, int rounds, boolean quick, String data, String peer, String java) {
 
   private static final String PREFIX = "vertigrad.benchmarks.";
 
@@ -28,7 +29,7 @@ record ReportOptions(
    */
   static ReportOptions read(UnaryOperator<String> property, boolean quick) {
     ReportOptions unset =
-        new ReportOptions(Pattern.compile(""), 3, quick ? 150 : 1_500, quick, "", "");
+        new ReportOptions(Pattern.compile(""), 3, quick ? 150 : 1_500, quick, "", "", "");
     return read(property, unset);
   }
 
@@ -58,7 +59,8 @@ record ReportOptions(
         json.getInteger("rounds"),
         json.getBoolean("quick"),
         json.getString("data"),
-        json.getString("peer"));
+        json.getString("peer"),
+        json.getString("java", ""));
   }
 
   JsonObject toJson() {
@@ -68,7 +70,8 @@ record ReportOptions(
         .put("rounds", rounds)
         .put("quick", quick)
         .put("data", data)
-        .put("peer", peer);
+        .put("peer", peer)
+        .put("java", java);
   }
 
   private static ReportOptions read(UnaryOperator<String> property, ReportOptions unset) {
@@ -78,7 +81,8 @@ record ReportOptions(
         number(property, "rounds", unset.rounds),
         unset.quick,
         text(property, "data", unset.data),
-        text(property, "peer", unset.peer));
+        text(property, "peer", unset.peer),
+        text(property, "java", unset.java));
   }
 
   private static String text(UnaryOperator<String> property, String name, String otherwise) {

@@ -11,9 +11,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.DoubleFunction;
+import java.util.regex.Pattern;
 
 /** A report as Markdown: medians, ranges, and ratios over peers by turn. */
 final class ReportTable {
+
+  private static final Pattern OTHER_PLACES = Pattern.compile(", (processes|streams)(?=,|$)");
 
   private final ReportFile report;
   private final StringBuilder text = new StringBuilder();
@@ -61,8 +64,10 @@ final class ReportTable {
   }
 
   private void addRows() {
-    line("| cell | unit | better | turns | median | range | peer | range | ours / peer | range |");
-    line("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    line(
+        "| cell | unit | better | turns | median | range | peer | range | ours / peer | range"
+            + " | over one JVM | range |");
+    line("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     report.measurements().stream()
         .filter(one -> !one.peer() && one.failure().isEmpty())
         .map(Measured::cell)
@@ -81,13 +86,11 @@ final class ReportTable {
       Map<Integer, Double> ours = byTurn(cell, false, figure);
       if (!ours.isEmpty()) {
         Map<Integer, Double> theirs = peer.map(key -> byTurn(key, true, figure)).orElse(Map.of());
-        List<Double> ratios =
-            ours.keySet().stream()
-                .filter(theirs::containsKey)
-                .map(turn -> ours.get(turn) / theirs.get(turn))
-                .toList();
+        List<Double> ratios = ratios(ours, theirs);
+        List<Double> overOneJvm =
+            ratios(ours, oneJvm(cell).map(one -> byTurn(one, false, figure)).orElse(Map.of()));
         line(
-            "| %s | %s | %s | %d | %s | %s | %s | %s | %s | %s |"
+            "| %s | %s | %s | %d | %s | %s | %s | %s | %s | %s | %s | %s |"
                 .formatted(
                     cell,
                     figure.unit(),
@@ -98,9 +101,25 @@ final class ReportTable {
                     median(theirs.values(), BenchmarkTable::number),
                     range(theirs.values(), BenchmarkTable::number),
                     median(ratios, this::ratio),
-                    range(ratios, this::ratio)));
+                    range(ratios, this::ratio),
+                    median(overOneJvm, this::ratio),
+                    range(overOneJvm, this::ratio)));
       }
     }
+  }
+
+  /** Returns the name of the same cell in one JVM; empty for that cell itself. */
+  private static Optional<String> oneJvm(String cell) {
+    return Optional.of(OTHER_PLACES.matcher(cell).replaceFirst(", one JVM"))
+        .filter(name -> !name.equals(cell));
+  }
+
+  /** Returns the ratios of the turns that have both. */
+  private static List<Double> ratios(Map<Integer, Double> ours, Map<Integer, Double> others) {
+    return ours.keySet().stream()
+        .filter(others::containsKey)
+        .map(turn -> ours.get(turn) / others.get(turn))
+        .toList();
   }
 
   private Map<Integer, Double> byTurn(String cell, boolean peer, Figure figure) {

@@ -14,11 +14,19 @@ import java.util.stream.Stream;
  * @param workers number of workers
  * @param strategy name as in job files
  * @param placement {@link #ONE_JVM}, or the transport between the processes
+ * @param engine name as in job files
  */
-public record MarginalCase(Trained model, int workers, String strategy, String placement) {
+public record MarginalCase(
+    Trained model, int workers, String strategy, String placement, String engine) {
 
   /** The placement of all members in one process. */
   public static final String ONE_JVM = "one JVM";
+
+  /** The engine that the names of cases leave out. */
+  public static final String DL4J = "dl4j";
+
+  /** The engine that runs on libtorch. */
+  public static final String PYTORCH = "pytorch";
 
   private static final int WORKERS = 2;
 
@@ -83,7 +91,8 @@ public record MarginalCase(Trained model, int workers, String strategy, String p
     List<MarginalCase> cases = new ArrayList<>();
     for (Trained model : MODELS) {
       for (String strategy : List.of("sync", "async", "allreduce", "dpsgd")) {
-        placements.forEach(place -> cases.add(new MarginalCase(model, WORKERS, strategy, place)));
+        placements.forEach(
+            place -> cases.add(new MarginalCase(model, WORKERS, strategy, place, DL4J)));
       }
     }
     return cases;
@@ -110,7 +119,7 @@ public record MarginalCase(Trained model, int workers, String strategy, String p
     }
     JsonObject job =
         new JsonObject()
-            .put("engine", "dl4j")
+            .put("engine", engine)
             .put("job", "marginal-%s-%s".formatted(model.label, strategy))
             .put("steps", steps)
             .put("model", network)
@@ -126,6 +135,6 @@ public record MarginalCase(Trained model, int workers, String strategy, String p
 
   @Override
   public String toString() {
-    return exchange() + ", " + placement;
+    return exchange() + ", " + placement + (engine.equals(DL4J) ? "" : ", " + engine);
   }
 }

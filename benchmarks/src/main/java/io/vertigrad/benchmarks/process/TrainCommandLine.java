@@ -9,8 +9,6 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** Runs {@code ./vertigrad train} as a user would, and reads its result files. */
@@ -18,14 +16,6 @@ public final class TrainCommandLine {
 
   private static final long LIMIT_MINUTES = 30;
   private static final int LAST_LINES = 20;
-
-  /**
-   * Runs the command that follows, and writes the processor time of all processes that it started
-   * and waited for.
-   */
-  private static final String TIMED = "\"$@\"; code=$?; times >\"$0\"; exit $code";
-
-  private static final Pattern CPU_TIME = Pattern.compile("(\\d+)m([\\d.,]+)s");
 
   private TrainCommandLine() {}
 
@@ -63,37 +53,21 @@ public final class TrainCommandLine {
    */
   public static Timed time(JsonObject job, boolean processes)
       throws IOException, InterruptedException {
-    Path times = Files.createTempFile("vertigrad-benchmark-", ".times");
-    try {
-      long start = System.nanoTime();
-      Trained run = train(job, processes, List.of("sh", "-c", TIMED, times.toString()));
-      double seconds = (System.nanoTime() - start) / 1e9;
-      return new Timed(run, seconds, cpuSeconds(Files.readString(times)));
-    } finally {
-      Files.delete(times);
-    }
+    return time(job, processes, List.of());
   }
 
   /**
-   * Returns the user and system time of a shell's children.
+   * Trains a job to its end and measures the whole command.
    *
-   * @param times the output of the shell's {@code times}: its own times first, then the children's
+   * @param before words before the command, such as {@code env JAVA_HOME=DIR}
    */
-  static double cpuSeconds(String times) {
-    Matcher time = CPU_TIME.matcher(times);
-    double seconds = 0;
-    int found = 0;
-    for (; time.find(); found++) {
-      if (found >= 2) {
-        String fraction = time.group(2).replace(',', '.');
-        seconds += 60 * Integer.parseInt(time.group(1)) + Double.parseDouble(fraction);
-      }
+  public static Timed time(JsonObject job, boolean processes, List<String> before)
+      throws IOException, InterruptedException {
+    try (CommandTimer timer = new CommandTimer()) {
+      Trained run = train(job, processes, timer.before(before));
+      CommandTimer.Times times = timer.stop();
+      return new Timed(run, times.seconds(), times.cpuSeconds());
     }
-    if (found != 4) {
-      throw new IllegalStateException(
-          "the shell's times are '%s', expected four like 0m0.00s".formatted(times.strip()));
-    }
-    return seconds;
   }
 
   /**

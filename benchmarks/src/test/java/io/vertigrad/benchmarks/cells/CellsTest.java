@@ -31,6 +31,10 @@ class CellsTest {
                 "marginal, mlp b64, 2 workers, dpsgd, streams",
                 "marginal, mlp b32, 4 workers, allreduce, processes",
                 "marginal, resnet20 b64, 2 workers, allreduce, processes",
+                "marginal, resnet20 b64, 2 workers, allreduce, processes, pytorch",
+                "archive",
+                "archive, Java 25 or newer",
+                COMMAND + ", Java 25 or newer",
                 "exchange, 407,050 x 2, sync, raw TCP",
                 "allreduce, 64 MiB x 4, ring, processes",
                 COMMAND)),
@@ -51,6 +55,24 @@ class CellsTest {
   }
 
   @Test
+  void shouldSayWhyThereIsNoNewerJava() throws Exception {
+    assertEquals(
+        Optional.of("no --java, expected the folder of Java 25 or newer"), archive("").missing());
+    assertEquals(
+        Optional.of("--java %s: found no file named release".formatted(folder)),
+        archive(folder.toString()).missing());
+
+    Path release = folder.resolve("release");
+    Files.writeString(release, "A=\"b\"\nJAVA_VERSION=\"17.0.15\"\n");
+    assertEquals(
+        Optional.of("--java %s: found Java 17, expected 25 or newer".formatted(folder)),
+        archive(folder.toString()).missing());
+
+    Files.writeString(release, "JAVA_VERSION=\"25\"\n");
+    assertEquals(Optional.empty(), archive(folder.toString()).missing());
+  }
+
+  @Test
   @Tag("slow")
   void shouldMeasureACell() throws Exception {
     Cell cell = named("compute, mlp b64, dl4j", "");
@@ -61,8 +83,18 @@ class CellsTest {
     assertTrue(figures.get(Figure.WALL_MILLIS_PER_ROUND) > 0, figures::toString);
   }
 
+  private static Cell archive(String java) {
+    return named(
+        "archive, Java 25 or newer",
+        Cells.all(ReportOptions.read(name -> name.endsWith(".java") ? java : null, true)));
+  }
+
   private static Cell named(String name, String data) {
-    return cells(data).stream().filter(cell -> cell.name().equals(name)).findFirst().orElseThrow();
+    return named(name, cells(data));
+  }
+
+  private static Cell named(String name, List<Cell> cells) {
+    return cells.stream().filter(cell -> cell.name().equals(name)).findFirst().orElseThrow();
   }
 
   private static List<Cell> cells(String data) {

@@ -73,7 +73,7 @@ class ReportCommandTest {
     List<String> lines = table();
     assertTrue(
         lines.contains(
-            "| a | s, wall | less | 3 | 3.00 | 2.00 to 8.00 | 16.0 | 8.00 to 24.0 | 0.25 | 0.13 to 0.50 |"),
+            "| a | s, wall | less | 3 | 3.00 | 2.00 to 8.00 | 16.0 | 8.00 to 24.0 | 0.25 | 0.13 to 0.50 |  |  |"),
         lines::toString);
     assertTrue(lines.contains("- skipped: b: no --data"), lines::toString);
     assertTrue(lines.contains("| revision | `abc123` |"), lines::toString);
@@ -83,12 +83,34 @@ class ReportCommandTest {
   }
 
   @Test
+  void shouldCompareOtherPlacesWithOneJvmByTurn() throws Exception {
+    run(
+        begin(2),
+        PeerCommands.NONE,
+        one("m, one JVM", 2, 4),
+        one("m, processes", 3, 8),
+        one("m, one JVM, pytorch", 5, 5),
+        one("m, streams, pytorch", 10, 10),
+        one("n, processes", 1, 1));
+
+    List<String> ratios =
+        table().stream()
+            .filter(line -> line.contains("s, wall"))
+            .map(line -> line.substring(line.indexOf("|  |  |  |  |") + 12))
+            .toList();
+    assertEquals(
+        List.of(
+            "|  |  |", "| 1.75 | 1.50 to 2.00 |", "|  |  |", "| 2.00 | 2.00 to 2.00 |", "|  |  |"),
+        ratios);
+  }
+
+  @Test
   void shouldLeaveColumnsOfAPeerEmptyWithoutOne() throws Exception {
     run(begin(1), PeerCommands.NONE, one("a", 2));
 
     List<String> lines = table();
     assertTrue(
-        lines.contains("| a | s, wall | less | 1 | 2.00 | 2.00 to 2.00 |  |  |  |  |"),
+        lines.contains("| a | s, wall | less | 1 | 2.00 | 2.00 to 2.00 |  |  |  |  |  |  |"),
         lines::toString);
   }
 
@@ -112,7 +134,7 @@ class ReportCommandTest {
     assertEquals(List.of("b", "a", "b"), order);
     List<String> lines = table();
     assertTrue(
-        lines.contains("| a | s, wall | less | 2 | 6.00 | 5.00 to 7.00 |  |  |  |  |"),
+        lines.contains("| a | s, wall | less | 2 | 6.00 | 5.00 to 7.00 |  |  |  |  |  |  |"),
         lines::toString);
     assertEquals(2, new JsonObject(Files.readString(json)).getJsonArray("commands").size());
   }
