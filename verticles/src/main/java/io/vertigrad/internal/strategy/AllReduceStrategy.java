@@ -90,7 +90,9 @@ final class AllReduceStrategy implements PeerStrategy {
     broadcast.from(source, 1, 0, parameters);
     broadcast.from(source, 1, 1, state);
     if (lowRank != null) {
-      broadcast.from(source, 1, 2, lowRank.warmStart());
+      float[] warmStart = lowRank.warmStart();
+      broadcast.from(source, 1, 2, warmStart);
+      lowRank.startWith(warmStart);
     }
     replica.setParameters(parameters);
     optimizer.writeState(FloatBuffer.wrap(state));
@@ -326,7 +328,7 @@ final class AllReduceStrategy implements PeerStrategy {
       WorkerGroups groups,
       Optional<DiLoCo.Config> between) {
 
-    private static final int MOST_RANK = 256;
+    static final int MOST_RANK = 256;
     private static final int MOST_GROUPS = 4_096;
 
     static Config read(Settings settings) {
@@ -384,6 +386,11 @@ final class AllReduceStrategy implements PeerStrategy {
             .section("strategy")
             .refuse("between", "is given with a pipeline, expected one of them");
       }
+      requireAlone(powerSgdRank, job);
+    }
+
+    /** Refuses PowerSGD together with a pipeline or another compression. */
+    static void requireAlone(int powerSgdRank, JobConfig job) {
       String found =
           job.pipeline().isPresent()
               ? "a pipeline"

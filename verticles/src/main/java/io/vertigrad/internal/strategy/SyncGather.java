@@ -3,11 +3,13 @@ package io.vertigrad.internal.strategy;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.internal.strategy.SyncGather.Config.Reduction;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Barrier;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
+import io.vertigrad.strategy.StrategyTraits;
 import io.vertigrad.strategy.StrategyTraits.Rounds;
 
 /**
@@ -40,8 +42,9 @@ final class SyncGather {
    * @param reduction combines the gradients of one round
    * @param quorum number of gradients that close a round; 0 for all active workers
    * @param deadlineMillis longest time that a gradient waits for the others
+   * @param powerSgdRank rank of the factors in which gradients travel; 0 for the gradient itself
    */
-  record Config(Reduction reduction, int quorum, long deadlineMillis) {
+  record Config(Reduction reduction, int quorum, long deadlineMillis, int powerSgdRank) {
 
     /** The combination of the gradients of one round. */
     enum Reduction {
@@ -65,9 +68,21 @@ final class SyncGather {
           new Config(
               reduction.equals("sum") ? Reduction.SUM : Reduction.MEAN,
               settings.integer("quorum", 0, 0, 4096),
-              settings.longInteger("deadlineMillis", Barrier.DEADLINE_MILLIS, 1, 86_400_000));
+              settings.longInteger("deadlineMillis", Barrier.DEADLINE_MILLIS, 1, 86_400_000),
+              settings.integer("powerSgdRank", 0, 0, AllReduceStrategy.Config.MOST_RANK));
       settings.refuseUnknown();
       return config;
+    }
+
+    private void check(JobConfig job) {
+      AllReduceStrategy.Config.requireAlone(powerSgdRank, job);
+      if (powerSgdRank > 0 && job.exchange().overlap()) {
+        throw job.settings()
+            .section("exchange")
+            .refuse(
+                "overlap",
+                "is true with strategy.powerSgdRank %d, expected false".formatted(powerSgdRank));
+      }
     }
   }
 
@@ -82,9 +97,11 @@ final class SyncGather {
     @Override
     public StrategyFactory configure(Settings settings) {
       Config config = Config.read(settings);
+      Rounds rounds = config.quorum() == 0 ? Rounds.EVERY_RANK : Rounds.SOME_RANKS;
       return StrategyFactory.besideServers(
-          config.quorum() == 0 ? Rounds.EVERY_RANK : Rounds.SOME_RANKS,
-          context -> SyncGather.of(config, context));
+              StrategyTraits.atServers(rounds).approximating(config.powerSgdRank()),
+              context -> SyncGather.of(config, context))
+          .checking(config::check);
     }
   }
 }
