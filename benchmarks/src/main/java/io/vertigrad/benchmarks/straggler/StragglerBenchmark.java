@@ -117,9 +117,7 @@ public final class StragglerBenchmark implements Benchmark {
         .put("steps", 100_000_000)
         .put(
             "data",
-            new JsonObject()
-                .put("name", PacedPoints.class.getName())
-                .put("directory", folder))
+            new JsonObject().put("name", PacedPoints.class.getName()).put("directory", folder))
         .put(
             "strategy",
             new JsonObject()
