@@ -11,6 +11,7 @@ import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
 import io.vertigrad.strategy.StrategyTraits;
 import io.vertigrad.strategy.StrategyTraits.Rounds;
+import java.util.Optional;
 
 /**
  * Creates a {@link Barrier} that takes one step with the sum or mean of the workers' gradients.
@@ -62,11 +63,15 @@ final class SyncGather {
       }
     }
 
-    static Config read(Settings settings) {
+    private static Reduction reduction(Settings settings) {
       String reduction = settings.choice("reduction", "mean", "sum", "mean");
+      return reduction.equals("sum") ? Reduction.SUM : Reduction.MEAN;
+    }
+
+    static Config read(Settings settings) {
       Config config =
           new Config(
-              reduction.equals("sum") ? Reduction.SUM : Reduction.MEAN,
+              reduction(settings),
               settings.integer("quorum", 0, 0, 4096),
               settings.longInteger("deadlineMillis", Barrier.DEADLINE_MILLIS, 1, 86_400_000),
               settings.integer("powerSgdRank", 0, 0, AllReduceStrategy.Config.MOST_RANK));
@@ -86,7 +91,10 @@ final class SyncGather {
     }
   }
 
-  /** Registers the strategy as {@code sync}. */
+  /**
+   * Registers the strategy as {@code sync}. Between groups it runs beside workers: those of a group
+   * take the same steps, so they need no server.
+   */
   public static final class Provider implements StrategyProvider {
 
     @Override
@@ -96,7 +104,17 @@ final class SyncGather {
 
     @Override
     public StrategyFactory configure(Settings settings) {
+      Optional<Hierarchy> hierarchy =
+          Hierarchy.read(
+              settings,
+              Config.reduction(settings) == Reduction.SUM,
+              "quorum",
+              "deadlineMillis",
+              "powerSgdRank");
       Config config = Config.read(settings);
+      if (hierarchy.isPresent()) {
+        return hierarchy.get().factory();
+      }
       Rounds rounds = config.quorum() == 0 ? Rounds.EVERY_RANK : Rounds.SOME_RANKS;
       return StrategyFactory.besideServers(
               StrategyTraits.atServers(rounds).approximating(config.powerSgdRank()),
