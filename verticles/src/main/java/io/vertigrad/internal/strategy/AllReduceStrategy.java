@@ -361,10 +361,11 @@ final class AllReduceStrategy implements PeerStrategy {
 
     @Override
     public StrategyFactory configure(Settings settings) {
-      Optional<Hierarchy> hierarchy =
-          Hierarchy.read(settings, false, "powerSgdRank", "scaleLearningRate");
+      Optional<Hierarchy> hierarchy = Hierarchy.read(settings, false);
       Config config = Config.read(settings);
       if (hierarchy.isPresent()) {
+        hierarchy.get().refuse(settings, "powerSgdRank", config.powerSgdRank() > 0);
+        hierarchy.get().refuse(settings, "scaleLearningRate", config.scaleLearningRate());
         return hierarchy.get().factory();
       }
       // Error feedback makes up for what compression leaves out.

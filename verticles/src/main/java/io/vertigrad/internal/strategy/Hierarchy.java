@@ -20,10 +20,9 @@ record Hierarchy(WorkerGroups groups, DiLoCo.Config between) {
    * Reads the keys {@code groups} and {@code between} of a strategy.
    *
    * @param sums whether a group steps with the sum of its gradients instead of their mean
-   * @param alone keys that have no effect between groups
    * @return empty when there is one group
    */
-  static Optional<Hierarchy> read(Settings settings, boolean sums, String... alone) {
+  static Optional<Hierarchy> read(Settings settings, boolean sums) {
     int groups = settings.integer("groups", 1, 1, MOST_GROUPS);
     boolean between = settings.has("between");
     if (between != groups > 1) {
@@ -36,14 +35,16 @@ record Hierarchy(WorkerGroups groups, DiLoCo.Config between) {
     if (!between) {
       return Optional.empty();
     }
-    for (String key : alone) {
-      if (settings.has(key)) {
-        throw settings.refuse(key, "is set with between, expected to be left out");
-      }
-    }
     Settings section = settings.section("between");
     section.choice("name", null, "diloco");
     return Optional.of(new Hierarchy(new WorkerGroups(groups, sums), DiLoCo.Config.read(section)));
+  }
+
+  /** Refuses a key that cannot have an effect within groups. */
+  void refuse(Settings settings, String key, boolean set) {
+    if (set) {
+      throw settings.refuse(key, "is set with between, expected to be left out");
+    }
   }
 
   /** Creates the rules of the workers; such a job has no servers. */

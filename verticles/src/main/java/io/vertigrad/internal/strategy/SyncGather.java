@@ -104,15 +104,12 @@ final class SyncGather {
 
     @Override
     public StrategyFactory configure(Settings settings) {
-      Optional<Hierarchy> hierarchy =
-          Hierarchy.read(
-              settings,
-              Config.reduction(settings) == Reduction.SUM,
-              "quorum",
-              "deadlineMillis",
-              "powerSgdRank");
+      boolean sums = Config.reduction(settings) == Reduction.SUM;
+      Optional<Hierarchy> hierarchy = Hierarchy.read(settings, sums);
       Config config = Config.read(settings);
       if (hierarchy.isPresent()) {
+        hierarchy.get().refuse(settings, "quorum", config.quorum() > 0);
+        hierarchy.get().refuse(settings, "powerSgdRank", config.powerSgdRank() > 0);
         return hierarchy.get().factory();
       }
       Rounds rounds = config.quorum() == 0 ? Rounds.EVERY_RANK : Rounds.SOME_RANKS;

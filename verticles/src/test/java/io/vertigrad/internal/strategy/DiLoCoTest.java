@@ -288,7 +288,7 @@ class DiLoCoTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"quorum", "deadlineMillis", "powerSgdRank"})
+  @ValueSource(strings = {"quorum", "powerSgdRank"})
   void shouldNameAKeyOfServersWhenSyncRunsWithinGroups(String key) {
     JsonObject json =
         new JsonObject("{\"groups\": 2, \"between\": {\"name\": \"diloco\"}}").put(key, 1);
