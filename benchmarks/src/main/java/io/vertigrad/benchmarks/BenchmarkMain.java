@@ -19,6 +19,7 @@ import io.vertigrad.benchmarks.scale.ScaleBenchmark;
 import io.vertigrad.benchmarks.scaling.ScalingBenchmark;
 import io.vertigrad.benchmarks.serving.ServingBenchmark;
 import io.vertigrad.benchmarks.slowlink.SlowLinkBenchmark;
+import io.vertigrad.benchmarks.straggler.StragglerBenchmark;
 import io.vertigrad.benchmarks.watching.WatchingBenchmark;
 import io.vertigrad.compute.settings.SettingsException;
 import java.nio.file.Path;
@@ -52,7 +53,8 @@ final class BenchmarkMain {
           new ScaleBenchmark(),
           new ConvergenceBenchmark(System.getProperty(DATA, "")),
           new ChaosBenchmark(System.getProperty(DATA, "")),
-          new SlowLinkBenchmark(ONLY, System.getProperty(DATA, "")));
+          new SlowLinkBenchmark(ONLY, System.getProperty(DATA, "")),
+          new StragglerBenchmark());
 
   private BenchmarkMain() {}
 

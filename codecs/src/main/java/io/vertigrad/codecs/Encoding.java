@@ -14,7 +14,9 @@ public enum Encoding implements Coded {
   /** A float32 scale for every 128 elements, followed by four bits per element. */
   INT4(3),
   /** A float32 magnitude for every 1,024 elements, followed by the sign of each as one bit. */
-  SIGN(4);
+  SIGN(4),
+  /** The factors of some matrices of low rank, and all other elements as float32. */
+  LOW_RANK(5);
 
   private final byte code;
 

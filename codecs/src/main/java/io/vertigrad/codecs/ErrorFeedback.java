@@ -12,7 +12,7 @@ import java.util.function.Function;
  * for sparse gradients. The residual changes only when a tensor was {@linkplain #delivered
  * delivered}; a tensor that reached nobody has no effect. Use from one thread.
  */
-public final class ErrorFeedback {
+public final class ErrorFeedback implements GradientCompression {
 
   private final Function<FloatBuffer, Tensor> compression;
   private final float[] residual;
@@ -44,14 +44,7 @@ public final class ErrorFeedback {
     this.pending = new float[length];
   }
 
-  /**
-   * Adds the residual to {@code values} and compresses the sum. The values are the elements of the
-   * vector that start at {@code first}.
-   *
-   * @param first index of the first value in the vector
-   * @param values from the buffer's position to its limit
-   * @return the tensor to send
-   */
+  @Override
   public Tensor compress(int first, FloatBuffer values) {
     int length = values.remaining();
     values.get(pending, first, length);
@@ -63,13 +56,7 @@ public final class ErrorFeedback {
     return tensor;
   }
 
-  /**
-   * Records that the tensor that {@link #compress} last made of these elements has arrived. The
-   * tensor must have been finite.
-   *
-   * @param first index of the tensor's first element in the vector
-   * @param length number of elements of the tensor
-   */
+  @Override
   public void delivered(int first, int length) {
     System.arraycopy(pending, first, residual, first, length);
   }
@@ -81,6 +68,7 @@ public final class ErrorFeedback {
    * @return a read-only view of as many elements as the vector has; it changes with the next {@link
    *     #compress}
    */
+  @Override
   public FloatBuffer pending() {
     return FloatBuffer.wrap(pending).asReadOnlyBuffer();
   }
@@ -91,6 +79,7 @@ public final class ErrorFeedback {
    * @param earlier a value of {@link #residual()}; empty for zeros
    * @throws IllegalArgumentException when its length differs from the vector's
    */
+  @Override
   public void restore(float[] earlier) {
     if (earlier.length != 0 && earlier.length != residual.length) {
       throw new IllegalArgumentException(

@@ -3,6 +3,7 @@ package io.vertigrad.codecs;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
+import java.util.List;
 import java.util.Objects;
 
 /**
@@ -118,6 +119,27 @@ public final class Tensor extends TensorView {
     ByteBuffer payload = allocate(Math.multiplyExact(kept, TopElements.ENTRY_BYTES));
     TopElements.write(source, kept, payload);
     return new Tensor(DataType.FLOAT32, Encoding.TOP_K, length, payload);
+  }
+
+  /**
+   * Holds some runs of elements as the product of two factors.
+   *
+   * @param length number of elements
+   * @param rank number of columns of the factors P and Q, from 1 to 256
+   * @param matrices the runs whose elements are those of {@code P Q^T}, in order
+   * @param body in the order of the elements: for each matrix P row by row, then Q column by
+   *     column, for all other elements their values; consumed
+   * @return a tensor with {@code length} elements
+   */
+  public static Tensor lowRank(int length, int rank, List<MatrixRange> matrices, FloatBuffer body) {
+    int bodyAt = LowRankFactors.bodyAt(matrices.size());
+    ByteBuffer payload = allocate(bodyAt + body.remaining() * Float.BYTES);
+    LowRankFactors.write(rank, matrices, body, payload);
+    Malformed fault = new TensorCheck(DataType.FLOAT32, Encoding.LOW_RANK, length, payload).fault();
+    if (fault != null) {
+      throw new IllegalArgumentException(fault.toString());
+    }
+    return new Tensor(DataType.FLOAT32, Encoding.LOW_RANK, length, payload);
   }
 
   /**

@@ -22,6 +22,7 @@ record TensorCheck(DataType type, Encoding encoding, int elements, ByteBuffer pa
       case TOP_K -> entries();
       case INT4 -> blocks(Int4Blocks.payloadBytes(elements), Int4Blocks.SCALES);
       case SIGN -> blocks(SignBlocks.payloadBytes(elements), SignBlocks.SCALES);
+      case LOW_RANK -> factors();
     };
   }
 
@@ -65,6 +66,38 @@ record TensorCheck(DataType type, Encoding encoding, int elements, ByteBuffer pa
             HeaderField.HEADER_BYTES + entry * Integer.BYTES,
             Integer.toString(payload.getInt(entry * Integer.BYTES)),
             "above the one before and below %d".formatted(elements));
+  }
+
+  private Malformed factors() {
+    int bytes = payload.remaining();
+    if (bytes < LowRankFactors.HEAD_BYTES) {
+      return wrong(
+          HeaderField.PAYLOAD_LENGTH,
+          bytes,
+          "at least %d for %s".formatted(LowRankFactors.HEAD_BYTES, encoding));
+    }
+    int rank = payload.getInt(0);
+    if (rank < 1 || rank > LowRankFactors.MOST_RANK) {
+      return wrong("rank", 0, rank, "1 to %d".formatted(LowRankFactors.MOST_RANK));
+    }
+    int matrices = payload.getInt(Integer.BYTES);
+    int most = (bytes - LowRankFactors.HEAD_BYTES) / LowRankFactors.ENTRY_BYTES;
+    if (matrices < 0 || matrices > most) {
+      return wrong("matrices", Integer.BYTES, matrices, "0 to %d".formatted(most));
+    }
+    int matrix = LowRankFactors.firstWrongMatrix(payload, matrices, elements);
+    return matrix < 0
+        ? length(LowRankFactors.payloadBytes(payload, matrices, elements), encoding)
+        : wrong(
+            "matrix",
+            LowRankFactors.bodyAt(matrix),
+            matrix,
+            "a run of elements behind the matrix before and below %d".formatted(elements));
+  }
+
+  private static Malformed wrong(String name, int offset, int found, String expected) {
+    return new Malformed(
+        name, HeaderField.HEADER_BYTES + offset, Integer.toString(found), expected);
   }
 
   private static Malformed wrong(HeaderField field, long found, String expected) {

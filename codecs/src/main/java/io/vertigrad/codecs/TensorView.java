@@ -221,6 +221,7 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
       case INT4 -> areWithin(Int4Blocks.SCALES, bound);
       case SIGN -> areWithin(SignBlocks.SCALES, bound);
       case TOP_K -> Chunk.areWithin(type, bound, bytes, words / 2, words);
+      case LOW_RANK -> LowRankFactors.areWithin(bytes, length, bound);
     };
   }
 
@@ -272,6 +273,7 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
       case TOP_K -> TopElements.read(bytes, first, count, chunk.elements());
       case INT4 -> Int4Blocks.read(bytes, length, first, count, chunk.elements());
       case SIGN -> SignBlocks.read(bytes, length, first, count, chunk.elements());
+      case LOW_RANK -> LowRankFactors.read(bytes, first, count, chunk.elements());
       default -> throw new AssertionError(encoding);
     }
   }

@@ -114,9 +114,9 @@ class FrameFaultsTest {
         arguments(
             Frames.GRADIENT,
             69,
-            "05",
-            "encoding at offset 69 is 5, expected 0 (DENSE), 1 (INT8), 2 (TOP_K), 3 (INT4), 4"
-                + " (SIGN)"),
+            "06",
+            "encoding at offset 69 is 6, expected 0 (DENSE), 1 (INT8), 2 (TOP_K), 3 (INT4), 4"
+                + " (SIGN), 5 (LOW_RANK)"),
         arguments(
             Frames.GRADIENT,
             69,
@@ -156,6 +156,39 @@ class FrameFaultsTest {
             "scale at offset 96 is -1.0, expected 0 to the largest float over 1"),
         arguments(
             Frames.SIGN, 68, "02", "data type at offset 68 is 2, expected 1 (FLOAT32) for SIGN"),
+        arguments(Frames.LOW_RANK, 96, "00", "rank at offset 96 is 0, expected 1 to 256"),
+        arguments(Frames.LOW_RANK, 96, "0101", "rank at offset 96 is 257, expected 1 to 256"),
+        arguments(
+            Frames.LOW_RANK, 100, "ffffffff", "matrices at offset 100 is -1, expected 0 to 3"),
+        arguments(Frames.LOW_RANK, 100, "04", "matrices at offset 100 is 4, expected 0 to 3"),
+        arguments(
+            Frames.LOW_RANK,
+            104,
+            "ffffffff",
+            "matrix at offset 104 is 0, expected a run of elements behind the matrix before and"
+                + " below 6"),
+        arguments(
+            Frames.LOW_RANK,
+            108,
+            "ffffff7f",
+            "matrix at offset 104 is 0, expected a run of elements behind the matrix before and"
+                + " below 6"),
+        arguments(
+            Frames.LOW_RANK,
+            116,
+            "03",
+            "matrix at offset 104 is 0, expected a run of elements behind the matrix before and"
+                + " below 6"),
+        arguments(
+            Frames.LOW_RANK,
+            112,
+            "ffffff7f",
+            "payload length at offset 88 is 56, expected 8589934628 for 6 elements of LOW_RANK"),
+        arguments(
+            Frames.LOW_RANK,
+            64,
+            "05",
+            "payload length at offset 88 is 56, expected 52 for 5 elements of LOW_RANK"),
         arguments(
             Frames.TOP_K, 68, "03", "data type at offset 68 is 3, expected 1 (FLOAT32) for TOP_K"),
         arguments(

@@ -65,6 +65,21 @@ final class Frames {
           7,
           Tensor.signs(FloatBuffer.wrap(new float[] {1, -3, 2, 2, -2, 2, 2, 2, -2})));
 
+  /**
+   * Six elements: 7, then three of a matrix of three columns that lacks its first element, {@code
+   * (2 0)^T (0.5 1 1.5)}, then 8 and 9.
+   */
+  static final PeerPartition LOW_RANK =
+      new PeerPartition(
+          ID,
+          LAYOUT,
+          7,
+          Tensor.lowRank(
+              6,
+              1,
+              List.of(new MatrixRange(1, 3, 3, 1)),
+              FloatBuffer.wrap(new float[] {7, 2, 0, 0.5f, 1, 1.5f, 8, 9})));
+
   static final StageTensor STAGE =
       new StageTensor(
           ID, LAYOUT, StageTensor.Direction.BACKWARD, 6, 1_024, Tensor.ofFloats(1f, -2f));
@@ -90,7 +105,7 @@ final class Frames {
 
   /** Returns one frame of each kind and each encoding. */
   static final List<Frame> EVERY =
-      Stream.concat(ALL.stream(), Stream.of(INT8, TOP_K, INT4, SIGN)).toList();
+      Stream.concat(ALL.stream(), Stream.of(INT8, TOP_K, INT4, SIGN, LOW_RANK)).toList();
 
   private Frames() {}
 

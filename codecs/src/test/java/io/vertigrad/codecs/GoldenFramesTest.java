@@ -165,6 +165,24 @@ class GoldenFramesTest {
   }
 
   @Test
+  void shouldKeepItsBytesWhenFactorsAreWritten() {
+    assertGolden(
+        Frames.LOW_RANK,
+        """
+        56 47 52 44 01 06 00 00 88 77 66 55 44 33 22 11
+        08 07 06 05 04 03 02 01 03 00 00 00 02 00 00 00
+        05 00 00 00 04 00 00 00 07 ca 9a 3b 00 00 00 00
+        00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+        06 00 00 00 01 05 00 00 00 00 00 00 00 00 00 00
+        00 00 00 00 07 00 00 00 38 00 00 00 a2 49 ef 9c
+        01 00 00 00 01 00 00 00 01 00 00 00 03 00 00 00
+        03 00 00 00 01 00 00 00 00 00 e0 40 00 00 00 40
+        00 00 00 00 00 00 00 3f 00 00 80 3f 00 00 c0 3f
+        00 00 00 41 00 00 10 41
+        """);
+  }
+
+  @Test
   void shouldKeepItsBytesWhenAStageTensorIsWritten() {
     assertGolden(
         Frames.STAGE,

@@ -15,10 +15,34 @@ import java.nio.ReadOnlyBufferException;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class TensorTest {
+
+  @Test
+  void shouldHoldTheProductOfFactorsBetweenOtherElements() {
+    TensorView tensor = Frames.LOW_RANK.tensor();
+    float[] elements = new float[6];
+
+    tensor.copyTo(elements, 0);
+
+    assertArrayEquals(new float[] {7, 2, 3, 0, 8, 9}, elements);
+    assertTrue(tensor.isWithin(9));
+    assertFalse(tensor.isWithin(8.5f));
+  }
+
+  /** A bound must hold for products, whatever the factors are. */
+  @ParameterizedTest
+  @CsvSource({"1e30, 1e-30, true", "1e5, 1e5, false", "1e30, 1e30, false", "NaN, 0, false"})
+  void shouldCompareProductsOfFactorsWithABound(float left, float right, boolean within) {
+    float[] body = {left, 0, right, 0};
+    TensorView tensor =
+        Tensor.lowRank(4, 1, List.of(new MatrixRange(0, 4, 2, 0)), FloatBuffer.wrap(body));
+
+    assertEquals(within, tensor.isWithin(1e9f));
+  }
 
   /**
    * Lengths around the chunk boundaries, and odd ones, for which two-byte types end inside a word.

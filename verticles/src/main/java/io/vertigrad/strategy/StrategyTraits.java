@@ -14,6 +14,8 @@ package io.vertigrad.strategy;
  *     jobs end early, at multiples of it
  * @param localSteps number of steps that a worker takes by itself for each version of the servers,
  *     to which it then sends how far its parameters have moved; 0 if it sends gradients
+ * @param lowRank rank of the factors in which gradients travel to the servers; 0 for whole
+ *     gradients
  */
 public record StrategyTraits(
     boolean besideServers,
@@ -21,7 +23,8 @@ public record StrategyTraits(
     boolean compresses,
     long agreesEvery,
     long exchangesEvery,
-    long localSteps) {
+    long localSteps,
+    int lowRank) {
 
   /** The dependence of a worker's steps on other workers; each constant is weaker than the next. */
   public enum Rounds {
@@ -47,6 +50,7 @@ public record StrategyTraits(
    * @param agreesEvery number of steps after which all replicas are equal, or 0
    * @param exchangesEvery number of steps between two exchanges
    * @param localSteps number of steps for each version of the servers, or 0
+   * @param lowRank rank of the factors in which gradients travel, or 0
    * @throws IllegalArgumentException when a number is out of range, or there are no replicas to
    *     agree
    */
@@ -59,6 +63,11 @@ public record StrategyTraits(
       throw new IllegalArgumentException(
           "localSteps %d, expected %s"
               .formatted(localSteps, besideServers ? "at least 0" : "0 beside workers"));
+    }
+    if (lowRank < 0 || !besideServers && lowRank > 0) {
+      throw new IllegalArgumentException(
+          "lowRank %d, expected %s"
+              .formatted(lowRank, besideServers ? "at least 0" : "0 beside workers"));
     }
     if (agreesEvery < 0 || besideServers && agreesEvery > 0) {
       throw new IllegalArgumentException(
@@ -74,7 +83,7 @@ public record StrategyTraits(
    * @return traits of a rule whose gradients may be compressed
    */
   public static StrategyTraits atServers(Rounds rounds) {
-    return new StrategyTraits(true, rounds, true, 0, 1, 0);
+    return new StrategyTraits(true, rounds, true, 0, 1, 0, 0);
   }
 
   /**
@@ -84,7 +93,7 @@ public record StrategyTraits(
    * @return traits without compression
    */
   public static StrategyTraits atWorkers(Rounds rounds) {
-    return new StrategyTraits(false, rounds, false, 0, 1, 0);
+    return new StrategyTraits(false, rounds, false, 0, 1, 0, 0);
   }
 
   /**
@@ -95,7 +104,7 @@ public record StrategyTraits(
    */
   public StrategyTraits agreeingEvery(long steps) {
     return new StrategyTraits(
-        besideServers, rounds, compresses, steps, Math.max(1, steps), localSteps);
+        besideServers, rounds, compresses, steps, Math.max(1, steps), localSteps, lowRank);
   }
 
   /**
@@ -106,7 +115,8 @@ public record StrategyTraits(
    * @return a copy
    */
   public StrategyTraits exchangingEvery(long steps) {
-    return new StrategyTraits(besideServers, rounds, compresses, agreesEvery, steps, localSteps);
+    return new StrategyTraits(
+        besideServers, rounds, compresses, agreesEvery, steps, localSteps, lowRank);
   }
 
   /**
@@ -115,7 +125,8 @@ public record StrategyTraits(
    * @return a copy
    */
   public StrategyTraits compressing() {
-    return new StrategyTraits(besideServers, rounds, true, agreesEvery, exchangesEvery, localSteps);
+    return new StrategyTraits(
+        besideServers, rounds, true, agreesEvery, exchangesEvery, localSteps, lowRank);
   }
 
   /**
@@ -128,7 +139,19 @@ public record StrategyTraits(
    */
   public StrategyTraits steppingLocally(long steps) {
     return new StrategyTraits(
-        besideServers, rounds, compresses, agreesEvery, exchangesEvery, steps);
+        besideServers, rounds, compresses, agreesEvery, exchangesEvery, steps, lowRank);
+  }
+
+  /**
+   * Returns the traits of a rule beside servers whose workers send factors of their gradients
+   * instead (PowerSGD), with error feedback. The rule gets their product.
+   *
+   * @param rank columns of the factors; 0 for whole gradients
+   * @return a copy
+   */
+  public StrategyTraits approximating(int rank) {
+    return new StrategyTraits(
+        besideServers, rounds, compresses, agreesEvery, exchangesEvery, localSteps, rank);
   }
 
   /**

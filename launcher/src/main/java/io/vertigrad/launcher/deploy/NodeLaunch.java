@@ -7,6 +7,7 @@ import io.vertigrad.launcher.job.LocalSettings;
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.strategy.StrategyProviders;
+import io.vertigrad.strategy.StrategyTraits;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -88,11 +89,9 @@ public record NodeLaunch(
   }
 
   private boolean keepsCheckpoints(Role role) {
-    boolean besideServers =
-        StrategyProviders.configure(job.strategy(), NodeLaunch.class.getClassLoader())
-            .traits()
-            .besideServers();
-    boolean owes = job.exchange().compression().isOn();
-    return role == Role.SERVER || role == Role.WORKER && (owes || !besideServers);
+    StrategyTraits traits =
+        StrategyProviders.configure(job.strategy(), NodeLaunch.class.getClassLoader()).traits();
+    boolean leavesOut = job.exchange().compression().isOn() || traits.lowRank() > 0;
+    return role == Role.SERVER || role == Role.WORKER && (leavesOut || !traits.besideServers());
   }
 }

@@ -90,7 +90,9 @@ final class AllReduceStrategy implements PeerStrategy {
     broadcast.from(source, 1, 0, parameters);
     broadcast.from(source, 1, 1, state);
     if (lowRank != null) {
-      broadcast.from(source, 1, 2, lowRank.warmStart());
+      float[] warmStart = lowRank.warmStart();
+      broadcast.from(source, 1, 2, warmStart);
+      lowRank.startWith(warmStart);
     }
     replica.setParameters(parameters);
     optimizer.writeState(FloatBuffer.wrap(state));
@@ -315,19 +317,10 @@ final class AllReduceStrategy implements PeerStrategy {
    * @param directBytes vectors up to this size use the direct algorithm instead of the ring
    * @param powerSgdRank rank of the approximation of each array's gradient; 0 for the gradient
    *     itself
-   * @param groups groups of workers within which gradients are averaged; 1 for all workers
-   * @param between what the groups do among each other; empty for one group
    */
-  record Config(
-      boolean scaleLearningRate,
-      long checkEvery,
-      long directBytes,
-      int powerSgdRank,
-      WorkerGroups groups,
-      Optional<DiLoCo.Config> between) {
+  record Config(boolean scaleLearningRate, long checkEvery, long directBytes, int powerSgdRank) {
 
-    private static final int MOST_RANK = 256;
-    private static final int MOST_GROUPS = 4_096;
+    static final int MOST_RANK = 256;
 
     static Config read(Settings settings) {
       Config config =
@@ -335,55 +328,17 @@ final class AllReduceStrategy implements PeerStrategy {
               settings.flag("scaleLearningRate", false),
               settings.longInteger("checkEvery", 100, 0, Long.MAX_VALUE),
               settings.longInteger("directBytes", AllReduce.DIRECT_BYTES, 0, Long.MAX_VALUE),
-              settings.integer("powerSgdRank", 0, 0, MOST_RANK),
-              new WorkerGroups(settings.integer("groups", 1, 1, MOST_GROUPS)),
-              between(settings));
+              settings.integer("powerSgdRank", 0, 0, MOST_RANK));
       settings.refuseUnknown();
-      config.requireGroups(settings);
       return config;
     }
 
-    private static Optional<DiLoCo.Config> between(Settings settings) {
-      if (!settings.has("between")) {
-        return Optional.empty();
-      }
-      Settings section = settings.section("between");
-      section.choice("name", null, "diloco");
-      return Optional.of(DiLoCo.Config.read(section));
-    }
-
-    private void requireGroups(Settings settings) {
-      if (between.isPresent() != groups.count() > 1) {
-        String key = between.isPresent() ? "groups" : "between";
-        throw settings.refuse(
-            key,
-            between.isPresent()
-                ? "is 1 with between, expected at least 2 groups of workers"
-                : "is missing with %d groups, expected { \"name\": \"diloco\" }"
-                    .formatted(groups.count()));
-      }
-      if (between.isPresent() && (powerSgdRank > 0 || scaleLearningRate)) {
-        throw settings.refuse(
-            powerSgdRank > 0 ? "powerSgdRank" : "scaleLearningRate",
-            "is set with between, expected to be left out");
-      }
-    }
-
     private void check(JobConfig job) {
-      int workers = job.workers().count();
-      if (workers % groups.count() != 0) {
-        throw job.settings()
-            .section("strategy")
-            .refuse(
-                "groups",
-                "is %d, expected a divisor of workers.count (%d)"
-                    .formatted(groups.count(), workers));
-      }
-      if (between.isPresent() && job.pipeline().isPresent()) {
-        throw job.settings()
-            .section("strategy")
-            .refuse("between", "is given with a pipeline, expected one of them");
-      }
+      requireAlone(powerSgdRank, job);
+    }
+
+    /** Refuses PowerSGD together with a pipeline or another compression. */
+    static void requireAlone(int powerSgdRank, JobConfig job) {
       String found =
           job.pipeline().isPresent()
               ? "a pipeline"
@@ -406,13 +361,12 @@ final class AllReduceStrategy implements PeerStrategy {
 
     @Override
     public StrategyFactory configure(Settings settings) {
+      Optional<Hierarchy> hierarchy = Hierarchy.read(settings, false);
       Config config = Config.read(settings);
-      if (config.between().isPresent()) {
-        DiLoCo.Config between = config.between().get();
-        return StrategyFactory.besideWorkers(
-                between.traits(),
-                context -> new DiLoCo(between, Optional.of(config.groups()), context))
-            .checking(config::check);
+      if (hierarchy.isPresent()) {
+        hierarchy.get().refuse(settings, "powerSgdRank", config.powerSgdRank() > 0);
+        hierarchy.get().refuse(settings, "scaleLearningRate", config.scaleLearningRate());
+        return hierarchy.get().factory();
       }
       // Error feedback makes up for what compression leaves out.
       return StrategyFactory.besideWorkers(

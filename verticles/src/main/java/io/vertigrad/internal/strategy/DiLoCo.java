@@ -45,8 +45,8 @@ import java.util.Optional;
  * the last fragment; the optimizer's state stays local.
  *
  * <p>With {@linkplain WorkerGroups groups}, the workers of each take every inner step together with
- * their mean gradient, and only their leaders exchange pseudo-gradients. A leader passes the mean
- * on to its group.
+ * the mean or sum of their gradients, and only their leaders exchange pseudo-gradients. A leader
+ * passes the mean on to its group.
  *
  * <p>This is the form without servers; with servers, {@link OuterRounds} take the outer step.
  */
@@ -138,7 +138,7 @@ final class DiLoCo implements PeerStrategy {
   @Override
   public void open(PeerGroup now, boolean fresh) {
     group = now;
-    within = groups.map(each -> new GroupGradient(context, each.within(now)));
+    within = groups.map(each -> new GroupGradient(context, each.within(now), each.sums()));
     mean =
         groups.isEmpty()
             ? Optional.of(new ScatterMean(context, now))
@@ -199,7 +199,8 @@ final class DiLoCo implements PeerStrategy {
   @Override
   public void complete(LocalGradient gradient) {
     double samples = (double) gradient.samples() * group.size();
-    float[] values = within.isPresent() ? within.get().mean(round++, gradient) : gradient.values();
+    float[] values =
+        within.isPresent() ? within.get().combined(round++, gradient) : gradient.values();
     if (!replica.step(inner, replica.parameters(), values, samples)) {
       timing = timing.plusSkipped();
     }

@@ -7,18 +7,26 @@ import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerGroup;
 
 /**
- * The mean gradient of the workers of one group, {@code sum_i n_i g_i / sum_i n_i}, with the same
- * bits in all of them.
+ * The mean {@code sum_i n_i g_i / sum_i n_i} or sum {@code sum_i g_i} of the gradients of one
+ * group's workers, with the same bits in all of them. Differences of statistics are always
+ * averaged.
  */
 final class GroupGradient {
 
   private final PeerContext context;
   private final PeerGroup group;
+  private final boolean sums;
   private final AllReduce reduction;
 
-  GroupGradient(PeerContext context, PeerGroup group) {
+  /**
+   * Creates the reduction of one worker.
+   *
+   * @param sums whether gradients are added instead of averaged
+   */
+  GroupGradient(PeerContext context, PeerGroup group, boolean sums) {
     this.context = context;
     this.group = group;
+    this.sums = sums;
     this.reduction =
         AllReduce.of(context, group, context.replica().length(), AllReduce.DIRECT_BYTES);
   }
@@ -29,17 +37,19 @@ final class GroupGradient {
         .from(0, round, phase, vector);
   }
 
-  /** Returns the mean gradient; an element behind it has the number of batches. */
-  float[] mean(long round, LocalGradient gradient) {
+  /** Returns the mean or sum; an element behind it has the number of batches. */
+  float[] combined(long round, LocalGradient gradient) {
     int length = context.replica().length();
+    int averagedFrom = sums ? context.replica().trainable() : 0;
     float weight = (float) gradient.samples() / context.batch();
     float[] sum = new float[length + 1];
-    for (int i = 0; i < length; i++) {
+    System.arraycopy(gradient.values(), 0, sum, 0, averagedFrom);
+    for (int i = averagedFrom; i < length; i++) {
       sum[i] = weight * gradient.values()[i];
     }
     sum[length] = weight;
     reduction.sum(round, sum);
-    for (int i = 0; i < length; i++) {
+    for (int i = averagedFrom; i < length; i++) {
       sum[i] /= sum[length];
     }
     return sum;

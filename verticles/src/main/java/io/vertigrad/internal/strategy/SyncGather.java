@@ -3,12 +3,15 @@ package io.vertigrad.internal.strategy;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.internal.strategy.SyncGather.Config.Reduction;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Barrier;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
+import io.vertigrad.strategy.StrategyTraits;
 import io.vertigrad.strategy.StrategyTraits.Rounds;
+import java.util.Optional;
 
 /**
  * Creates a {@link Barrier} that takes one step with the sum or mean of the workers' gradients.
@@ -40,8 +43,9 @@ final class SyncGather {
    * @param reduction combines the gradients of one round
    * @param quorum number of gradients that close a round; 0 for all active workers
    * @param deadlineMillis longest time that a gradient waits for the others
+   * @param powerSgdRank rank of the factors in which gradients travel; 0 for the gradient itself
    */
-  record Config(Reduction reduction, int quorum, long deadlineMillis) {
+  record Config(Reduction reduction, int quorum, long deadlineMillis, int powerSgdRank) {
 
     /** The combination of the gradients of one round. */
     enum Reduction {
@@ -59,19 +63,38 @@ final class SyncGather {
       }
     }
 
-    static Config read(Settings settings) {
+    private static Reduction reduction(Settings settings) {
       String reduction = settings.choice("reduction", "mean", "sum", "mean");
+      return reduction.equals("sum") ? Reduction.SUM : Reduction.MEAN;
+    }
+
+    static Config read(Settings settings) {
       Config config =
           new Config(
-              reduction.equals("sum") ? Reduction.SUM : Reduction.MEAN,
+              reduction(settings),
               settings.integer("quorum", 0, 0, 4096),
-              settings.longInteger("deadlineMillis", Barrier.DEADLINE_MILLIS, 1, 86_400_000));
+              settings.longInteger("deadlineMillis", Barrier.DEADLINE_MILLIS, 1, 86_400_000),
+              settings.integer("powerSgdRank", 0, 0, AllReduceStrategy.Config.MOST_RANK));
       settings.refuseUnknown();
       return config;
     }
+
+    private void check(JobConfig job) {
+      AllReduceStrategy.Config.requireAlone(powerSgdRank, job);
+      if (powerSgdRank > 0 && job.exchange().overlap()) {
+        throw job.settings()
+            .section("exchange")
+            .refuse(
+                "overlap",
+                "is true with strategy.powerSgdRank %d, expected false".formatted(powerSgdRank));
+      }
+    }
   }
 
-  /** Registers the strategy as {@code sync}. */
+  /**
+   * Registers the strategy as {@code sync}. Between groups it runs beside workers: those of a group
+   * take the same steps, so they need no server.
+   */
   public static final class Provider implements StrategyProvider {
 
     @Override
@@ -81,10 +104,19 @@ final class SyncGather {
 
     @Override
     public StrategyFactory configure(Settings settings) {
+      boolean sums = Config.reduction(settings) == Reduction.SUM;
+      Optional<Hierarchy> hierarchy = Hierarchy.read(settings, sums);
       Config config = Config.read(settings);
+      if (hierarchy.isPresent()) {
+        hierarchy.get().refuse(settings, "quorum", config.quorum() > 0);
+        hierarchy.get().refuse(settings, "powerSgdRank", config.powerSgdRank() > 0);
+        return hierarchy.get().factory();
+      }
+      Rounds rounds = config.quorum() == 0 ? Rounds.EVERY_RANK : Rounds.SOME_RANKS;
       return StrategyFactory.besideServers(
-          config.quorum() == 0 ? Rounds.EVERY_RANK : Rounds.SOME_RANKS,
-          context -> SyncGather.of(config, context));
+              StrategyTraits.atServers(rounds).approximating(config.powerSgdRank()),
+              context -> SyncGather.of(config, context))
+          .checking(config::check);
     }
   }
 }

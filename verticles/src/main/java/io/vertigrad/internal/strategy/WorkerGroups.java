@@ -10,8 +10,9 @@ import java.util.stream.IntStream;
  * group is its leader.
  *
  * @param count number of groups, at least 1
+ * @param sums whether a group steps with the sum of its workers' gradients instead of their mean
  */
-record WorkerGroups(int count) {
+record WorkerGroups(int count, boolean sums) {
 
   /** Returns the group that a worker belongs to, seen from it. */
   PeerGroup within(PeerGroup all) {

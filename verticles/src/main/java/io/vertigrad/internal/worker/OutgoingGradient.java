@@ -2,6 +2,7 @@ package io.vertigrad.internal.worker;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.ErrorFeedback;
+import io.vertigrad.codecs.GradientCompression;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
@@ -9,6 +10,7 @@ import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.optimizer.GradientClip;
 import io.vertigrad.compute.optimizer.Magnitudes;
+import io.vertigrad.internal.collective.PowerSgd;
 import io.vertigrad.internal.exchange.ModelPartitions;
 import io.vertigrad.job.Partition;
 import java.nio.ByteBuffer;
@@ -25,9 +27,9 @@ import java.util.Set;
  * A model's last gradient as tensors, clipped to a norm if the job asks for it.
  *
  * <p>If gradients are compressed, the part that compression leaves out is added to the next
- * gradient: see {@link ErrorFeedback}. {@link GradientClip} clips all trainable elements together.
- * Statistics are never clipped or compressed. A gradient whose norm is not finite is not clipped.
- * Belongs to the model's thread.
+ * gradient: see {@link GradientCompression}. {@link GradientClip} clips all trainable elements
+ * together. Statistics are never clipped or compressed. A gradient whose norm is not finite is not
+ * clipped. Belongs to the model's thread.
  */
 final class OutgoingGradient {
 
@@ -47,7 +49,7 @@ final class OutgoingGradient {
   private final float[] scratch;
   private final ByteBuffer checkBuffer;
   private final TensorMemory memory = new TensorMemory();
-  private final Optional<ErrorFeedback> feedback;
+  private final Optional<GradientCompression> compression;
   private final Map<Partition, Tensor> compressed = new HashMap<>();
   private final Map<Partition, TensorView> prepared = new HashMap<>();
   private final Set<Partition> checked = new HashSet<>();
@@ -68,13 +70,20 @@ final class OutgoingGradient {
     this.type = plan.type();
     this.clipNorm = plan.clipNorm();
     this.maxMagnitude = plan.maxMagnitude();
-    this.feedback =
-        plan.compression().isOn()
-            ? Optional.of(new ErrorFeedback(plan.compression(), model.layout().trainable()))
-            : Optional.empty();
+    this.compression = compression(model, plan);
     this.trainable = new float[clipNorm > 0 ? model.layout().trainable() : 0];
     this.scratch = new float[this.plan.stream().mapToInt(Partition::length).max().orElse(0)];
     this.checkBuffer = ByteBuffer.allocate(CHECK_ELEMENTS * Float.BYTES);
+  }
+
+  private static Optional<GradientCompression> compression(Model model, TrainingPlan plan) {
+    if (plan.lowRank() > 0) {
+      return Optional.of(
+          new PowerSgd(model.layout().blocks(), plan.partitions().partitions(), plan.lowRank()));
+    }
+    return plan.compression().isOn()
+        ? Optional.of(new ErrorFeedback(plan.compression(), model.layout().trainable()))
+        : Optional.empty();
   }
 
   /** Begins a new gradient, whose partitions are checked as they become final. */
@@ -148,31 +157,36 @@ final class OutgoingGradient {
     memory.giveBack(copy);
   }
 
+  /** Returns the number of elements of {@link #pendingResidual}; 0 without compression. */
+  int residualLength() {
+    return compression.map(state -> state.pending().remaining()).orElse(0);
+  }
+
   /** Restores the residual of an earlier incarnation, if gradients are compressed. */
   void restoreResidual(float[] residual) {
-    feedback.ifPresent(memory -> memory.restore(residual));
+    compression.ifPresent(state -> state.restore(residual));
   }
 
   /**
    * Compresses the whole of a finite gradient.
    *
-   * @return the residual once the whole gradient has been delivered; read-only, and it changes with
-   *     the next gradient
+   * @return the residual once the whole gradient has been delivered, with what else the next
+   *     gradient is compressed by; read-only, and it changes with the next gradient
    */
   FloatBuffer pendingResidual() {
     plan.stream().filter(this::isCompressed).forEach(this::partition);
-    return feedback.orElseThrow().pending();
+    return compression.orElseThrow().pending();
   }
 
   /** Records that a partition was applied; what compression left out of it joins the residual. */
   void delivered(Partition partition) {
     if (compressed.containsKey(partition)) {
-      feedback.orElseThrow().delivered(partition.first(), partition.length());
+      compression.orElseThrow().delivered(partition.first(), partition.length());
     }
   }
 
   private Tensor compress(Partition partition) {
-    return feedback.orElseThrow().compress(partition.first(), values(partition));
+    return compression.orElseThrow().compress(partition.first(), values(partition));
   }
 
   private TensorView dense(Partition partition) {
@@ -190,7 +204,7 @@ final class OutgoingGradient {
   }
 
   private boolean isCompressed(Partition partition) {
-    return feedback.isPresent() && partition.kind() == Block.Kind.TRAINABLE;
+    return compression.isPresent() && partition.kind() == Block.Kind.TRAINABLE;
   }
 
   private void clip() {

@@ -39,7 +39,6 @@ final class ServerExchange implements ParameterExchange {
   private final PartitionClient client;
   private final Incarnation self;
   private final SpanRecorder timeline;
-  private final int trainable;
   private final ModelPartitions parameters;
   private final PartitionVersions versions;
   private final OutgoingGradient gradient;
@@ -83,7 +82,6 @@ final class ServerExchange implements ParameterExchange {
     this.client = client;
     this.self = self;
     this.timeline = timeline;
-    this.trainable = model.layout().trainable();
     this.parameters = new ModelPartitions(model, plan.type());
     this.versions = new PartitionVersions(plan.partitions());
     this.gradient = new OutgoingGradient(model, parameters, plan);
@@ -107,7 +105,7 @@ final class ServerExchange implements ParameterExchange {
       warnLostResidual();
     } else if (self.firstVersion() > 0) {
       float[] kept = residual(residuals.get(), self.firstVersion());
-      int residual = kept.length == 0 ? 0 : residualLength();
+      int residual = kept.length == 0 ? 0 : gradient.residualLength();
       gradient.restoreResidual(Arrays.copyOf(kept, residual));
       if (kept.length > residual) {
         local.ifPresent(
@@ -116,23 +114,19 @@ final class ServerExchange implements ParameterExchange {
     }
   }
 
-  private int residualLength() {
-    return plan.compression().isOn() ? trainable : 0;
-  }
-
   private int stateLength() {
     return local.map(LocalSteps::stateLength).orElse(0);
   }
 
   /** Returns what a warning calls the state that is kept between two versions. */
   private String keptName() {
-    String residual = plan.compression().isOn() ? "what compression left out" : "";
+    String residual = plan.leavesOut() ? "what compression left out" : "";
     String state = stateLength() > 0 ? "the optimizer's state" : "";
     return residual.isEmpty() || state.isEmpty() ? residual + state : residual + " and " + state;
   }
 
   private void warnLostResidual() {
-    if (residualLength() + stateLength() > 0 && self.firstVersion() > 0) {
+    if (gradient.residualLength() + stateLength() > 0 && self.firstVersion() > 0) {
       LOG.warn(
           "worker {}: {} before version {} is lost, its next gradient goes without: it is kept only"
               + " where checkpoints are on and every round waits for every worker",
@@ -145,7 +139,7 @@ final class ServerExchange implements ParameterExchange {
   private float[] residual(ResidualFiles files, long version) {
     String why = "it is not in the checkpoints' folder of this machine";
     try {
-      Optional<float[]> found = files.read(version, residualLength() + stateLength());
+      Optional<float[]> found = files.read(version, gradient.residualLength() + stateLength());
       if (found.isPresent()) {
         return found.get();
       }
@@ -248,8 +242,8 @@ final class ServerExchange implements ParameterExchange {
     if (stateLength() == 0) {
       return gradient.pendingResidual();
     }
-    FloatBuffer all = FloatBuffer.allocate(residualLength() + stateLength());
-    if (plan.compression().isOn()) {
+    FloatBuffer all = FloatBuffer.allocate(gradient.residualLength() + stateLength());
+    if (plan.leavesOut()) {
       all.put(gradient.pendingResidual());
     }
     local.get().readState(all);

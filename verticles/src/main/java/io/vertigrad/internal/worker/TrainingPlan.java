@@ -14,6 +14,7 @@ import io.vertigrad.strategy.StrategyTraits;
  * @param partitions how the model's vector is divided into partitions
  * @param type data type of gradients in frames
  * @param compression how gradients are compressed
+ * @param lowRank rank of the factors in which gradients are sent; 0 for none
  * @param clipNorm largest L2 norm of a gradient over all trainable elements; 0 for no limit
  * @param lastVersion the loop ends when every partition has reached it
  * @param lockstep true if workers move in rounds
@@ -28,6 +29,7 @@ public record TrainingPlan(
     PartitionPlan partitions,
     DataType type,
     Compression compression,
+    int lowRank,
     double clipNorm,
     long lastVersion,
     boolean lockstep,
@@ -45,10 +47,10 @@ public record TrainingPlan(
       throw new IllegalArgumentException(
           "lastVersion is %d, expected at least 1".formatted(lastVersion));
     }
-    if (overlap && (compression.isOn() || clipNorm > 0)) {
+    if (overlap && (compression.isOn() || lowRank > 0 || clipNorm > 0)) {
       throw new IllegalArgumentException(
-          "overlap with compression %s and clipNorm %s, expected neither"
-              .formatted(compression, clipNorm));
+          "overlap with compression %s, rank %d and clipNorm %s, expected none"
+              .formatted(compression, lowRank, clipNorm));
     }
   }
 
@@ -66,6 +68,7 @@ public record TrainingPlan(
         partitions,
         type,
         compression,
+        0,
         clipNorm,
         lastVersion,
         lockstep,
@@ -87,6 +90,7 @@ public record TrainingPlan(
         partitions,
         job.exchange().type(),
         job.exchange().compression(),
+        traits.lowRank(),
         traits.localSteps() > 0 ? 0 : job.optimizer().clipNorm(),
         traits.lastVersion(job.steps(), job.workers().count()),
         traits.lockstep(),
@@ -94,5 +98,10 @@ public record TrainingPlan(
         job.exchange().maxMagnitude(),
         job.exchange().overlap(),
         !traits.besideServers());
+  }
+
+  /** Returns true if compression leaves out parts of gradients, which then join the next ones. */
+  boolean leavesOut() {
+    return compression.isOn() || lowRank > 0;
   }
 }

@@ -326,7 +326,7 @@ public class WorkerThread {
     int rank = self.identity().rank();
     CheckpointConfig checkpoint = job.checkpoint();
     boolean isKept =
-        (plan.compression().isOn() || local.filter(steps -> steps.stateLength() > 0).isPresent())
+        (plan.leavesOut() || local.filter(steps -> steps.stateLength() > 0).isPresent())
             && checkpoint.isOn()
             && rank < job.workers().count()
             && traits.needsEveryRank();

@@ -5,15 +5,22 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.codecs.Tensor;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Block.Kind;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.json.JsonObject;
+import java.nio.FloatBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -24,6 +31,7 @@ class PowerSgdTest {
   private static final int ROWS = 12;
   private static final int COLUMNS = 18;
   private static final int MATRIX = ROWS * COLUMNS;
+  private static final int LONGEST = 1_000;
   private static final ParameterLayout LAYOUT =
       new ParameterLayout(
           List.of(
@@ -143,6 +151,63 @@ class PowerSgdTest {
     assertArrayEquals(gradient, sum(compression, gradient), 1e-4f);
   }
 
+  /** With one worker there is nothing to average before P is made orthonormal. */
+  @Test
+  void shouldCompressAsTheSumOfOneWorkerDoes() {
+    PowerSgd one = new PowerSgd(LAYOUT.blocks(), 2);
+    PowerSgd other = new PowerSgd(LAYOUT.blocks(), partitions(LAYOUT.trainable()), 2);
+    for (int step = 0; step < 5; step++) {
+      float[] gradient = gradient(8, step);
+      float[] received = new float[LAYOUT.length()];
+      compress(other, gradient, LAYOUT.trainable()).forEach((at, t) -> t.copyTo(received, at));
+
+      assertArrayEquals(
+          Arrays.copyOf(sum(one, gradient), LAYOUT.trainable()),
+          Arrays.copyOf(received, LAYOUT.trainable()));
+      assertArrayEquals(one.memory(), other.memory());
+    }
+  }
+
+  /** Pieces of 47 elements begin and end within rows. */
+  @ParameterizedTest
+  @ValueSource(ints = {47, 100, LONGEST})
+  void shouldOweWhatTheFactorsOfPiecesMiss(int piece) {
+    PowerSgd compression = new PowerSgd(LAYOUT.blocks(), partitions(piece), 1);
+    float[] wanted = new float[LAYOUT.trainable()];
+    float[] received = new float[LAYOUT.trainable()];
+    long bytes = 0;
+    for (int step = 0; step < 50; step++) {
+      float[] gradient = gradient(8, step);
+      add(wanted, gradient);
+      Map<Integer, Tensor> sent = compress(compression, gradient, piece);
+      sent.forEach((first, tensor) -> tensor.addTo(received, first, 1));
+      bytes += sent.values().stream().mapToLong(Tensor::payloadBytes).sum();
+    }
+
+    add(received, compression.memory());
+
+    assertArrayEquals(wanted, received, 1e-3f);
+    assertTrue(bytes < 50L * LAYOUT.trainable() * Float.BYTES, bytes + " bytes");
+  }
+
+  @Test
+  void shouldGoOnAsIfATensorHadNotBeenMadeWhenItWasNotDelivered() {
+    PowerSgd compression = new PowerSgd(LAYOUT.blocks(), partitions(100), 2);
+    compress(compression, gradient(8, 1), 100);
+    PowerSgd restored = new PowerSgd(LAYOUT.blocks(), partitions(100), 2);
+    float[] pending = new float[compression.pending().remaining()];
+    compression.pending().get(pending);
+    restored.restore(pending);
+
+    for (Partition partition : partitions(100)) {
+      compression.compress(partition.first(), piece(gradient(8, 2), partition));
+    }
+
+    assertArrayEquals(restored.memory(), compression.memory());
+    assertEquals(
+        compress(restored, gradient(8, 3), 100), compress(compression, gradient(8, 3), 100));
+  }
+
   @ParameterizedTest
   @CsvSource({"1, 0", "3, 0", "3, 65536"})
   void shouldTrainEqualReplicasWithFewerBytes(int workers, long directBytes) {
@@ -178,21 +243,53 @@ class PowerSgdTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "{'exchange': {'compression': 'int8'}} | is 2 with exchange.compression \"int8\", expected 0",
-        "{'pipeline': {'stages': 2}} | is 2 with a pipeline, expected 0"
+        "allreduce | {'exchange': {'compression': 'int8'}} | strategy.powerSgdRank is 2 with"
+            + " exchange.compression \"int8\", expected 0",
+        "allreduce | {'pipeline': {'stages': 2}} | strategy.powerSgdRank is 2 with a pipeline,"
+            + " expected 0",
+        "sync | {'exchange': {'compression': 'int8'}} | strategy.powerSgdRank is 2 with"
+            + " exchange.compression \"int8\", expected 0",
+        "sync | {'exchange': {'overlap': true}} | exchange.overlap is true with"
+            + " strategy.powerSgdRank 2, expected false"
       })
-  void shouldRefuseWhatItDoesNotGoWith(String more, String expected) {
+  void shouldRefuseWhatItDoesNotGoWith(String strategy, String more, String expected) {
     JsonObject json = new JsonObject(more.replace('\'', '"'));
-    json.put("strategy", new JsonObject().put("name", "allreduce").put("powerSgdRank", 2));
+    json.put("strategy", new JsonObject().put("name", strategy).put("powerSgdRank", 2));
     json.put("workers", new JsonObject().put("count", 2));
     JobConfig job = JobConfig.read("job.json", json);
 
     assertEquals(
-        "job.json: strategy.powerSgdRank " + expected,
+        "job.json: " + expected,
         assertThrows(
                 SettingsException.class,
                 () -> StrategyProviders.configure(job, getClass().getClassLoader()))
             .getMessage());
+  }
+
+  private static List<Partition> partitions(int length) {
+    List<Partition> partitions = new ArrayList<>();
+    for (int first = 0; first < LAYOUT.trainable(); first += length) {
+      int size = Math.min(length, LAYOUT.trainable() - first);
+      partitions.add(new Partition(partitions.size(), first, size, Kind.TRAINABLE, 0));
+    }
+    return partitions;
+  }
+
+  /** Compresses a gradient and delivers it; returns the tensors by their first elements. */
+  private static Map<Integer, Tensor> compress(PowerSgd compression, float[] gradient, int length) {
+    Map<Integer, Tensor> tensors = new TreeMap<>();
+    for (Partition partition : partitions(length)) {
+      tensors.put(
+          partition.first(), compression.compress(partition.first(), piece(gradient, partition)));
+    }
+    for (Partition partition : partitions(length)) {
+      compression.delivered(partition.first(), partition.length());
+    }
+    return tensors;
+  }
+
+  private static FloatBuffer piece(float[] gradient, Partition partition) {
+    return FloatBuffer.wrap(gradient, partition.first(), partition.length());
   }
 
   private static SimulatedTraining training(int rank, long directBytes, NetworkFaults faults) {

@@ -116,9 +116,10 @@ class LostWorkerTest extends PointsJob {
     assertEquals(undisturbed, hash(members.finish()));
   }
 
-  @Test
-  void shouldEndWithTheUndisturbedBitsWhenGroupsUseDiLoCoBetweenThem() {
-    prepare("allreduce", 600);
+  @ParameterizedTest
+  @ValueSource(strings = {"allreduce", "sync"})
+  void shouldEndWithTheUndisturbedBitsWhenGroupsUseDiLoCoBetweenThem(String strategy) {
+    prepare(strategy, 600);
     job.getJsonObject("strategy")
         .put("groups", WORKERS)
         .put("between", settings("diloco").put("name", "diloco"));

@@ -176,11 +176,19 @@ class DiLoCoTest {
 
   /** Two groups of two: the mean gradient of a group in every step, the outer step between them. */
   @ParameterizedTest
-  @CsvSource({"4, 2, 1, 0, 0", "4, 2, 2, 1, 0.25", "3, 3, 1, 0, 0", "6, 2, 1, 2, 0"})
+  @CsvSource({
+    "mean, 4, 2, 1, 0, 0",
+    "mean, 4, 2, 2, 1, 0.25",
+    "mean, 3, 3, 1, 0, 0",
+    "mean, 6, 2, 1, 2, 0",
+    "sum, 4, 2, 1, 0, 0",
+    "sum, 6, 2, 2, 1, 0.25"
+  })
   void shouldFollowTheIterationByHandBetweenGroups(
-      int workers, int groups, int fragments, int delay, double alpha) {
+      String reduction, int workers, int groups, int fragments, int delay, double alpha) {
     SimulatedTraining training =
         hierarchy(
+            reduction,
             groups,
             "{\"name\": \"diloco\", \"syncEvery\": 6, \"fragments\": %d, \"fragmentSyncDelay\": %d,"
                     .formatted(fragments, delay)
@@ -192,6 +200,7 @@ class DiLoCoTest {
     training.run(workers);
 
     int size = workers / groups;
+    int divisor = reduction.equals("sum") ? 1 : size;
     double[][] x = new double[groups][TRAINABLE];
     double[] global = new double[TRAINABLE];
     double[] velocity = new double[TRAINABLE];
@@ -208,7 +217,7 @@ class DiLoCoTest {
         for (int e = 0; e < TRAINABLE; e++) {
           double gradient = 0;
           for (int i = g * size; i < (g + 1) * size; i++) {
-            gradient += (x[g][e] - SimulatedTraining.target(i, e)) / size;
+            gradient += (x[g][e] - SimulatedTraining.target(i, e)) / divisor;
           }
           x[g][e] -= RATE * gradient;
         }
@@ -243,7 +252,8 @@ class DiLoCoTest {
   @ValueSource(longs = {1, 2, 3})
   void shouldGoOnWhenAWorkerOfAGroupDies(long seed) {
     SimulatedTraining training =
-        hierarchy(2, "{\"name\": \"diloco\", \"syncEvery\": 8}", NetworkFaults.FREQUENT, seed);
+        hierarchy(
+            "mean", 2, "{\"name\": \"diloco\", \"syncEvery\": 8}", NetworkFaults.FREQUENT, seed);
     training.steps = 40;
     training.network.kill(30_000_000 + seed * 5_700_000, 0);
     training.network.regroup(150_000_000, 2, List.of(1, 2, 3));
@@ -277,6 +287,21 @@ class DiLoCoTest {
     assertTrue(refused.getMessage().startsWith("job.json: " + expected), refused.getMessage());
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"quorum", "powerSgdRank"})
+  void shouldNameAKeyOfServersWhenSyncRunsWithinGroups(String key) {
+    JsonObject json =
+        new JsonObject("{\"groups\": 2, \"between\": {\"name\": \"diloco\"}}").put(key, 1);
+
+    SettingsException refused =
+        assertThrows(
+            SettingsException.class, () -> new SyncGather.Provider().configure(settings(json)));
+
+    assertEquals(
+        "job.json: %s is set with between, expected to be left out".formatted(key),
+        refused.getMessage());
+  }
+
   @Test
   void shouldRefuseGroupsThatAreNotEqual() {
     JobConfig job =
@@ -294,11 +319,14 @@ class DiLoCoTest {
             .getMessage());
   }
 
+  /** With a mean, {@code allreduce} within the groups and {@code sync} do the same. */
   private static SimulatedTraining hierarchy(
-      int groups, String between, NetworkFaults faults, long seed) {
+      String reduction, int groups, String between, NetworkFaults faults, long seed) {
+    boolean sync = reduction.equals("sum");
     return new SimulatedTraining(
-        new AllReduceStrategy.Provider(),
-        "{\"groups\": %d, \"between\": %s}".formatted(groups, between),
+        sync ? new SyncGather.Provider() : new AllReduceStrategy.Provider(),
+        "{%s \"groups\": %d, \"between\": %s}"
+            .formatted(sync ? "\"reduction\": \"sum\"," : "", groups, between),
         faults,
         seed);
   }

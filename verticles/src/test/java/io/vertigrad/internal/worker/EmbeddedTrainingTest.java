@@ -410,6 +410,36 @@ class EmbeddedTrainingTest {
     balanced();
   }
 
+  /** Covers what a worker begins its factors with, and matrices that partitions cut. */
+  @Test
+  void shouldEndWithTheSameBitsWhenMembersThatSendFactorsAreReplaced(@TempDir Path folder)
+      throws Exception {
+    job.put("steps", LONG)
+        .put("model", new JsonObject().put("name", "mlp").put("hidden", 64))
+        .put("strategy", new JsonObject().put("name", "sync").put("powerSgdRank", 2))
+        .put("exchange", new JsonObject().put("partitionElements", 10_000));
+    JsonObject checkpoint = new JsonObject().put("every", 10);
+    job.put("checkpoint", checkpoint.put("directory", folder.resolve("undisturbed").toString()));
+    String undisturbed = hashOfAnUndisturbedRun();
+    checkpoint.put("directory", folder.resolve("disturbed").toString());
+    List<String> deployed = start();
+    awaitStep(20);
+
+    get(vertx.undeploy(deployed.get(1)));
+    get(deploy(new WorkerVerticle()));
+    awaitStep(40);
+    get(vertx.undeploy(deployed.get(0)));
+    get(deploy(new ParameterServerVerticle()));
+    JsonObject result = finish();
+
+    assertEquals("finished", result.getString("state"), result.encode());
+    assertEquals(undisturbed, hash(result));
+    assertTrue(result.getJsonObject("evaluation").getDouble("accuracy") > 80, result.encode());
+    WorkerProgress last = last(WorkerProgress.class, progress -> true);
+    assertTrue(last.bytesSaved() > 2 * last.bytesSent(), last.toString());
+    balanced();
+  }
+
   @Test
   void shouldFailItsDeploymentWhenDataIsMissing() throws Exception {
     job.put("data", new JsonObject().put("name", "mnist").put("directory", "/nowhere/mnist"));

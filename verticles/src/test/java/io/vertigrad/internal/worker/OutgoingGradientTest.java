@@ -131,6 +131,7 @@ class OutgoingGradientTest {
             DataType.FLOAT32,
             compression,
             0,
+            0,
             1,
             false,
             Epochs.NONE,
@@ -163,7 +164,7 @@ class OutgoingGradientTest {
       for (float bound : new float[] {1e9f, Float.MAX_VALUE}) {
         TrainingPlan training =
             new TrainingPlan(
-                1, one, type, compression, 0, 1, false, Epochs.NONE, bound, false, false);
+                1, one, type, compression, 0, 0, 1, false, Epochs.NONE, bound, false, false);
 
         assertEquals(
             bound == 1e9f,

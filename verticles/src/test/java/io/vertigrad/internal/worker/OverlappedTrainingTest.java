@@ -255,6 +255,7 @@ class OverlappedTrainingTest {
             DataType.FLOAT32,
             Compression.NONE,
             0,
+            0,
             STEPS,
             true,
             Epochs.NONE,

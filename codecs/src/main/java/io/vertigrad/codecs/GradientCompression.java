@@ -1,0 +1,46 @@
+package io.vertigrad.codecs;
+
+import java.nio.FloatBuffer;
+
+/**
+ * Compresses a vector's gradients, piece by piece, and adds what it left out so far to the next
+ * gradient. What a piece has changed counts only when it was {@linkplain #delivered delivered}. Use
+ * from one thread.
+ */
+public interface GradientCompression {
+
+  /**
+   * Adds what was left out so far to {@code values} and compresses the sum. The values are the
+   * elements of the vector that start at {@code first}.
+   *
+   * @param first index of the first value in the vector
+   * @param values from the buffer's position to its limit
+   * @return the tensor to send
+   */
+  Tensor compress(int first, FloatBuffer values);
+
+  /**
+   * Records that the tensor that {@link #compress} last made of these elements has arrived. The
+   * tensor must have been finite.
+   *
+   * @param first index of the tensor's first element in the vector
+   * @param length number of elements of the tensor
+   */
+  void delivered(int first, int length);
+
+  /**
+   * Returns the state that will hold once every tensor of the last round of {@link #compress} has
+   * been delivered.
+   *
+   * @return a read-only view, always of the same length; it changes with the next {@link #compress}
+   */
+  FloatBuffer pending();
+
+  /**
+   * Replaces the state by an earlier one.
+   *
+   * @param earlier a value of {@link #pending}; empty for the state at the beginning
+   * @throws IllegalArgumentException when its length differs
+   */
+  void restore(float[] earlier);
+}
