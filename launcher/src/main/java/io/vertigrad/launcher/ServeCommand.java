@@ -4,10 +4,13 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.Assignment;
 import io.vertigrad.launcher.job.ExitStatus;
+import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.run.RunLog;
 import io.vertigrad.serving.Predictors;
+import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
+import java.net.BindException;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import picocli.CommandLine.Command;
@@ -62,10 +65,20 @@ final class ServeCommand implements Callable<Integer> {
     JobConfig job = JobConfig.read(chosen.job().origin(), json);
     Vertx vertx = ClusterStart.alone();
     Predictors predictors =
-        Await.result(Predictors.deploy(vertx, job), START_SECONDS, "opening the model");
+        Await.result(
+            Predictors.deploy(vertx, job).recover(why -> Future.failedFuture(explained(why))),
+            START_SECONDS,
+            "opening the model");
     System.out.printf(
         "serving %s at %s  (Ctrl-C ends it)%n", chosen.file(), predictors.url().orElseThrow());
     new CountDownLatch(1).await();
     return ExitStatus.OK;
+  }
+
+  private Throwable explained(Throwable why) {
+    return why.getCause() instanceof BindException
+        ? new InputException(
+            "--port %d is taken, expected a free one; 0 takes any".formatted(port), why)
+        : why;
   }
 }

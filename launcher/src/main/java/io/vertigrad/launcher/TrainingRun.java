@@ -45,7 +45,6 @@ import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -59,7 +58,6 @@ final class TrainingRun {
   private static final long HEAR_SECONDS = 5;
   private static final long STOP_SECONDS = 15;
   private static final long LIVING_SECONDS = 30;
-  private static final long LOOK_MILLIS = 50;
   private static final long REST_SECONDS = 45;
   private static final long TEST_SECONDS = 10;
   private static final long FOREVER_SECONDS = Long.MAX_VALUE / 1_000_000_000L;
@@ -285,17 +283,16 @@ final class TrainingRun {
     if (living.isEmpty()) {
       return PresentMembers.NOBODY;
     }
-    int nodes = cluster.orElseThrow().otherNodes();
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIVING_SECONDS);
-    while (presentMembers().processes() < nodes && System.nanoTime() < end) {
-      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(LOOK_MILLIS));
-    }
-    PresentMembers present = presentMembers();
+    ClusterStart nodes = cluster.orElseThrow();
+    PresentMembers present =
+        PresentMembers.await(
+            this::presentMembers, nodes::otherNodes, TimeUnit.SECONDS.toMillis(LIVING_SECONDS));
     monitor.say(present.describe());
-    if (present.processes() < nodes) {
+    int silent = nodes.otherNodes() - present.processes();
+    if (silent > 0) {
       monitor.say(
           "%d of the cluster's other nodes have no member that took part again within %d s"
-              .formatted(nodes - present.processes(), LIVING_SECONDS));
+              .formatted(silent, LIVING_SECONDS));
     }
     return present;
   }

@@ -12,6 +12,8 @@ import io.vertigrad.launcher.tracking.EventFileParser;
 import io.vertx.core.json.JsonObject;
 import java.awt.image.BufferedImage;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -70,6 +72,19 @@ class ModelCommandsTest {
             summary.getDouble("loss"),
             summary.getString("parametersHash")),
         zip.out());
+  }
+
+  @Test
+  void shouldNameItsOptionWhenThePortOfServeIsTaken() throws IOException {
+    try (ServerSocket other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      String port = String.valueOf(other.getLocalPort());
+
+      CommandRun serve = CommandRun.of("serve", run.toString(), "--port", port);
+
+      assertEquals(2, serve.exit(), serve.err());
+      assertTrue(
+          serve.err().contains("--port " + port + " is taken, expected a free one"), serve.err());
+    }
   }
 
   @Test

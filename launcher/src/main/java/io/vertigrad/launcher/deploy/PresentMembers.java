@@ -5,6 +5,10 @@ import io.vertigrad.job.Role;
 import io.vertigrad.training.LocalMembers;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.IntSupplier;
+import java.util.function.Supplier;
 
 /**
  * Lists the members of a run that were already running when this coordinator started.
@@ -13,12 +17,33 @@ import java.util.OptionalLong;
  */
 public record PresentMembers(List<Member> members) {
 
+  private static final long LOOK_MILLIS = 50;
+
   /** No members: the run has just begun. */
   public static final PresentMembers NOBODY = new PresentMembers(List.of());
 
   /** Takes a copy of the list. */
   public PresentMembers {
     members = List.copyOf(members);
+  }
+
+  /**
+   * Waits until a member has joined from every other node of the cluster. A node that leaves the
+   * cluster meanwhile, because its process has ended, is not waited for.
+   *
+   * @param present returns the members that have joined so far
+   * @param otherNodes returns how many other nodes the cluster has now
+   * @return the members that have joined when the wait or the limit is over
+   */
+  public static PresentMembers await(
+      Supplier<PresentMembers> present, IntSupplier otherNodes, long limitMillis) {
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limitMillis);
+    PresentMembers found = present.get();
+    while (found.processes() < otherNodes.getAsInt() && System.nanoTime() < end) {
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(LOOK_MILLIS));
+      found = present.get();
+    }
+    return found;
   }
 
   /** Returns how many members of each role are missing. */
