@@ -145,10 +145,11 @@ final class Cells {
 
   private Map<Figure, Double> round(MarginalCase one) throws Exception {
     Spent spent = new MarginalBenchmark("", options.rounds(), Optional.empty()).ofOneRound(one);
-    if (spent.seconds() <= 0) {
+    if (spent.seconds() <= 0 || spent.cpuSeconds() <= 0) {
       throw new IllegalStateException(
-          "one more round took %.2f ms, expected more than 0: too few --rounds, or a busy machine"
-              .formatted(spent.seconds() * 1e3));
+          ("one more round took %.2f ms, CPU %.2f ms, expected more than 0: too few --rounds, or a"
+                  + " busy machine")
+              .formatted(spent.seconds() * 1e3, spent.cpuSeconds() * 1e3));
     }
     return Map.of(
         SAMPLES_PER_SECOND, one.workers() * one.model().batch() / spent.seconds(),

@@ -26,14 +26,22 @@ public final class AnswerReceiver implements AutoCloseable {
 
   private final Set<Stream> streams = new CopyOnWriteArraySet<>();
   private final List<Stream> receiving = new ArrayList<>();
+  private final Doorbell.Opener opener;
   private Doorbell doorbell;
   private volatile Selector selector;
   private volatile Thread waiting;
   private boolean tried;
-  private boolean woken;
+
+  /** Number of messages since the bell rang that came without it. */
   private int notWoken;
 
-  AnswerReceiver() {}
+  AnswerReceiver() {
+    this(Doorbell::new);
+  }
+
+  AnswerReceiver(Doorbell.Opener opener) {
+    this.opener = opener;
+  }
 
   /** Adds a stream whose answers the thread waits for; any thread. */
   void follow(Stream stream) {
@@ -84,11 +92,13 @@ public final class AnswerReceiver implements AutoCloseable {
       boolean rung = doorbell.clear();
       boolean late = System.nanoTime() - begun >= nanos;
       boolean received = receive();
-      woken |= rung;
-      notWoken += !rung && late && received ? 1 : 0;
+      if (rung) {
+        notWoken = 0;
+      } else if (late && received) {
+        notWoken++;
+      }
     } catch (IOException broken) {
       notWoken = MOST_NOT_WOKEN;
-      woken = false;
     } finally {
       waiting = null;
     }
@@ -99,9 +109,9 @@ public final class AnswerReceiver implements AutoCloseable {
     }
   }
 
-  /** Datagrams may be filtered here: none has ever come, though messages have. */
+  /** Datagrams may be filtered here: none comes, though messages do. */
   private boolean isUnreachable() {
-    return !woken && notWoken >= MOST_NOT_WOKEN;
+    return notWoken >= MOST_NOT_WOKEN;
   }
 
   private boolean receive() {
@@ -128,7 +138,7 @@ public final class AnswerReceiver implements AutoCloseable {
       }
       Selector opened = Selector.open();
       try {
-        doorbell = new Doorbell();
+        doorbell = opener.open();
         doorbell.channel().register(opened, SelectionKey.OP_READ);
         selector = opened;
         tried = doorbell.clear();

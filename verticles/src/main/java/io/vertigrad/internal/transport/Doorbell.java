@@ -24,6 +24,12 @@ import java.nio.channels.SelectionKey;
  */
 final class Doorbell implements AutoCloseable {
 
+  /** Opens a doorbell. */
+  @FunctionalInterface
+  interface Opener {
+    Doorbell open() throws IOException;
+  }
+
   private static final byte[] LOOPBACK = {127, 0, 0, 1};
   private static final int MOST_AT_ONCE = 64;
 

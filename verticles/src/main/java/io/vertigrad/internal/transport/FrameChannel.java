@@ -39,11 +39,8 @@ final class FrameChannel implements RingConnection.Channel {
   private final ByteBufAllocator allocator;
   private final SharedConnection shared;
   private final Doorbell.Ringer ringer = new Doorbell.Ringer();
-  private Doorbell bell;
+  private LoopDoorbell bell;
   private volatile boolean local;
-
-  /** Counts how often the bell has rung, the first time for itself. */
-  private int rung;
 
   private RingConnection rings;
   private Consumer<StreamMessage> messageHandler;
@@ -138,11 +135,12 @@ final class FrameChannel implements RingConnection.Channel {
     }
   }
 
-  private void read() {
+  private boolean read() {
     try {
-      rings.read();
+      return rings.read();
     } catch (InternalError truncated) {
       faultHandler.accept("shared memory that can no longer be read: " + truncated.getMessage());
+      return true;
     }
   }
 
@@ -153,9 +151,7 @@ final class FrameChannel implements RingConnection.Channel {
    */
   boolean receiveHere() {
     try {
-      return rings.read();
-    } catch (InternalError truncated) {
-      faultHandler.accept("shared memory that can no longer be read: " + truncated.getMessage());
+      return read();
     } catch (RuntimeException defect) {
       // Reported where it would have been without taking over.
       run(
@@ -166,19 +162,10 @@ final class FrameChannel implements RingConnection.Channel {
     return true;
   }
 
-  private void onBell() {
-    rung++;
-    rings.wakeAt(bell.port());
-    read();
-  }
-
-  /**
-   * Stops to use the bell if the other end's datagrams do not arrive; called on the event loop
-   * about once a second.
-   */
+  /** See {@link LoopDoorbell#check}. */
   void checkBell() {
-    if (rung == 1 && rings.read()) {
-      rings.wakeAt(MessageRing.BY_STREAM);
+    if (bell != null) {
+      bell.check();
     }
   }
 
@@ -202,8 +189,8 @@ final class FrameChannel implements RingConnection.Channel {
       return;
     }
     try {
-      bell = new Doorbell();
-      bell.answerOn(socket.channelHandlerContext().channel().eventLoop(), this::onBell);
+      bell = new LoopDoorbell(new Doorbell(), rings, this::read);
+      bell.answerOn(socket.channelHandlerContext().channel().eventLoop());
     } catch (IOException none) {
       LOG.debug("no port to wait at: the stream wakes this end", none);
     }

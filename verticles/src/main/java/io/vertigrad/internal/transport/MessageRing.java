@@ -34,7 +34,10 @@ final class MessageRing {
 
   private static final int WRITTEN = 0;
   private static final int READ = LINE_BYTES;
-  private static final int WAITING = 2 * LINE_BYTES;
+
+  /** Where a reader writes how to wake it. */
+  static final int WAITING = 2 * LINE_BYTES;
+
   private static final int KIND = 0;
   private static final int LENGTH = 4;
   private static final int NUMBER = 8;

@@ -125,6 +125,13 @@ final class RingConnection {
     }
   }
 
+  /** Returns whether a thread receives messages instead of the event loop. */
+  boolean isTakenOver() {
+    synchronized (reading) {
+      return threadPort != MessageRing.AWAKE;
+    }
+  }
+
   /** Lets the event loop receive messages again; called by the thread that has taken over. */
   void handBack() {
     synchronized (reading) {

@@ -28,6 +28,11 @@ import io.vertx.core.Completable;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.EventBusOptions;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.net.StandardProtocolFamily;
+import java.nio.channels.DatagramChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -51,7 +56,7 @@ class AnswerReceiverTest {
   private static final int ELEMENTS = 10_000;
 
   private final Vertx vertx = Vertx.vertx();
-  private final AnswerReceiver bell = new AnswerReceiver();
+  private AnswerReceiver bell = new AnswerReceiver();
   private Stream stream;
 
   @BeforeEach
@@ -165,6 +170,70 @@ class AnswerReceiverTest {
         assertThrows(IllegalStateException.class, () -> client.run(new GradientRound(onPurpose))));
 
     assertEquals(Ending.COMPLETE, client.run(new GradientRound(null)));
+  }
+
+  @Test
+  void shouldLeaveAnswersToEventLoopsWhereNoDatagramArrives() {
+    AnswerReceiver deaf =
+        new AnswerReceiver(
+            () -> {
+              Doorbell bell = new Doorbell();
+              bell.clear();
+              filter(bell);
+              return bell;
+            });
+    deaf.follow(stream);
+    untilAnswersAreShared();
+
+    deaf.begin();
+
+    assertFalse(deaf.isReceiving(), "it has not heard its own ring");
+    deaf.close();
+  }
+
+  @Test
+  void shouldCompleteRoundsWhoseDatagramsAreFilteredAndLeaveThemToEventLoopsAfterAFew() {
+    AtomicReference<Doorbell> opened = new AtomicReference<>();
+    bell.close();
+    bell =
+        new AnswerReceiver(
+            () -> {
+              opened.set(new Doorbell());
+              return opened.get();
+            });
+    bell.follow(stream);
+    untilAnswersAreShared();
+    until(this::isReceiving);
+    bell.end();
+    PartitionClient client = client();
+    GradientRound before = new GradientRound(null);
+    assertEquals(Ending.COMPLETE, client.run(before));
+    assertSame(Thread.currentThread(), before.taker);
+
+    filter(opened.get());
+
+    until(
+        () -> {
+          GradientRound round = new GradientRound(null);
+          assertEquals(Ending.COMPLETE, client.run(round));
+          assertSame(Thread.currentThread(), round.taker, "who applies an answer stays the same");
+          bell.begin();
+          boolean receiving = bell.isReceiving();
+          bell.end();
+          return !receiving;
+        });
+    assertEquals(Ending.COMPLETE, client.run(new GradientRound(null)));
+    client.close();
+  }
+
+  /** Makes the system drop the datagrams of all other ports, as a filter would. */
+  private static void filter(Doorbell bell) {
+    try (DatagramChannel silent = DatagramChannel.open(StandardProtocolFamily.INET)) {
+      silent.bind(new InetSocketAddress("127.0.0.1", 0));
+      bell.channel().connect(silent.getLocalAddress());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   private boolean isReceiving() {
