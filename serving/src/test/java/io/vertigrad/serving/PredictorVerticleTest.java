@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.events.TrainingEvent.CheckpointWritten;
 import io.vertigrad.events.TrainingEvent.PredictorProgress;
 import io.vertigrad.testkit.PointsProvider;
 import io.vertigrad.training.RunningJob;
@@ -173,6 +174,32 @@ class PredictorVerticleTest {
             () ->
                 ask(new JsonObject().put("sample", SAMPLE)).getLong("ageMillis")
                     > first.getLong("ageMillis"));
+  }
+
+  @Test
+  void shouldAnswerAtOnceWhenWorkersGoOnFromACheckpointBetweenTwoTests() throws Exception {
+    JsonObject job = job("allreduce").put("steps", 1_000);
+    job.put("evaluator", new JsonObject().put("every", 1_000))
+        .put("checkpoint", new JsonObject().put("every", 5).put("directory", folder.toString()))
+        .put("run", new JsonObject().put("id", "points"));
+    RunningJob first = get(TrainingJob.of(job).deploy(vertx));
+    first
+        .events()
+        .ofType(CheckpointWritten.class)
+        .filter(written -> written.version() > 0)
+        .timeout(30, TimeUnit.SECONDS)
+        .blockingFirst();
+    get(first.stop());
+    job.getJsonObject("run").put("resumes", 1);
+    RunningJob second = get(TrainingJob.of(job).deploy(vertx));
+
+    get(vertx.deployVerticle(new PredictorVerticle(), new DeploymentOptions().setConfig(job)));
+
+    Awaitility.await().until(() -> version() > 0);
+    long version = version();
+    assertTrue(version < 1_000, "answered by " + version);
+    assertOutputs(version, ask(new JsonObject().put("sample", SAMPLE)));
+    get(second.stop());
   }
 
   @Test

@@ -146,7 +146,7 @@ final class InferenceServer {
   private Throwable explained(Throwable why) {
     return why instanceof BindException
         ? new IllegalArgumentException(
-            "port %d of %s is taken, expected a free one: set serving.port, 0 for any"
+            "port %d of %s is taken, expected a free one: set serving.port (--serve PORT), 0 for any"
                 .formatted(http.port().orElseThrow(), http.host()),
             why)
         : why;

@@ -173,7 +173,7 @@ public final class StrategyExchange implements ParameterExchange {
     try {
       Optional<Next> start = session.settle(agreement::isFresh, agreement::settle);
       settled = start.isPresent();
-      start.ifPresent(this::load);
+      start.ifPresent(next -> load(next, true));
       return Ending.COMPLETE;
     } catch (GroupChangedException changed) {
       return Ending.ABANDONED;
@@ -211,7 +211,7 @@ public final class StrategyExchange implements ParameterExchange {
       if (saves.due(version())) {
         save();
       }
-      load(next);
+      load(next, false);
       environment.timeline().span(environment.span(), begun, environment.timeline().now(), step);
       return new Step(
           Ending.COMPLETE,
@@ -227,15 +227,18 @@ public final class StrategyExchange implements ParameterExchange {
     }
   }
 
-  /** Loads the next parameters into the model and offers them to readers where that is allowed. */
-  private void load(Next next) {
+  /**
+   * Loads the next parameters into the model. Readers get them where the group begins and at the
+   * versions that they may ask for.
+   */
+  private void load(Next next, boolean begins) {
     model.load(next.parameters());
     timing = next.timing();
     long version = version();
     boolean last = version >= environment.lastVersion() || self.gate().ended(version);
     agreement.reached();
     model.reached(version);
-    if (last || environment.offered().test(version)) {
+    if (begins || last || environment.offered().test(version)) {
       snapshots.publish(version, next.parameters());
     }
   }
