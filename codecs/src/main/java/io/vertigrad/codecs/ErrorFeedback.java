@@ -17,6 +17,7 @@ public final class ErrorFeedback implements GradientCompression {
   private final Function<FloatBuffer, Tensor> compression;
   private final float[] residual;
   private final float[] pending;
+  private float weight = 1;
 
   /**
    * Creates a zero residual for a vector.
@@ -44,15 +45,29 @@ public final class ErrorFeedback implements GradientCompression {
     this.pending = new float[length];
   }
 
+  /**
+   * Sets the factor of the gradients from now on, 1 at first. The residual is that of a gradient
+   * with the factor 1, so the mean of a step counts it once, also if all its gradients are of small
+   * batches.
+   *
+   * @param factor such as the samples of the gradient over those of a whole batch; positive
+   */
+  public void weigh(float factor) {
+    weight = factor;
+  }
+
   @Override
   public Tensor compress(int first, FloatBuffer values) {
     int length = values.remaining();
     values.get(pending, first, length);
     for (int i = first; i < first + length; i++) {
-      pending[i] += residual[i];
+      pending[i] += weight * residual[i];
     }
     Tensor tensor = compression.apply(FloatBuffer.wrap(pending, first, length));
     tensor.addTo(pending, first, -1);
+    for (int i = first; i < first + length; i++) {
+      pending[i] /= weight;
+    }
     return tensor;
   }
 

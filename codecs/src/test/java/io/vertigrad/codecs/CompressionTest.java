@@ -230,6 +230,30 @@ class CompressionTest {
     assertTrue(received[1] > 0, "the smaller element arrived");
   }
 
+  /** Gradients of small batches are divided by their weight where they have arrived. */
+  @Test
+  void shouldOweTheSameWhateverAGradientWeighs() {
+    ErrorFeedback feedback = new ErrorFeedback(new Compression(Kind.TOPK, 0.1), 10);
+    float[] sum = new float[10];
+    float[] received = new float[10];
+    for (int step = 0; step < 50; step++) {
+      float weight = step % 5 == 4 ? 0.125f : 1;
+      float[] gradient = noise(10, step);
+      for (int i = 0; i < 10; i++) {
+        sum[i] += gradient[i];
+        gradient[i] *= weight;
+      }
+      feedback.weigh(weight);
+      feedback.compress(0, FloatBuffer.wrap(gradient)).addTo(received, 0, 1 / weight);
+      feedback.delivered(0, 10);
+    }
+
+    for (int i = 0; i < 10; i++) {
+      received[i] += feedback.residual()[i];
+    }
+    assertArrayEquals(sum, received, 1e-4f);
+  }
+
   @ParameterizedTest
   @ValueSource(doubles = {0, -1, 0.51, Double.NaN})
   void shouldRefuseAShareThatSavesNothing(double share) {

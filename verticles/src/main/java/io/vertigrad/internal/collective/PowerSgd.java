@@ -1,6 +1,7 @@
 package io.vertigrad.internal.collective;
 
 import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.ErrorFeedback;
 import io.vertigrad.codecs.GradientCompression;
 import io.vertigrad.codecs.MatrixRange;
 import io.vertigrad.codecs.Tensor;
@@ -52,6 +53,7 @@ public final class PowerSgd implements GradientCompression {
   private int factorRows;
   private int factorColumns;
   private int plain;
+  private float weight = 1;
 
   /**
    * A matrix in the vector.
@@ -156,6 +158,14 @@ public final class PowerSgd implements GradientCompression {
   }
 
   /**
+   * Sets the factor of this worker's gradients from now on. The residual is that of a gradient with
+   * the factor 1: see {@link ErrorFeedback#weigh}.
+   */
+  public void weigh(float factor) {
+    weight = factor;
+  }
+
+  /**
    * Replaces a vector by the approximate sum of all workers' vectors.
    *
    * @param vector the gradient, and behind it elements that are summed exactly
@@ -164,7 +174,7 @@ public final class PowerSgd implements GradientCompression {
    */
   void sum(float[] vector, AllReduce reduction, long round) {
     for (int i = 0; i < trainable; i++) {
-      pending[i] = vector[i] + memory[i];
+      pending[i] = vector[i] + weight * memory[i];
     }
     float[] p = firstFactors(vector);
     reduction.sum(round, p);
@@ -188,7 +198,10 @@ public final class PowerSgd implements GradientCompression {
 
   /** Stores the residual and Q of the last sum. */
   public void delivered() {
-    System.arraycopy(pending, 0, memory, 0, memory.length);
+    for (int i = 0; i < trainable; i++) {
+      memory[i] = pending[i] / weight;
+    }
+    System.arraycopy(pending, trainable, memory, trainable, memory.length - trainable);
   }
 
   /** {@inheritDoc} The tensor has the factors of this worker's gradient alone. */

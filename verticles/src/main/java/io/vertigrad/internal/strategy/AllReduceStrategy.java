@@ -224,7 +224,14 @@ final class AllReduceStrategy implements PeerStrategy {
   }
 
   private void weighSamples(LocalGradient gradient) {
-    sum[replica.length()] = weight(gradient);
+    float weight = weight(gradient);
+    sum[replica.length()] = weight;
+    if (feedback != null) {
+      feedback.weigh(weight);
+    }
+    if (lowRank != null) {
+      lowRank.weigh(weight);
+    }
   }
 
   private float weight(LocalGradient gradient) {

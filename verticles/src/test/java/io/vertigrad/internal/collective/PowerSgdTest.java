@@ -91,6 +91,35 @@ class PowerSgdTest {
     assertArrayEquals(wanted, received, 1e-3f);
   }
 
+  /** A mean over small batches divides by their weight, and must not enlarge what is owed. */
+  @Test
+  void shouldOweTheSameWhateverTheBatchesWeigh() {
+    PowerSgd compression = new PowerSgd(LAYOUT.blocks(), 1);
+    float[] wanted = new float[LAYOUT.trainable()];
+    float[] received = new float[LAYOUT.trainable()];
+    for (int step = 0; step < 50; step++) {
+      float weight = step % 5 == 4 ? 0.125f : 1;
+      float[] vector = gradient(8, step);
+      add(wanted, vector);
+      scale(vector, weight);
+      compression.weigh(weight);
+      compression.sum(vector, ALONE, 2L * step);
+      scale(vector, 1 / weight);
+      add(received, vector);
+      compression.delivered();
+    }
+
+    add(received, compression.memory());
+
+    assertArrayEquals(wanted, received, 1e-3f);
+  }
+
+  private static void scale(float[] vector, float factor) {
+    for (int i = 0; i < vector.length; i++) {
+      vector[i] *= factor;
+    }
+  }
+
   /** With a warm start, repeated iterations find the best approximation of a constant gradient. */
   @Test
   void shouldComeNearerToTheLargestDirectionsStepByStep() {
