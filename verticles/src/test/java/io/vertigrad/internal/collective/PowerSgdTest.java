@@ -21,6 +21,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Exchanger;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -178,6 +183,115 @@ class PowerSgdTest {
     float[] gradient = gradient(1, 5);
 
     assertArrayEquals(gradient, sum(compression, gradient), 1e-4f);
+  }
+
+  /** The rule as published, with means where this one has sums. */
+  @Test
+  void shouldSumAsPublishedWhenTwoWorkersExchangeFactors() throws Exception {
+    List<PowerSgd> workers =
+        List.of(new PowerSgd(LAYOUT.blocks(), 2), new PowerSgd(LAYOUT.blocks(), 2));
+    PublishedRule published = new PublishedRule(workers.get(0).warmStart(), 2);
+    Exchanger<float[]> wire = new Exchanger<>();
+    for (int step = 0; step < 10; step++) {
+      List<float[]> vectors = List.of(gradient(8, 2L * step), gradient(8, 2L * step + 1));
+      double[] mean = published.mean(vectors);
+
+      CompletableFuture<Void> other =
+          CompletableFuture.runAsync(
+              () -> workers.get(1).sum(vectors.get(1), new Pair(wire), 0),
+              task -> new Thread(task).start());
+      workers.get(0).sum(vectors.get(0), new Pair(wire), 0);
+      other.get(10, TimeUnit.SECONDS);
+
+      assertArrayEquals(vectors.get(0), vectors.get(1));
+      for (int i = 0; i < MATRIX; i++) {
+        assertEquals(mean[i], vectors.get(0)[5 + i] / 2, 1e-3, "step " + step);
+      }
+      workers.forEach(PowerSgd::delivered);
+    }
+  }
+
+  /** The sum over two threads, each of which has one worker. */
+  private record Pair(Exchanger<float[]> wire) implements AllReduce {
+
+    @Override
+    public void sum(long round, float[] vector) {
+      try {
+        add(vector, wire.exchange(vector.clone(), 10, TimeUnit.SECONDS));
+      } catch (InterruptedException | TimeoutException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+
+    @Override
+    public int phases() {
+      return 1;
+    }
+  }
+
+  /** PowerSGD of one matrix in double, algorithms 1 and 2 of Vogels et al. 2019. */
+  private static final class PublishedRule {
+
+    private final double[][] residuals = new double[2][MATRIX];
+    private final int rank;
+    private double[] q;
+
+    PublishedRule(float[] start, int rank) {
+      this.rank = rank;
+      q = IntStream.range(0, start.length).mapToDouble(i -> start[i]).toArray();
+    }
+
+    double[] mean(List<float[]> gradients) {
+      double[] p = new double[ROWS * rank];
+      double[] next = new double[COLUMNS * rank];
+      for (int w = 0; w < 2; w++) {
+        for (int i = 0; i < MATRIX; i++) {
+          residuals[w][i] += gradients.get(w)[5 + i];
+          for (int r = 0; r < rank; r++) {
+            p[i / COLUMNS * rank + r] += residuals[w][i] * q[i % COLUMNS * rank + r] / 2;
+          }
+        }
+      }
+      orthonormalise(p);
+      double[] mean = new double[MATRIX];
+      for (int w = 0; w < 2; w++) {
+        for (int i = 0; i < MATRIX; i++) {
+          for (int r = 0; r < rank; r++) {
+            next[i % COLUMNS * rank + r] += residuals[w][i] * p[i / COLUMNS * rank + r] / 2;
+          }
+        }
+      }
+      for (int i = 0; i < MATRIX; i++) {
+        for (int r = 0; r < rank; r++) {
+          mean[i] += p[i / COLUMNS * rank + r] * next[i % COLUMNS * rank + r];
+        }
+        residuals[0][i] -= mean[i];
+        residuals[1][i] -= mean[i];
+      }
+      q = next;
+      return mean;
+    }
+
+    private void orthonormalise(double[] p) {
+      for (int r = 0; r < rank; r++) {
+        for (int before = 0; before < r; before++) {
+          double share = dot(p, r, before);
+          for (int row = 0; row < ROWS; row++) {
+            p[row * rank + r] -= share * p[row * rank + before];
+          }
+        }
+        double norm = Math.sqrt(dot(p, r, r));
+        for (int row = 0; row < ROWS; row++) {
+          p[row * rank + r] /= norm;
+        }
+      }
+    }
+
+    private double dot(double[] p, int one, int other) {
+      return IntStream.range(0, ROWS)
+          .mapToDouble(i -> p[i * rank + one] * p[i * rank + other])
+          .sum();
+    }
   }
 
   /** With one worker there is nothing to average before P is made orthonormal. */
