@@ -232,7 +232,7 @@ class JobFileTest {
   }
 
   private static <T> T await(Future<T> future) throws Exception {
-    return future.toCompletionStage().toCompletableFuture().get(60, TimeUnit.SECONDS);
+    return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
   }
 
   private static String failure(Future<?> future) {
