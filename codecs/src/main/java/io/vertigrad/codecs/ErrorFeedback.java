@@ -45,13 +45,7 @@ public final class ErrorFeedback implements GradientCompression {
     this.pending = new float[length];
   }
 
-  /**
-   * Sets the factor of the gradients from now on, 1 at first. The residual is that of a gradient
-   * with the factor 1, so the mean of a step counts it once, also if all its gradients are of small
-   * batches.
-   *
-   * @param factor such as the samples of the gradient over those of a whole batch; positive
-   */
+  @Override
   public void weigh(float factor) {
     weight = factor;
   }
@@ -65,7 +59,7 @@ public final class ErrorFeedback implements GradientCompression {
     }
     Tensor tensor = compression.apply(FloatBuffer.wrap(pending, first, length));
     tensor.addTo(pending, first, -1);
-    for (int i = first; i < first + length; i++) {
+    for (int i = first; weight != 1 && i < first + length; i++) {
       pending[i] /= weight;
     }
     return tensor;

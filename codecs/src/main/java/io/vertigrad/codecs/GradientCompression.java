@@ -10,6 +10,15 @@ import java.nio.FloatBuffer;
 public interface GradientCompression {
 
   /**
+   * Sets the factor of the gradients from now on; it is 1 at first. What is left out is kept as
+   * that of a gradient with the factor 1, so the mean of a step counts it once, also if all its
+   * gradients are of small batches.
+   *
+   * @param factor such as the samples of the gradient over those of a whole batch; positive
+   */
+  void weigh(float factor);
+
+  /**
    * Adds what was left out so far to {@code values} and compresses the sum. The values are the
    * elements of the vector that start at {@code first}.
    *

@@ -1,7 +1,6 @@
 package io.vertigrad.internal.collective;
 
 import io.vertigrad.codecs.DataType;
-import io.vertigrad.codecs.ErrorFeedback;
 import io.vertigrad.codecs.GradientCompression;
 import io.vertigrad.codecs.MatrixRange;
 import io.vertigrad.codecs.Tensor;
@@ -157,10 +156,7 @@ public final class PowerSgd implements GradientCompression {
     return (factorRows + factorColumns) * rank + plain + length - trainable;
   }
 
-  /**
-   * Sets the factor of this worker's gradients from now on. The residual is that of a gradient with
-   * the factor 1: see {@link ErrorFeedback#weigh}.
-   */
+  @Override
   public void weigh(float factor) {
     weight = factor;
   }
@@ -187,6 +183,7 @@ public final class PowerSgd implements GradientCompression {
     for (int[] range : plainRanges(trainable)) {
       Arrays.fill(pending, range[0], range[1], 0);
     }
+    unweigh(0, trainable);
     reduction.sum(round + 1, total);
     System.arraycopy(total, 0, pending, trainable, total.length);
     copyPlain(p, vector);
@@ -196,12 +193,11 @@ public final class PowerSgd implements GradientCompression {
     }
   }
 
-  /** Stores the residual and Q of the last sum. */
-  public void delivered() {
-    for (int i = 0; i < trainable; i++) {
-      memory[i] = pending[i] / weight;
+  /** Divides the residual of a weighed gradient, so that it is that of a whole one. */
+  private void unweigh(int first, int length) {
+    for (int i = first; weight != 1 && i < first + length; i++) {
+      pending[i] /= weight;
     }
-    System.arraycopy(pending, trainable, memory, trainable, memory.length - trainable);
   }
 
   /** {@inheritDoc} The tensor has the factors of this worker's gradient alone. */
@@ -210,7 +206,7 @@ public final class PowerSgd implements GradientCompression {
     int length = values.remaining();
     values.get(pending, first, length);
     for (int i = first; i < first + length; i++) {
-      pending[i] += memory[i];
+      pending[i] += weight * memory[i];
     }
     List<Matrix> within = within(first, length);
     Tensor tensor =
@@ -218,6 +214,7 @@ public final class PowerSgd implements GradientCompression {
             ? Tensor.copyOf(DataType.FLOAT32, FloatBuffer.wrap(pending, first, length))
             : factors(first, length, within);
     tensor.addTo(pending, first, -1);
+    unweigh(first, length);
     within.forEach(matrix -> refill(matrix, pending));
     return tensor;
   }

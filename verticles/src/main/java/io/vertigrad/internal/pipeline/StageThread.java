@@ -27,9 +27,9 @@ import io.vertigrad.job.PipelineConfig;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Vertx;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
-import java.util.function.LongPredicate;
 import java.util.function.Supplier;
 
 /** The one thread that builds a stage, computes with it and closes it. */
@@ -85,17 +85,16 @@ public final class StageThread extends WorkerThread {
     StageParts parts =
         new StageParts(
             context,
-            environment(training, "update", offered(traits)),
+            environment(training, "update", tests(traits)),
             split,
             () -> StagePlan.split(job, model),
             (replica, first) -> batches(data, replica, pipeline.replicas(), first));
     return runLoop(plan.layout(), new TrainingLoop(training, member, parts, System::nanoTime));
   }
 
-  /** Returns which versions an evaluator may ask for; stages that test do so without readers. */
-  private LongPredicate offered(StrategyTraits traits) {
-    EvaluationPlan plan = EvaluationPlan.of(job, traits);
-    return version -> job.evaluators() > 0 && (version == 0 || plan.isDue(version));
+  /** Returns when an evaluator reads the parameters; stages that test do so without readers. */
+  private Optional<EvaluationPlan> tests(StrategyTraits traits) {
+    return job.evaluators() > 0 ? Optional.of(EvaluationPlan.of(job, traits)) : Optional.empty();
   }
 
   /** The parts of a stage member: the stage of its rank, and the batches of its replica. */

@@ -2,6 +2,7 @@ package io.vertigrad.internal.strategy;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.ErrorFeedback;
+import io.vertigrad.codecs.GradientCompression;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.optimizer.Optimizer;
@@ -193,12 +194,7 @@ final class AllReduceStrategy implements PeerStrategy {
 
   @Override
   public void restore(float[] memory) {
-    if (feedback != null) {
-      feedback.restore(memory);
-    }
-    if (lowRank != null) {
-      lowRank.restore(memory);
-    }
+    compression().ifPresent(compression -> compression.restore(memory));
   }
 
   @Override
@@ -226,12 +222,7 @@ final class AllReduceStrategy implements PeerStrategy {
   private void weighSamples(LocalGradient gradient) {
     float weight = weight(gradient);
     sum[replica.length()] = weight;
-    if (feedback != null) {
-      feedback.weigh(weight);
-    }
-    if (lowRank != null) {
-      lowRank.weigh(weight);
-    }
+    compression().ifPresent(compression -> compression.weigh(weight));
   }
 
   private float weight(LocalGradient gradient) {
@@ -246,20 +237,16 @@ final class AllReduceStrategy implements PeerStrategy {
     }
     double samples = (double) weight * context.batch();
     if (replica.step(optimizer, replica.parameters(), sum, samples)) {
-      delivered();
+      compression().ifPresent(compression -> compression.delivered(0, replica.trainable()));
     } else {
+      // A mean that was skipped does not change what is left out.
       timing = timing.plusSkipped();
     }
   }
 
-  /** Marks the gradients as delivered. A mean that was skipped does not change the residual. */
-  private void delivered() {
-    if (feedback != null) {
-      feedback.delivered(0, replica.trainable());
-    }
-    if (lowRank != null) {
-      lowRank.delivered();
-    }
+  private Optional<GradientCompression> compression() {
+    return Optional.<GradientCompression>ofNullable(feedback)
+        .or(() -> Optional.ofNullable(lowRank));
   }
 
   private void check() {

@@ -37,6 +37,7 @@ import io.vertigrad.internal.worker.ReplicaMessages.Opening;
 import io.vertigrad.internal.worker.ReplicaMessages.Progress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Partition;
+import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.StrategyTraits;
@@ -105,7 +106,7 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
                   System::nanoTime,
                   () -> waitClockNanos,
                   SpanRecorder.OFF,
-                  WorkerAgreement.offered(job, traits)),
+                  Optional.of(EvaluationPlan.of(job, traits))),
               self,
               replica.beginIncarnation(),
               new WorkerAgreement(job, traits, checkpoints, self, replica),

@@ -12,6 +12,7 @@ import io.vertigrad.internal.worker.GradientSource.Computed;
 import io.vertigrad.internal.worker.ReplicaCheckpoints.ReplicaSaves;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
+import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.ExchangeTiming;
 import io.vertigrad.strategy.GradientProgress;
 import io.vertigrad.strategy.GroupChangedException;
@@ -23,7 +24,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.BiFunction;
-import java.util.function.LongPredicate;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -54,7 +54,8 @@ public final class StrategyExchange implements ParameterExchange {
    * @param nanoClock monotonic clock in nanoseconds
    * @param waitClock monotonic clock in nanoseconds; limits how long the exchange waits for others
    * @param timeline records what the worker does
-   * @param offered returns true for a version that readers may ask for
+   * @param tests when readers get the parameters, besides where a group begins and at the end;
+   *     empty if nobody reads them before the end
    */
   public record Environment(
       BiFunction<Integer, Integer, Future<StrategyHost>> findHost,
@@ -65,7 +66,7 @@ public final class StrategyExchange implements ParameterExchange {
       LongSupplier nanoClock,
       LongSupplier waitClock,
       SpanRecorder timeline,
-      LongPredicate offered) {}
+      Optional<EvaluationPlan> tests) {}
 
   /**
    * Creates an exchange that is not open yet.
@@ -227,10 +228,7 @@ public final class StrategyExchange implements ParameterExchange {
     }
   }
 
-  /**
-   * Loads the next parameters into the model. Readers get them where the group begins and at the
-   * versions that they may ask for.
-   */
+  /** Loads the next parameters into the model, and publishes them if readers get this version. */
   private void load(Next next, boolean begins) {
     model.load(next.parameters());
     timing = next.timing();
@@ -238,7 +236,7 @@ public final class StrategyExchange implements ParameterExchange {
     boolean last = version >= environment.lastVersion() || self.gate().ended(version);
     agreement.reached();
     model.reached(version);
-    if (begins || last || environment.offered().test(version)) {
+    if (last || environment.tests().filter(plan -> begins || plan.isDue(version)).isPresent()) {
       snapshots.publish(version, next.parameters());
     }
   }

@@ -8,7 +8,6 @@ import io.vertigrad.internal.worker.ReplicaCheckpoints.ReplicaSaves;
 import io.vertigrad.internal.worker.ReplicaCheckpoints.RunVersion;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
-import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
 import io.vertigrad.strategy.Peers;
@@ -18,7 +17,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.function.LongPredicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.slf4j.Logger;
@@ -85,12 +83,6 @@ final class WorkerAgreement implements ReplicaAgreement {
     int rank = self.identity().rank();
     return new ReplicaSaves(
         checkpoints, rank, self.identity().incarnation(), rank < job.workers().count());
-  }
-
-  /** Returns which versions the evaluator may ask for. */
-  static LongPredicate offered(JobConfig job, StrategyTraits traits) {
-    EvaluationPlan plan = EvaluationPlan.of(job, traits);
-    return version -> version == 0 || plan.isDue(version);
   }
 
   /** Once the job is about to end early, nobody is admitted: the remaining workers finish it. */

@@ -35,6 +35,7 @@ import io.vertigrad.job.CheckpointConfig;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
+import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Future;
@@ -44,7 +45,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
-import java.util.function.LongPredicate;
 
 /**
  * The thread that builds a worker's model, trains it and closes it.
@@ -290,7 +290,7 @@ public class WorkerThread {
       VectorModel vector,
       TrainingPlan plan) {
     return new StrategyExchange(
-        environment(plan, "exchange", WorkerAgreement.offered(job, traits)),
+        environment(plan, "exchange", Optional.of(EvaluationPlan.of(job, traits))),
         self,
         vector,
         new WorkerAgreement(job, traits, checkpoints, self, vector),
@@ -348,10 +348,10 @@ public class WorkerThread {
    * Returns what a strategy exchange needs.
    *
    * @param span name of its wait in timelines
-   * @param offered returns true for a version that readers may ask for
+   * @param tests when readers get the parameters; empty if nobody reads them before the end
    */
   protected final StrategyExchange.Environment environment(
-      TrainingPlan plan, String span, LongPredicate offered) {
+      TrainingPlan plan, String span, Optional<EvaluationPlan> tests) {
     return new StrategyExchange.Environment(
         finder::beside,
         member::stop,
@@ -361,7 +361,7 @@ public class WorkerThread {
         System::nanoTime,
         member.clock(),
         member.timeline(),
-        offered);
+        tests);
   }
 
   /**

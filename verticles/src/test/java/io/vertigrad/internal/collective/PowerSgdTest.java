@@ -88,7 +88,7 @@ class PowerSgdTest {
       add(wanted, vector);
       compression.sum(vector, ALONE, 2L * step);
       add(received, vector);
-      compression.delivered();
+      compression.delivered(0, LAYOUT.trainable());
     }
 
     add(received, compression.memory());
@@ -111,7 +111,7 @@ class PowerSgdTest {
       compression.sum(vector, ALONE, 2L * step);
       scale(vector, 1 / weight);
       add(received, vector);
-      compression.delivered();
+      compression.delivered(0, LAYOUT.trainable());
     }
 
     add(received, compression.memory());
@@ -151,7 +151,7 @@ class PowerSgdTest {
   void shouldChangeNothingWhenAStepWasSkipped() {
     PowerSgd compression = new PowerSgd(LAYOUT.blocks(), 2);
     compression.sum(gradient(8, 1), ALONE, 0);
-    compression.delivered();
+    compression.delivered(0, LAYOUT.trainable());
     float[] before = compression.memory();
     float[] broken = gradient(8, 2);
     broken[7] = Float.NaN;
@@ -207,7 +207,7 @@ class PowerSgdTest {
       for (int i = 0; i < MATRIX; i++) {
         assertEquals(mean[i], vectors.get(0)[5 + i] / 2, 1e-3, "step " + step);
       }
-      workers.forEach(PowerSgd::delivered);
+      workers.forEach(worker -> worker.delivered(0, LAYOUT.trainable()));
     }
   }
 
@@ -455,7 +455,7 @@ class PowerSgdTest {
   private static float[] sum(PowerSgd compression, float[] gradient) {
     float[] vector = gradient.clone();
     compression.sum(vector, ALONE, 0);
-    compression.delivered();
+    compression.delivered(0, LAYOUT.trainable());
     return vector;
   }
 
