@@ -10,6 +10,8 @@ import com.hazelcast.instance.impl.DefaultNodeExtension;
 import com.hazelcast.instance.impl.HazelcastInstanceFactory;
 import com.hazelcast.instance.impl.Node;
 import com.hazelcast.instance.impl.NodeExtension;
+import com.hazelcast.internal.cluster.Joiner;
+import com.hazelcast.internal.cluster.impl.TcpIpJoiner;
 import com.hazelcast.internal.networking.Channel;
 import com.hazelcast.internal.networking.ChannelInitializer;
 import com.hazelcast.internal.networking.ChannelOption;
@@ -20,6 +22,7 @@ import com.hazelcast.internal.networking.OutboundHandler;
 import com.hazelcast.internal.server.ServerContext;
 import com.hazelcast.internal.server.tcp.UnifiedProtocolDecoder;
 import com.hazelcast.internal.server.tcp.UnifiedProtocolEncoder;
+import com.hazelcast.internal.util.Clock;
 import com.hazelcast.spi.properties.ClusterProperty;
 import com.hazelcast.spi.properties.HazelcastProperties;
 import java.io.EOFException;
@@ -51,7 +54,31 @@ final class ProvedHazelcast {
           public NodeExtension createNodeExtension(Node node) {
             return new ProvedExtension(node, guard);
           }
+
+          @Override
+          public Joiner createJoiner(Node node) {
+            return new PatientJoiner(node);
+          }
         });
+  }
+
+  /**
+   * Joins the required member as long as the settings allow. Hazelcast's own joiner gives up when a
+   * connection and its proof take more than a second, as they may while either machine is busy.
+   */
+  private static final class PatientJoiner extends TcpIpJoiner {
+
+    PatientJoiner(Node node) {
+      super(node);
+    }
+
+    @Override
+    public void doJoin() {
+      long end = Clock.currentTimeMillis() + getMaxJoinMillis();
+      do {
+        super.doJoin();
+      } while (shouldRetry() && Clock.currentTimeMillis() < end);
+    }
   }
 
   private static final class ProvedExtension extends DefaultNodeExtension {

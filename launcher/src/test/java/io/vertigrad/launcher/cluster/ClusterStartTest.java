@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import com.hazelcast.config.Config;
+import com.hazelcast.core.HazelcastInstance;
 import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
@@ -18,6 +20,8 @@ import io.vertx.core.http.ClientAuth;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.core.shareddata.AsyncMap;
+import java.net.InetSocketAddress;
+import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -25,12 +29,16 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class ClusterStartTest {
+
+  /** Number of connections that Hazelcast lets the system hold until it accepts them. */
+  private static final int ACCEPT_QUEUE = 100;
 
   private final List<Vertx> started = new ArrayList<>();
 
@@ -140,6 +148,41 @@ class ClusterStartTest {
     assertFalse(
         PortProbe.hangsUp(PortProbe.streamPort(one, two)),
         "without TLS a stream waits for its first message");
+  }
+
+  @Test
+  @Tag("slow")
+  void shouldJoinWhenAConnectionToTheMemberTakesSeconds() throws Exception {
+    ConnectionGuard busy = new ConnectionGuard("the port of Hazelcast", secret());
+    // The next connection closes the first of these, on the thread that accepts connections.
+    busy.add(() -> LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(3)));
+    for (int i = 1; i < ConnectionGuard.MOST_UNPROVED; i++) {
+      busy.add(() -> {});
+    }
+    ClusterConfig settings = config("127.0.0.1", List.of(), false);
+    HazelcastInstance first = ProvedHazelcast.start(HazelcastNode.config("busy", settings), busy);
+    List<SocketChannel> queue = new ArrayList<>();
+    try {
+      InetSocketAddress address = first.getCluster().getLocalMember().getSocketAddress();
+      for (int i = 0; i < 2 * ACCEPT_QUEUE; i++) {
+        queue.add(SocketChannel.open());
+        queue.get(i).configureBlocking(false);
+        queue.get(i).connect(address);
+      }
+      Config joining = HazelcastNode.config("busy", settings);
+      HazelcastNode.require(joining, JoinAddress.parse("127.0.0.1:" + address.getPort()));
+
+      HazelcastInstance second =
+          ProvedHazelcast.start(joining, new ConnectionGuard("the port of Hazelcast", secret()));
+
+      assertEquals(2, second.getCluster().getMembers().size());
+      second.getLifecycleService().terminate();
+    } finally {
+      for (SocketChannel each : queue) {
+        each.close();
+      }
+      first.getLifecycleService().terminate();
+    }
   }
 
   @Test
