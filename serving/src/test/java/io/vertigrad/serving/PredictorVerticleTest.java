@@ -19,6 +19,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
@@ -203,6 +204,26 @@ class PredictorVerticleTest {
   }
 
   @Test
+  void shouldFollowAPipelineWhoseStagesTestIt() throws Exception {
+    JsonObject job =
+        new JsonObject()
+            .put("job", "points")
+            .put("data", new JsonObject().put("name", "digits"))
+            .put("model", new JsonObject().put("name", "convnet"))
+            .put("pipeline", new JsonObject().put("stages", 2))
+            .put("optimizer", new JsonObject().put("learningRate", RATE))
+            .put("workers", new JsonObject().put("batch", 4))
+            .put("evaluator", new JsonObject().put("every", 2).put("samples", 10))
+            .put("steps", 1_000_000);
+    RunningJob running = get(TrainingJob.of(job).deploy(vertx));
+
+    get(vertx.deployVerticle(new PredictorVerticle(), new DeploymentOptions().setConfig(job)));
+
+    Awaitility.await().until(() -> version(new JsonArray(Collections.nCopies(784, 0))) > 2);
+    get(running.stop());
+  }
+
+  @Test
   void shouldPublishItsFiguresWhileItIsAsked() throws Exception {
     RunningJob running = deployBoth();
     ask(new JsonObject().put("sample", SAMPLE));
@@ -264,8 +285,12 @@ class PredictorVerticleTest {
   }
 
   private long version() throws Exception {
+    return version(SAMPLE);
+  }
+
+  private long version(JsonArray sample) throws Exception {
     try {
-      return ask(new JsonObject().put("sample", SAMPLE)).getLong("version");
+      return ask(new JsonObject().put("sample", sample)).getLong("version");
     } catch (ExecutionException noPredictor) {
       return -1;
     }

@@ -27,7 +27,6 @@ import io.vertigrad.job.PipelineConfig;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Vertx;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -85,16 +84,11 @@ public final class StageThread extends WorkerThread {
     StageParts parts =
         new StageParts(
             context,
-            environment(training, "update", tests(traits)),
+            environment(training, "update", EvaluationPlan.of(job, traits)),
             split,
             () -> StagePlan.split(job, model),
             (replica, first) -> batches(data, replica, pipeline.replicas(), first));
     return runLoop(plan.layout(), new TrainingLoop(training, member, parts, System::nanoTime));
-  }
-
-  /** Returns when an evaluator reads the parameters; stages that test do so without readers. */
-  private Optional<EvaluationPlan> tests(StrategyTraits traits) {
-    return job.evaluators() > 0 ? Optional.of(EvaluationPlan.of(job, traits)) : Optional.empty();
   }
 
   /** The parts of a stage member: the stage of its rank, and the batches of its replica. */

@@ -106,7 +106,7 @@ public final class RemoteWorker implements RemoteMember, SaveOrders {
                   System::nanoTime,
                   () -> waitClockNanos,
                   SpanRecorder.OFF,
-                  Optional.of(EvaluationPlan.of(job, traits))),
+                  EvaluationPlan.of(job, traits)),
               self,
               replica.beginIncarnation(),
               new WorkerAgreement(job, traits, checkpoints, self, replica),

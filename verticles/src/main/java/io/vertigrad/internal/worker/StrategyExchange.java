@@ -54,8 +54,7 @@ public final class StrategyExchange implements ParameterExchange {
    * @param nanoClock monotonic clock in nanoseconds
    * @param waitClock monotonic clock in nanoseconds; limits how long the exchange waits for others
    * @param timeline records what the worker does
-   * @param tests when readers get the parameters, besides where a group begins and at the end;
-   *     empty if nobody reads them before the end
+   * @param tests when readers get the parameters, besides where a group begins and at the end
    */
   public record Environment(
       BiFunction<Integer, Integer, Future<StrategyHost>> findHost,
@@ -66,7 +65,7 @@ public final class StrategyExchange implements ParameterExchange {
       LongSupplier nanoClock,
       LongSupplier waitClock,
       SpanRecorder timeline,
-      Optional<EvaluationPlan> tests) {}
+      EvaluationPlan tests) {}
 
   /**
    * Creates an exchange that is not open yet.
@@ -236,7 +235,7 @@ public final class StrategyExchange implements ParameterExchange {
     boolean last = version >= environment.lastVersion() || self.gate().ended(version);
     agreement.reached();
     model.reached(version);
-    if (last || environment.tests().filter(plan -> begins || plan.isDue(version)).isPresent()) {
+    if (last || begins || environment.tests().isDue(version)) {
       snapshots.publish(version, next.parameters());
     }
   }

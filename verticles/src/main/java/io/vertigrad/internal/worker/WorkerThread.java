@@ -290,7 +290,7 @@ public class WorkerThread {
       VectorModel vector,
       TrainingPlan plan) {
     return new StrategyExchange(
-        environment(plan, "exchange", Optional.of(EvaluationPlan.of(job, traits))),
+        environment(plan, "exchange", EvaluationPlan.of(job, traits)),
         self,
         vector,
         new WorkerAgreement(job, traits, checkpoints, self, vector),
@@ -351,7 +351,7 @@ public class WorkerThread {
    * @param tests when readers get the parameters; empty if nobody reads them before the end
    */
   protected final StrategyExchange.Environment environment(
-      TrainingPlan plan, String span, Optional<EvaluationPlan> tests) {
+      TrainingPlan plan, String span, EvaluationPlan tests) {
     return new StrategyExchange.Environment(
         finder::beside,
         member::stop,
