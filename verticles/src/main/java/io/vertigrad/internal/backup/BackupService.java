@@ -30,7 +30,7 @@ public final class BackupService {
   private Optional<Successor> successor = Optional.empty();
 
   /** The admission that the backup will have after a promotion, and its address. */
-  private record Successor(Admission as, Future<StrategyHost.Reservation> address) {}
+  private record Successor(Admission as, StrategyHost.Reservation address) {}
 
   /**
    * A complete copy, and where the promoted server runs.
@@ -100,7 +100,7 @@ public final class BackupService {
   }
 
   private void releaseSuccessor() {
-    successor.ifPresent(unused -> unused.address().onSuccess(StrategyHost.Reservation::close));
+    successor.ifPresent(unused -> unused.address().close());
     successor = Optional.empty();
   }
 
@@ -121,9 +121,10 @@ public final class BackupService {
                 return Future.failedFuture("this backup has no whole copy of its shard");
               }
               Optional<StrategyHost.Reservation> reserved =
-                  successor
-                      .filter(ready -> ready.as().equals(as) && ready.address().succeeded())
-                      .map(ready -> ready.address().result());
+                  successor.filter(ready -> ready.as().equals(as)).map(Successor::address);
+              if (reserved.isEmpty()) {
+                releaseSuccessor();
+              }
               return Future.succeededFuture(new Promotion(backup, host, reserved));
             }));
   }

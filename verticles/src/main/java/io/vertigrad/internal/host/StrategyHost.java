@@ -207,7 +207,7 @@ public final class StrategyHost implements Shareable {
    * @return completes when others can send
    */
   public Future<Service> serve(String at, FrameEndpoint endpoint) {
-    return reserve(at).compose(reserved -> serve(reserved, endpoint));
+    return serve(reserve(at), endpoint);
   }
 
   /**
@@ -215,32 +215,26 @@ public final class StrategyHost implements Shareable {
    * later. A cluster needs a while to learn of an address, above all while it loses a node.
    *
    * @param at address of the frames; they fail until an endpoint is served there
-   * @return completes when others can send
    */
-  public Future<Reservation> reserve(String at) {
-    return call(
-        () -> {
-          Reservation reserved = new Reservation();
-          return Transport.borrow(vertx, at, reserved::handle)
-              .map(
-                  listening -> {
-                    reserved.listening = listening;
-                    return reserved;
-                  });
-        });
+  public Reservation reserve(String at) {
+    Reservation reserved = new Reservation();
+    reserved.listening = call(() -> Transport.borrow(vertx, at, reserved::handle));
+    return reserved;
   }
 
   /** A reserved address. Belongs to the strategy verticle's event loop. */
   public static final class Reservation {
 
-    private Transport.Listening listening;
+    /** Completes when others can send, which may be after the endpoint is served. */
+    private Future<Transport.Listening> listening;
+
     private FrameEndpoint endpoint;
 
     private Reservation() {}
 
     /** Stops listening. */
     public Future<Void> close() {
-      return listening.close();
+      return listening.compose(Transport.Listening::close);
     }
 
     private Future<Frame> handle(Frame frame) {
@@ -250,20 +244,25 @@ public final class StrategyHost implements Shareable {
     }
   }
 
-  /** Serves an endpoint at a reserved address, at once. */
+  /**
+   * Serves an endpoint at a reserved address, at once.
+   *
+   * @return completes when others can send
+   */
   public Future<Service> serve(Reservation reserved, FrameEndpoint endpoint) {
     return call(
         () -> {
           long timer = vertx.setPeriodic(TICK_MILLIS, id -> endpoint.tick(System.nanoTime()));
           reserved.endpoint = endpoint;
-          return Future.succeededFuture(
+          Service service =
               why ->
                   call(
                       () -> {
                         vertx.cancelTimer(timer);
                         endpoint.close(why);
                         return reserved.close();
-                      }));
+                      });
+          return reserved.listening.map(service).onFailure(refused -> vertx.cancelTimer(timer));
         });
   }
 
