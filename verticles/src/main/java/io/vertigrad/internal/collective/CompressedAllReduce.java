@@ -1,9 +1,11 @@
 package io.vertigrad.internal.collective;
 
 import io.vertigrad.codecs.ErrorFeedback;
+import io.vertigrad.codecs.TensorView;
 import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerGroup;
 import java.nio.FloatBuffer;
+import java.util.List;
 
 /**
  * Sums compressed gradients. Each worker compresses its gradient once, sends it to every other
@@ -49,15 +51,19 @@ public final class CompressedAllReduce implements AllReduce {
     VectorSlices head = new VectorSlices(0, compressed, context.pieceElements());
     VectorSlices tail =
         new VectorSlices(compressed, vector.length - compressed, context.pieceElements());
-    direct.sum(
-        round,
-        HEAD,
-        vector,
-        head,
-        piece -> {
-          int start = head.start(piece);
-          return feedback.compress(start, FloatBuffer.wrap(vector, start, head.size(piece)));
-        });
-    direct.sum(round, TAIL, vector, tail, piece -> tail.of(vector, piece, context.type()));
+    // Both are sent before either is waited for, so that a step takes one round trip.
+    List<TensorView> heads =
+        direct.send(
+            round,
+            HEAD,
+            head,
+            piece -> {
+              int start = head.start(piece);
+              return feedback.compress(start, FloatBuffer.wrap(vector, start, head.size(piece)));
+            });
+    List<TensorView> tails =
+        direct.send(round, TAIL, tail, piece -> tail.of(vector, piece, context.type()));
+    direct.add(round, HEAD, head, heads, vector);
+    direct.add(round, TAIL, tail, tails, vector);
   }
 }

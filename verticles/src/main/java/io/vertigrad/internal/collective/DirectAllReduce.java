@@ -39,17 +39,19 @@ final class DirectAllReduce implements AllReduce {
   public void sum(long round, float[] vector) {
     if (group.size() > 1) {
       VectorSlices pieces = new VectorSlices(0, vector.length, most);
-      sum(round, 0, vector, pieces, piece -> pieces.of(vector, piece, type));
+      List<TensorView> own = send(round, 0, pieces, piece -> pieces.of(vector, piece, type));
+      add(round, 0, pieces, own, vector);
     }
   }
 
-  /** Sums a range of the vector; {@code outgoing} makes the tensors that are sent. */
-  void sum(
-      long round,
-      int phase,
-      float[] vector,
-      VectorSlices pieces,
-      IntFunction<TensorView> outgoing) {
+  /**
+   * Sends a range of the vector to all others.
+   *
+   * @param outgoing makes the tensor of each piece
+   * @return the tensors that were sent
+   */
+  List<TensorView> send(
+      long round, int phase, VectorSlices pieces, IntFunction<TensorView> outgoing) {
     List<TensorView> own = new ArrayList<>();
     for (int piece = 0; piece < pieces.count(); piece++) {
       TensorView tensor = outgoing.apply(piece);
@@ -59,6 +61,11 @@ final class DirectAllReduce implements AllReduce {
         peers.send(rank, new Tag(round, phase, piece), tensor);
       }
     }
+    return own;
+  }
+
+  /** Replaces a range of the vector by the sum of what all others and this worker have sent. */
+  void add(long round, int phase, VectorSlices pieces, List<TensorView> own, float[] vector) {
     for (int piece = 0; piece < pieces.count(); piece++) {
       add(own.get(piece), new Tag(round, phase, piece), vector, pieces);
     }
