@@ -57,18 +57,19 @@ final class ProvedHazelcast {
 
           @Override
           public Joiner createJoiner(Node node) {
-            return new PatientJoiner(node);
+            return new RetryingJoiner(node);
           }
         });
   }
 
   /**
-   * Joins the required member as long as the settings allow. Hazelcast's own joiner gives up when a
-   * connection and its proof take more than a second, as they may while either machine is busy.
+   * Tries to join for as long as the settings allow. Hazelcast's own joiner gives up when
+   * connecting to the required member takes more than a second, as it may while either machine is
+   * busy.
    */
-  private static final class PatientJoiner extends TcpIpJoiner {
+  private static final class RetryingJoiner extends TcpIpJoiner {
 
-    PatientJoiner(Node node) {
+    RetryingJoiner(Node node) {
       super(node);
     }
 
