@@ -22,7 +22,6 @@ import com.hazelcast.internal.networking.OutboundHandler;
 import com.hazelcast.internal.server.ServerContext;
 import com.hazelcast.internal.server.tcp.UnifiedProtocolDecoder;
 import com.hazelcast.internal.server.tcp.UnifiedProtocolEncoder;
-import com.hazelcast.internal.util.Clock;
 import com.hazelcast.spi.properties.ClusterProperty;
 import com.hazelcast.spi.properties.HazelcastProperties;
 import java.io.EOFException;
@@ -30,6 +29,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
@@ -37,8 +37,8 @@ import java.util.function.Function;
  * Hazelcast reads no protocol and no packet size, for which it would allocate memory at once.
  *
  * <p>Hazelcast's open-source edition has no TLS and calls no socket interceptor, but it accepts
- * custom channel handlers. The handlers' classes are internal to Hazelcast, so its version is
- * pinned.
+ * custom channel handlers. Their classes and the joiner's are internal to Hazelcast, so its version
+ * is pinned.
  */
 final class ProvedHazelcast {
 
@@ -75,10 +75,10 @@ final class ProvedHazelcast {
 
     @Override
     public void doJoin() {
-      long end = Clock.currentTimeMillis() + getMaxJoinMillis();
+      long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(getMaxJoinMillis());
       do {
         super.doJoin();
-      } while (shouldRetry() && Clock.currentTimeMillis() < end);
+      } while (shouldRetry() && System.nanoTime() < end);
     }
   }
 

@@ -24,7 +24,6 @@ import io.vertigrad.internal.worker.WorkerMember;
 import io.vertigrad.internal.worker.WorkerThread;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.PipelineConfig;
-import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Vertx;
 import java.util.concurrent.atomic.AtomicLong;
@@ -84,7 +83,7 @@ public final class StageThread extends WorkerThread {
     StageParts parts =
         new StageParts(
             context,
-            environment(training, "update", EvaluationPlan.of(job, traits)),
+            environment(training, "update", traits),
             split,
             () -> StagePlan.split(job, model),
             (replica, first) -> batches(data, replica, pipeline.replicas(), first));

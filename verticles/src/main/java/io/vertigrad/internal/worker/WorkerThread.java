@@ -290,7 +290,7 @@ public class WorkerThread {
       VectorModel vector,
       TrainingPlan plan) {
     return new StrategyExchange(
-        environment(plan, "exchange", EvaluationPlan.of(job, traits)),
+        environment(plan, "exchange", traits),
         self,
         vector,
         new WorkerAgreement(job, traits, checkpoints, self, vector),
@@ -348,10 +348,9 @@ public class WorkerThread {
    * Returns what a strategy exchange needs.
    *
    * @param span name of its wait in timelines
-   * @param tests when readers get the parameters; empty if nobody reads them before the end
    */
   protected final StrategyExchange.Environment environment(
-      TrainingPlan plan, String span, EvaluationPlan tests) {
+      TrainingPlan plan, String span, StrategyTraits traits) {
     return new StrategyExchange.Environment(
         finder::beside,
         member::stop,
@@ -361,7 +360,7 @@ public class WorkerThread {
         System::nanoTime,
         member.clock(),
         member.timeline(),
-        tests);
+        EvaluationPlan.of(job, traits));
   }
 
   /**
