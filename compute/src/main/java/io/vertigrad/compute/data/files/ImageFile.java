@@ -3,22 +3,14 @@ package io.vertigrad.compute.data.files;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.settings.Settings;
 import io.vertx.core.json.Json;
-import java.awt.image.BufferedImage;
-import java.awt.image.IndexColorModel;
-import java.awt.image.Raster;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Pattern;
-import javax.imageio.ImageIO;
-import javax.imageio.ImageReader;
-import javax.imageio.stream.ImageInputStream;
 
 /**
  * Reads single images that belong to no data set, PNG, JPEG, GIF, BMP or IDX, in the size and with
@@ -26,19 +18,58 @@ import javax.imageio.stream.ImageInputStream;
  *
  * <p>An image of another size is scaled to the model's input, and each new pixel is the mean of the
  * area it covers; an image of the same size keeps its bytes. Colours become grey by the weights of
- * ITU-R BT.601, grey becomes three equal channels, and transparent pixels show a background.
+ * ITU-R BT.601, grey becomes three equal channels, and transparent pixels show a background. The
+ * EXIF orientation is applied, colour profiles are not. A damaged image is refused, even where a
+ * decoder would only warn.
  */
 public final class ImageFile {
 
   /** Most pixels of one image; a larger one is a mistake, or an attempt to fill the memory. */
   private static final long MOST_PIXELS = 50_000_000;
 
+  /** Most rows and columns, those of the other formats for PNG and BMP, too. */
+  private static final int MOST_PIXELS_A_SIDE = 65_535;
+
+  private static final int MOST_FILE_BYTES = 1 << 29;
+
   private static final int IDX_BYTE_TYPE = 0x08;
   private static final int GREY = 1;
   private static final int COLOURS = 3;
 
-  /** Pixels channel after channel, row after row, from 0 to 255. */
-  private record Pixels(int channels, int height, int width, float[] values) {}
+  /** An image whose rows are read one at a time, grey or red, green and blue. */
+  interface Rows {
+
+    /** Returns 1 for grey, or 3. */
+    int channels();
+
+    /** Returns the number of rows. */
+    int height();
+
+    /** Returns the number of pixels of a row. */
+    int width();
+
+    /** Writes row {@code y}, from 0, channel after channel, each value from 0 to 255. */
+    void row(int y, float[] values);
+  }
+
+  /** A part of an image. */
+  private record Area(int top, int left, int rows, int columns) {}
+
+  /** A grey image of one byte a pixel among others. */
+  private record GreyRows(byte[] pixels, int offset, int height, int width) implements Rows {
+
+    @Override
+    public int channels() {
+      return GREY;
+    }
+
+    @Override
+    public void row(int y, float[] values) {
+      for (int x = 0; x < width; x++) {
+        values[x] = pixels[offset + y * width + x] & 0xFF;
+      }
+    }
+  }
 
   /** The treatment of an image whose proportions differ from the model's input. */
   enum Fit {
@@ -111,13 +142,8 @@ public final class ImageFile {
       IdxReader.Images found = IdxReader.images(file);
       int size = found.rows() * found.columns();
       for (int i = 0; i < found.count(); i++) {
-        float[] values = new float[size];
-        for (int k = 0; k < size; k++) {
-          values[k] = found.pixels()[i * size + k] & 0xFF;
-        }
-        images.add(
-            fitted(
-                new Pixels(GREY, found.rows(), found.columns(), values), shape, treatment.fit()));
+        Rows image = new GreyRows(found.pixels(), i * size, found.rows(), found.columns());
+        images.add(fitted(image, shape, treatment.fit()));
       }
     } else {
       images.add(picture(file, shape, treatment));
@@ -132,15 +158,22 @@ public final class ImageFile {
    * @param bytes content of the file
    * @param shape shape of the model's input, {@code [channels, height, width]} with 1 or 3 channels
    * @param treatment treatment of other proportions and transparent pixels
+   * @param mostPixels most pixels that the image may have, checked before any is decoded; decoding
+   *     takes up to 8 bytes for each
    * @return the image's bytes, channel after channel, row after row
-   * @throws DataException when the bytes are no image, or when the model's input is not an image
+   * @throws DataException when the bytes are no image or one with more pixels, or when the model's
+   *     input is not an image
    */
-  public static byte[] read(String name, byte[] bytes, List<Integer> shape, Treatment treatment) {
+  public static byte[] read(
+      String name, byte[] bytes, List<Integer> shape, Treatment treatment, long mostPixels) {
     requireImage(name, shape);
-    return fitted(
-        picture(name, new ByteArrayInputStream(bytes), treatment.background()),
-        shape,
-        treatment.fit());
+    Rows image = picture(name, bytes, treatment.background(), Math.min(MOST_PIXELS, mostPixels));
+    return fitted(image, shape, treatment.fit());
+  }
+
+  /** Reads one image of at most 50 million pixels from its bytes. */
+  public static byte[] read(String name, byte[] bytes, List<Integer> shape, Treatment treatment) {
+    return read(name, bytes, shape, treatment, MOST_PIXELS);
   }
 
   private static void requireImage(String name, List<Integer> shape) {
@@ -153,8 +186,9 @@ public final class ImageFile {
 
   /** Reads one image that is not an IDX file. */
   static byte[] picture(Path file, List<Integer> shape, Treatment treatment) {
-    return fitted(
-        picture(file.toString(), file.toFile(), treatment.background()), shape, treatment.fit());
+    try (DataFile in = DataFile.open(file)) {
+      return read(file.toString(), in.readAll(MOST_FILE_BYTES), shape, treatment);
+    }
   }
 
   private static boolean isIdx(Path file) {
@@ -169,143 +203,119 @@ public final class ImageFile {
     }
   }
 
-  /** Reads an image from a {@code File} or an {@code InputStream}. */
-  private static Pixels picture(String file, Object source, int background) {
-    try (ImageInputStream in = ImageIO.createImageInputStream(source)) {
-      Iterator<ImageReader> readers = ImageIO.getImageReaders(in);
-      if (!readers.hasNext()) {
+  /** Decodes a picture, after its container has been checked. */
+  private static Rows picture(String file, byte[] bytes, int background, long mostPixels) {
+    try {
+      ImageHeader header = ImageHeader.of(bytes);
+      int width = header.width();
+      int height = header.height();
+      if ((long) width * height > mostPixels) {
         throw new DataException(
-            file + ": is no image, expected PNG, JPEG, GIF, BMP, or IDX (raw or .gz)");
+            "%s: has %d x %d pixels, expected at most %d of them"
+                .formatted(file, width, height, mostPixels));
       }
-      ImageReader reader = readers.next();
-      try {
-        reader.setInput(in, true, true);
-        long size = (long) reader.getWidth(0) * reader.getHeight(0);
-        if (size > MOST_PIXELS) {
-          throw new DataException(
-              "%s: has %d x %d pixels, expected at most %d of them"
-                  .formatted(file, reader.getWidth(0), reader.getHeight(0), MOST_PIXELS));
-        }
-        return pixels(reader.read(0), background);
-      } finally {
-        reader.dispose();
+      if (Math.max(width, height) > MOST_PIXELS_A_SIDE) {
+        throw new DataException(
+            "%s: has %d x %d pixels, expected at most %d on each side"
+                .formatted(file, width, height, MOST_PIXELS_A_SIDE));
       }
+      return DecodedImage.of(header, background);
+    } catch (ImageHeader.OtherFormatException e) {
+      throw new DataException(
+          "%s: %s, expected PNG, JPEG, GIF, BMP, or IDX (raw or .gz)"
+              .formatted(file, e.getMessage()),
+          e);
     } catch (DataException e) {
       throw e;
     } catch (IOException | RuntimeException e) {
       // Java's image readers throw many kinds of exceptions on invalid bytes.
       throw new DataException(
-          "%s: a damaged image: %s; expected PNG, JPEG, GIF, BMP, or IDX (raw or .gz)"
+          "%s: a damaged image: %s; remove it, or save it again with an image editor"
               .formatted(
                   file, e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage()),
           e);
     }
   }
 
-  private static Pixels pixels(BufferedImage image, int background) {
-    int height = image.getHeight();
-    int width = image.getWidth();
-    Raster raster = image.getRaster();
-    if (raster.getNumBands() == 1 && !(image.getColorModel() instanceof IndexColorModel)) {
-      // Uses the stored values: getRGB would convert grey from Java's linear scale.
-      float scale = 255f / ((1 << raster.getSampleModel().getSampleSize(0)) - 1);
-      float[] values = raster.getSamples(0, 0, width, height, 0, (float[]) null);
-      for (int i = 0; i < values.length; i++) {
-        values[i] *= scale;
-      }
-      return new Pixels(GREY, height, width, values);
-    }
-    int plane = height * width;
-    int[] colours = image.getRGB(0, 0, width, height, null, 0, width);
-    float[] values = new float[COLOURS * plane];
-    for (int i = 0; i < plane; i++) {
-      float opaque = (colours[i] >>> 24) / 255f;
-      for (int channel = 0; channel < COLOURS; channel++) {
-        int shift = 16 - 8 * channel;
-        values[channel * plane + i] =
-            opaque * (colours[i] >> shift & 0xFF) + (1 - opaque) * (background >> shift & 0xFF);
-      }
-    }
-    return new Pixels(COLOURS, height, width, values);
-  }
-
-  private static byte[] fitted(Pixels whole, List<Integer> shape, Fit fit) {
-    Pixels from = fit == Fit.CROP ? middle(whole, shape.get(1), shape.get(2)) : whole;
-    int plane = from.height() * from.width();
-    Pixels channels = from;
-    if (shape.get(0) == GREY && from.channels() == COLOURS) {
-      float[] grey = new float[plane];
-      for (int i = 0; i < plane; i++) {
-        grey[i] =
-            0.299f * from.values()[i]
-                + 0.587f * from.values()[plane + i]
-                + 0.114f * from.values()[2 * plane + i];
-      }
-      channels = new Pixels(GREY, from.height(), from.width(), grey);
-    }
+  /** Scales an image: columns of each row first, then rows. */
+  private static byte[] fitted(Rows image, List<Integer> shape, Fit fit) {
+    int channels = shape.get(0);
     int height = shape.get(1);
     int width = shape.get(2);
-    byte[] bytes = new byte[shape.get(0) * height * width];
-    for (int channel = 0; channel < shape.get(0); channel++) {
-      int source = channels.channels() == GREY ? 0 : channel * plane;
-      float[] scaled = scaled(channels, source, height, width);
-      for (int i = 0; i < scaled.length; i++) {
-        bytes[channel * height * width + i] = (byte) Math.round(Math.min(255, scaled[i]));
+    Area area = fit == Fit.CROP ? middle(image, height, width) : whole(image);
+    int planes = Math.min(image.channels(), channels);
+    float[] row = new float[image.channels() * image.width()];
+    double[] sums = new double[planes * height * width];
+    int first = 0;
+    for (int i = 0; i < area.rows(); i++) {
+      image.row(area.top() + i, row);
+      if (planes < image.channels()) {
+        makeGrey(row, image.width());
+      }
+      while (Math.ceil(edge(area.rows(), first + 1, height)) <= i) {
+        first++;
+      }
+      for (int plane = 0; plane < planes; plane++) {
+        int from = plane * image.width() + area.left();
+        for (int x = 0; x < width; x++) {
+          float value = mean(row, from, area.columns(), x, width);
+          for (int y = first; y < height && (int) edge(area.rows(), y, height) <= i; y++) {
+            sums[(plane * height + y) * width + x] += covered(area.rows(), i, y, height) * value;
+          }
+        }
       }
     }
+    byte[] bytes = new byte[channels * height * width];
+    for (int i = 0; i < bytes.length; i++) {
+      int y = i / width % height;
+      double rows = edge(area.rows(), y + 1, height) - edge(area.rows(), y, height);
+      float value = (float) (sums[i % sums.length] / rows);
+      bytes[i] = (byte) Math.round(Math.min(255, value));
+    }
     return bytes;
+  }
+
+  private static void makeGrey(float[] row, int width) {
+    for (int x = 0; x < width; x++) {
+      row[x] = 0.299f * row[x] + 0.587f * row[width + x] + 0.114f * row[2 * width + x];
+    }
+  }
+
+  private static Area whole(Rows image) {
+    return new Area(0, 0, image.height(), image.width());
   }
 
   /**
    * Returns the largest middle part of an image with these proportions, rounded to whole pixels.
    */
-  private static Pixels middle(Pixels from, int height, int width) {
+  private static Area middle(Rows from, int height, int width) {
     int rows = (int) Math.min(from.height(), Math.round((double) from.width() * height / width));
     int columns = (int) Math.min(from.width(), Math.round((double) from.height() * width / height));
     rows = Math.max(1, rows);
     columns = Math.max(1, columns);
-    int top = (from.height() - rows) / 2;
-    int left = (from.width() - columns) / 2;
-    float[] values = new float[from.channels() * rows * columns];
-    for (int line = 0; line < from.channels() * rows; line++) {
-      int row = line / rows * from.height() + top + line % rows;
-      System.arraycopy(from.values(), row * from.width() + left, values, line * columns, columns);
-    }
-    return new Pixels(from.channels(), rows, columns, values);
-  }
-
-  /**
-   * Scales columns first, then rows: each new pixel is the mean of the old pixels that it covers.
-   */
-  private static float[] scaled(Pixels from, int offset, int height, int width) {
-    float[] narrow = new float[from.height() * width];
-    for (int row = 0; row < from.height(); row++) {
-      int at = offset + row * from.width();
-      for (int x = 0; x < width; x++) {
-        narrow[row * width + x] = mean(from.values(), at, 1, from.width(), x, width);
-      }
-    }
-    float[] scaled = new float[height * width];
-    for (int x = 0; x < width; x++) {
-      for (int y = 0; y < height; y++) {
-        scaled[y * width + x] = mean(narrow, x, width, from.height(), y, height);
-      }
-    }
-    return scaled;
+    return new Area((from.height() - rows) / 2, (from.width() - columns) / 2, rows, columns);
   }
 
   /**
    * Returns the mean of a line of {@code count} values over part {@code index} of {@code parts}.
    */
-  private static float mean(
-      float[] values, int offset, int stride, int count, int index, int parts) {
-    double begin = (double) index * count / parts;
-    double end = (double) (index + 1) * count / parts;
+  private static float mean(float[] values, int offset, int count, int index, int parts) {
+    double begin = edge(count, index, parts);
+    double end = edge(count, index + 1, parts);
     double sum = 0;
     for (int i = (int) begin; i < Math.min(count, Math.ceil(end)); i++) {
-      double covered = Math.min(end, i + 1) - Math.max(begin, i);
-      sum += covered * values[offset + i * stride];
+      sum += covered(count, i, index, parts) * values[offset + i];
     }
     return (float) (sum / (end - begin));
+  }
+
+  /** Returns where part {@code index} begins when {@code count} values are cut into parts. */
+  private static double edge(int count, int index, int parts) {
+    return (double) index * count / parts;
+  }
+
+  /** Returns how much of value {@code i} lies in part {@code index}, from 0 to 1. */
+  private static double covered(int count, int i, int index, int parts) {
+    return Math.min(edge(count, index + 1, parts), i + 1) - Math.max(edge(count, index, parts), i);
   }
 }
