@@ -198,10 +198,12 @@ final class DecodedImage implements ImageFile.Rows {
 
   private void put(int colour, float[] values, int x, int width) {
     float opaque = (colour >>> 24) / 255f;
-    for (int channel = 0; channel < channels(); channel++) {
+    int channels = channels();
+    for (int channel = 0; channel < channels; channel++) {
       int shift = 16 - 8 * channel;
+      int value = colour >> shift & 0xFF;
       values[channel * width + x] =
-          opaque * (colour >> shift & 0xFF) + (1 - opaque) * (background >> shift & 0xFF);
+          opaque == 1 ? value : opaque * value + (1 - opaque) * (background >> shift & 0xFF);
     }
   }
 

@@ -245,6 +245,7 @@ public final class ImageFile {
     Area area = fit == Fit.CROP ? middle(image, height, width) : whole(image);
     int planes = Math.min(image.channels(), channels);
     float[] row = new float[image.channels() * image.width()];
+    float[] line = new float[planes * width];
     double[] sums = new double[planes * height * width];
     int first = 0;
     for (int i = 0; i < area.rows(); i++) {
@@ -255,13 +256,16 @@ public final class ImageFile {
       while (Math.ceil(edge(area.rows(), first + 1, height)) <= i) {
         first++;
       }
-      for (int plane = 0; plane < planes; plane++) {
-        int from = plane * image.width() + area.left();
-        for (int x = 0; x < width; x++) {
-          float value = mean(row, from, area.columns(), x, width);
-          for (int y = first; y < height && (int) edge(area.rows(), y, height) <= i; y++) {
-            sums[(plane * height + y) * width + x] += covered(area.rows(), i, y, height) * value;
-          }
+      for (int k = 0; k < line.length; k++) {
+        int from = k / width * image.width() + area.left();
+        line[k] = mean(row, from, area.columns(), k % width, width);
+      }
+      for (int y = first; y < height && (int) edge(area.rows(), y, height) <= i; y++) {
+        double begin = edge(area.rows(), y, height);
+        double end = edge(area.rows(), y + 1, height);
+        double covered = covered(i, begin, end);
+        for (int k = 0; k < line.length; k++) {
+          sums[(k / width * height + y) * width + k % width] += covered * line[k];
         }
       }
     }
@@ -304,7 +308,7 @@ public final class ImageFile {
     double end = edge(count, index + 1, parts);
     double sum = 0;
     for (int i = (int) begin; i < Math.min(count, Math.ceil(end)); i++) {
-      sum += covered(count, i, index, parts) * values[offset + i];
+      sum += covered(i, begin, end) * values[offset + i];
     }
     return (float) (sum / (end - begin));
   }
@@ -314,8 +318,8 @@ public final class ImageFile {
     return (double) index * count / parts;
   }
 
-  /** Returns how much of value {@code i} lies in part {@code index}, from 0 to 1. */
-  private static double covered(int count, int i, int index, int parts) {
-    return Math.min(edge(count, index + 1, parts), i + 1) - Math.max(edge(count, index, parts), i);
+  /** Returns how much of value {@code i} lies between two edges, from 0 to 1. */
+  private static double covered(int i, double begin, double end) {
+    return Math.min(end, i + 1) - Math.max(begin, i);
   }
 }
