@@ -19,7 +19,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -42,6 +44,7 @@ public final class ImagesProvider implements DatasetProvider {
   private static final int LOOKED_AT = 16;
   private static final int MOST_BYTES = Integer.MAX_VALUE - 8;
   private static final List<String> ENDINGS = List.of(".png", ".jpg", ".jpeg", ".gif", ".bmp");
+  private static final Set<String> DESKTOP_FILES = Set.of("thumbs.db", "desktop.ini");
   private static final String ADVICE =
       "name the folder with --data DIR; it holds train/CLASS/ and test/CLASS/ with PNG or JPEG files";
 
@@ -146,16 +149,72 @@ public final class ImagesProvider implements DatasetProvider {
     return listing(config, Split.TRAIN, Options.read(config, Split.TRAIN)).classes();
   }
 
-  /** Checks the first images of each class, scaled to the model's input. */
+  /**
+   * Checks the first images of each class, scaled to the model's input, and names classes that are
+   * not tested and files that are not read.
+   */
   @Override
   public List<String> warnings(DataConfig config) {
     Options options = Options.read(config, Split.TRAIN);
     Listing listing = listing(config, Split.TRAIN, options);
-    return IntStream.range(0, listing.classes().size())
-        .parallel()
-        .mapToObj(label -> warning(listing, label, options))
-        .flatMap(Optional::stream)
-        .toList();
+    List<String> warnings =
+        IntStream.range(0, listing.classes().size())
+            .parallel()
+            .mapToObj(label -> warning(listing, label, options))
+            .flatMap(Optional::stream)
+            .collect(Collectors.toCollection(ArrayList::new));
+    Path root = root(config);
+    boolean tested = Files.isDirectory(root.resolve(folder(Split.TEST)));
+    if (tested || options.testShare().isPresent()) {
+      untested(root, listing(config, Split.TEST, Options.read(config, Split.TEST)))
+          .ifPresent(warnings::add);
+    }
+    unread(root.resolve(folder(Split.TRAIN))).ifPresent(warnings::add);
+    if (tested) {
+      unread(root.resolve(folder(Split.TEST))).ifPresent(warnings::add);
+    }
+    return warnings;
+  }
+
+  private static Optional<String> untested(Path root, Listing test) {
+    Set<Integer> tested =
+        test.pictures().stream().map(Picture::label).collect(Collectors.toUnmodifiableSet());
+    List<String> missing =
+        IntStream.range(0, test.classes().size())
+            .filter(label -> !tested.contains(label))
+            .mapToObj(test.classes()::get)
+            .toList();
+    if (missing.isEmpty()) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        "%s: the test set has no picture of %d of the %d classes, such as '%s', so tests say nothing about them"
+            .formatted(root, missing.size(), test.classes().size(), missing.get(0)));
+  }
+
+  /** Names what lies between the pictures of a split and is neither read nor known to be noise. */
+  private static Optional<String> unread(Path folder) {
+    List<Path> found = new ArrayList<>();
+    for (String name : children(folder, path -> !isHidden(path))) {
+      Path child = folder.resolve(name);
+      if (Files.isDirectory(child)) {
+        children(child, path -> !isPicture(path) && !isHidden(path)).stream()
+            .map(child::resolve)
+            .forEach(found::add);
+      } else {
+        found.add(child);
+      }
+    }
+    if (found.isEmpty()) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        "%s: %s not read, such as %s; pictures lie in the folder of their class, in files that end in one of %s"
+            .formatted(
+                folder,
+                found.size() == 1 ? "1 file or folder is" : found.size() + " files or folders are",
+                folder.relativize(found.get(0)),
+                String.join(", ", ENDINGS)));
   }
 
   private static Optional<String> warning(Listing listing, int label, Options options) {
@@ -206,11 +265,15 @@ public final class ImagesProvider implements DatasetProvider {
     return true;
   }
 
+  private static Path root(DataConfig config) {
+    return DataFolder.of(config, List.of(), ADVICE).root();
+  }
+
   private static Listing listing(DataConfig config, Split split, Options options) {
     int most = options.most();
-    Path root = DataFolder.of(config, List.of(), ADVICE).root();
+    Path root = root(config);
     Path training = root.resolve(folder(Split.TRAIN));
-    List<String> classes = children(training, Files::isDirectory);
+    List<String> classes = children(training, ImagesProvider::isClass);
     if (classes.isEmpty() || classes.size() > MOST_CLASSES) {
       throw new DataException(
           "%s: holds %d folders, expected one for each class, at most %d; %s"
@@ -224,7 +287,7 @@ public final class ImagesProvider implements DatasetProvider {
           "%s: there is no such folder, expected one folder for each class; %s, or set data.testShare to test on a share of train/"
               .formatted(folder, ADVICE));
     }
-    for (String name : children(folder, Files::isDirectory)) {
+    for (String name : children(folder, ImagesProvider::isClass)) {
       if (!classes.contains(name)) {
         throw new DataException(
             "%s: there is no class '%s' in %s, expected one of its %d folders"
@@ -232,12 +295,16 @@ public final class ImagesProvider implements DatasetProvider {
       }
     }
     List<List<Path>> files = new ArrayList<>();
+    List<Path> empty = new ArrayList<>();
     for (String name : classes) {
       Path place = folder.resolve(name);
       List<Path> all =
           Files.isDirectory(place)
               ? children(place, ImagesProvider::isPicture).stream().map(place::resolve).toList()
               : List.of();
+      if (all.isEmpty() && folder.equals(training)) {
+        empty.add(place);
+      }
       files.add(shared ? chosen(all, files.size(), split, options) : all);
     }
     List<Picture> pictures = new ArrayList<>();
@@ -253,6 +320,14 @@ public final class ImagesProvider implements DatasetProvider {
       throw new DataException(
           "%s: holds no image, expected files that end in one of %s; %s"
               .formatted(folder, String.join(", ", ENDINGS), ADVICE));
+    }
+    if (!empty.isEmpty()) {
+      throw new DataException(
+          "%s: holds no picture%s; every folder of train/ is a class: remove it, or put pictures of the class into it, in files that end in one of %s"
+              .formatted(
+                  empty.get(0),
+                  empty.size() == 1 ? "" : ", as %d more folders".formatted(empty.size() - 1),
+                  String.join(", ", ENDINGS)));
     }
     return new Listing(pictures, classes);
   }
@@ -272,9 +347,19 @@ public final class ImagesProvider implements DatasetProvider {
     return split == Split.TRAIN ? "train" : "test";
   }
 
+  private static boolean isClass(Path path) {
+    return !isHidden(path) && Files.isDirectory(path);
+  }
+
   private static boolean isPicture(Path file) {
     String name = file.getFileName().toString().toLowerCase(Locale.ROOT);
-    return !name.startsWith(".") && ENDINGS.stream().anyMatch(name::endsWith);
+    return !isHidden(file) && ENDINGS.stream().anyMatch(name::endsWith);
+  }
+
+  /** Returns true for files that the systems of desktops put into every folder. */
+  private static boolean isHidden(Path path) {
+    String name = path.getFileName().toString();
+    return name.startsWith(".") || DESKTOP_FILES.contains(name.toLowerCase(Locale.ROOT));
   }
 
   /** Returns the names in a folder, sorted, so that the order is the same on every machine. */

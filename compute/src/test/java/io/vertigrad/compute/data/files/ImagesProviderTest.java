@@ -256,6 +256,53 @@ class ImagesProviderTest {
     assertEquals(20, all.stream().distinct().count(), "every image is in one split");
   }
 
+  @Test
+  void shouldRefuseAClassWithoutPicturesAndSkipHiddenFolders() throws IOException {
+    png("train/cat/1", grey(2, 2, 1, 2, 3, 4));
+    png("train/.ipynb_checkpoints/1", grey(2, 2, 1, 2, 3, 4));
+    Files.createDirectories(root.resolve("train/cow"));
+    Files.createDirectories(root.resolve("train/dog"));
+    Files.writeString(root.resolve("train/dog/a.webp"), "a picture");
+
+    assertRefused(
+        root.resolve("train/cow")
+            + ": holds no picture, as 1 more folders; every folder of train/");
+
+    png("train/cow/1", grey(2, 2, 1, 2, 3, 4));
+    assertRefused(root.resolve("train/dog") + ": holds no picture; every folder of train/ is a");
+
+    png("train/dog/1", grey(2, 2, 1, 2, 3, 4));
+    assertEquals(List.of("cat", "cow", "dog"), open(Split.TRAIN, GREY_2X2).classNames());
+  }
+
+  @Test
+  void shouldWarnOfClassesThatAreNotTestedAndOfFilesThatAreNotRead() throws IOException {
+    for (String name : List.of("train/cat/1", "train/cow/1", "train/dog/1", "test/cow/1")) {
+      png(name, grey(2, 2, 1, 2, 3, 4));
+    }
+    Files.createDirectories(root.resolve("test/cat"));
+    for (String name : List.of("train/cat/Thumbs.db", "train/cat/.DS_Store", "test/list.txt")) {
+      Files.writeString(root.resolve(name), "no picture");
+    }
+    Files.createDirectories(root.resolve("train/cow/more"));
+    Files.writeString(root.resolve("train/dog/2.webp"), "a picture");
+
+    List<String> warnings = new ImagesProvider().warnings(config(GREY_2X2));
+
+    assertEquals(
+        List.of(
+            root
+                + ": the test set has no picture of 2 of the 3 classes, such as 'cat', so tests say"
+                + " nothing about them",
+            root.resolve("train")
+                + ": 2 files or folders are not read, such as cow/more; pictures lie in the folder"
+                + " of their class, in files that end in one of .png, .jpg, .jpeg, .gif, .bmp",
+            root.resolve("test")
+                + ": 1 file or folder is not read, such as list.txt; pictures lie in the folder"
+                + " of their class, in files that end in one of .png, .jpg, .jpeg, .gif, .bmp"),
+        warnings);
+  }
+
   private void assertRefused(String message) {
     DataException error = assertThrows(DataException.class, () -> open(Split.TRAIN, GREY_2X2));
     assertTrue(error.getMessage().contains(message), error.getMessage());
