@@ -69,7 +69,11 @@ final class FailureReport {
     Optional<Throwable> input = causes(error).filter(FailureReport::isInput).findFirst();
     Optional<Throwable> job = causes(error).filter(FailureReport::isJob).findFirst();
     if (input.isPresent() && job.isEmpty()) {
-      command.getErr().println("vertigrad: " + oneLine(input.get().getMessage()));
+      String message =
+          input.get() instanceof InvalidPathException path
+              ? invalidPath(path, System.getProperty("sun.jnu.encoding"))
+              : input.get().getMessage();
+      command.getErr().println("vertigrad: " + oneLine(message));
       return ExitStatus.BAD_INPUT;
     }
     Optional<String> missing = MissingClass.in(error);
@@ -79,6 +83,19 @@ final class FailureReport {
     }
     command.getErr().println("vertigrad: " + job.map(FailureReport::messageOf).orElse(bug(error)));
     return ExitStatus.JOB_FAILED;
+  }
+
+  /**
+   * Names the locale where it is the cause.
+   *
+   * @param encoding what Java takes the names of files for, by the locale of the process
+   */
+  static String invalidPath(InvalidPathException error, String encoding) {
+    if ("UTF-8".equals(encoding) || !error.getReason().contains("unmappable")) {
+      return error.getMessage();
+    }
+    return "%s: a name with letters beyond ASCII needs a UTF-8 locale, and that of this process is %s: set LC_ALL=C.UTF-8, or another UTF-8 locale of this machine (locale -a lists them)"
+        .formatted(error.getInput(), encoding);
   }
 
   private static boolean isJob(Throwable error) {

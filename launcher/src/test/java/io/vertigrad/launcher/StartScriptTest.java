@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -9,7 +10,9 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -19,6 +22,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Tests {@code ./vertigrad} with a fake Java and a fake Maven that only record their calls. */
 class StartScriptTest {
@@ -33,6 +38,7 @@ class StartScriptTest {
       """
       #!/bin/sh
       here=$(dirname "$0")/..
+      echo "${LC_ALL:-none} ${LC_CTYPE:-none}" >"$here/locale"
       case "$*" in
         *OutOfMemoryError*'node memory'*)
           for word in "$@"; do
@@ -76,7 +82,24 @@ class StartScriptTest {
       done
       """;
 
+  /** Has the locales of the file {@code locales}. */
+  private static final String LOCALE =
+      """
+      #!/bin/sh
+      here=$(dirname "$0")/..
+      case $1 in
+        -a) cat "$here/locales" ;;
+        charmap)
+          case ${LC_ALL:-${LC_CTYPE:-${LANG:-C}}} in
+            *.UTF-8 | *.utf8) echo UTF-8 ;;
+            *) echo ANSI_X3.4-1968 ;;
+          esac
+          ;;
+      esac
+      """;
+
   @TempDir private Path folder;
+  private final Map<String, String> environment = new HashMap<>();
   private Path home;
 
   @BeforeEach
@@ -85,7 +108,8 @@ class StartScriptTest {
     Files.copy(Path.of("..", "vertigrad"), home.resolve("vertigrad"));
     assertTrue(home.resolve("vertigrad").toFile().setExecutable(true));
     Path tools = Files.createDirectories(folder.resolve("bin"));
-    for (String[] tool : new String[][] {{"java", JAVA}, {"javac", ""}, {"mvn", MAVEN}}) {
+    for (String[] tool :
+        new String[][] {{"java", JAVA}, {"javac", ""}, {"mvn", MAVEN}, {"locale", LOCALE}}) {
       Path file = Files.writeString(tools.resolve(tool[0]), tool[1]);
       assertTrue(file.toFile().setExecutable(true));
     }
@@ -242,6 +266,31 @@ class StartScriptTest {
     assertEquals(1, said().lines().count(), said());
   }
 
+  /** What is set, what the machine has, and {@code LC_ALL} and {@code LC_CTYPE} of Java. */
+  @ParameterizedTest
+  @CsvSource({
+    "LC_ALL=C, C POSIX C.utf8 de_DE.utf8, C.utf8 none",
+    "LC_ALL=C, C POSIX de_DE.UTF-8 C.UTF-8 en_US.UTF-8, C.UTF-8 none",
+    "LC_ALL=POSIX, C POSIX de_DE.iso88591 en_US.utf8 fr_FR.utf8, en_US.utf8 none",
+    "X=, C POSIX C.utf8, none C.utf8",
+    "LANG=de_DE.iso88591, C POSIX C.utf8 de_DE.iso88591, none C.utf8",
+    "LANG=de_DE.utf8, C POSIX C.utf8 de_DE.utf8, none none",
+    "LC_ALL=de_DE.UTF-8, C POSIX C.utf8 de_DE.utf8, de_DE.UTF-8 none",
+    "LC_ALL=C, C POSIX, C none",
+  })
+  void shouldSetAUtf8LocaleWhereThereIsNone(String set, String locales, String expected)
+      throws Exception {
+    built();
+    Files.write(folder.resolve("locales"), List.of(locales.split(" ")));
+    String[] variable = set.split("=", 2);
+    environment.put(variable[0], variable[1]);
+
+    assertEnds(0, start("doctor"));
+
+    assertEquals(expected, Files.readString(folder.resolve("locale")).strip());
+    assertFalse(said().contains("setlocale"), said());
+  }
+
   /** Runs a build, so that later commands need none. */
   private void built() throws Exception {
     go();
@@ -264,7 +313,11 @@ class StartScriptTest {
     command.addAll(List.of(arguments));
     ProcessBuilder builder = new ProcessBuilder(command).directory(folder.toFile());
     builder.environment().put("PATH", folder.resolve("bin") + ":" + System.getenv("PATH"));
-    builder.environment().keySet().removeIf(name -> name.matches("JAVA_HOME|VERTIGRAD_.*"));
+    builder
+        .environment()
+        .keySet()
+        .removeIf(name -> name.matches("JAVA_HOME|VERTIGRAD_.*|LC_.*|LANG"));
+    builder.environment().putAll(environment);
     builder.environment().put("VERTIGRAD_JAVA_OPTS", "-Xss2m -Xmx300m");
     return builder
         .redirectErrorStream(true)

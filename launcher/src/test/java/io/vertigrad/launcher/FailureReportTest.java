@@ -1,0 +1,26 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.nio.file.InvalidPathException;
+import org.junit.jupiter.api.Test;
+
+class FailureReportTest {
+
+  @Test
+  void shouldNameTheLocaleWhenANameCannotBeRead() {
+    String reason = "Malformed input or input contains unmappable characters";
+    InvalidPathException error = new InvalidPathException("??", reason);
+
+    assertEquals(
+        "??: a name with letters beyond ASCII needs a UTF-8 locale, and that of this process is"
+            + " ANSI_X3.4-1968: set LC_ALL=C.UTF-8, or another UTF-8 locale of this machine"
+            + " (locale -a lists them)",
+        FailureReport.invalidPath(error, "ANSI_X3.4-1968"));
+    assertEquals(error.getMessage(), FailureReport.invalidPath(error, "UTF-8"));
+    assertEquals(
+        "Nul character not allowed: x",
+        FailureReport.invalidPath(
+            new InvalidPathException("x", "Nul character not allowed"), "ANSI_X3.4-1968"));
+  }
+}
