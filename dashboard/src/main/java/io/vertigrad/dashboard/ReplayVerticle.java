@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,6 +26,7 @@ public final class ReplayVerticle extends VerticleBase {
   private static final Logger LOG = LoggerFactory.getLogger(ReplayVerticle.class);
 
   private final Path events;
+  private final AtomicLong eventsRead = new AtomicLong();
   private JsonObject beginning;
   private List<JsonObject> frames;
 
@@ -41,7 +43,10 @@ public final class ReplayVerticle extends VerticleBase {
   public Future<?> start() {
     JobConfig job = JobConfig.read("-conf", config());
     return vertx
-        .executeBlocking(() -> RunRecording.read(events, RunDescription.of(job, false), summary()))
+        .executeBlocking(
+            () ->
+                RunRecording.read(
+                    events, RunDescription.of(job, false), summary(), eventsRead::incrementAndGet))
         .compose(
             recording -> {
               frames = recording.frames();
@@ -50,6 +55,11 @@ public final class ReplayVerticle extends VerticleBase {
               desk.replay(this::frames);
               return desk.open(vertx, job.addresses());
             });
+  }
+
+  /** Returns how many events have been read so far, each of them twice. Any thread may ask. */
+  public long eventsRead() {
+    return eventsRead.get();
   }
 
   /** Reads the summary; a killed run has none or an incomplete one. */

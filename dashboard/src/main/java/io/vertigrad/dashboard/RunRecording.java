@@ -25,8 +25,10 @@ record RunRecording(JsonObject beginning, List<JsonObject> frames) {
    * Reads {@code events.jsonl}; leaves out the incomplete last line of a killed run.
    *
    * @param summary the run's {@code summary.json}, if it was written
+   * @param progress is run for each event that has been read; each is read twice
    */
-  public static RunRecording read(Path events, RunDescription run, Optional<JsonObject> summary)
+  public static RunRecording read(
+      Path events, RunDescription run, Optional<JsonObject> summary, Runnable progress)
       throws IOException {
     long[] span = {Long.MAX_VALUE, Long.MIN_VALUE};
     EventFile.forEach(
@@ -34,6 +36,7 @@ record RunRecording(JsonObject beginning, List<JsonObject> frames) {
         event -> {
           span[0] = Math.min(span[0], event.timeMillis());
           span[1] = Math.max(span[1], event.timeMillis());
+          progress.run();
         });
     if (span[1] < span[0]) {
       throw new IOException(events + ": holds no event, expected one JSON object a line");
@@ -41,7 +44,12 @@ record RunRecording(JsonObject beginning, List<JsonObject> frames) {
     RunMetrics metrics = new RunMetrics(run);
     JsonObject beginning = metrics.snapshot(span[0]);
     Window window = new Window(metrics, span[0], span[1]);
-    EventFile.forEach(events, window::add);
+    EventFile.forEach(
+        events,
+        event -> {
+          window.add(event);
+          progress.run();
+        });
     window.close();
     summary.ifPresent(window::conclude);
     return new RunRecording(beginning, window.frames);

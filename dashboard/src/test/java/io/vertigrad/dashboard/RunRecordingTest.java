@@ -71,7 +71,8 @@ final class RunRecordingTest {
             .put("loss", 0.25);
 
     List<JsonObject> frames =
-        RunRecording.read(file, RunDescription.of(RunStory.job(), false), Optional.of(summary))
+        RunRecording.read(
+                file, RunDescription.of(RunStory.job(), false), Optional.of(summary), () -> {})
             .frames();
 
     JsonObject state = frames.get(frames.size() - 1).getJsonObject("state");
@@ -96,6 +97,7 @@ final class RunRecordingTest {
     StringBuilder lines = new StringBuilder();
     events.forEach(event -> lines.append(event.toJson().encode()).append('\n'));
     Files.writeString(file, lines + rest);
-    return RunRecording.read(file, RunDescription.of(RunStory.job(), false), Optional.empty());
+    return RunRecording.read(
+        file, RunDescription.of(RunStory.job(), false), Optional.empty(), () -> {});
   }
 }

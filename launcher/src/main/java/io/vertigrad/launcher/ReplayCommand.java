@@ -29,7 +29,9 @@ import picocli.CommandLine.Parameters;
     optionListHeading = "%nOptions:%n")
 final class ReplayCommand implements Callable<Integer> {
 
-  private static final long START_SECONDS = 60;
+  /** Longest time without an event read, of a file of any length. */
+  private static final long STILL_SECONDS = 60;
+
   private static final Path RUNS = Path.of("runs");
 
   @Parameters(
@@ -54,11 +56,14 @@ final class ReplayCommand implements Callable<Integer> {
     }
     Vertx vertx = ClusterStart.alone();
     JobConfig job = job(run);
+    ReplayVerticle replay = new ReplayVerticle(run.events());
     String url =
-        Await.result(
-            Dashboard.start(vertx, job, new ReplayVerticle(run.events())),
-            START_SECONDS,
-            "reading the run");
+        Await.whileProgressing(
+            Dashboard.start(vertx, job, replay),
+            STILL_SECONDS,
+            "reading the run",
+            replay::eventsRead,
+            read -> System.out.printf("reading the run: %,d events so far%n", read / 2));
     Dashboard.otherPort(job.dashboard().port(), url).ifPresent(System.out::println);
     System.out.println("replay: " + url + "  (Ctrl-C ends it)");
     new CountDownLatch(1).await();
