@@ -31,7 +31,7 @@ public record ClusterConfig(
   static ClusterConfig read(Settings section) {
     ClusterConfig config =
         new ClusterConfig(
-            section.string("host", "127.0.0.1"),
+            host(section),
             section.integer("port", 15_701, 1, 65_535),
             section.textList("members", List.of()),
             section.flag("insecure", false),
@@ -42,6 +42,18 @@ public record ClusterConfig(
             section.integer("restarts", 3, 0, 1_000_000));
     section.refuseUnknown();
     return config;
+  }
+
+  /** Reads the address at which a section's port listens. */
+  static String host(Settings section) {
+    String host = section.string("host", "127.0.0.1");
+    if (host.indexOf(':') >= 0) {
+      throw section.refuse(
+          "host",
+          "is \"%s\", and IPv6 is not supported; expected an IPv4 address or the name of a machine that has one, without a port; 0.0.0.0 is all IPv4 addresses of this machine"
+              .formatted(host));
+    }
+    return host;
   }
 
   /**

@@ -15,7 +15,7 @@ public record DashboardConfig(boolean enabled, String host, int port) {
     DashboardConfig config =
         new DashboardConfig(
             section.flag("enabled", true),
-            section.string("host", "127.0.0.1"),
+            ClusterConfig.host(section),
             section.integer("port", 8_350, 0, 65_535));
     section.refuseUnknown();
     return config;

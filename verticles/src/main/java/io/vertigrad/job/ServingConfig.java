@@ -67,7 +67,7 @@ public record ServingConfig(
   static ServingConfig read(Settings section) {
     Http http =
         new Http(
-            section.string("host", "127.0.0.1"),
+            ClusterConfig.host(section),
             section.has("port")
                 ? OptionalInt.of(section.integer("port", 0, 0, 65_535))
                 : OptionalInt.empty(),

@@ -14,8 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * An address at which a cluster can be joined: {@code HOST}, {@code HOST:PORT} or {@code
- * [IPv6]:PORT}.
+ * An address at which a cluster can be joined: {@code HOST} or {@code HOST:PORT}. IPv6 is refused.
  *
  * @param host name or address
  * @param port Hazelcast's port there
@@ -35,9 +34,13 @@ public record JoinAddress(String host, int port) {
 
   /** Reads an address, using the default port when it names none. */
   public static JoinAddress parse(String text, int defaultPort) {
-    int colon = text.lastIndexOf(':');
-    boolean bare = colon < 0 || text.endsWith("]") || text.indexOf(':') != colon && !bracket(text);
-    if (bare) {
+    int colon = text.indexOf(':');
+    if (colon != text.lastIndexOf(':') || text.startsWith("[")) {
+      throw new InputException(
+          "join address \"%s\": IPv6 is not supported, expected the IPv4 address or the name of a machine that has one, such as 10.0.0.5:%d"
+              .formatted(text, DEFAULT_PORT));
+    }
+    if (colon < 0) {
       return new JoinAddress(checked(text, text), defaultPort);
     }
     return new JoinAddress(
@@ -85,7 +88,7 @@ public record JoinAddress(String host, int port) {
 
   @Override
   public String toString() {
-    return (host.contains(":") ? "[" + host + "]" : host) + ":" + port;
+    return host + ":" + port;
   }
 
   /** Returns true when something answers within half a second. */
@@ -103,24 +106,20 @@ public record JoinAddress(String host, int port) {
       socket.connect(new InetSocketAddress(InetAddress.getByName(host), port), limitMillis);
       return true;
     } catch (UnknownHostException e) {
-      throw new InputException("%s: no machine of that name is known here".formatted(host), e);
+      throw new InputException(
+          "%s: no machine of that name with an IPv4 address is known here".formatted(host), e);
     } catch (IOException e) {
       return false;
     }
   }
 
-  private static boolean bracket(String text) {
-    return text.startsWith("[");
-  }
-
   private static String checked(String text, String host) {
-    String bare = host.replaceAll("^\\[(.*)]$", "$1");
-    if (bare.isBlank()) {
+    if (host.isBlank()) {
       throw new InputException(
           "join address \"%s\": expected HOST or HOST:PORT, such as 10.0.0.5:%d"
               .formatted(text, DEFAULT_PORT));
     }
-    return bare;
+    return host;
   }
 
   private static int port(String text, String digits) {

@@ -7,6 +7,7 @@ import io.vertigrad.launcher.job.InputException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class JoinAddressTest {
 
@@ -14,18 +15,20 @@ class JoinAddressTest {
   @CsvSource({
     "10.0.0.5, 10.0.0.5, 15701",
     "10.0.0.5:4000, 10.0.0.5, 4000",
-    "train.example.org:15702, train.example.org, 15702",
-    "[::1]:4000, ::1, 4000",
-    "[::1], ::1, 15701",
-    "::1, ::1, 15701"
+    "train.example.org:15702, train.example.org, 15702"
   })
   void shouldSplitHostAndPortWhenWritten(String text, String host, int port) {
     assertEquals(new JoinAddress(host, port), JoinAddress.parse(text));
   }
 
-  @Test
-  void shouldBracketIpv6WhenWrittenOut() {
-    assertEquals("[::1]:4000", new JoinAddress("::1", 4000).toString());
+  @ParameterizedTest
+  @ValueSource(strings = {"::1", "[::1]", "[::1]:4000", "fe80::1%eth0", "[::1"})
+  void shouldRefuseIpv6(String text) {
+    assertEquals(
+        "join address \"%s\": IPv6 is not supported, expected the IPv4 address or the name of a"
+                .formatted(text)
+            + " machine that has one, such as 10.0.0.5:15701",
+        refusal(text));
   }
 
   @Test
