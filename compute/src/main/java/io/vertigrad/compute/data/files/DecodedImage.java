@@ -6,11 +6,14 @@ import java.awt.image.IndexColorModel;
 import java.awt.image.Raster;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.imageio.ImageIO;
 import javax.imageio.ImageReader;
+import javax.imageio.event.IIOReadUpdateListener;
 import javax.imageio.stream.ImageInputStream;
 import javax.imageio.stream.MemoryCacheImageInputStream;
 
@@ -93,7 +96,14 @@ final class DecodedImage implements ImageFile.Rows {
       if (header.format() == ImageHeader.Format.JPEG) {
         image = jpeg(header, reader.readRaster(0, null), background);
       } else {
+        AtomicInteger rows = new AtomicInteger();
+        reader.addIIOReadUpdateListener(countingInto(rows));
         BufferedImage read = reader.read(0);
+        // The decoder of GIF neither fails nor warns when rows are missing.
+        if (header.format() == ImageHeader.Format.GIF && rows.get() < read.getHeight()) {
+          throw new ImageHeader.DamageException(
+              "it has %d of %d rows", rows.get(), read.getHeight());
+        }
         image = of(header, read.getRaster(), read.getColorModel(), background);
       }
       if (!warnings.isEmpty()) {
@@ -103,6 +113,21 @@ final class DecodedImage implements ImageFile.Rows {
     } finally {
       reader.dispose();
     }
+  }
+
+  /** Returns a listener that adds the height of each update; of its six methods one matters. */
+  private static IIOReadUpdateListener countingInto(AtomicInteger rows) {
+    Class<?> listener = IIOReadUpdateListener.class;
+    return (IIOReadUpdateListener)
+        Proxy.newProxyInstance(
+            DecodedImage.class.getClassLoader(),
+            new Class<?>[] {listener},
+            (proxy, method, arguments) -> {
+              if (method.getName().equals("imageUpdate")) {
+                rows.addAndGet((int) arguments[5]);
+              }
+              return null;
+            });
   }
 
   /** Returns the JDK's own decoder, so that no library on the class path changes values. */

@@ -351,11 +351,45 @@ record ImageHeader(
     }
     long rowBytes = ((long) width * bits + 7) / 8;
     long storedBytes = (rowBytes + 3) / 4 * 4 * (height - 1) + rowBytes;
-    boolean runs = compression == 1 || compression == 2;
-    if (!runs && (in.getInt(10) & 0xFFFFFFFFL) + storedBytes > bytes.length) {
+    int pixelsAt = in.getInt(10);
+    if (compression == 1 || compression == 2) {
+      in.position(pixelsAt);
+      checkRuns(in, width, height, bits);
+    } else if ((pixelsAt & 0xFFFFFFFFL) + storedBytes > bytes.length) {
       throw new DamageException("it ends too early, after %d bytes", bytes.length);
     }
     return new ImageHeader(Format.BMP, width, height, UPRIGHT, null, -1, 0, 0, bytes);
+  }
+
+  /**
+   * Checks that a BMP's runs lead to the last pixel; those that they skip have the first colour.
+   */
+  private static void checkRuns(ByteBuffer in, int width, int height, int bits)
+      throws DamageException {
+    int x = 0;
+    int y = 0;
+    while (true) {
+      int count = in.get() & 0xFF;
+      int value = in.get() & 0xFF;
+      if (count > 0) {
+        x += count;
+      } else if (value == 0) {
+        x = 0;
+        y++;
+      } else if (value == 1) {
+        break;
+      } else if (value == 2) {
+        x += in.get() & 0xFF;
+        y += in.get() & 0xFF;
+      } else {
+        x += value;
+        int stored = bits == 8 ? value : (value + 1) / 2;
+        in.position(in.position() + (stored + 1) / 2 * 2);
+      }
+    }
+    if (y < height - 1 || y == height - 1 && x < width) {
+      throw new DamageException("it has %d of %d rows", y, height);
+    }
   }
 
   /**

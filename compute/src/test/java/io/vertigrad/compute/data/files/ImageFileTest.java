@@ -266,6 +266,20 @@ class ImageFileTest {
         changed, "x: a damaged image: the check sum of its chunk IDAT at byte 33 is wrong");
   }
 
+  /** Pictures of 4 x 4 and 5 x 4 pixels whose blocks are complete and hold fewer. */
+  @Test
+  void shouldRefusePixelsThatAreMissingThoughTheFileIsWhole() throws IOException {
+    Base64.Decoder base64 = Base64.getDecoder();
+    byte[] one = base64.decode("R0lGODlhBAAEAJEAAAoKCsgAAADIAAAAyCwAAAAABAAEAAACAkwBADs=");
+    byte[] two = base64.decode("R0lGODlhBAAEAJEAAAoKCsgAAADIAAAAyCwAAAAABAAEAAACAkwAADs=");
+    byte[] bmp = sample("rle8.bmp");
+    ByteBuffer.wrap(bmp).putShort(54 + 4 * 256, (short) 1);
+
+    assertRefused(one, "x: a damaged image: it has 0 of 4 rows; remove it, or save it again");
+    assertRefused(two, "x: a damaged image: it has 2 of 4 rows; ");
+    assertRefused(bmp, "x: a damaged image: it has 0 of 4 rows; ");
+  }
+
   @Test
   void shouldSayWhatAFileIsThatIsNotRead() {
     assertRefused(new byte[0], "x: is empty, expected PNG, JPEG, GIF, BMP, or IDX");
