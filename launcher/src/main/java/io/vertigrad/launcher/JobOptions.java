@@ -41,7 +41,7 @@ final class JobOptions {
   @Option(
       names = "--host",
       paramLabel = "ADDRESS",
-      description = "This machine's address for the cluster, 127.0.0.1 if not given.")
+      description = "This machine's IPv4 address for the cluster, 127.0.0.1 if not given.")
   private String host;
 
   @Option(
