@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -49,6 +50,21 @@ final class RunRecordingTest {
   @Test
   void shouldLeaveOutTheTornLastLineOfARunThatWasKilled() throws IOException {
     assertEquals(read(story(2), ""), read(story(2), "{\"type\":\"evaluated\",\"timeMi"));
+  }
+
+  @Test
+  void shouldReportProgressForEachEventInBothPasses() throws IOException {
+    List<TrainingEvent> events = story(2);
+    read(events, "");
+    AtomicInteger progress = new AtomicInteger();
+
+    RunRecording.read(
+        folder.resolve("events.jsonl"),
+        RunDescription.of(RunStory.job(), false),
+        Optional.empty(),
+        progress::incrementAndGet);
+
+    assertEquals(2 * events.size(), progress.get());
   }
 
   @Test
