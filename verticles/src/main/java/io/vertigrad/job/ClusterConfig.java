@@ -50,7 +50,7 @@ public record ClusterConfig(
     if (host.indexOf(':') >= 0) {
       throw section.refuse(
           "host",
-          "is \"%s\", and IPv6 is not supported; expected an IPv4 address or the name of a machine that has one, without a port; 0.0.0.0 is all IPv4 addresses of this machine"
+          "is \"%s\", expected an IPv4 address or the name of a machine that has one, without a port; IPv6 is not supported"
               .formatted(host));
     }
     return host;

@@ -19,9 +19,8 @@ class ClusterConfigTest {
         assertThrows(SettingsException.class, () -> JobConfig.read("job.json", job));
 
     assertEquals(
-        ("job.json: %s.host is \"%s\", and IPv6 is not supported; expected an IPv4 address or the"
-                + " name of a machine that has one, without a port; 0.0.0.0 is all IPv4 addresses"
-                + " of this machine")
+        ("job.json: %s.host is \"%s\", expected an IPv4 address or the name of a machine that has"
+                + " one, without a port; IPv6 is not supported")
             .formatted(section, host),
         error.getMessage());
   }
