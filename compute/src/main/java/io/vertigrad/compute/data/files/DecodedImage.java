@@ -155,10 +155,12 @@ final class DecodedImage implements ImageFile.Rows {
   }
 
   private static DecodedImage of(
-      ImageHeader header, Raster raster, ColorModel colours, int background) {
+      ImageHeader header, Raster raster, ColorModel colours, int background)
+      throws ImageHeader.DamageException {
     if (colours instanceof IndexColorModel indexed) {
       int[] palette = new int[indexed.getMapSize()];
       indexed.getRGBs(palette);
+      requireColours(raster, palette.length);
       return new DecodedImage(header, raster, Model.PALETTE, palette, background);
     }
     Model model =
@@ -169,6 +171,24 @@ final class DecodedImage implements ImageFile.Rows {
           default -> Model.RGBA;
         };
     return new DecodedImage(header, raster, model, null, background);
+  }
+
+  /** Checks that every pixel has a colour of the palette. */
+  private static void requireColours(Raster raster, int colours)
+      throws ImageHeader.DamageException {
+    if (colours >= 1 << raster.getSampleModel().getSampleSize(0)) {
+      return;
+    }
+    int[] row = null;
+    for (int y = 0; y < raster.getHeight(); y++) {
+      row = raster.getPixels(0, y, raster.getWidth(), 1, row);
+      for (int index : row) {
+        if (index >= colours) {
+          throw new ImageHeader.DamageException(
+              "a pixel has colour %d, and its palette has %d", index, colours);
+        }
+      }
+    }
   }
 
   /** Returns the colour around a GIF's first frame: transparent if it has that, or the first. */

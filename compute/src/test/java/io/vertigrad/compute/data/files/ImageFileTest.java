@@ -274,10 +274,16 @@ class ImageFileTest {
     byte[] two = base64.decode("R0lGODlhBAAEAJEAAAoKCsgAAADIAAAAyCwAAAAABAAEAAACAkwAADs=");
     byte[] bmp = sample("rle8.bmp");
     ByteBuffer.wrap(bmp).putShort(54 + 4 * 256, (short) 1);
+    byte[] whole = sample("palette4.bmp");
+    byte[] colours = Arrays.copyOf(whole, whole.length - 56);
+    System.arraycopy(whole, 118, colours, 62, whole.length - 118);
+    colours[10] = 62;
+    colours[46] = 2;
 
     assertRefused(one, "x: a damaged image: it has 0 of 4 rows; remove it, or save it again");
     assertRefused(two, "x: a damaged image: it has 2 of 4 rows; ");
     assertRefused(bmp, "x: a damaged image: it has 0 of 4 rows; ");
+    assertRefused(colours, "x: a damaged image: a pixel has colour ");
   }
 
   @Test
