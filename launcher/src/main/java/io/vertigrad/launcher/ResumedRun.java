@@ -1,5 +1,7 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.data.Fingerprint;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.JoinAddress;
 import io.vertigrad.launcher.job.Assignment;
@@ -18,8 +20,11 @@ import io.vertx.core.json.JsonObject;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -141,14 +146,57 @@ final class ResumedRun {
     LocalMembers all = LocalMembers.of(job);
     LocalMembers roles = all.withWorkers(Math.min(before.workersHere(), all.workers()));
     JobCheck.files(job, roles, placed.apart());
+    List<String> notes = new ArrayList<>(List.of("resumes %s".formatted(directory.path())));
+    job = withSameData(job, roles, notes);
     RunLaunch launch = before.again(LocalSettings.of(job.json()), placed);
     launch.write(directory);
     Display display = Display.of(style, System.out, job);
     NextCommand next = new NextCommand(List.of("resume"), directory, true);
-    List<String> notes = List.of("resumes %s".formatted(directory.path()));
     return new TrainingRun(job, directory, display, notes, next)
         .resuming(livingNodes())
         .call(roles, placed, launch.listen());
+  }
+
+  /**
+   * Compares the data and the model files that members started here will read with those that the
+   * run was trained on.
+   *
+   * @param notes receives a line if there is nothing to compare with
+   * @return the job with the fingerprints of before, or those found if the run has recorded none
+   */
+  private JobConfig withSameData(JobConfig job, LocalMembers roles, List<String> notes) {
+    Map<String, Fingerprint> before =
+        JobConfig.read(directory.job().toString(), directory.readJob()).fingerprints();
+    boolean trains = roles.servers() + roles.workers() > 0;
+    Set<Split> splits = trains ? EnumSet.allOf(Split.class) : EnumSet.of(Split.TEST);
+    Map<String, Fingerprint> found = job.fingerprints(splits, ResumedRun.class.getClassLoader());
+    for (Map.Entry<String, Fingerprint> one : before.entrySet()) {
+      Optional.ofNullable(found.get(one.getKey()))
+          .flatMap(one.getValue()::difference)
+          .ifPresent(
+              difference -> {
+                throw new InputException(otherData(one.getKey(), difference));
+              });
+    }
+    if (before.isEmpty() && !found.isEmpty()) {
+      notes.add("the run recorded no fingerprints: its data cannot be compared with these");
+    }
+    return job.withFingerprints(before.isEmpty() ? found : before);
+  }
+
+  private String otherData(String what, String difference) {
+    return "%s: it was trained on other data, %s: %s; give it the same files%s"
+        .formatted(
+            directory.path(),
+            what,
+            difference,
+            directory
+                .model()
+                .map(
+                    model ->
+                        ", or start a new run from its model: vertigrad train %s --set model.name=%s"
+                            .formatted(directory.job(), directory.path()))
+                .orElse(", or start a new run with train"));
   }
 
   /** Corrects the checkpoint folder when the run's folder was moved together with it. */

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.InputException;
@@ -22,6 +23,7 @@ import java.time.LocalDateTime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -125,7 +127,8 @@ final class TrainCommand implements Callable<Integer> {
             ? RunDirectory.fresh(Path.of("runs"), asked.addresses().job(), LocalDateTime.now())
             : RunDirectory.at(runDirectory);
     PipelinePlan start = PipelinePlan.of(directory.begin(asked));
-    JobConfig kept = start.job();
+    JobConfig kept =
+        start.job().withFingerprints(start.job().fingerprints(Set.of(Split.TEST), LOADER));
     Display display = Display.of(Display.Style.chosen(json, quiet), System.out, kept);
     boolean joins = !kept.cluster().members().isEmpty();
     boolean open = listen || joins || workersHere != null;

@@ -254,12 +254,24 @@ final class TrainingRun {
         Future.all(launched, joined),
         Participation.memberStartSeconds(job),
         "starting the members");
+    monitor.started().onSuccess(started -> recordFingerprints());
     if (placement.apart()) {
       monitor.started().onSuccess(started -> FinalModel.prepare(vertx, job));
     }
     if (job.serving().count() > 0) {
       serve();
     }
+  }
+
+  /** Adds to the run's job file what its members have shown of their data, for a resumed run. */
+  private void recordFingerprints() {
+    coordinator
+        .fingerprints()
+        .onSuccess(
+            known ->
+                directory.write(
+                    directory.job(),
+                    LocalSettings.removedFrom(job.withFingerprints(known).json())));
   }
 
   /** Starts the predictors; training does not wait for them, and goes on without them. */

@@ -5,6 +5,7 @@ import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.FieldReader;
+import io.vertigrad.compute.data.Fingerprint;
 import io.vertigrad.compute.data.Normalisation;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -73,6 +74,12 @@ public final class PacedData implements DatasetProvider {
   @Override
   public Optional<FieldReader> fields(DataConfig config, List<Integer> shape) {
     return DatasetProvider.fields(paced(config), shape, loader());
+  }
+
+  /** Reads the other data set, whose samples come at once. */
+  @Override
+  public Optional<Fingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
+    return DatasetProvider.fingerprint(paced(config), split, loader());
   }
 
   /** Returns the data section of the other data set. */

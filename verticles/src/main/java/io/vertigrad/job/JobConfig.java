@@ -9,6 +9,7 @@ import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.data.Fingerprint;
 import io.vertigrad.compute.data.StreamRounds;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.settings.Settings;
@@ -16,11 +17,14 @@ import io.vertigrad.compute.settings.SettingsException;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -88,6 +92,7 @@ public record JobConfig(
   private static final String STEPS = "steps";
   private static final String DATA_LENGTH = "dataLength";
   private static final String CLASSES = "classes";
+  private static final String FINGERPRINTS = "fingerprints";
   private static final String PARAMETERS = "parameters";
   private static final String LOSS = "loss";
   private static final long MOST_SAMPLES = 1_000_000_000_000L;
@@ -315,6 +320,60 @@ public record JobConfig(
   }
 
   /**
+   * Returns the fingerprints of the data and the model file that this job trains with, by what they
+   * are of: {@code trainingData}, {@code testData}, {@code model} or {@code parameters}. Blocks
+   * while a split is opened that is not in use.
+   *
+   * @param splits the splits that a member reads
+   * @param loader finds the data set
+   * @return those of the splits and of existing files
+   * @throws io.vertigrad.compute.data.DataException if data or a file cannot be read
+   */
+  public Map<String, Fingerprint> fingerprints(Set<Split> splits, ClassLoader loader) {
+    Map<String, Fingerprint> found = new TreeMap<>();
+    for (Split split : splits) {
+      String what = split == Split.TRAIN ? "trainingData" : "testData";
+      DatasetProvider.fingerprint(data, split, loader).ifPresent(made -> found.put(what, made));
+    }
+    modelFile().ifPresent(file -> found.put("model", Fingerprint.of(file)));
+    initialParameters()
+        .filter(Files::isRegularFile)
+        .ifPresent(file -> found.put(PARAMETERS, Fingerprint.of(file)));
+    return found;
+  }
+
+  private Optional<Path> modelFile() {
+    try {
+      return Optional.of(Path.of(modelName())).filter(Files::isRegularFile);
+    } catch (InvalidPathException noPath) {
+      return Optional.empty();
+    }
+  }
+
+  /**
+   * Returns the fingerprints that all members must have, as far as they are known.
+   *
+   * @return fingerprints as of {@link #fingerprints(Set, ClassLoader)}; empty in a job file
+   */
+  public Map<String, Fingerprint> fingerprints() {
+    JsonObject json = settings.toJson().getJsonObject(RESOLVED, new JsonObject());
+    return Fingerprint.all(json.getJsonObject(FINGERPRINTS, new JsonObject()));
+  }
+
+  /**
+   * Returns the same job, whose members must have data and model files of these fingerprints.
+   *
+   * @param known fingerprints as of {@link #fingerprints(Set, ClassLoader)}
+   * @return a job in which they stand in {@code resolved}
+   */
+  public JobConfig withFingerprints(Map<String, Fingerprint> known) {
+    JsonObject json = json();
+    JsonObject resolved = json.getJsonObject(RESOLVED, new JsonObject());
+    json.put(RESOLVED, resolved.put(FINGERPRINTS, Fingerprint.json(known)));
+    return read(origin, json);
+  }
+
+  /**
    * Returns the number of copies of the model that train.
    *
    * @return the number of workers, or of replicas of each stage of a pipeline
@@ -343,6 +402,10 @@ public record JobConfig(
     List<String> names = classNames();
     if (!names.isEmpty()) {
       resolved.put(CLASSES, new JsonArray(names));
+    }
+    Map<String, Fingerprint> fingerprints = fingerprints();
+    if (!fingerprints.isEmpty()) {
+      resolved.put(FINGERPRINTS, Fingerprint.json(fingerprints));
     }
     if (!resolved.isEmpty()) {
       json.put(RESOLVED, resolved);
@@ -563,8 +626,19 @@ public record JobConfig(
     resolved.longInteger(STEPS, 0, 1, Long.MAX_VALUE);
     resolved.longInteger(DATA_LENGTH, 0, 1, MOST_SAMPLES);
     resolved.textList(CLASSES, List.of());
+    if (resolved.isSection(FINGERPRINTS)) {
+      checkFingerprints(resolved);
+    }
     resolved.refuseUnknown();
     return counted ? OptionalLong.of(samples) : OptionalLong.empty();
+  }
+
+  private static void checkFingerprints(Settings resolved) {
+    try {
+      Fingerprint.all(resolved.toJson().getJsonObject(FINGERPRINTS));
+    } catch (IllegalArgumentException malformed) {
+      throw resolved.refuse(FINGERPRINTS, malformed.getMessage());
+    }
   }
 
   /** Refuses settings that need the whole gradient before any part of it is sent. */

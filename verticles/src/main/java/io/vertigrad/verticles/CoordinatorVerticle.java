@@ -1,5 +1,6 @@
 package io.vertigrad.verticles;
 
+import io.vertigrad.compute.data.Fingerprint;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.internal.job.VerticleJob;
@@ -22,6 +23,7 @@ import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.internal.VertxInternal;
 import io.vertx.core.json.JsonObject;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -121,6 +123,19 @@ public final class CoordinatorVerticle extends VerticleBase {
                 .map(ControlCodec::write)
                 .onComplete(saved));
     return saved.future();
+  }
+
+  /**
+   * Returns the fingerprints of the data and model files that members have shown. Any thread may
+   * call it, once this verticle is deployed.
+   *
+   * @return completes with the fingerprints by what they are of, as {@link
+   *     JobConfig#fingerprints()}
+   */
+  public Future<Map<String, Fingerprint>> fingerprints() {
+    Promise<Map<String, Fingerprint>> known = Promise.promise();
+    context.runOnContext(go -> known.complete(coordinatorState.fingerprints()));
+    return known.future();
   }
 
   /**

@@ -3,7 +3,9 @@ package io.vertigrad.benchmarks.straggler;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.Fingerprint;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Samples of three equal features that come slowly, and ten times as slowly where the folder of the
@@ -32,6 +34,12 @@ public final class PacedPoints implements DatasetProvider {
   public Dataset open(DataConfig config, Split split) {
     boolean slow = config.directory().filter(folder -> folder.endsWith(SLOW)).isPresent();
     return new Points(slow ? MILLIS * SLOWER : MILLIS);
+  }
+
+  /** Returns none, because reading them all takes seconds. */
+  @Override
+  public Optional<Fingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
+    return Optional.empty();
   }
 
   private record Points(long millis) implements Dataset {

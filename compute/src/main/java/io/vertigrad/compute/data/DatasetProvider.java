@@ -177,6 +177,21 @@ public interface DatasetProvider {
     return model;
   }
 
+  /**
+   * Returns what members of a job compare to find out whether they have the same samples, and a
+   * resumed run to find out whether it has those that it was trained on. All samples are read for
+   * it unless that takes long, or a provider overrides this.
+   *
+   * @param config the data section of a job file
+   * @param split training or test set
+   * @param opened the samples, which this provider has opened
+   * @return empty if nothing is to be compared, as where each machine has samples of its own
+   * @throws DataException when a file cannot be read
+   */
+  default Optional<Fingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
+    return Optional.of(Fingerprint.of(opened));
+  }
+
   /** A part of a data set. */
   enum Split {
     /** The samples that are trained on. */
@@ -196,6 +211,24 @@ public interface DatasetProvider {
    */
   static Dataset open(DataConfig config, Split split, ClassLoader loader) {
     return OpenDatasets.SHARED.open(config, split, loader, () -> load(config, split, loader));
+  }
+
+  /**
+   * Returns the fingerprint of a split of the data set that {@code config} names. The split is
+   * opened unless it is in use; its fingerprint is made once while it is.
+   *
+   * @param config the data section of a job file
+   * @param split training or test set
+   * @param loader class loader that finds providers
+   * @return empty if the provider gives none
+   */
+  static Optional<Fingerprint> fingerprint(DataConfig config, Split split, ClassLoader loader) {
+    return OpenDatasets.SHARED.fingerprint(
+        config,
+        split,
+        loader,
+        () -> load(config, split, loader),
+        opened -> find(config, loader).fingerprint(config, split, opened));
   }
 
   /**

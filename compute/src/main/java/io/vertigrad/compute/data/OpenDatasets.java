@@ -2,9 +2,11 @@ package io.vertigrad.compute.data;
 
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import java.lang.ref.WeakReference;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
@@ -23,11 +25,12 @@ final class OpenDatasets {
 
   private record Key(DataConfig config, Split split, ClassLoader loader) {}
 
-  /** One data set. Its lock is held while it is opened; the map guards its counter. */
+  /** One data set. Its lock guards all but the counter, which the map guards. */
   private static final class Entry {
 
     private final ReentrantLock lock = new ReentrantLock();
     private volatile WeakReference<Dataset> dataset = new WeakReference<>(null);
+    private Optional<Fingerprint> fingerprint;
     private int callers;
 
     private boolean isUnused() {
@@ -39,6 +42,42 @@ final class OpenDatasets {
    * Returns the shared data set, which is opened now if it is not in use; errors are not cached.
    */
   Dataset open(DataConfig config, Split split, ClassLoader loader, Supplier<Dataset> opening) {
+    return with(config, split, loader, entry -> opened(entry, opening));
+  }
+
+  /** Returns the fingerprint of the shared data set, which is opened now if it is not in use. */
+  Optional<Fingerprint> fingerprint(
+      DataConfig config,
+      Split split,
+      ClassLoader loader,
+      Supplier<Dataset> opening,
+      Function<Dataset, Optional<Fingerprint>> making) {
+    return with(
+        config,
+        split,
+        loader,
+        entry -> {
+          Dataset dataset = opened(entry, opening);
+          if (entry.fingerprint == null) {
+            entry.fingerprint = making.apply(dataset);
+          }
+          return entry.fingerprint;
+        });
+  }
+
+  private static Dataset opened(Entry entry, Supplier<Dataset> opening) {
+    Dataset found = entry.dataset.get();
+    if (found == null) {
+      found = opening.get();
+      entry.dataset = new WeakReference<>(found);
+      entry.fingerprint = null;
+    }
+    return found;
+  }
+
+  /** Calls the action with the entry of a data set, for one thread at a time. */
+  private <T> T with(
+      DataConfig config, Split split, ClassLoader loader, Function<Entry, T> action) {
     entries.keySet().forEach(this::forgetIfUnused);
     Key key = new Key(config.withoutOrigin(), split, loader);
     Entry entry =
@@ -51,12 +90,7 @@ final class OpenDatasets {
             });
     entry.lock.lock();
     try {
-      Dataset found = entry.dataset.get();
-      if (found == null) {
-        found = opening.get();
-        entry.dataset = new WeakReference<>(found);
-      }
-      return found;
+      return action.apply(entry);
     } finally {
       entry.lock.unlock();
       entries.computeIfPresent(

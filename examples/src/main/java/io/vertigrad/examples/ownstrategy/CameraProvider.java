@@ -4,10 +4,12 @@ import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.Fingerprint;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Opens {@code camera}: the generated digits as this machine's camera sees them. The file {@code
@@ -29,6 +31,12 @@ public final class CameraProvider implements DatasetProvider {
     return new Camera(
         DatasetProvider.open(digits, split, CameraProvider.class.getClassLoader()),
         config.directory().map(folder -> gain(folder.resolve("gain"))).orElse(1f));
+  }
+
+  /** Returns none: each machine has a camera of its own. */
+  @Override
+  public Optional<Fingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
+    return Optional.empty();
   }
 
   private static float gain(Path file) {

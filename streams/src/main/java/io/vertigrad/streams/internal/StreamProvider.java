@@ -7,6 +7,7 @@ import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.FieldReader;
+import io.vertigrad.compute.data.Fingerprint;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.streams.EventSource;
 import io.vertx.core.json.JsonObject;
@@ -62,6 +63,12 @@ public final class StreamProvider implements DatasetProvider {
         options.source(),
         () -> config.settings().section("source"),
         split == Split.TEST);
+  }
+
+  /** Returns none: events are read once, and the schema is in the job file. */
+  @Override
+  public Optional<Fingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
+    return Optional.empty();
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.vertigrad.internal.checkpoint;
 
+import io.vertigrad.compute.data.Fingerprint;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -14,11 +15,15 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A folder with the last few checkpoints of any number of shards.
@@ -28,6 +33,7 @@ import java.util.stream.Stream;
  */
 public final class CheckpointFolder {
 
+  private static final Logger LOG = LoggerFactory.getLogger(CheckpointFolder.class);
   private static final Pattern NAME =
       Pattern.compile(
           "shard-(\\d{1,4})-(\\d{1,9})-incarnation-(\\d{1,9})-version-(\\d{1,18})\\.checkpoint");
@@ -35,30 +41,41 @@ public final class CheckpointFolder {
   private static final String UNFINISHED = ".unfinished";
   private static final String OWNER = "run.json";
   private static final String RUN = "run";
+  private static final String FINGERPRINTS = "fingerprints";
   private static final int OWNER_READS = 40;
   private static final long OWNER_RETRY_MILLIS = 50;
 
   private final Path folder;
   private final int keep;
+  private final Map<String, Fingerprint> fingerprints;
+  private final AtomicBoolean missingLogged = new AtomicBoolean();
+
+  /** Creates the folder's object for data that are not compared. */
+  public CheckpointFolder(Path folder, int keep) {
+    this(folder, keep, Map.of());
+  }
 
   /**
    * Creates the folder's object. The folder itself is created with the first checkpoint.
    *
    * @param keep number of checkpoints to keep per shard, at least 1
+   * @param fingerprints of the data and model files with which its owner trains
    */
-  public CheckpointFolder(Path folder, int keep) {
+  public CheckpointFolder(Path folder, int keep, Map<String, Fingerprint> fingerprints) {
     if (keep < 1) {
       throw new IllegalArgumentException("keep %d: expected at least 1".formatted(keep));
     }
     this.folder = folder;
     this.keep = keep;
+    this.fingerprints = Map.copyOf(fingerprints);
   }
 
   /**
    * Returns whether the folder belongs to this run.
    *
    * @return false if the folder does not exist or no run has claimed it
-   * @throws IOException if it belongs to another run or to a run without a name
+   * @throws IOException if it belongs to another run or to a run without a name, or the run was
+   *     trained on other data
    */
   public boolean belongsTo(String run) throws IOException {
     Path owner = folder.resolve(OWNER);
@@ -72,7 +89,8 @@ public final class CheckpointFolder {
       }
       return false;
     }
-    String found = owner(owner);
+    JsonObject owned = owner(owner);
+    String found = String.valueOf(owned.getValue(RUN));
     if (!found.equals(run)) {
       throw new CheckpointException(
           folder,
@@ -99,7 +117,7 @@ public final class CheckpointFolder {
     try {
       Files.writeString(
           folder.resolve(OWNER),
-          new JsonObject().put(RUN, run).encode() + "\n",
+          owner(run).encode() + "\n",
           StandardOpenOption.CREATE_NEW,
           StandardOpenOption.WRITE);
       return false;
@@ -110,12 +128,17 @@ public final class CheckpointFolder {
     }
   }
 
+  private JsonObject owner(String run) {
+    JsonObject owner = new JsonObject().put(RUN, run);
+    return fingerprints.isEmpty() ? owner : owner.put(FINGERPRINTS, Fingerprint.json(fingerprints));
+  }
+
   /** Reads the owner. Retries, because the member that claims the folder may still be writing. */
-  private static String owner(Path file) throws IOException {
+  private static JsonObject owner(Path file) throws IOException {
     for (int attempt = 1; ; attempt++) {
       try {
-        return new JsonObject(Files.readString(file)).getString(RUN);
-      } catch (DecodeException | ClassCastException unfinished) {
+        return new JsonObject(Files.readString(file));
+      } catch (DecodeException unfinished) {
         if (attempt == OWNER_READS) {
           throw new CheckpointException(file, "its content", unfinished, "{\"run\": \"NAME\"}");
         }

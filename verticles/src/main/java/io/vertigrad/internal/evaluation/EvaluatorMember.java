@@ -1,6 +1,7 @@
 package io.vertigrad.internal.evaluation;
 
 import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.compute.data.Fingerprint;
 import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.CoordinatorClient;
@@ -14,6 +15,7 @@ import io.vertigrad.strategy.Membership;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -47,6 +49,11 @@ public final class EvaluatorMember implements MemberHandler {
   /** Records that the loop failed. Returns true if the evaluator had not been admitted yet. */
   public boolean failAdmission(Throwable why) {
     return admitted.tryFail(why);
+  }
+
+  /** Sets the fingerprints of data and model files that joins show; any thread. */
+  void show(Map<String, Fingerprint> fingerprints) {
+    coordinator.show(fingerprints);
   }
 
   /** Blocks the loop's thread until the job runs. Returns false if told to stop before. */

@@ -18,6 +18,7 @@ import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import java.util.Set;
 import java.util.function.Consumer;
 
 /** The thread that builds an evaluator's model, scores with it and closes it. */
@@ -74,6 +75,7 @@ public final class EvaluatorThread {
               "is %d, but the data set '%s' has no test set, expected 0: its samples are tested while they are trained on"
                   .formatted(job.evaluator().count(), job.data().name()));
     }
+    member.show(job.fingerprints(Set.of(Split.TEST), loader));
     ModelConfig config = job.modelOn(test).on(job.workers().device());
     try (Model model = JobModel.of(job, config)) {
       Evaluation evaluation =

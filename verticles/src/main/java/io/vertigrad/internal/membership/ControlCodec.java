@@ -3,6 +3,7 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.codecs.UpdateCounts;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.compute.data.Fingerprint;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.internal.RecordJson;
@@ -128,6 +129,8 @@ public final class ControlCodec {
 
   /** Keys that have no value if it is the empty string or the empty list. */
   private static final Set<String> NOT_EMPTY = Set.of("metric", "silent", "starts");
+
+  private static final String FINGERPRINTS = "fingerprints";
 
   private record CommandName(Command command) {}
 
@@ -304,13 +307,17 @@ public final class ControlCodec {
   private static JsonObject written(JobTerms terms) {
     JsonObject json = new JsonObject();
     terms.values().forEach(json::put);
+    if (!terms.fingerprints().isEmpty()) {
+      json.put(FINGERPRINTS, Fingerprint.json(terms.fingerprints()));
+    }
     return json;
   }
 
   private static JobTerms terms(JsonObject json) {
     Map<String, String> terms = new TreeMap<>();
     json.forEach(term -> terms.put(term.getKey(), Objects.toString(term.getValue(), "nothing")));
-    return new JobTerms(terms);
+    terms.remove(FINGERPRINTS);
+    return new JobTerms(terms, Fingerprint.all(json.getJsonObject(FINGERPRINTS, new JsonObject())));
   }
 
   private static JsonArray written(ParameterLayout layout) {

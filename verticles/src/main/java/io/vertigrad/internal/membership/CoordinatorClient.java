@@ -1,6 +1,7 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.compute.data.Fingerprint;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Admitted;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Granted;
@@ -39,6 +40,7 @@ import io.vertx.core.eventbus.ReplyException;
 import io.vertx.core.json.JsonObject;
 import java.util.EnumSet;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -93,6 +95,7 @@ public final class CoordinatorClient {
   private String endReason = "";
   private int attempt;
   private volatile boolean joinsAsSubstitute;
+  private volatile Map<String, Fingerprint> fingerprints = Map.of();
   private volatile String run = "";
   private volatile boolean keepsMemory;
   private volatile OptionalLong rollbackVersion = OptionalLong.empty();
@@ -153,6 +156,16 @@ public final class CoordinatorClient {
               .compose(listening -> new JoinAttempt(request(layout, holds), attemptNumber).send())
               .compose(answer -> admitted(answer, attemptNumber));
         });
+  }
+
+  /** Sets the fingerprints of data and model files that later joins show; any thread. */
+  public void show(Map<String, Fingerprint> found) {
+    fingerprints = Map.copyOf(found);
+  }
+
+  /** Returns the fingerprints that joins show. */
+  public Map<String, Fingerprint> fingerprints() {
+    return fingerprints;
   }
 
   /** Returns the name of the run that this member was admitted to; empty before. */
@@ -286,7 +299,7 @@ public final class CoordinatorClient {
         UUID.randomUUID().toString(),
         NodeName.of(job, ProcessHandle.current().pid()),
         NodeName.inCluster(vertx),
-        JobTerms.of(job),
+        new JobTerms(JobTerms.of(job).values(), fingerprints),
         layout,
         joinsAsSubstitute,
         Optional.ofNullable(previousAdmission),

@@ -10,6 +10,7 @@ import static io.vertigrad.internal.membership.JobPhase.STOPPED;
 import static io.vertigrad.internal.membership.JobPhase.WAITING;
 
 import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.compute.data.Fingerprint;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
 import io.vertigrad.internal.membership.Decision.Adopt;
@@ -101,6 +102,7 @@ public final class CoordinatorState {
   private boolean membershipChanged;
   private int timedEpoch;
   private OptionalLong rollbackVersion = OptionalLong.empty();
+  private JobTerms terms;
   private ParameterLayout layout;
   private boolean tooFewWorkers;
   private long endingProgress;
@@ -163,6 +165,7 @@ public final class CoordinatorState {
       Consumer<Decision> decisions) {
     this.config = config;
     this.decisions = decisions;
+    terms = config.terms();
     registry = new MemberRegistry(config.names(), config.servers(), config.firstIncarnation());
     RunningTimeClock clock =
         new RunningTimeClock(clockMillis, Math.max(1, config.suspectMillis() / FREEZE_SHARE));
@@ -227,6 +230,13 @@ public final class CoordinatorState {
   /** Returns why a former member is no longer part of the job. */
   String leaveReason(Admission admission) {
     return registry.departures().leaveReason(admission);
+  }
+
+  /**
+   * Returns the fingerprints of data and model files that members have shown, by what they are of.
+   */
+  public Map<String, Fingerprint> fingerprints() {
+    return terms.fingerprints();
   }
 
   /** Returns the name of the run, under which members keep their checkpoints. */
@@ -311,6 +321,7 @@ public final class CoordinatorState {
     checkOpen(request);
     checkTerms(request);
     checkCapacity(request);
+    terms = terms.with(request.terms().fingerprints());
     MemberRecord newcomer = registry.admit(request, clockMillis.getAsLong());
     events.joined(newcomer);
     request.holds().ifPresent(version -> recordVersions(request, version));
@@ -947,10 +958,12 @@ public final class CoordinatorState {
     return request.before().isPresent() && config.servers() == 0 && !config.lockstep();
   }
 
-  /** Compares settings and model; the layout of the first newcomer is the job's layout. */
+  /**
+   * Compares settings, data and model. What nobody has shown before is that of the job from now on:
+   * the layout, and the fingerprints of data and files.
+   */
   private void checkTerms(JoinRequest request) {
-    config
-        .terms()
+    terms
         .firstDifference(request.terms())
         .ifPresent(
             difference -> {
@@ -959,6 +972,16 @@ public final class CoordinatorState {
                       + "its job file differs in "
                       + difference
                       + "; start it with the same file");
+            });
+    terms
+        .firstOtherContent(request.terms())
+        .ifPresent(
+            difference -> {
+              throw new JoinException(
+                  refusal(request)
+                      + "it has other data than the job, "
+                      + difference
+                      + "; give it the same files");
             });
     if (layout == null) {
       layout = request.layout();

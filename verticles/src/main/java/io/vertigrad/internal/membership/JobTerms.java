@@ -1,5 +1,6 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.compute.data.Fingerprint;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -16,11 +17,17 @@ import java.util.stream.Collectors;
  * The settings that all members of a job must agree on; folders, threads and limits may differ.
  *
  * @param values one text per setting, keyed by its path in the job file
+ * @param fingerprints of the data and model files, as far as they are known
  */
-record JobTerms(Map<String, String> values) {
+record JobTerms(Map<String, String> values, Map<String, Fingerprint> fingerprints) {
 
   JobTerms {
     values = Map.copyOf(values);
+    fingerprints = Map.copyOf(fingerprints);
+  }
+
+  JobTerms(Map<String, String> values) {
+    this(values, Map.of());
   }
 
   /** Sections that count as a whole, except for the settings in {@code LOCAL}. */
@@ -72,7 +79,26 @@ record JobTerms(Map<String, String> values) {
       all.computeIfPresent(path, (key, name) -> name.substring(name.lastIndexOf('/') + 1));
     }
     all.put("steps", String.valueOf(job.steps()));
-    return new JobTerms(all);
+    return new JobTerms(all, job.fingerprints());
+  }
+
+  /** Returns the same terms with further fingerprints; those that are known stay. */
+  JobTerms with(Map<String, Fingerprint> more) {
+    Map<String, Fingerprint> all = new TreeMap<>(more);
+    all.putAll(fingerprints);
+    return new JobTerms(values, all);
+  }
+
+  /** Describes the first data or model file in which the other terms differ from these. */
+  Optional<String> firstOtherContent(JobTerms other) {
+    return fingerprints.keySet().stream()
+        .sorted()
+        .filter(other.fingerprints::containsKey)
+        .flatMap(
+            what ->
+                fingerprints.get(what).difference(other.fingerprints.get(what)).stream()
+                    .map(difference -> what + ": " + difference))
+        .findFirst();
   }
 
   /** Describes the first setting in which the other terms differ from these; empty if none does. */

@@ -26,6 +26,8 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.PipelineConfig;
 import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Vertx;
+import java.util.EnumSet;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -50,6 +52,9 @@ public final class StageThread extends WorkerThread {
     StrategyTraits traits = ReplicaRule.of(job);
     PipelineConfig pipeline = job.pipeline().orElseThrow();
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
+    member.show(
+        job.fingerprints(
+            job.stagesTest() ? EnumSet.allOf(Split.class) : Set.of(Split.TRAIN), loader));
     ModelConfig model = job.modelOn(data).on(job.workers().device());
     SplitModel split = StagePlan.split(job, model);
     StagePlan plan = StagePlan.of(job, split);

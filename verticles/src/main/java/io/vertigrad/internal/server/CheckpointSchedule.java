@@ -1,5 +1,6 @@
 package io.vertigrad.internal.server;
 
+import io.vertigrad.compute.data.Fingerprint;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
 import io.vertigrad.events.TrainingEvent.CheckpointWritten;
@@ -17,6 +18,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -67,15 +69,24 @@ final class CheckpointSchedule {
    *
    * @param run the run that owns the checkpoints
    * @param inRounds true if workers move in rounds
+   * @param fingerprints of the data and model files with which the job trains
    */
-  CheckpointSchedule(Vertx vertx, JobConfig job, String run, int shard, boolean inRounds) {
+  CheckpointSchedule(
+      Vertx vertx,
+      JobConfig job,
+      String run,
+      int shard,
+      boolean inRounds,
+      Map<String, Fingerprint> fingerprints) {
     this.vertx = vertx;
     this.run = run;
     this.shard = shard;
     this.inRounds = inRounds;
     events = new EventPublisher(vertx, job.addresses());
     config = job.checkpoint();
-    folder = new CheckpointFolder(config.directoryOf(job.addresses().job(), run), config.keep());
+    folder =
+        new CheckpointFolder(
+            config.directoryOf(job.addresses().job(), run), config.keep(), fingerprints);
   }
 
   /**

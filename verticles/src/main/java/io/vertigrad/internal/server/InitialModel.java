@@ -6,6 +6,7 @@ import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.data.Fingerprint;
 import io.vertigrad.internal.exchange.InitialParameters;
 import io.vertigrad.internal.exchange.JobModel;
 import io.vertigrad.internal.exchange.PartitionPlan;
@@ -15,6 +16,8 @@ import io.vertigrad.internal.shard.ParameterStore.StoreConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.StrategyFactory;
 import java.nio.FloatBuffer;
+import java.util.Map;
+import java.util.Set;
 
 /**
  * The parts of a model that a server needs before training: its layout and initial parameters.
@@ -23,9 +26,14 @@ import java.nio.FloatBuffer;
  * @param layout the model's layout
  * @param vector the whole exchange vector, from the job's seed or the file that the job names
  * @param trainingSamples size of the training set
+ * @param fingerprints of the data and the files that it was made of
  */
 record InitialModel(
-    Engine engine, ParameterLayout layout, FloatBuffer vector, long trainingSamples) {
+    Engine engine,
+    ParameterLayout layout,
+    FloatBuffer vector,
+    long trainingSamples,
+    Map<String, Fingerprint> fingerprints) {
 
   /** Opens the data, builds the model, reads its parameters and closes it; blocks. */
   static InitialModel of(JobConfig job, ClassLoader loader) {
@@ -34,7 +42,12 @@ record InitialModel(
     try (Model model = InitialParameters.into(JobModel.of(job, job.modelOn(data)), job)) {
       FloatBuffer vector = FloatBuffer.allocate(model.layout().length());
       model.readParameters(0, vector);
-      return new InitialModel(engine, model.layout(), vector.rewind(), data.size());
+      return new InitialModel(
+          engine,
+          model.layout(),
+          vector.rewind(),
+          data.size(),
+          job.fingerprints(Set.of(Split.TRAIN), loader));
     }
   }
 

@@ -88,10 +88,12 @@ public final class ServerMember implements MemberHandler {
     return vertx
         .executeBlocking(() -> InitialModel.of(job, ServerMember.class.getClassLoader()))
         .compose(
-            model ->
-                held()
-                    .compose(version -> coordinator.join(model.layout(), version))
-                    .compose(admission -> openShard(model, admission)));
+            model -> {
+              coordinator.show(model.fingerprints());
+              return held()
+                  .compose(version -> coordinator.join(model.layout(), version))
+                  .compose(admission -> openShard(model, admission));
+            });
   }
 
   /** Returns the version that this server has in memory from before it was evicted. */
@@ -189,7 +191,8 @@ public final class ServerMember implements MemberHandler {
         .promote(to)
         .compose(
             promotion -> {
-              ShardService serving = assembly.promote(promotion, to, coordinator.run());
+              ShardService serving =
+                  assembly.promote(promotion, to, coordinator.run(), coordinator.fingerprints());
               service = Optional.of(serving);
               return serving.open(promotion.reserved());
             })

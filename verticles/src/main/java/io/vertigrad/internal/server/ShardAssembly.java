@@ -1,5 +1,6 @@
 package io.vertigrad.internal.server;
 
+import io.vertigrad.compute.data.Fingerprint;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.internal.backup.BackupService;
 import io.vertigrad.internal.backup.ShardBackup;
@@ -22,6 +23,7 @@ import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
@@ -99,8 +101,7 @@ final class ShardAssembly {
       Optional<ShardSnapshot> kept,
       String run,
       OptionalLong from) {
-    CheckpointSchedule checkpoints =
-        new CheckpointSchedule(vertx, job, run, admission.rank(), strategy.traits().lockstep());
+    CheckpointSchedule checkpoints = checkpoints(run, admission, model.fingerprints());
     return checkpoints
         .open()
         .compose(opened -> newest(kept, checkpoints, from))
@@ -210,18 +211,27 @@ final class ShardAssembly {
   }
 
   /** Assembles a shard that continues with a backup's state and does not take frames yet. */
-  ShardService promote(BackupService.Promotion promotion, Admission admission, String run) {
+  ShardService promote(
+      BackupService.Promotion promotion,
+      Admission admission,
+      String run,
+      Map<String, Fingerprint> fingerprints) {
     ShardBackup backup = promotion.backup();
     FollowedShard followed =
         shard(admission, backup.store(), rules(), backup.windows()).continueWith(backup);
     LOG.info("{} goes on at version {}", admission, followed.shard().version());
-    CheckpointSchedule checkpoints =
-        new CheckpointSchedule(vertx, job, run, admission.rank(), strategy.traits().lockstep());
+    CheckpointSchedule checkpoints = checkpoints(run, admission, fingerprints);
     checkpoints
         .open()
         .onFailure(
             failure -> LOG.warn("{} writes no checkpoints: {}", admission, failure.getMessage()));
     return service(admission, followed, checkpoints, promotion.host());
+  }
+
+  private CheckpointSchedule checkpoints(
+      String run, Admission admission, Map<String, Fingerprint> fingerprints) {
+    return new CheckpointSchedule(
+        vertx, job, run, admission.rank(), strategy.traits().lockstep(), fingerprints);
   }
 
   private FollowedShard shard(

@@ -1,5 +1,6 @@
 package io.vertigrad.internal.worker;
 
+import io.vertigrad.compute.data.Fingerprint;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
 import io.vertigrad.events.TrainingEvent.CheckpointWritten;
@@ -18,6 +19,7 @@ import io.vertx.core.Promise;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -230,7 +232,9 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     if (folder == null) {
       CheckpointFolder found =
           new CheckpointFolder(
-              job.checkpoint().directoryOf(job.addresses().job(), saveOrders.run()), keep);
+              job.checkpoint().directoryOf(job.addresses().job(), saveOrders.run()),
+              keep,
+              saveOrders.fingerprints());
       if (job.checkpoint().isOn()) {
         found.claim(saveOrders.run());
       } else {
@@ -364,6 +368,11 @@ public final class ReplicaCheckpoints implements AutoCloseable {
 
     /** Returns the name of the run that checkpoints belong to, once the worker was admitted. */
     String run();
+
+    /** Returns the fingerprints of the data and model files with which the worker trains. */
+    default Map<String, Fingerprint> fingerprints() {
+      return Map.of();
+    }
 
     /** Returns the version at which all members write a timed checkpoint; 0 for none. */
     long saveAt();

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.worker;
 
 import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.compute.data.Fingerprint;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
@@ -28,6 +29,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
@@ -96,6 +98,11 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
     return plan.perGradient() ? EvaluationPlan.NONE : plan.firstHold();
   }
 
+  /** Sets the fingerprints of data and model files that joins show; any thread. */
+  public void show(Map<String, Fingerprint> fingerprints) {
+    coordinator.show(fingerprints);
+  }
+
   /** Sets the receivers of membership changes and stop requests. Call it before the loop runs. */
   public void serve(ParameterLayout layout, Consumer<Membership> membership, TrainingLoop loop) {
     handlers = new Handlers(layout, membership, loop);
@@ -122,6 +129,11 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   @Override
   public String run() {
     return coordinator.run();
+  }
+
+  @Override
+  public Map<String, Fingerprint> fingerprints() {
+    return coordinator.fingerprints();
   }
 
   @Override

@@ -44,6 +44,7 @@ import io.vertx.core.Vertx;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Function;
 
 /**
@@ -126,6 +127,7 @@ public class WorkerThread {
   protected boolean train() {
     StrategyTraits traits = StrategyProviders.configure(job.strategy(), loader).traits();
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
+    member.show(job.fingerprints(Set.of(Split.TRAIN), loader));
     ModelConfig config = job.modelOn(data).on(job.workers().device());
     try (Model model = InitialParameters.into(JobModel.of(job, config), job)) {
       TrainingPlan plan =

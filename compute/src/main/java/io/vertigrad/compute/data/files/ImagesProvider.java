@@ -6,17 +6,23 @@ import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.Fingerprint;
+import io.vertigrad.compute.data.Fingerprint.FilePart;
 import io.vertigrad.compute.data.ImageDataset;
 import io.vertigrad.compute.data.Normalisation;
 import io.vertigrad.compute.settings.Settings;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
@@ -142,6 +148,38 @@ public final class ImagesProvider implements DatasetProvider {
   @Override
   public long samples(DataConfig config, Split split) {
     return listing(config, split, Options.read(config, split)).pictures().size();
+  }
+
+  /** Hashes the files' bytes, because decoders of several machines may differ in the last bit. */
+  @Override
+  public Optional<Fingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
+    Path root = config.directory().orElseThrow();
+    List<Picture> pictures =
+        listing(config, split, Options.read(config, split)).pictures().stream()
+            .sorted(Comparator.comparing(Picture::file))
+            .toList();
+    List<FilePart> files = pictures.parallelStream().map(picture -> part(root, picture)).toList();
+    return Optional.of(
+        Fingerprint.of(opened, files.size() > Fingerprint.MOST_FILES ? folders(files) : files));
+  }
+
+  private static FilePart part(Path root, Picture picture) {
+    try (InputStream in = Files.newInputStream(picture.file())) {
+      long hash = Fingerprint.mix(Fingerprint.hash(in), picture.label());
+      return FilePart.of(root, picture.file(), hash);
+    } catch (IOException e) {
+      throw new DataException("%s: cannot be read: %s".formatted(picture.file(), e), e);
+    }
+  }
+
+  /** Returns one part for each class, which are too many files to be listed. */
+  private static List<FilePart> folders(List<FilePart> files) {
+    Map<String, FilePart> folders = new LinkedHashMap<>();
+    for (FilePart file : files) {
+      String folder = file.name().substring(0, file.name().lastIndexOf('/'));
+      folders.merge(folder, file, (before, next) -> before.and(folder, next));
+    }
+    return List.copyOf(folders.values());
   }
 
   @Override

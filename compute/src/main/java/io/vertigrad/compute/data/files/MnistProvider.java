@@ -5,6 +5,9 @@ import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.Fingerprint;
+import io.vertigrad.compute.data.Fingerprint.Content;
+import io.vertigrad.compute.data.Fingerprint.FilePart;
 import io.vertigrad.compute.data.ImageDataset;
 import io.vertigrad.compute.data.Normalisation;
 import java.net.URI;
@@ -54,6 +57,22 @@ public final class MnistProvider implements DatasetProvider {
     if (config.download().isEmpty()) {
       files(config, split);
     }
+  }
+
+  @Override
+  public Optional<Fingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
+    DataConfig fetched = config.download().map(from -> fetch(config, from)).orElse(config);
+    List<Path> files = files(fetched, split);
+    return Optional.of(
+        Fingerprint.of(
+            opened,
+            List.of(
+                part(files.get(0), opened, Content.FEATURES),
+                part(files.get(1), opened, Content.TARGETS))));
+  }
+
+  private static FilePart part(Path file, Dataset opened, Content content) {
+    return FilePart.of(file, file, Fingerprint.hash(opened, content, 0, opened.size()));
   }
 
   /** Returns the files of the images and of the labels. */

@@ -6,11 +6,14 @@ import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.Fingerprint;
+import io.vertigrad.compute.data.Fingerprint.FilePart;
 import io.vertigrad.compute.settings.Settings;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -212,6 +215,23 @@ public final class TextProvider implements DatasetProvider {
                   "%s: there is no such file, expected a vocabulary, one token on each line (data.vocabulary)"
                       .formatted(file));
             });
+  }
+
+  /** Hashes the content of the files, because windows overlap. */
+  @Override
+  public Optional<Fingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
+    List<Path> files = new ArrayList<>(Source.of(config, split).files());
+    Options.read(config, split).vocabulary().ifPresent(files::add);
+    List<FilePart> parts = files.stream().map(TextProvider::part).toList();
+    return Optional.of(Fingerprint.of(opened, parts));
+  }
+
+  private static FilePart part(Path path) {
+    try (DataFile file = DataFile.open(path)) {
+      return FilePart.of(path, path, Fingerprint.hash(file.stream()));
+    } catch (IOException e) {
+      throw DataFile.failure(path, e);
+    }
   }
 
   private static Dataset windows(Options options, Source source, Split split, Tokens tokens) {

@@ -1,0 +1,399 @@
+package io.vertigrad.compute.data;
+
+import io.vertigrad.compute.Targets;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/**
+ * Identifies samples, or a model's file, without containing them: two members of a job compare
+ * their fingerprints to find out whether they have the same data. It does not depend on folders,
+ * times, or whether a file is {@code .gz}. It finds mistakes, not forgeries.
+ *
+ * @param counts number of samples and outputs for people, such as {@code 400 samples of 2 classes};
+ *     empty for a file
+ * @param hash 16 hexadecimal digits, of at least some of the samples
+ * @param complete hash of all samples; empty if {@code hash} is that already, or if reading all of
+ *     them takes too long
+ * @param files the files that the samples come from, in a fixed order; empty if there are none
+ */
+public record Fingerprint(
+    String counts, String hash, Optional<String> complete, List<FilePart> files) {
+
+  /** Most values of {@code files}; of more, a provider gives one for each folder. */
+  public static final int MOST_FILES = 500;
+
+  private static final VarHandle WORDS =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
+  private static final long FACTOR = 0x9E3779B97F4A7C15L;
+  private static final int CHUNK = 256;
+  private static final int SOME_SAMPLES = 256;
+  private static final int BUFFER_BYTES = 1 << 16;
+  private static final long READ_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  /** Copies the list. */
+  public Fingerprint {
+    files = List.copyOf(files);
+  }
+
+  /**
+   * One file, or one folder of many files.
+   *
+   * @param name without the folder of the data set, and without {@code .gz}
+   * @param bytes its length; for {@code .gz} that of the compressed file
+   * @param hash hash of what was read from it
+   */
+  public record FilePart(String name, long bytes, String hash) {
+
+    /**
+     * Returns the part of a file.
+     *
+     * @param root the data set's folder, or the file itself
+     * @param file the file, which must exist
+     * @param hash hash of what was read from it
+     * @return the file's name and length, with this hash
+     * @throws DataException when its length cannot be read
+     */
+    public static FilePart of(Path root, Path file, long hash) {
+      Path within = root.equals(file) ? file.getFileName() : root.relativize(file);
+      String name = within.toString().replace('\\', '/');
+      try {
+        return new FilePart(
+            name.endsWith(".gz") ? name.substring(0, name.length() - ".gz".length()) : name,
+            Files.size(file),
+            text(hash));
+      } catch (IOException e) {
+        throw new DataException("%s: cannot be read: %s".formatted(file, e), e);
+      }
+    }
+
+    /**
+     * Returns the part that stands for this one and another one.
+     *
+     * @param folder the folder of both
+     * @param next the other one
+     * @return the folder, with the length of both
+     */
+    public FilePart and(String folder, FilePart next) {
+      long both = mix(Long.parseUnsignedLong(hash, 16), Long.parseUnsignedLong(next.hash, 16));
+      return new FilePart(folder, bytes + next.bytes, text(both));
+    }
+
+    private String describe() {
+      return "%s with %d bytes (hash %s)".formatted(name, bytes, hash);
+    }
+  }
+
+  /** What of a sample is hashed. */
+  public enum Content {
+    /** The prepared features. */
+    FEATURES,
+    /** Classes, labels or values. */
+    TARGETS
+  }
+
+  /**
+   * Returns the fingerprint of samples through {@link Dataset#read}. It reads all samples, unless
+   * that takes more than five seconds: then it compares a few hundred, spread over all.
+   *
+   * @param data the samples
+   * @return a fingerprint without files
+   */
+  public static Fingerprint of(Dataset data) {
+    int stride = Math.max(1, data.size() / SOME_SAMPLES);
+    int[] some = IntStream.range(0, data.size()).filter(i -> i % stride == 0).toArray();
+    long described = description(data);
+    long hash = described;
+    for (Content content : Content.values()) {
+      hash = mix(hash, hash(data, content, some));
+    }
+    return new Fingerprint(
+        counts(data), text(hash), complete(data, described).map(Fingerprint::text), List.of());
+  }
+
+  private static Optional<Long> complete(Dataset data, long described) {
+    long start = System.nanoTime();
+    long hash = described;
+    for (Content content : Content.values()) {
+      long[] chunks = new long[(data.size() + CHUNK - 1) / CHUNK];
+      IntStream.range(0, chunks.length)
+          .parallel()
+          .filter(chunk -> System.nanoTime() - start < READ_NANOS)
+          .forEach(chunk -> chunks[chunk] = chunk(data, content, chunk, 0, data.size()));
+      if (System.nanoTime() - start >= READ_NANOS) {
+        return Optional.empty();
+      }
+      hash = mixed(hash, chunks);
+    }
+    return Optional.of(hash);
+  }
+
+  /**
+   * Returns the fingerprint of samples with the files that they come from.
+   *
+   * @param data the samples
+   * @param files one part for each file, with {@link #hash(Dataset, Content, int, int)} or {@link
+   *     #hash(InputStream)} of what was read from it; together they cover all samples
+   * @return the fingerprint
+   */
+  public static Fingerprint of(Dataset data, Collection<FilePart> files) {
+    long hash = description(data);
+    for (FilePart file : files) {
+      hash = mix(hash, Long.parseUnsignedLong(file.hash(), 16));
+    }
+    return new Fingerprint(counts(data), text(hash), Optional.empty(), List.copyOf(files));
+  }
+
+  /**
+   * Returns the fingerprint of one file, which is read whole.
+   *
+   * @param file the file
+   * @return its name, length and hash
+   * @throws DataException when it cannot be read
+   */
+  public static Fingerprint of(Path file) {
+    try (InputStream in = Files.newInputStream(file)) {
+      FilePart part = FilePart.of(file, file, hash(in));
+      return new Fingerprint("", part.hash(), Optional.empty(), List.of(part));
+    } catch (IOException e) {
+      throw new DataException("%s: cannot be read: %s".formatted(file, e), e);
+    }
+  }
+
+  /**
+   * Returns the hash of some samples, read by all cores.
+   *
+   * @param data the samples
+   * @param content what of a sample
+   * @param from index of the first sample
+   * @param to index after the last sample
+   * @return 64 bits
+   */
+  public static long hash(Dataset data, Content content, int from, int to) {
+    long[] chunks = new long[(to - from + CHUNK - 1) / CHUNK];
+    IntStream.range(0, chunks.length)
+        .parallel()
+        .forEach(chunk -> chunks[chunk] = chunk(data, content, chunk, from, to));
+    return mixed(to - from, chunks);
+  }
+
+  private static long chunk(Dataset data, Content content, int chunk, int from, int to) {
+    int first = from + chunk * CHUNK;
+    int[] indices = IntStream.range(first, Math.min(to, first + CHUNK)).toArray();
+    return hash(data, content, indices);
+  }
+
+  private static long hash(Dataset data, Content content, int[] indices) {
+    Targets targets = data.targets();
+    boolean features = content == Content.FEATURES;
+    int length = data.shape().stream().reduce(1, Math::multiplyExact);
+    float[] values = new float[features ? length : targets.answers()];
+    int[] labels = new int[targets.positions()];
+    long hash = 0;
+    for (int index : indices) {
+      if (features) {
+        data.read(index, values, 0);
+        hash = mixed(hash, values);
+      } else if (targets.kind() == Targets.Kind.CLASS) {
+        data.readLabels(index, labels, 0);
+        for (int label : labels) {
+          hash = mix(hash, label);
+        }
+      } else {
+        data.readTargets(index, values, 0);
+        hash = mixed(hash, values);
+      }
+    }
+    return hash;
+  }
+
+  /**
+   * Returns the hash of the rest of a stream.
+   *
+   * @param in is read to its end and not closed
+   * @return 64 bits
+   * @throws IOException when it cannot be read
+   */
+  public static long hash(InputStream in) throws IOException {
+    byte[] buffer = new byte[BUFFER_BYTES];
+    long hash = 0;
+    for (int read = buffer.length; read == buffer.length; ) {
+      read = in.readNBytes(buffer, 0, buffer.length);
+      hash = mixed(hash, buffer, read);
+    }
+    return hash;
+  }
+
+  /**
+   * Combines two hashes; their order counts.
+   *
+   * @param hash a hash, or any number to begin with
+   * @param next another one
+   * @return 64 bits
+   */
+  public static long mix(long hash, long next) {
+    long product = (hash ^ next) * FACTOR;
+    return product ^ product >>> 32;
+  }
+
+  /**
+   * Compares this fingerprint, which is expected, with another one.
+   *
+   * @param found the other one
+   * @return what differs, with the counts of both and the first file that differs; empty if they
+   *     are those of the same data
+   */
+  public Optional<String> difference(Fingerprint found) {
+    boolean otherwise =
+        complete.isPresent() && found.complete.isPresent() && !complete.equals(found.complete);
+    if (counts.equals(found.counts) && hash.equals(found.hash) && !otherwise) {
+      return Optional.empty();
+    }
+    String both = counts.isEmpty() ? "" : "found %s, expected %s".formatted(found.counts, counts);
+    for (int i = 0; i < Math.max(files.size(), found.files.size()); i++) {
+      Optional<FilePart> there = at(found.files, i);
+      Optional<FilePart> here = at(files, i);
+      if (!there.map(FilePart::hash).equals(here.map(FilePart::hash))) {
+        return Optional.of(
+            "%sfound %s, expected %s"
+                .formatted(
+                    both.isEmpty() ? "" : both + "; the first file that differs: ",
+                    there.map(FilePart::describe).orElse("no further file"),
+                    here.map(FilePart::describe).orElse("no further file")));
+      }
+    }
+    return Optional.of(
+        counts.equals(found.counts) ? both + " with other values or other classes" : both);
+  }
+
+  private static Optional<FilePart> at(List<FilePart> files, int index) {
+    return index < files.size() ? Optional.of(files.get(index)) : Optional.empty();
+  }
+
+  /**
+   * Writes fingerprints as job files and messages have them.
+   *
+   * @param fingerprints fingerprints by what they are of
+   * @return for each one {@code counts}, {@code hash}, {@code complete} and {@code files}
+   */
+  public static JsonObject json(Map<String, Fingerprint> fingerprints) {
+    JsonObject json = new JsonObject();
+    fingerprints.forEach((what, one) -> json.put(what, one.toJson()));
+    return json;
+  }
+
+  private JsonObject toJson() {
+    JsonObject json = new JsonObject();
+    if (!counts.isEmpty()) {
+      json.put("counts", counts);
+    }
+    json.put("hash", hash);
+    complete.ifPresent(all -> json.put("complete", all));
+    if (!files.isEmpty()) {
+      JsonArray parts = new JsonArray();
+      files.forEach(file -> parts.add(JsonArray.of(file.name(), file.bytes(), file.hash())));
+      json.put("files", parts);
+    }
+    return json;
+  }
+
+  /**
+   * Reads what {@link #json} has written.
+   *
+   * @param json fingerprints by what they are of
+   * @return the fingerprints
+   * @throws IllegalArgumentException when one is malformed
+   */
+  public static Map<String, Fingerprint> all(JsonObject json) {
+    Map<String, Fingerprint> found = new TreeMap<>();
+    for (String what : json.fieldNames()) {
+      try {
+        found.put(what, one(json.getJsonObject(what)));
+      } catch (ClassCastException | NullPointerException | IndexOutOfBoundsException malformed) {
+        throw new IllegalArgumentException(
+            "fingerprint of %s: found %s, expected counts, hash and files"
+                .formatted(what, json.getValue(what)),
+            malformed);
+      }
+    }
+    return found;
+  }
+
+  private static Fingerprint one(JsonObject json) {
+    List<FilePart> files = new ArrayList<>();
+    for (Object part : json.getJsonArray("files", new JsonArray())) {
+      JsonArray file = (JsonArray) part;
+      files.add(new FilePart(file.getString(0), file.getLong(1), file.getString(2)));
+    }
+    return new Fingerprint(
+        json.getString("counts", ""),
+        Objects.requireNonNull(json.getString("hash")),
+        Optional.ofNullable(json.getString("complete")),
+        files);
+  }
+
+  private static String counts(Dataset data) {
+    return "%d samples of %d %s"
+        .formatted(data.size(), data.classes(), data.targets().kind().text());
+  }
+
+  private static long description(Dataset data) {
+    String all =
+        List.of(data.size(), data.shape(), data.targets(), data.tokens()).toString()
+            + data.classNames().stream().collect(Collectors.joining("\n"));
+    byte[] bytes = all.getBytes(StandardCharsets.UTF_8);
+    return mixed(bytes.length, bytes, bytes.length);
+  }
+
+  private static long mixed(long hash, byte[] bytes, int length) {
+    long mixed = hash;
+    int at = 0;
+    for (; at + Long.BYTES <= length; at += Long.BYTES) {
+      mixed = mix(mixed, (long) WORDS.get(bytes, at));
+    }
+    for (; at < length; at++) {
+      mixed = mix(mixed, bytes[at]);
+    }
+    return mix(mixed, length);
+  }
+
+  private static long mixed(long hash, float[] values) {
+    long mixed = hash;
+    int at = 0;
+    for (; at + 2 <= values.length; at += 2) {
+      long high = (long) Float.floatToRawIntBits(values[at]) << Integer.SIZE;
+      mixed = mix(mixed, high | Float.floatToRawIntBits(values[at + 1]) & 0xFFFFFFFFL);
+    }
+    return at < values.length ? mix(mixed, Float.floatToRawIntBits(values[at])) : mixed;
+  }
+
+  private static long mixed(long hash, long[] words) {
+    long mixed = hash;
+    for (long word : words) {
+      mixed = mix(mixed, word);
+    }
+    return mixed;
+  }
+
+  private static String text(long hash) {
+    return "%016x".formatted(hash);
+  }
+}
