@@ -1,7 +1,7 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.compute.data.DatasetProvider.Split;
-import io.vertigrad.compute.data.Fingerprint;
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.JoinAddress;
 import io.vertigrad.launcher.job.Assignment;
@@ -165,12 +165,12 @@ final class ResumedRun {
    * @return the job with the fingerprints of before, or those found if the run has recorded none
    */
   private JobConfig withSameData(JobConfig job, LocalMembers roles, List<String> notes) {
-    Map<String, Fingerprint> before =
+    Map<String, DataFingerprint> before =
         JobConfig.read(directory.job().toString(), directory.readJob()).fingerprints();
     boolean trains = roles.servers() + roles.workers() > 0;
     Set<Split> splits = trains ? EnumSet.allOf(Split.class) : EnumSet.of(Split.TEST);
-    Map<String, Fingerprint> found = job.fingerprints(splits, ResumedRun.class.getClassLoader());
-    for (Map.Entry<String, Fingerprint> one : before.entrySet()) {
+    Map<String, DataFingerprint> found = job.fingerprints(splits, ResumedRun.class.getClassLoader());
+    for (Map.Entry<String, DataFingerprint> one : before.entrySet()) {
       Optional.ofNullable(found.get(one.getKey()))
           .flatMap(one.getValue()::difference)
           .ifPresent(
@@ -194,8 +194,8 @@ final class ResumedRun {
                 .model()
                 .map(
                     model ->
-                        ", or start a new run from its model: vertigrad train %s --set model.name=%s"
-                            .formatted(directory.job(), directory.path()))
+                        ", or begin a new run with its parameters: train with --set model.name=%s"
+                            .formatted(directory.path()))
                 .orElse(", or start a new run with train"));
   }
 

@@ -9,7 +9,7 @@ import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
-import io.vertigrad.compute.data.Fingerprint;
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.compute.data.StreamRounds;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.settings.Settings;
@@ -329,16 +329,16 @@ public record JobConfig(
    * @return those of the splits and of existing files
    * @throws io.vertigrad.compute.data.DataException if data or a file cannot be read
    */
-  public Map<String, Fingerprint> fingerprints(Set<Split> splits, ClassLoader loader) {
-    Map<String, Fingerprint> found = new TreeMap<>();
+  public Map<String, DataFingerprint> fingerprints(Set<Split> splits, ClassLoader loader) {
+    Map<String, DataFingerprint> found = new TreeMap<>();
     for (Split split : splits) {
       String what = split == Split.TRAIN ? "trainingData" : "testData";
       DatasetProvider.fingerprint(data, split, loader).ifPresent(made -> found.put(what, made));
     }
-    modelFile().ifPresent(file -> found.put("model", Fingerprint.of(file)));
+    modelFile().ifPresent(file -> found.put("model", DataFingerprint.of(file)));
     initialParameters()
         .filter(Files::isRegularFile)
-        .ifPresent(file -> found.put(PARAMETERS, Fingerprint.of(file)));
+        .ifPresent(file -> found.put(PARAMETERS, DataFingerprint.of(file)));
     return found;
   }
 
@@ -355,9 +355,9 @@ public record JobConfig(
    *
    * @return fingerprints as of {@link #fingerprints(Set, ClassLoader)}; empty in a job file
    */
-  public Map<String, Fingerprint> fingerprints() {
+  public Map<String, DataFingerprint> fingerprints() {
     JsonObject json = settings.toJson().getJsonObject(RESOLVED, new JsonObject());
-    return Fingerprint.all(json.getJsonObject(FINGERPRINTS, new JsonObject()));
+    return DataFingerprint.all(json.getJsonObject(FINGERPRINTS, new JsonObject()));
   }
 
   /**
@@ -366,10 +366,10 @@ public record JobConfig(
    * @param known fingerprints as of {@link #fingerprints(Set, ClassLoader)}
    * @return a job in which they stand in {@code resolved}
    */
-  public JobConfig withFingerprints(Map<String, Fingerprint> known) {
+  public JobConfig withFingerprints(Map<String, DataFingerprint> known) {
     JsonObject json = json();
     JsonObject resolved = json.getJsonObject(RESOLVED, new JsonObject());
-    json.put(RESOLVED, resolved.put(FINGERPRINTS, Fingerprint.json(known)));
+    json.put(RESOLVED, resolved.put(FINGERPRINTS, DataFingerprint.json(known)));
     return read(origin, json);
   }
 
@@ -403,9 +403,9 @@ public record JobConfig(
     if (!names.isEmpty()) {
       resolved.put(CLASSES, new JsonArray(names));
     }
-    Map<String, Fingerprint> fingerprints = fingerprints();
+    Map<String, DataFingerprint> fingerprints = fingerprints();
     if (!fingerprints.isEmpty()) {
-      resolved.put(FINGERPRINTS, Fingerprint.json(fingerprints));
+      resolved.put(FINGERPRINTS, DataFingerprint.json(fingerprints));
     }
     if (!resolved.isEmpty()) {
       json.put(RESOLVED, resolved);
@@ -635,7 +635,7 @@ public record JobConfig(
 
   private static void checkFingerprints(Settings resolved) {
     try {
-      Fingerprint.all(resolved.toJson().getJsonObject(FINGERPRINTS));
+      DataFingerprint.all(resolved.toJson().getJsonObject(FINGERPRINTS));
     } catch (IllegalArgumentException malformed) {
       throw resolved.refuse(FINGERPRINTS, malformed.getMessage());
     }

@@ -1,6 +1,6 @@
 package io.vertigrad.verticles;
 
-import io.vertigrad.compute.data.Fingerprint;
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.internal.job.VerticleJob;
@@ -132,8 +132,8 @@ public final class CoordinatorVerticle extends VerticleBase {
    * @return completes with the fingerprints by what they are of, as {@link
    *     JobConfig#fingerprints()}
    */
-  public Future<Map<String, Fingerprint>> fingerprints() {
-    Promise<Map<String, Fingerprint>> known = Promise.promise();
+  public Future<Map<String, DataFingerprint>> fingerprints() {
+    Promise<Map<String, DataFingerprint>> known = Promise.promise();
     context.runOnContext(go -> known.complete(coordinatorState.fingerprints()));
     return known.future();
   }

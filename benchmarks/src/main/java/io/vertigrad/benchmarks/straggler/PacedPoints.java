@@ -3,7 +3,7 @@ package io.vertigrad.benchmarks.straggler;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
-import io.vertigrad.compute.data.Fingerprint;
+import io.vertigrad.compute.data.DataFingerprint;
 import java.util.List;
 import java.util.Optional;
 
@@ -38,7 +38,7 @@ public final class PacedPoints implements DatasetProvider {
 
   /** Returns none, because reading them all takes seconds. */
   @Override
-  public Optional<Fingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
+  public Optional<DataFingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
     return Optional.empty();
   }
 

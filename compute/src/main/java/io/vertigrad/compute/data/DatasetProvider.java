@@ -188,8 +188,8 @@ public interface DatasetProvider {
    * @return empty if nothing is to be compared, as where each machine has samples of its own
    * @throws DataException when a file cannot be read
    */
-  default Optional<Fingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
-    return Optional.of(Fingerprint.of(opened));
+  default Optional<DataFingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
+    return Optional.of(DataFingerprint.of(opened));
   }
 
   /** A part of a data set. */
@@ -222,7 +222,7 @@ public interface DatasetProvider {
    * @param loader class loader that finds providers
    * @return empty if the provider gives none
    */
-  static Optional<Fingerprint> fingerprint(DataConfig config, Split split, ClassLoader loader) {
+  static Optional<DataFingerprint> fingerprint(DataConfig config, Split split, ClassLoader loader) {
     return OpenDatasets.SHARED.fingerprint(
         config,
         split,

@@ -30,7 +30,7 @@ final class OpenDatasets {
 
     private final ReentrantLock lock = new ReentrantLock();
     private volatile WeakReference<Dataset> dataset = new WeakReference<>(null);
-    private Optional<Fingerprint> fingerprint;
+    private Optional<DataFingerprint> fingerprint;
     private int callers;
 
     private boolean isUnused() {
@@ -46,12 +46,12 @@ final class OpenDatasets {
   }
 
   /** Returns the fingerprint of the shared data set, which is opened now if it is not in use. */
-  Optional<Fingerprint> fingerprint(
+  Optional<DataFingerprint> fingerprint(
       DataConfig config,
       Split split,
       ClassLoader loader,
       Supplier<Dataset> opening,
-      Function<Dataset, Optional<Fingerprint>> making) {
+      Function<Dataset, Optional<DataFingerprint>> making) {
     return with(
         config,
         split,

@@ -6,8 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 
 /** Tests that members of one JVM share a data set, but not different splits or options. */
@@ -46,6 +49,26 @@ final class OpenDatasetsTest {
     Dataset found = openNested(open, 100, innermost);
 
     assertSame(innermost, found);
+  }
+
+  @Test
+  void shouldMakeTheFingerprintOnceWhileTheDataSetIsInUse() {
+    OpenDatasets open = new OpenDatasets();
+    Dataset dataset = DatasetProvider.open(digits(100), Split.TEST, loader);
+    List<Dataset> hashed = new ArrayList<>();
+    Function<Dataset, Optional<DataFingerprint>> making =
+        opened -> {
+          hashed.add(opened);
+          return Optional.of(DataFingerprint.of(opened));
+        };
+
+    Optional<DataFingerprint> first =
+        open.fingerprint(digits(1), Split.TEST, loader, () -> dataset, making);
+    Optional<DataFingerprint> second =
+        open.fingerprint(digits(1), Split.TEST, loader, this::unreadable, making);
+
+    assertSame(first, second);
+    assertEquals(List.of(dataset), hashed);
   }
 
   private Dataset openNested(OpenDatasets open, int depth, Dataset innermost) {

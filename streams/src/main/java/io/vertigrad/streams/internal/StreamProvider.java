@@ -7,7 +7,7 @@ import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.FieldReader;
-import io.vertigrad.compute.data.Fingerprint;
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.streams.EventSource;
 import io.vertx.core.json.JsonObject;
@@ -67,7 +67,7 @@ public final class StreamProvider implements DatasetProvider {
 
   /** Returns none: events are read once, and the schema is in the job file. */
   @Override
-  public Optional<Fingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
+  public Optional<DataFingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
     return Optional.empty();
   }
 

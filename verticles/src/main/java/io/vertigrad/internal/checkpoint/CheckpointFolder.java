@@ -1,6 +1,6 @@
 package io.vertigrad.internal.checkpoint;
 
-import io.vertigrad.compute.data.Fingerprint;
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -47,7 +47,7 @@ public final class CheckpointFolder {
 
   private final Path folder;
   private final int keep;
-  private final Map<String, Fingerprint> fingerprints;
+  private final Map<String, DataFingerprint> fingerprints;
   private final AtomicBoolean missingLogged = new AtomicBoolean();
 
   /** Creates the folder's object for data that are not compared. */
@@ -61,7 +61,7 @@ public final class CheckpointFolder {
    * @param keep number of checkpoints to keep per shard, at least 1
    * @param fingerprints of the data and model files with which its owner trains
    */
-  public CheckpointFolder(Path folder, int keep, Map<String, Fingerprint> fingerprints) {
+  public CheckpointFolder(Path folder, int keep, Map<String, DataFingerprint> fingerprints) {
     if (keep < 1) {
       throw new IllegalArgumentException("keep %d: expected at least 1".formatted(keep));
     }
@@ -130,7 +130,7 @@ public final class CheckpointFolder {
 
   private JsonObject owner(String run) {
     JsonObject owner = new JsonObject().put(RUN, run);
-    return fingerprints.isEmpty() ? owner : owner.put(FINGERPRINTS, Fingerprint.json(fingerprints));
+    return fingerprints.isEmpty() ? owner : owner.put(FINGERPRINTS, DataFingerprint.json(fingerprints));
   }
 
   /** Reads the owner. Retries, because the member that claims the folder may still be writing. */

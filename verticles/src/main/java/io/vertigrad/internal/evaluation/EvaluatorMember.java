@@ -1,7 +1,7 @@
 package io.vertigrad.internal.evaluation;
 
 import io.vertigrad.compute.ParameterLayout;
-import io.vertigrad.compute.data.Fingerprint;
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.CoordinatorClient;
@@ -52,7 +52,7 @@ public final class EvaluatorMember implements MemberHandler {
   }
 
   /** Sets the fingerprints of data and model files that joins show; any thread. */
-  void show(Map<String, Fingerprint> fingerprints) {
+  void show(Map<String, DataFingerprint> fingerprints) {
     coordinator.show(fingerprints);
   }
 

@@ -3,7 +3,7 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.codecs.UpdateCounts;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.ParameterLayout;
-import io.vertigrad.compute.data.Fingerprint;
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.internal.RecordJson;
@@ -308,7 +308,7 @@ public final class ControlCodec {
     JsonObject json = new JsonObject();
     terms.values().forEach(json::put);
     if (!terms.fingerprints().isEmpty()) {
-      json.put(FINGERPRINTS, Fingerprint.json(terms.fingerprints()));
+      json.put(FINGERPRINTS, DataFingerprint.json(terms.fingerprints()));
     }
     return json;
   }
@@ -317,7 +317,7 @@ public final class ControlCodec {
     Map<String, String> terms = new TreeMap<>();
     json.forEach(term -> terms.put(term.getKey(), Objects.toString(term.getValue(), "nothing")));
     terms.remove(FINGERPRINTS);
-    return new JobTerms(terms, Fingerprint.all(json.getJsonObject(FINGERPRINTS, new JsonObject())));
+    return new JobTerms(terms, DataFingerprint.all(json.getJsonObject(FINGERPRINTS, new JsonObject())));
   }
 
   private static JsonArray written(ParameterLayout layout) {

@@ -1,7 +1,7 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.ParameterLayout;
-import io.vertigrad.compute.data.Fingerprint;
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Admitted;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Granted;
@@ -95,7 +95,7 @@ public final class CoordinatorClient {
   private String endReason = "";
   private int attempt;
   private volatile boolean joinsAsSubstitute;
-  private volatile Map<String, Fingerprint> fingerprints = Map.of();
+  private volatile Map<String, DataFingerprint> fingerprints = Map.of();
   private volatile String run = "";
   private volatile boolean keepsMemory;
   private volatile OptionalLong rollbackVersion = OptionalLong.empty();
@@ -159,12 +159,12 @@ public final class CoordinatorClient {
   }
 
   /** Sets the fingerprints of data and model files that later joins show; any thread. */
-  public void show(Map<String, Fingerprint> found) {
+  public void show(Map<String, DataFingerprint> found) {
     fingerprints = Map.copyOf(found);
   }
 
   /** Returns the fingerprints that joins show. */
-  public Map<String, Fingerprint> fingerprints() {
+  public Map<String, DataFingerprint> fingerprints() {
     return fingerprints;
   }
 

@@ -10,7 +10,7 @@ import static io.vertigrad.internal.membership.JobPhase.STOPPED;
 import static io.vertigrad.internal.membership.JobPhase.WAITING;
 
 import io.vertigrad.compute.ParameterLayout;
-import io.vertigrad.compute.data.Fingerprint;
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
 import io.vertigrad.internal.membership.Decision.Adopt;
@@ -235,7 +235,7 @@ public final class CoordinatorState {
   /**
    * Returns the fingerprints of data and model files that members have shown, by what they are of.
    */
-  public Map<String, Fingerprint> fingerprints() {
+  public Map<String, DataFingerprint> fingerprints() {
     return terms.fingerprints();
   }
 

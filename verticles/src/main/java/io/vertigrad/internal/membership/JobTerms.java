@@ -1,6 +1,6 @@
 package io.vertigrad.internal.membership;
 
-import io.vertigrad.compute.data.Fingerprint;
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -19,7 +19,7 @@ import java.util.stream.Collectors;
  * @param values one text per setting, keyed by its path in the job file
  * @param fingerprints of the data and model files, as far as they are known
  */
-record JobTerms(Map<String, String> values, Map<String, Fingerprint> fingerprints) {
+record JobTerms(Map<String, String> values, Map<String, DataFingerprint> fingerprints) {
 
   JobTerms {
     values = Map.copyOf(values);
@@ -83,8 +83,8 @@ record JobTerms(Map<String, String> values, Map<String, Fingerprint> fingerprint
   }
 
   /** Returns the same terms with further fingerprints; those that are known stay. */
-  JobTerms with(Map<String, Fingerprint> more) {
-    Map<String, Fingerprint> all = new TreeMap<>(more);
+  JobTerms with(Map<String, DataFingerprint> more) {
+    Map<String, DataFingerprint> all = new TreeMap<>(more);
     all.putAll(fingerprints);
     return new JobTerms(values, all);
   }

@@ -1,6 +1,6 @@
 package io.vertigrad.internal.server;
 
-import io.vertigrad.compute.data.Fingerprint;
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
 import io.vertigrad.events.TrainingEvent.CheckpointWritten;
@@ -77,7 +77,7 @@ final class CheckpointSchedule {
       String run,
       int shard,
       boolean inRounds,
-      Map<String, Fingerprint> fingerprints) {
+      Map<String, DataFingerprint> fingerprints) {
     this.vertx = vertx;
     this.run = run;
     this.shard = shard;

@@ -6,7 +6,7 @@ import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
-import io.vertigrad.compute.data.Fingerprint;
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.internal.exchange.InitialParameters;
 import io.vertigrad.internal.exchange.JobModel;
 import io.vertigrad.internal.exchange.PartitionPlan;
@@ -33,7 +33,7 @@ record InitialModel(
     ParameterLayout layout,
     FloatBuffer vector,
     long trainingSamples,
-    Map<String, Fingerprint> fingerprints) {
+    Map<String, DataFingerprint> fingerprints) {
 
   /** Opens the data, builds the model, reads its parameters and closes it; blocks. */
   static InitialModel of(JobConfig job, ClassLoader loader) {

@@ -1,6 +1,6 @@
 package io.vertigrad.internal.server;
 
-import io.vertigrad.compute.data.Fingerprint;
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.internal.backup.BackupService;
 import io.vertigrad.internal.backup.ShardBackup;
@@ -215,7 +215,7 @@ final class ShardAssembly {
       BackupService.Promotion promotion,
       Admission admission,
       String run,
-      Map<String, Fingerprint> fingerprints) {
+      Map<String, DataFingerprint> fingerprints) {
     ShardBackup backup = promotion.backup();
     FollowedShard followed =
         shard(admission, backup.store(), rules(), backup.windows()).continueWith(backup);
@@ -229,7 +229,7 @@ final class ShardAssembly {
   }
 
   private CheckpointSchedule checkpoints(
-      String run, Admission admission, Map<String, Fingerprint> fingerprints) {
+      String run, Admission admission, Map<String, DataFingerprint> fingerprints) {
     return new CheckpointSchedule(
         vertx, job, run, admission.rank(), strategy.traits().lockstep(), fingerprints);
   }

@@ -1,6 +1,6 @@
 package io.vertigrad.internal.worker;
 
-import io.vertigrad.compute.data.Fingerprint;
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
 import io.vertigrad.events.TrainingEvent.CheckpointWritten;
@@ -370,7 +370,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     String run();
 
     /** Returns the fingerprints of the data and model files with which the worker trains. */
-    default Map<String, Fingerprint> fingerprints() {
+    default Map<String, DataFingerprint> fingerprints() {
       return Map.of();
     }
 

@@ -1,7 +1,7 @@
 package io.vertigrad.internal.worker;
 
 import io.vertigrad.compute.ParameterLayout;
-import io.vertigrad.compute.data.Fingerprint;
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
@@ -99,7 +99,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   /** Sets the fingerprints of data and model files that joins show; any thread. */
-  public void show(Map<String, Fingerprint> fingerprints) {
+  public void show(Map<String, DataFingerprint> fingerprints) {
     coordinator.show(fingerprints);
   }
 
@@ -132,7 +132,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   @Override
-  public Map<String, Fingerprint> fingerprints() {
+  public Map<String, DataFingerprint> fingerprints() {
     return coordinator.fingerprints();
   }
 

@@ -2,11 +2,11 @@ package io.vertigrad.compute.data.files;
 
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataConfig;
+import io.vertigrad.compute.data.DataFingerprint;
+import io.vertigrad.compute.data.DataFingerprint.Content;
+import io.vertigrad.compute.data.DataFingerprint.FilePart;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
-import io.vertigrad.compute.data.Fingerprint;
-import io.vertigrad.compute.data.Fingerprint.Content;
-import io.vertigrad.compute.data.Fingerprint.FilePart;
 import io.vertigrad.compute.data.ImageDataset;
 import io.vertigrad.compute.data.Normalisation;
 import java.nio.file.Path;
@@ -63,14 +63,14 @@ public final class Cifar10Provider implements DatasetProvider {
 
   /** Assigns the samples to the files in equal parts, as they are in the files of its authors. */
   @Override
-  public Optional<Fingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
+  public Optional<DataFingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
     List<Path> files = files(config, split);
     int each = (opened.size() + files.size() - 1) / files.size();
     List<FilePart> parts =
         IntStream.range(0, files.size())
             .mapToObj(i -> part(files.get(i), opened, i * each, (i + 1) * each))
             .toList();
-    return Optional.of(Fingerprint.of(opened, parts));
+    return Optional.of(DataFingerprint.of(opened, parts));
   }
 
   private static FilePart part(Path file, Dataset opened, int first, int next) {
@@ -79,9 +79,9 @@ public final class Cifar10Provider implements DatasetProvider {
     return FilePart.of(
         file,
         file,
-        Fingerprint.mix(
-            Fingerprint.hash(opened, Content.FEATURES, from, to),
-            Fingerprint.hash(opened, Content.TARGETS, from, to)));
+        DataFingerprint.mix(
+            DataFingerprint.hash(opened, Content.FEATURES, from, to),
+            DataFingerprint.hash(opened, Content.TARGETS, from, to)));
   }
 
   /** Returns the existing files of a split, of the binary version if any of its files exists. */

@@ -4,12 +4,11 @@ import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.DataFingerprint;
+import io.vertigrad.compute.data.DataFingerprint.FilePart;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.FieldReader;
-import io.vertigrad.compute.data.Fingerprint;
-import io.vertigrad.compute.data.Fingerprint.Content;
-import io.vertigrad.compute.data.Fingerprint.FilePart;
 import io.vertigrad.compute.data.files.CsvFormat.Column;
 import io.vertigrad.compute.settings.Settings;
 import io.vertx.core.json.Json;
@@ -128,13 +127,10 @@ public final class CsvProvider implements DatasetProvider {
   }
 
   @Override
-  public Optional<Fingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
+  public Optional<DataFingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
     Path file = file(config, options(config), split);
-    long hash =
-        Fingerprint.mix(
-            Fingerprint.hash(opened, Content.FEATURES, 0, opened.size()),
-            Fingerprint.hash(opened, Content.TARGETS, 0, opened.size()));
-    return Optional.of(Fingerprint.of(opened, List.of(FilePart.of(file, file, hash))));
+    long hash = DataFingerprint.hash(opened);
+    return Optional.of(DataFingerprint.of(opened, List.of(FilePart.of(file, file, hash))));
   }
 
   @Override

@@ -4,10 +4,10 @@ import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.DataFingerprint;
+import io.vertigrad.compute.data.DataFingerprint.FilePart;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
-import io.vertigrad.compute.data.Fingerprint;
-import io.vertigrad.compute.data.Fingerprint.FilePart;
 import io.vertigrad.compute.data.ImageDataset;
 import io.vertigrad.compute.data.Normalisation;
 import io.vertigrad.compute.settings.Settings;
@@ -152,7 +152,7 @@ public final class ImagesProvider implements DatasetProvider {
 
   /** Hashes the files' bytes, because decoders of several machines may differ in the last bit. */
   @Override
-  public Optional<Fingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
+  public Optional<DataFingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
     Path root = config.directory().orElseThrow();
     List<Picture> pictures =
         listing(config, split, Options.read(config, split)).pictures().stream()
@@ -160,12 +160,13 @@ public final class ImagesProvider implements DatasetProvider {
             .toList();
     List<FilePart> files = pictures.parallelStream().map(picture -> part(root, picture)).toList();
     return Optional.of(
-        Fingerprint.of(opened, files.size() > Fingerprint.MOST_FILES ? folders(files) : files));
+        DataFingerprint.of(
+            opened, files.size() > DataFingerprint.MOST_FILES ? folders(files) : files));
   }
 
   private static FilePart part(Path root, Picture picture) {
     try (InputStream in = Files.newInputStream(picture.file())) {
-      long hash = Fingerprint.mix(Fingerprint.hash(in), picture.label());
+      long hash = DataFingerprint.mix(DataFingerprint.hash(in), picture.label());
       return FilePart.of(root, picture.file(), hash);
     } catch (IOException e) {
       throw new DataException("%s: cannot be read: %s".formatted(picture.file(), e), e);

@@ -3,11 +3,11 @@ package io.vertigrad.compute.data.files;
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.DataFingerprint;
+import io.vertigrad.compute.data.DataFingerprint.Content;
+import io.vertigrad.compute.data.DataFingerprint.FilePart;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
-import io.vertigrad.compute.data.Fingerprint;
-import io.vertigrad.compute.data.Fingerprint.Content;
-import io.vertigrad.compute.data.Fingerprint.FilePart;
 import io.vertigrad.compute.data.ImageDataset;
 import io.vertigrad.compute.data.Normalisation;
 import java.net.URI;
@@ -60,11 +60,11 @@ public final class MnistProvider implements DatasetProvider {
   }
 
   @Override
-  public Optional<Fingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
+  public Optional<DataFingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
     DataConfig fetched = config.download().map(from -> fetch(config, from)).orElse(config);
     List<Path> files = files(fetched, split);
     return Optional.of(
-        Fingerprint.of(
+        DataFingerprint.of(
             opened,
             List.of(
                 part(files.get(0), opened, Content.FEATURES),
@@ -72,7 +72,7 @@ public final class MnistProvider implements DatasetProvider {
   }
 
   private static FilePart part(Path file, Dataset opened, Content content) {
-    return FilePart.of(file, file, Fingerprint.hash(opened, content, 0, opened.size()));
+    return FilePart.of(file, file, DataFingerprint.hash(opened, content, 0, opened.size()));
   }
 
   /** Returns the files of the images and of the labels. */

@@ -4,10 +4,10 @@ import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.DataFingerprint;
+import io.vertigrad.compute.data.DataFingerprint.FilePart;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
-import io.vertigrad.compute.data.Fingerprint;
-import io.vertigrad.compute.data.Fingerprint.FilePart;
 import io.vertigrad.compute.settings.Settings;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -219,16 +219,16 @@ public final class TextProvider implements DatasetProvider {
 
   /** Hashes the content of the files, because windows overlap. */
   @Override
-  public Optional<Fingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
+  public Optional<DataFingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
     List<Path> files = new ArrayList<>(Source.of(config, split).files());
     Options.read(config, split).vocabulary().ifPresent(files::add);
     List<FilePart> parts = files.stream().map(TextProvider::part).toList();
-    return Optional.of(Fingerprint.of(opened, parts));
+    return Optional.of(DataFingerprint.of(opened, parts));
   }
 
   private static FilePart part(Path path) {
     try (DataFile file = DataFile.open(path)) {
-      return FilePart.of(path, path, Fingerprint.hash(file.stream()));
+      return FilePart.of(path, path, DataFingerprint.hash(file.stream()));
     } catch (IOException e) {
       throw DataFile.failure(path, e);
     }

@@ -19,7 +19,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -34,7 +33,7 @@ import java.util.stream.IntStream;
  *     them takes too long
  * @param files the files that the samples come from, in a fixed order; empty if there are none
  */
-public record Fingerprint(
+public record DataFingerprint(
     String counts, String hash, Optional<String> complete, List<FilePart> files) {
 
   /** Most values of {@code files}; of more, a provider gives one for each folder. */
@@ -50,7 +49,7 @@ public record Fingerprint(
   private static final long READ_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   /** Copies the list. */
-  public Fingerprint {
+  public DataFingerprint {
     files = List.copyOf(files);
   }
 
@@ -117,7 +116,7 @@ public record Fingerprint(
    * @param data the samples
    * @return a fingerprint without files
    */
-  public static Fingerprint of(Dataset data) {
+  public static DataFingerprint of(Dataset data) {
     int stride = Math.max(1, data.size() / SOME_SAMPLES);
     int[] some = IntStream.range(0, data.size()).filter(i -> i % stride == 0).toArray();
     long described = description(data);
@@ -125,8 +124,8 @@ public record Fingerprint(
     for (Content content : Content.values()) {
       hash = mix(hash, hash(data, content, some));
     }
-    return new Fingerprint(
-        counts(data), text(hash), complete(data, described).map(Fingerprint::text), List.of());
+    return new DataFingerprint(
+        counts(data), text(hash), complete(data, described).map(DataFingerprint::text), List.of());
   }
 
   private static Optional<Long> complete(Dataset data, long described) {
@@ -154,12 +153,12 @@ public record Fingerprint(
    *     #hash(InputStream)} of what was read from it; together they cover all samples
    * @return the fingerprint
    */
-  public static Fingerprint of(Dataset data, Collection<FilePart> files) {
+  public static DataFingerprint of(Dataset data, Collection<FilePart> files) {
     long hash = description(data);
     for (FilePart file : files) {
       hash = mix(hash, Long.parseUnsignedLong(file.hash(), 16));
     }
-    return new Fingerprint(counts(data), text(hash), Optional.empty(), List.copyOf(files));
+    return new DataFingerprint(counts(data), text(hash), Optional.empty(), List.copyOf(files));
   }
 
   /**
@@ -169,13 +168,28 @@ public record Fingerprint(
    * @return its name, length and hash
    * @throws DataException when it cannot be read
    */
-  public static Fingerprint of(Path file) {
+  public static DataFingerprint of(Path file) {
     try (InputStream in = Files.newInputStream(file)) {
       FilePart part = FilePart.of(file, file, hash(in));
-      return new Fingerprint("", part.hash(), Optional.empty(), List.of(part));
+      return new DataFingerprint("", part.hash(), Optional.empty(), List.of(part));
     } catch (IOException e) {
       throw new DataException("%s: cannot be read: %s".formatted(file, e), e);
     }
+  }
+
+  /**
+   * Returns the hash of all samples, with their shape, the names of their classes and the values
+   * {@linkplain Dataset#fitted fitted} to them, read by all cores.
+   *
+   * @param data the samples
+   * @return 64 bits
+   */
+  public static long hash(Dataset data) {
+    long hash = description(data);
+    for (Content content : Content.values()) {
+      hash = mix(hash, hash(data, content, 0, data.size()));
+    }
+    return hash;
   }
 
   /**
@@ -261,7 +275,7 @@ public record Fingerprint(
    * @return what differs, with the counts of both and the first file that differs; empty if they
    *     are those of the same data
    */
-  public Optional<String> difference(Fingerprint found) {
+  public Optional<String> difference(DataFingerprint found) {
     boolean otherwise =
         complete.isPresent() && found.complete.isPresent() && !complete.equals(found.complete);
     if (counts.equals(found.counts) && hash.equals(found.hash) && !otherwise) {
@@ -294,7 +308,7 @@ public record Fingerprint(
    * @param fingerprints fingerprints by what they are of
    * @return for each one {@code counts}, {@code hash}, {@code complete} and {@code files}
    */
-  public static JsonObject json(Map<String, Fingerprint> fingerprints) {
+  public static JsonObject json(Map<String, DataFingerprint> fingerprints) {
     JsonObject json = new JsonObject();
     fingerprints.forEach((what, one) -> json.put(what, one.toJson()));
     return json;
@@ -322,8 +336,8 @@ public record Fingerprint(
    * @return the fingerprints
    * @throws IllegalArgumentException when one is malformed
    */
-  public static Map<String, Fingerprint> all(JsonObject json) {
-    Map<String, Fingerprint> found = new TreeMap<>();
+  public static Map<String, DataFingerprint> all(JsonObject json) {
+    Map<String, DataFingerprint> found = new TreeMap<>();
     for (String what : json.fieldNames()) {
       try {
         found.put(what, one(json.getJsonObject(what)));
@@ -337,13 +351,13 @@ public record Fingerprint(
     return found;
   }
 
-  private static Fingerprint one(JsonObject json) {
+  private static DataFingerprint one(JsonObject json) {
     List<FilePart> files = new ArrayList<>();
     for (Object part : json.getJsonArray("files", new JsonArray())) {
       JsonArray file = (JsonArray) part;
       files.add(new FilePart(file.getString(0), file.getLong(1), file.getString(2)));
     }
-    return new Fingerprint(
+    return new DataFingerprint(
         json.getString("counts", ""),
         Objects.requireNonNull(json.getString("hash")),
         Optional.ofNullable(json.getString("complete")),
@@ -358,7 +372,8 @@ public record Fingerprint(
   private static long description(Dataset data) {
     String all =
         List.of(data.size(), data.shape(), data.targets(), data.tokens()).toString()
-            + data.classNames().stream().collect(Collectors.joining("\n"));
+            + data.classNames()
+            + new JsonObject(data.fitted()).encode();
     byte[] bytes = all.getBytes(StandardCharsets.UTF_8);
     return mixed(bytes.length, bytes, bytes.length);
   }
