@@ -1,7 +1,7 @@
 package io.vertigrad.launcher;
 
-import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.DataFingerprint;
+import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.JoinAddress;
 import io.vertigrad.launcher.job.Assignment;
@@ -169,34 +169,27 @@ final class ResumedRun {
         JobConfig.read(directory.job().toString(), directory.readJob()).fingerprints();
     boolean trains = roles.servers() + roles.workers() > 0;
     Set<Split> splits = trains ? EnumSet.allOf(Split.class) : EnumSet.of(Split.TEST);
-    Map<String, DataFingerprint> found = job.fingerprints(splits, ResumedRun.class.getClassLoader());
-    for (Map.Entry<String, DataFingerprint> one : before.entrySet()) {
-      Optional.ofNullable(found.get(one.getKey()))
-          .flatMap(one.getValue()::difference)
-          .ifPresent(
-              difference -> {
-                throw new InputException(otherData(one.getKey(), difference));
-              });
-    }
+    Map<String, DataFingerprint> found =
+        job.fingerprints(splits, ResumedRun.class.getClassLoader());
+    DataFingerprint.firstDifference(before, found)
+        .ifPresent(
+            difference -> {
+              throw new InputException(otherData(difference));
+            });
     if (before.isEmpty() && !found.isEmpty()) {
       notes.add("the run recorded no fingerprints: its data cannot be compared with these");
     }
     return job.withFingerprints(before.isEmpty() ? found : before);
   }
 
-  private String otherData(String what, String difference) {
-    return "%s: it was trained on other data, %s: %s; give it the same files%s"
-        .formatted(
-            directory.path(),
-            what,
-            difference,
-            directory
-                .model()
-                .map(
-                    model ->
-                        ", or begin a new run with its parameters: train with --set model.name=%s"
-                            .formatted(directory.path()))
-                .orElse(", or start a new run with train"));
+  private String otherData(String difference) {
+    String instead =
+        directory.model().isPresent()
+            ? "train a new run, with --set model.name=%s to begin with this one's parameters"
+                .formatted(directory.path())
+            : "train a new run";
+    return "%s: it was trained on other data, %s; give it the same files, or %s"
+        .formatted(directory.path(), difference, instead);
   }
 
   /** Corrects the checkpoint folder when the run's folder was moved together with it. */

@@ -298,6 +298,25 @@ public record DataFingerprint(
         counts.equals(found.counts) ? both + " with other values or other classes" : both);
   }
 
+  /**
+   * Compares the fingerprints that both sides have.
+   *
+   * @param expected fingerprints by what they are of
+   * @param found the other side's
+   * @return the first one that differs, and in what; empty if none does
+   */
+  public static Optional<String> firstDifference(
+      Map<String, DataFingerprint> expected, Map<String, DataFingerprint> found) {
+    return new TreeMap<>(expected)
+        .entrySet().stream()
+            .filter(one -> found.containsKey(one.getKey()))
+            .flatMap(
+                one ->
+                    one.getValue().difference(found.get(one.getKey())).stream()
+                        .map(difference -> one.getKey() + ": " + difference))
+            .findFirst();
+  }
+
   private static Optional<FilePart> at(List<FilePart> files, int index) {
     return index < files.size() ? Optional.of(files.get(index)) : Optional.empty();
   }

@@ -100,7 +100,23 @@ public final class CheckpointFolder {
                   + " another folder (checkpoint.directory)")
               .formatted(run));
     }
+    compareData(owned);
     return true;
+  }
+
+  private void compareData(JsonObject owned) throws IOException {
+    boolean missing = !owned.containsKey(FINGERPRINTS) && !fingerprints.isEmpty();
+    if (missing && missingLogged.compareAndSet(false, true)) {
+      LOG.info("{}: its run recorded no fingerprints, so the data cannot be compared", folder);
+    }
+    Map<String, DataFingerprint> before =
+        DataFingerprint.all(owned.getJsonObject(FINGERPRINTS, new JsonObject()));
+    Optional<String> difference = DataFingerprint.firstDifference(before, fingerprints);
+    if (difference.isPresent()) {
+      throw new IOException(
+          "%s: the run was trained on other data, %s; give it the same files, or start a new run"
+              .formatted(folder, difference.get()));
+    }
   }
 
   /**
@@ -130,7 +146,9 @@ public final class CheckpointFolder {
 
   private JsonObject owner(String run) {
     JsonObject owner = new JsonObject().put(RUN, run);
-    return fingerprints.isEmpty() ? owner : owner.put(FINGERPRINTS, DataFingerprint.json(fingerprints));
+    return fingerprints.isEmpty()
+        ? owner
+        : owner.put(FINGERPRINTS, DataFingerprint.json(fingerprints));
   }
 
   /** Reads the owner. Retries, because the member that claims the folder may still be writing. */

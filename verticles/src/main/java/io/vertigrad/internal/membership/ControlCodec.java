@@ -317,7 +317,8 @@ public final class ControlCodec {
     Map<String, String> terms = new TreeMap<>();
     json.forEach(term -> terms.put(term.getKey(), Objects.toString(term.getValue(), "nothing")));
     terms.remove(FINGERPRINTS);
-    return new JobTerms(terms, DataFingerprint.all(json.getJsonObject(FINGERPRINTS, new JsonObject())));
+    return new JobTerms(
+        terms, DataFingerprint.all(json.getJsonObject(FINGERPRINTS, new JsonObject())));
   }
 
   private static JsonArray written(ParameterLayout layout) {

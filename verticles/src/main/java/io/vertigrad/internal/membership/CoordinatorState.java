@@ -973,8 +973,7 @@ public final class CoordinatorState {
                       + difference
                       + "; start it with the same file");
             });
-    terms
-        .firstOtherContent(request.terms())
+    DataFingerprint.firstDifference(terms.fingerprints(), request.terms().fingerprints())
         .ifPresent(
             difference -> {
               throw new JoinException(

@@ -89,18 +89,6 @@ record JobTerms(Map<String, String> values, Map<String, DataFingerprint> fingerp
     return new JobTerms(values, all);
   }
 
-  /** Describes the first data or model file in which the other terms differ from these. */
-  Optional<String> firstOtherContent(JobTerms other) {
-    return fingerprints.keySet().stream()
-        .sorted()
-        .filter(other.fingerprints::containsKey)
-        .flatMap(
-            what ->
-                fingerprints.get(what).difference(other.fingerprints.get(what)).stream()
-                    .map(difference -> what + ": " + difference))
-        .findFirst();
-  }
-
   /** Describes the first setting in which the other terms differ from these; empty if none does. */
   Optional<String> firstDifference(JobTerms other) {
     Set<String> keys = new TreeSet<>(values.keySet());

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import java.io.IOException;
 import java.nio.FloatBuffer;
@@ -14,6 +15,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -50,6 +53,36 @@ class CheckpointFolderTest {
     assertTrue(another.getMessage().contains("is \"first\", expected \"second\""));
     assertTrue(another.getMessage().contains("checkpoint.directory"), another.getMessage());
     assertEquals(List.of(8L, 7L), checkpoints.versions(0), "the first run's files are untouched");
+  }
+
+  @Test
+  void shouldBeRefusedWhenItsRunWasTrainedOnOtherData() throws IOException {
+    assertFalse(new CheckpointFolder(folder, KEEP, data("aa")).claim("run"));
+
+    IOException other =
+        assertThrows(
+            IOException.class, () -> new CheckpointFolder(folder, KEEP, data("bb")).claim("run"));
+
+    assertEquals(
+        folder
+            + ": the run was trained on other data, trainingData: found 9 samples, expected 9"
+            + " samples with other values or other classes; give it the same files, or start a new"
+            + " run",
+        other.getMessage());
+    assertTrue(new CheckpointFolder(folder, KEEP, data("aa")).claim("run"));
+    assertTrue(new CheckpointFolder(folder, KEEP).claim("run"), "nothing to compare");
+  }
+
+  @Test
+  void shouldBeTakenWhenItsRunRecordedNoData() throws IOException {
+    assertFalse(new CheckpointFolder(folder, KEEP).claim("run"));
+
+    assertTrue(new CheckpointFolder(folder, KEEP, data("aa")).claim("run"));
+  }
+
+  private static Map<String, DataFingerprint> data(String hash) {
+    return Map.of(
+        "trainingData", new DataFingerprint("9 samples", hash, Optional.empty(), List.of()));
   }
 
   @Test

@@ -3,6 +3,8 @@ package io.vertigrad.internal.membership;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.vertigrad.compute.data.DataFingerprint;
+import io.vertigrad.compute.data.DataFingerprint.FilePart;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
@@ -45,7 +47,12 @@ final class ControlCodecTest {
             "token",
             "here pid 1",
             "node 1",
-            new JobTerms(Map.of("seed", "7")),
+            new JobTerms(
+                Map.of("seed", "7"),
+                Map.of(
+                    "model",
+                    new DataFingerprint(
+                        "", "0a", Optional.of("0b"), List.of(new FilePart("net.zip", 12, "0a"))))),
             FakeMember.LAYOUT,
             true,
             Optional.of(new Admission(Role.SERVER, 1, 4)),

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
@@ -88,6 +89,51 @@ final class CoordinatorStateTest {
     Admission first = fixture.coordinator.join(request);
 
     assertEquals(first, fixture.coordinator.join(request));
+  }
+
+  @Test
+  void shouldTakeTheFirstFingerprintOfEachKindAsTheJobs() {
+    CoordinatorStateFixture fixture =
+        new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true));
+    fixture.coordinator.join(showing("1", Map.of("trainingData", fingerprint("aa"))));
+
+    fixture.coordinator.join(
+        showing("2", Map.of("trainingData", fingerprint("aa"), "testData", fingerprint("bb"))));
+    fixture.coordinator.join(showing("3", Map.of()));
+    JoinException refused =
+        assertThrows(
+            JoinException.class,
+            () ->
+                fixture.coordinator.join(
+                    showing(
+                        "4", Map.of("model", fingerprint("dd"), "testData", fingerprint("cc")))));
+
+    assertEquals(
+        "worker at nowhere is refused: it has other data than the job, testData: found 9 samples,"
+            + " expected 9 samples with other values or other classes; give it the same files",
+        refused.getMessage());
+    assertEquals(
+        Map.of("trainingData", fingerprint("aa"), "testData", fingerprint("bb")),
+        fixture.coordinator.fingerprints(),
+        "a member that was refused decides nothing");
+  }
+
+  private static DataFingerprint fingerprint(String hash) {
+    return new DataFingerprint("9 samples", hash, Optional.empty(), List.of());
+  }
+
+  private static JoinRequest showing(String token, Map<String, DataFingerprint> shown) {
+    return new JoinRequest(
+        Role.WORKER,
+        token,
+        "nowhere",
+        "",
+        new JobTerms(Map.of(), shown),
+        FakeMember.LAYOUT,
+        false,
+        Optional.empty(),
+        OptionalLong.empty(),
+        MemberStatus.NONE);
   }
 
   @Test
