@@ -177,6 +177,57 @@ final class ResumedRunTest {
     assertTrue(nothing.err().contains("expected the folder of a run"), nothing.err());
   }
 
+  @Test
+  void shouldRefuseARunWhoseDataHaveChangedBeforeAnythingIsWritten() throws IOException {
+    String points = "a,b,class\n" + "1,2,in\n4,5,out\n7,8,in\n3,2,out\n".repeat(10);
+    Path data = Files.writeString(folder.resolve("points.csv"), points);
+    Path copy = Files.writeString(folder.resolve("copy.csv"), points);
+    Path fewer = Files.writeString(folder.resolve("fewer.csv"), points + "1,2,in\n");
+    String run = folder.resolve("run").toString();
+    CommandRun trained =
+        CommandRun.of(
+            ("train --data %s --set data.name=csv --set data.label=class --set model.name=mlp"
+                    + " --steps 5 --no-dashboard --run-dir %s")
+                .formatted(data, run)
+                .split(" "));
+    assertEquals(0, trained.exit(), trained.err());
+    // As a kill leaves it.
+    Files.delete(folder.resolve("run/summary.json"));
+    String before = Files.readString(folder.resolve("run/launch.json"));
+    String job = Files.readString(folder.resolve("run/job.json"));
+
+    CommandRun refused = resumeWith(fewer);
+
+    assertEquals(2, refused.exit(), refused.out());
+    assertTrue(
+        refused
+            .err()
+            .contains(
+                "it was trained on other data, testData: found 4 samples of 2 classes, expected 4"
+                    + " samples of 2 classes; the first file that differs: found fewer.csv with "),
+        refused.err());
+    assertTrue(refused.err().contains("--set model.name=" + run), refused.err());
+    assertEquals(before, Files.readString(folder.resolve("run/launch.json")));
+    assertEquals(job, Files.readString(folder.resolve("run/job.json")));
+    assertEquals(0, resumeWith(copy).exit());
+    Files.delete(folder.resolve("run/summary.json"));
+    JsonObject old = new JsonObject(job);
+    old.getJsonObject("resolved").remove("fingerprints");
+    Files.writeString(folder.resolve("run/job.json"), old.encode());
+    CommandRun without = resumeWith(fewer);
+    assertEquals(0, without.exit(), without.err());
+    assertTrue(without.out().contains("the run recorded no fingerprints"), without.out());
+  }
+
+  private CommandRun resumeWith(Path data) {
+    return CommandRun.of(
+        "resume",
+        folder.resolve("run").toString(),
+        "--no-dashboard",
+        "--set",
+        "data.directory=" + data);
+  }
+
   /** Returns the hash of the same job in this JVM, at full speed. */
   private String undisturbed(String[] job) throws IOException {
     Pace.of(folder.resolve("undisturbed")).release();
