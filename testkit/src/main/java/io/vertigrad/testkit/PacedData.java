@@ -2,10 +2,10 @@ package io.vertigrad.testkit;
 
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataConfig;
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.FieldReader;
-import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.compute.data.Normalisation;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,9 +1,9 @@
 package io.vertigrad.benchmarks.straggler;
 
 import io.vertigrad.compute.data.DataConfig;
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
-import io.vertigrad.compute.data.DataFingerprint;
 import java.util.List;
 import java.util.Optional;
 

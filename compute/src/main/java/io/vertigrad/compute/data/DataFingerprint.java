@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -211,8 +212,10 @@ public record DataFingerprint(
 
   private static long chunk(Dataset data, Content content, int chunk, int from, int to) {
     int first = from + chunk * CHUNK;
-    int[] indices = IntStream.range(first, Math.min(to, first + CHUNK)).toArray();
-    return hash(data, content, indices);
+    int next = Math.min(to, first + CHUNK);
+    return content == Content.FEATURES && data instanceof ImageDataset images
+        ? images.hash(first, next)
+        : hash(data, content, IntStream.range(first, next).toArray());
   }
 
   private static long hash(Dataset data, Content content, int[] indices) {
@@ -251,7 +254,7 @@ public record DataFingerprint(
     long hash = 0;
     for (int read = buffer.length; read == buffer.length; ) {
       read = in.readNBytes(buffer, 0, buffer.length);
-      hash = mixed(hash, buffer, read);
+      hash = mix(hash, buffer, 0, read);
     }
     return hash;
   }
@@ -384,29 +387,34 @@ public record DataFingerprint(
   }
 
   private static String counts(Dataset data) {
-    return "%d samples of %d %s"
-        .formatted(data.size(), data.classes(), data.targets().kind().text());
+    return data.size() + " samples of " + data.classes() + " " + data.targets().kind().text();
   }
 
   private static long description(Dataset data) {
-    String all =
-        List.of(data.size(), data.shape(), data.targets(), data.tokens()).toString()
-            + data.classNames()
-            + new JsonObject(data.fitted()).encode();
-    byte[] bytes = all.getBytes(StandardCharsets.UTF_8);
-    return mixed(bytes.length, bytes, bytes.length);
+    List<Object> all =
+        List.of(
+            data.size(),
+            data.shape(),
+            data.targets(),
+            data.tokens(),
+            data.normalisation(),
+            data.classNames(),
+            new JsonObject(data.fitted()).encode());
+    byte[] bytes = all.toString().getBytes(StandardCharsets.UTF_8);
+    return mix(0, bytes, 0, bytes.length);
   }
 
-  private static long mixed(long hash, byte[] bytes, int length) {
+  /** Adds a range of bytes to a hash. */
+  static long mix(long hash, byte[] bytes, int from, int to) {
     long mixed = hash;
-    int at = 0;
-    for (; at + Long.BYTES <= length; at += Long.BYTES) {
+    int at = from;
+    for (; at + Long.BYTES <= to; at += Long.BYTES) {
       mixed = mix(mixed, (long) WORDS.get(bytes, at));
     }
-    for (; at < length; at++) {
+    for (; at < to; at++) {
       mixed = mix(mixed, bytes[at]);
     }
-    return mix(mixed, length);
+    return mix(mixed, to - from);
   }
 
   private static long mixed(long hash, float[] values) {
@@ -428,6 +436,6 @@ public record DataFingerprint(
   }
 
   private static String text(long hash) {
-    return "%016x".formatted(hash);
+    return HexFormat.of().toHexDigits(hash);
   }
 }

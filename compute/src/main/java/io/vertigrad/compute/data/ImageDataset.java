@@ -133,6 +133,12 @@ public final class ImageDataset implements Dataset {
     return labels[checked(index)] & 0xFF;
   }
 
+  /** Returns the hash of the bytes of some images, from which their features follow. */
+  long hash(int from, int to) {
+    int image = tables.length * planeLength;
+    return DataFingerprint.mix(0, pixels, from * image, to * image);
+  }
+
   private int checked(int index) {
     if (index < 0 || index >= size) {
       throw new IndexOutOfBoundsException(

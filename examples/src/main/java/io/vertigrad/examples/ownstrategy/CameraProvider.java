@@ -2,9 +2,9 @@ package io.vertigrad.examples.ownstrategy;
 
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
-import io.vertigrad.compute.data.DataFingerprint;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
