@@ -48,6 +48,8 @@ class ProcessTrainingTest {
     }
     JsonObject ran = new JsonObject(Files.readString(folder.resolve("shared/job.json")));
     assertEquals(1.875, ran.getDouble("epochs"));
+    JsonObject fingerprints = (JsonObject) ran.getJsonObject("resolved").remove("fingerprints");
+    assertEquals(Set.of("testData", "trainingData"), fingerprints.fieldNames());
     assertEquals(
         new JsonObject().put("steps", 30).put("trainingSamples", 2_000),
         ran.getJsonObject("resolved"),

@@ -44,8 +44,8 @@ public record DataFingerprint(
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
   private static final long FACTOR = 0x9E3779B97F4A7C15L;
-  private static final int CHUNK = 256;
-  private static final int SOME_SAMPLES = 256;
+  private static final int CHUNK = 64;
+  private static final int SOME_SAMPLES = 64;
   private static final int BUFFER_BYTES = 1 << 16;
   private static final long READ_NANOS = TimeUnit.SECONDS.toNanos(5);
 
@@ -112,7 +112,7 @@ public record DataFingerprint(
 
   /**
    * Returns the fingerprint of samples through {@link Dataset#read}. It reads all samples, unless
-   * that takes more than five seconds: then it compares a few hundred, spread over all.
+   * that takes more than five seconds: then it compares about a hundred, spread over all.
    *
    * @param data the samples
    * @return a fingerprint without files

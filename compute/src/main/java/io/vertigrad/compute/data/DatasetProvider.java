@@ -180,16 +180,20 @@ public interface DatasetProvider {
   /**
    * Returns what members of a job compare to find out whether they have the same samples, and a
    * resumed run to find out whether it has those that it was trained on. All samples are read for
-   * it unless that takes long, or a provider overrides this.
+   * it, unless that takes long. A provider whose samples differ from one reading to the next
+   * returns none.
    *
    * @param config the data section of a job file
    * @param split training or test set
    * @param opened the samples, which this provider has opened
-   * @return empty if nothing is to be compared, as where each machine has samples of its own
+   * @return empty if nothing is to be compared, as for a stream, or where each machine has samples
+   *     of its own
    * @throws DataException when a file cannot be read
    */
   default Optional<DataFingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
-    return Optional.of(DataFingerprint.of(opened));
+    return opened instanceof StreamDataset
+        ? Optional.empty()
+        : Optional.of(DataFingerprint.of(opened));
   }
 
   /** A part of a data set. */

@@ -4,7 +4,6 @@ import io.vertigrad.compute.Model;
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
-import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.FieldReader;
@@ -63,12 +62,6 @@ public final class StreamProvider implements DatasetProvider {
         options.source(),
         () -> config.settings().section("source"),
         split == Split.TEST);
-  }
-
-  /** Returns none: events are read once, and the schema is in the job file. */
-  @Override
-  public Optional<DataFingerprint> fingerprint(DataConfig config, Split split, Dataset opened) {
-    return Optional.empty();
   }
 
   @Override
