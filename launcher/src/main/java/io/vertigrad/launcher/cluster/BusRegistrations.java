@@ -49,8 +49,15 @@ final class BusRegistrations {
   /** A registration no longer waits for a node that has not answered for this long. */
   static final long SLOW_MILLIS = 1_000;
 
-  /** A message without an answer for this long is sent again, with the newest registrations. */
-  private static final long ANSWER_MILLIS = 5_000;
+  /**
+   * A message without an answer for this long is sent again, with the newest registrations. A live
+   * node answers within milliseconds, and until it has, it lacks addresses that it may need now. So
+   * the first limit is short, and each further one twice as long, because a silent node is asked
+   * for minutes.
+   */
+  private static final long FIRST_ANSWER_MILLIS = 400;
+
+  private static final long LONGEST_ANSWER_MILLIS = 5_000;
 
   private static final long RETRY_MILLIS = 100;
 
@@ -263,9 +270,27 @@ final class BusRegistrations {
     answer.future().onComplete(result -> answered(peer, result));
     channel
         .request(peer.node, message(peer, peer.held))
-        .onSuccess(answer::tryComplete)
+        .onSuccess(
+            json -> {
+              if (!answer.tryComplete(json)) {
+                answeredLate(peer, json);
+              }
+            })
         .onFailure(answer::tryFail);
-    after(ANSWER_MILLIS, () -> answer.tryFail("node " + peer.node + " has not answered"));
+    after(peer.answerMillis, () -> answer.tryFail("node " + peer.node + " has not answered"));
+    peer.answerMillis = Math.min(2 * peer.answerMillis, LONGEST_ANSWER_MILLIS);
+  }
+
+  /** Takes the answer to a message that was sent again meanwhile: its content still counts. */
+  private void answeredLate(Peer peer, JsonObject answer) {
+    Set<String> addresses = new HashSet<>();
+    synchronized (this) {
+      if (peers.get(peer.node) == peer && answer.getLong("held") != UNKNOWN_SENDER) {
+        take(peer, answer, addresses);
+      }
+    }
+    notifyListener(addresses);
+    completePending();
   }
 
   private void answered(Peer peer, AsyncResult<JsonObject> answer) {
@@ -277,6 +302,7 @@ final class BusRegistrations {
       }
       boolean known = answer.succeeded() && answer.result().getLong("held") != UNKNOWN_SENDER;
       if (known) {
+        peer.answerMillis = FIRST_ANSWER_MILLIS;
         take(peer, answer.result(), addresses);
         peer.behindSinceNanos = peer.held < version ? System.nanoTime() : 0;
       }
@@ -422,6 +448,9 @@ final class BusRegistrations {
     private long held;
 
     private boolean asked;
+
+    /** How long the next message to it may stay unanswered until it is sent again. */
+    private long answerMillis = FIRST_ANSWER_MILLIS;
 
     /** Since when the peer has lacked registrations without answering; 0 when it lacks none. */
     private long behindSinceNanos;

@@ -11,7 +11,7 @@ import io.vertx.core.spi.cluster.NodeInfo;
 import io.vertx.core.spi.cluster.RegistrationInfo;
 import io.vertx.core.spi.cluster.RegistrationListener;
 import io.vertx.core.spi.cluster.RegistrationUpdateEvent;
-import java.util.ArrayList;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -26,7 +27,8 @@ class BusRegistrationsTest {
 
   private final Map<String, BusRegistrations> cluster = new LinkedHashMap<>();
   private final Set<String> silent = new HashSet<>();
-  private final List<Runnable> undelivered = new ArrayList<>();
+  private int lostAnswers;
+  private final List<Runnable> undelivered = new CopyOnWriteArrayList<>();
   private final List<String> updates = new CopyOnWriteArrayList<>();
 
   @Test
@@ -90,6 +92,34 @@ class BusRegistrationsTest {
     assertEquals(List.of(), cluster.get("b").get("old"));
   }
 
+  /** The registration waits no longer than for a silent node, so a lost answer must cost less. */
+  @Test
+  void shouldReachALiveNodeWithinASecondWhenAnAnswerOfItIsLost() throws Exception {
+    join("a", "b");
+    lostAnswers = 1;
+    add("a", "first", 1);
+    long begun = System.nanoTime();
+
+    await(add("a", "second", 2));
+
+    assertEquals(1, cluster.get("b").get("second").size());
+    long millis = (System.nanoTime() - begun) / 1_000_000;
+    assertTrue(millis < BusRegistrations.SLOW_MILLIS, millis + " ms");
+  }
+
+  @Test
+  void shouldUseAnAnswerThatComesAfterTheMessageWasSentAgain() throws Exception {
+    join("a", "b");
+    silent.add("b");
+    Future<Void> added = add("a", "first", 1);
+    Awaitility.await().atMost(Duration.ofSeconds(5)).until(() -> undelivered.size() == 2);
+
+    undelivered.get(0).run();
+
+    assertTrue(added.succeeded());
+    assertEquals(1, cluster.get("b").get("first").size());
+  }
+
   @Test
   void shouldForgetANodeThatLeftAndTakeItBackWhenOnlyOneSideHadDroppedIt() {
     join("a", "b");
@@ -139,7 +169,14 @@ class BusRegistrationsTest {
   private Future<JsonObject> request(String node, JsonObject message) {
     JsonObject copy = message.copy();
     Promise<JsonObject> answer = Promise.promise();
-    Runnable deliver = () -> answer.complete(cluster.get(node).receive(copy));
+    boolean loses = lostAnswers-- > 0;
+    Runnable deliver =
+        () -> {
+          JsonObject reply = cluster.get(node).receive(copy);
+          if (!loses) {
+            answer.complete(reply);
+          }
+        };
     if (silent.contains(node)) {
       undelivered.add(deliver);
     } else {
