@@ -3,6 +3,7 @@ package io.vertigrad.launcher;
 import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.JobSecret;
 import io.vertigrad.launcher.cluster.JoinAddress;
 import io.vertigrad.launcher.job.Assignment;
 import io.vertigrad.launcher.job.ExitStatus;
@@ -153,7 +154,7 @@ final class ResumedRun {
     Display display = Display.of(style, System.out, job);
     NextCommand next = new NextCommand(List.of("resume"), directory, true);
     return new TrainingRun(job, directory, display, notes, next)
-        .resuming(livingNodes())
+        .resuming(livingNodes(job))
         .call(roles, placed, launch.listen());
   }
 
@@ -201,16 +202,19 @@ final class ResumedRun {
     }
   }
 
-  /** Returns the nodes of the run's cluster that still answer. */
-  private List<JoinAddress> livingNodes() {
+  /** Returns the nodes of the run's cluster that still answer and know its secret. */
+  private List<JoinAddress> livingNodes(JobConfig job) {
+    Path file = directory.secret(job);
+    JobSecret secret = Files.exists(file) ? JobSecret.read(file) : JobSecret.random();
     return directory
         .readNodes()
         .map(nodes -> nodes.getJsonArray("nodes", new JsonArray()))
         .orElse(new JsonArray())
         .stream()
+        .parallel()
         .map(String::valueOf)
         .map(JoinAddress::parse)
-        .filter(JoinAddress::answersNow)
+        .filter(node -> node.isNodeOf(secret))
         .toList();
   }
 }

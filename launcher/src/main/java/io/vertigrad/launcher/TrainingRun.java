@@ -375,7 +375,7 @@ final class TrainingRun {
         VertigradApplication.refuseSerialized(vertx);
         return start;
       } catch (InputException | JoinException e) {
-        List<JoinAddress> left = living.stream().filter(JoinAddress::answersNow).toList();
+        List<JoinAddress> left = living.stream().filter(node -> node.isNodeOf(secret)).toList();
         if (left.size() == living.size()) {
           throw e;
         }

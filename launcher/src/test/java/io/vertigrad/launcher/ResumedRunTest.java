@@ -4,6 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.JobSecret;
+import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -111,6 +115,32 @@ final class ResumedRunTest {
 
     assertEquals(0, end(resumed).exitValue(), said("resume"));
     assertEquals("finished", summary("run").getString("state"));
+  }
+
+  /** The port of a run that was killed may be another job's by the time it is resumed. */
+  @Test
+  void shouldTakeTheNextPortWhenAnotherJobHasTheOldOne() throws Exception {
+    String[] words = {"digits-sync", "steps=200", "checkpoint.every=5", "cluster.port=17541"};
+    Process killed = train("run", words, "--listen");
+    await(killed, () -> count("checkpointWritten") > 1);
+    killed.destroyForcibly().waitFor();
+    release();
+    JsonObject cluster = new JsonObject().put("port", 17541);
+    JobConfig job =
+        JobConfig.read("other", new JsonObject().put("job", "other").put("cluster", cluster));
+    Vertx other = started(ClusterStart.ofJob(job, JobSecret.random()));
+    try {
+      Process resumed = end(command("resume", folder.resolve("run").toString()));
+
+      assertEquals(0, resumed.exitValue(), said("resume"));
+      assertTrue(said("resume").contains("port 17541 (cluster.port) is taken"), said("resume"));
+    } finally {
+      other.close().toCompletionStage().toCompletableFuture().get(60, TimeUnit.SECONDS);
+    }
+  }
+
+  private static Vertx started(ClusterStart start) throws Exception {
+    return start.start().toCompletionStage().toCompletableFuture().get(60, TimeUnit.SECONDS);
   }
 
   @Test

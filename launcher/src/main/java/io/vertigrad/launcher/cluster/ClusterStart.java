@@ -51,7 +51,7 @@ public final class ClusterStart {
     BusSecurity.check(config);
     this.name = name;
     this.config = config;
-    this.hazelcastPort = new ConnectionGuard("the port of Hazelcast", secret);
+    this.hazelcastPort = new ConnectionGuard(ConnectionGuard.HAZELCAST, secret);
     this.busPort = new ConnectionGuard("the port of the event bus", secret);
     // Hazelcast writes its cluster's name into logs and messages, so the name does not reveal the
     // secret. A different secret gives a different cluster name.

@@ -26,6 +26,9 @@ final class ConnectionGuard {
   /** Most connections to a port that may be unproved at a time. */
   static final int MOST_UNPROVED = 64;
 
+  /** Name of Hazelcast's port. */
+  static final String HAZELCAST = "the port of Hazelcast";
+
   /** Time that a connection has to prove itself. */
   static final int SECONDS = 10;
 

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.cluster;
 
 import io.vertigrad.job.ClusterConfig;
+import io.vertigrad.job.JobSecret;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.ShellCommand;
 import java.io.IOException;
@@ -91,14 +92,26 @@ public record JoinAddress(String host, int port) {
     return host + ":" + port;
   }
 
-  /** Returns true when something answers within half a second. */
-  public boolean answersNow() {
-    return answers(ASK_MILLIS);
-  }
-
   /** Returns true when something listens at this address. */
   public boolean answers() {
     return answers(CONNECT_MILLIS);
+  }
+
+  /**
+   * Returns true when a node that knows this secret listens here. The port of a node that has ended
+   * may belong to another job by now, or to any other program.
+   */
+  public boolean isNodeOf(JobSecret secret) {
+    Handshake handshake = new ConnectionGuard(ConnectionGuard.HAZELCAST, secret).connecting();
+    try (Socket socket = new Socket()) {
+      socket.connect(new InetSocketAddress(InetAddress.getByName(host), port), ASK_MILLIS);
+      socket.setSoTimeout((int) TimeUnit.SECONDS.toMillis(ConnectionGuard.SECONDS));
+      socket.getOutputStream().write(handshake.opening());
+      handshake.take(socket.getInputStream().readNBytes(handshake.expectedBytes()));
+      return handshake.proved();
+    } catch (IOException notOurs) {
+      return false;
+    }
   }
 
   private boolean answers(int limitMillis) {

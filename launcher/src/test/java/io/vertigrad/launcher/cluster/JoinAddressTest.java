@@ -1,9 +1,17 @@
 package io.vertigrad.launcher.cluster;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.job.JobSecret;
 import io.vertigrad.launcher.job.InputException;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -46,6 +54,62 @@ class JoinAddressTest {
     assertEquals(
         "join address \":4000\": expected HOST or HOST:PORT, such as 10.0.0.5:15701",
         refusal(":4000"));
+  }
+
+  /** A node of another job, then a program that is no node. */
+  @Test
+  void shouldRecogniseANodeBySecretWhenSomethingElseHasItsPort() throws Exception {
+    JobSecret own = JobSecret.random();
+
+    assertTrue(asNode(own, own));
+    assertFalse(asNode(own, JobSecret.random()));
+    try (ServerSocket web = listening()) {
+      answer(web, socket -> socket.getOutputStream().write("HTTP/1.1 400 no\r\n".getBytes(UTF_8)));
+      assertFalse(address(web).isNodeOf(own));
+    }
+  }
+
+  /** Returns whether a node with the second secret looks like one with the first. */
+  private static boolean asNode(JobSecret expected, JobSecret found) throws IOException {
+    try (ServerSocket node = listening()) {
+      Handshake accepting = new ConnectionGuard(ConnectionGuard.HAZELCAST, found).accepting();
+      answer(
+          node,
+          socket -> {
+            for (byte[] reply = {}; reply.length == 0; ) {
+              reply = accepting.take(socket.getInputStream().readNBytes(accepting.expectedBytes()));
+              socket.getOutputStream().write(reply);
+            }
+          });
+      return address(node).isNodeOf(expected);
+    }
+  }
+
+  private static ServerSocket listening() throws IOException {
+    return new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+  }
+
+  private static JoinAddress address(ServerSocket server) {
+    return new JoinAddress("127.0.0.1", server.getLocalPort());
+  }
+
+  private interface Conversation {
+    void hold(Socket socket) throws IOException;
+  }
+
+  /** Accepts one connection, on a thread that ends with it. */
+  private static void answer(ServerSocket server, Conversation conversation) {
+    Thread thread =
+        new Thread(
+            () -> {
+              try (Socket socket = server.accept()) {
+                conversation.hold(socket);
+              } catch (IOException closed) {
+                // The other end has heard enough.
+              }
+            });
+    thread.setDaemon(true);
+    thread.start();
   }
 
   private static String refusal(String text) {
