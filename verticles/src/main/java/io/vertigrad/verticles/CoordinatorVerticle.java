@@ -1,6 +1,8 @@
 package io.vertigrad.verticles;
 
 import io.vertigrad.compute.data.DataFingerprint;
+import io.netty.channel.EventLoopGroup;
+import io.netty.util.concurrent.EventExecutor;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.internal.job.VerticleJob;
@@ -16,6 +18,7 @@ import io.vertigrad.internal.membership.NodeName;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertigrad.strategy.StrategyTraits;
+import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
@@ -24,9 +27,13 @@ import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.internal.VertxInternal;
 import io.vertx.core.json.JsonObject;
 import java.util.Map;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -53,6 +60,7 @@ public final class CoordinatorVerticle extends VerticleBase {
   private CoordinatorState coordinatorState;
   private ControlRequestHandler requests;
   private DecisionExecutor executor;
+  private EventLoops loops;
 
   /**
    * Returns the outcome of the job.
@@ -90,13 +98,23 @@ public final class CoordinatorVerticle extends VerticleBase {
   }
 
   /**
+   * Announces that {@link #stop(String)} will follow, for example because this process was asked to
+   * end. From then on no lost member is replaced, and a member whose own process is asked to end
+   * stays until the job is saved. Any thread may call it.
+   */
+  public void announceStop() {
+    onContext(state -> state.announceStop());
+  }
+
+  /**
    * Brings the job to rest and saves it, so that it can be stopped and its model read. Workers
    * finish the step they are in and begin no other. Any thread may call it, once this verticle is
    * deployed.
    *
-   * @return completes, within some 40 seconds and without ever failing, with {@code busy} (names of
-   *     workers that did not come to rest), {@code checkpoints} (the files written) and {@code
-   *     unsaved} (members that could not write one, and why)
+   * @return completes, within some 100 seconds, and a second for each million parameters, and
+   *     without ever failing, with {@code busy} (names of workers that did not come to rest),
+   *     {@code checkpoints} (the files written) and {@code unsaved} (members that could not write
+   *     one, and why)
    */
   public Future<JsonObject> interrupt() {
     return interrupt(true);
@@ -146,7 +164,30 @@ public final class CoordinatorVerticle extends VerticleBase {
    * @param how how the process ended, for people
    */
   public void processEnded(long pid, String how) {
-    context.runOnContext(go -> coordinatorState.onProcessEnded(NodeName.of(job, pid), how));
+    onContext(state -> state.onProcessEnded(NodeName.of(job, pid), how));
+  }
+
+  /**
+   * Reports that a process of this machine runs that was started for a member and has not joined
+   * yet. The wait for the job's start then begins anew. Any thread may call it.
+   *
+   * @param pid process id from the operating system
+   */
+  public void processRuns(long pid) {
+    onContext(state -> state.onProcessRuns(NodeName.of(job, pid)));
+  }
+
+  /** Does something with the state, unless this verticle is not deployed yet. */
+  private void onContext(Consumer<CoordinatorState> action) {
+    Context own = context;
+    if (own != null) {
+      own.runOnContext(
+          go -> {
+            if (coordinatorState != null) {
+              action.accept(coordinatorState);
+            }
+          });
+    }
   }
 
   /**
@@ -195,6 +236,7 @@ public final class CoordinatorVerticle extends VerticleBase {
             System::currentTimeMillis,
             executor);
     executor.setCoordinator(coordinatorState);
+    loops = new EventLoops(((VertxInternal) vertx).nettyEventLoopGroup());
     requests = new ControlRequestHandler(coordinatorState);
     String address = job.addresses().coordinator();
     long interval = Math.min(TICK_MILLIS, job.exchange().suspectMillis() / 4);
@@ -213,7 +255,41 @@ public final class CoordinatorVerticle extends VerticleBase {
         LOG.debug("the cluster was left", closing);
       }
     }
+    coordinatorState.onEventLoops(loops.haveRun());
     coordinatorState.tick();
+    if (coordinatorState.awaitsHeartbeat()) {
+      loops.probe();
+    }
+  }
+
+  /**
+   * Finds event loops that do not run what is posted to them. The coordinator reads heartbeats on
+   * one, the event bus on another, and members of this process send theirs on any. Belongs to the
+   * coordinator's context.
+   */
+  private static final class EventLoops {
+
+    private final EventLoopGroup loops;
+    private final AtomicInteger waiting = new AtomicInteger();
+
+    EventLoops(EventLoopGroup loops) {
+      this.loops = loops;
+    }
+
+    /** Returns whether all have run since the last probe. */
+    boolean haveRun() {
+      return waiting.get() == 0;
+    }
+
+    /** Posts something to each of them, unless one still has to run what was posted before. */
+    void probe() {
+      if (haveRun()) {
+        List<EventExecutor> all = new ArrayList<>();
+        loops.forEach(all::add);
+        waiting.set(all.size());
+        all.forEach(loop -> loop.execute(waiting::decrementAndGet));
+      }
+    }
   }
 
   /** Listens for tests, only if a test may end the job. */
@@ -242,8 +318,12 @@ public final class CoordinatorVerticle extends VerticleBase {
 
   /**
    * Adds this node's id: members check whether their cluster still has the node that answers them.
+   * Adds {@code stops} when they are about to be released.
    */
   private JsonObject named(JsonObject answer) {
+    if (coordinatorState.stops()) {
+      answer.put("stops", true);
+    }
     return vertx.isClustered()
         ? answer.put("node", ((VertxInternal) vertx).clusterManager().getNodeId())
         : answer;

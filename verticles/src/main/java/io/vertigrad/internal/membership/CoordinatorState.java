@@ -64,6 +64,12 @@ public final class CoordinatorState {
   /** A finished job without requests is stopped after this time. */
   private static final long RELEASE_MILLIS = 60_000;
 
+  /**
+   * A process that runs without joining prolongs the wait for the start up to this many times the
+   * wait, because it may hang although it runs.
+   */
+  private static final int LONGEST_START_WAITS = 10;
+
   private static final String BEFORE_FIRST_ROUND = "the job ends before its first round";
 
   private final CoordinatorConfig config;
@@ -97,6 +103,9 @@ public final class CoordinatorState {
   private Optional<EarlyEnd> earlyEnd = Optional.empty();
   private boolean finishedWell;
   private boolean complete;
+  private final long createdMillis;
+  private boolean stopAnnounced;
+  private Set<String> clusterNodes = Set.of();
 
   private Membership membership = Membership.NONE;
   private boolean membershipChanged;
@@ -170,6 +179,7 @@ public final class CoordinatorState {
     RunningTimeClock clock =
         new RunningTimeClock(clockMillis, Math.max(1, config.suspectMillis() / FREEZE_SHARE));
     this.clockMillis = clock;
+    createdMillis = clock.getAsLong();
     events = new CoordinatorEvents(decisions, wallMillis);
     progress = new JobProgress(config, registry);
     proposal =
@@ -239,6 +249,11 @@ public final class CoordinatorState {
     return terms.fingerprints();
   }
 
+  /** Returns the number of the model's parameters; 0 while no member has joined. */
+  long parameters() {
+    return layout == null ? 0 : layout.length();
+  }
+
   /** Returns the name of the run, under which members keep their checkpoints. */
   String run() {
     return config.run();
@@ -289,6 +304,19 @@ public final class CoordinatorState {
     return backups.awaitsPromotion(as);
   }
 
+  /**
+   * Returns whether the members are about to be released. One whose process is asked to end waits
+   * for that, because the run is being saved.
+   */
+  public boolean stops() {
+    return stopAnnounced || phase == FINISHING || phase == FINISHED;
+  }
+
+  /** Returns whether a member has been silent for long enough to look at the event loops. */
+  public boolean awaitsHeartbeat() {
+    return failureDetector.awaitsHeartbeat(clockMillis.getAsLong());
+  }
+
   /** Returns whether servers hold the final model; a lost one may come back with it. */
   boolean servesModel() {
     return config.servers() > 0 && (phase == FINISHING || phase == FINISHED);
@@ -324,6 +352,7 @@ public final class CoordinatorState {
     terms = terms.with(request.terms().fingerprints());
     MemberRecord newcomer = registry.admit(request, clockMillis.getAsLong());
     events.joined(newcomer);
+    startTimer.restart();
     request.holds().ifPresent(version -> recordVersions(request, version));
     membershipChanged = true;
     applyChanges();
@@ -347,6 +376,7 @@ public final class CoordinatorState {
       tests.onStatus(status);
     }
     if (record.get().ready() != wasReady) {
+      startTimer.restart();
       membershipChanged = true;
       applyChanges();
     }
@@ -420,6 +450,14 @@ public final class CoordinatorState {
       pauses.holdForGood();
     }
     return stepsRemain();
+  }
+
+  /**
+   * Announces that the job is about to be stopped: no live worker's process is asked to play the
+   * rank of a lost worker any more.
+   */
+  public void announceStop() {
+    stopAnnounced = true;
   }
 
   /** Stops the job; releases the members if it has ended already. */
@@ -540,11 +578,35 @@ public final class CoordinatorState {
    * @param present the cluster's nodes, as this process sees them
    */
   public void onClusterNodes(Set<String> present) {
+    if (!clusterNodes.containsAll(present)) {
+      startTimer.restart();
+    }
+    clusterNodes = present;
     List<MemberRecord> gone = failureDetector.departed(present, clockMillis.getAsLong());
     gone.forEach(member -> removeLost(member, "its process has left the cluster"));
     if (!gone.isEmpty()) {
       applyChanges();
     }
+  }
+
+  /**
+   * Records that a process that was started for a member runs. While it has no member yet, the wait
+   * for the start begins anew, but not for ever.
+   */
+  public void onProcessRuns(String node) {
+    boolean joined = registry.all().anyMatch(member -> member.node().equals(node));
+    long waited = clockMillis.getAsLong() - createdMillis;
+    if (!joined && waited < LONGEST_START_WAITS * config.waitMillis()) {
+      startTimer.restart();
+    }
+  }
+
+  /**
+   * Records whether the event loops of this process run what is posted to them. Until they do, no
+   * limit passes.
+   */
+  public void onEventLoops(boolean run) {
+    failureDetector.onEventLoops(run);
   }
 
   /** Takes the result of a test of trained parameters; ends the job if it is good enough. */
@@ -562,7 +624,7 @@ public final class CoordinatorState {
   public void tick() {
     long now = clockMillis.getAsLong();
     for (MemberRecord silent : failureDetector.overdue(now)) {
-      removeLost(silent, silent.describeSilence(now));
+      removeLost(silent, failureDetector.describeSilence(silent, now));
       failureDetector.onEvicted(silent, now);
     }
     failureDetector.hungProcesses(now).forEach(node -> decisions.accept(new Hung(node)));
@@ -680,7 +742,7 @@ public final class CoordinatorState {
     missing.removeIf(String::isEmpty);
     String present = registry.all().map(MemberRecord::describe).collect(Collectors.joining("; "));
     return ("the job did not start within %s: missing %s; present: %s; start the missing ones, or"
-            + " raise workers.waitSeconds")
+            + " raise workers.waitSeconds, which counts from the last sign of a starting member")
         .formatted(
             startTimer.limitText(),
             String.join(", ", missing),
@@ -701,7 +763,7 @@ public final class CoordinatorState {
     tests.check(trains, now);
     stallFinder.check(trains, now);
     checkpoints.check(trains, now);
-    adoption.check(now);
+    adoptRanks(now);
     adoption.failureReason().or(() -> missingTooLong(now)).ifPresent(this::fail);
   }
 
@@ -710,10 +772,16 @@ public final class CoordinatorState {
     tests.check(false, now);
     stallFinder.check(false, now);
     checkpoints.check(false, now);
-    adoption.check(now);
+    adoptRanks(now);
     shardTimer.restart();
     workerTimer.restart();
     adoption.failureReason().ifPresent(this::fail);
+  }
+
+  private void adoptRanks(long now) {
+    if (!stopAnnounced) {
+      adoption.check(now);
+    }
   }
 
   /** Returns why the job cannot go on, if a shard or too many workers were missing for too long. */
@@ -1222,7 +1290,7 @@ public final class CoordinatorState {
     membership = proposal.finish(membership);
     registry.published(membership);
     if (first) {
-      events.started(config, membership, layout == null ? 0 : layout.length());
+      events.started(config, membership, parameters());
     }
     decisions.accept(new Publish(membership));
   }

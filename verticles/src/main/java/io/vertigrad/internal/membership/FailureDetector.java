@@ -5,12 +5,14 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.LongSupplier;
 
 /**
  * Finds members that have fallen silent, members whose process has left the cluster, and processes
- * that hang. Time in which this process did not run does not count.
+ * that hang. Time in which this process did not run, or did not get to read, does not count.
  */
 final class FailureDetector {
 
@@ -22,6 +24,9 @@ final class FailureDetector {
 
   /** A node that the cluster has dropped by mistake may be back within this time. */
   private static final long ABSENCE_MILLIS = 500;
+
+  /** An event loop that is blocked for this many eviction limits hangs. */
+  private static final int HUNG_LOOP_EVICTIONS = 6;
 
   private final CoordinatorConfig config;
   private final MemberRegistry registry;
@@ -43,6 +48,33 @@ final class FailureDetector {
     this.registry = registry;
     this.events = events;
     this.clock = clock;
+  }
+
+  /**
+   * Records whether this process's event loops run what is posted to them. While one does not, a
+   * heartbeat may wait there unread, or unsent by a member of this process, and nobody's silence
+   * grows. An event loop that stays blocked for {@value #HUNG_LOOP_EVICTIONS} eviction limits
+   * hangs, and excuses nobody any more.
+   */
+  void onEventLoops(boolean run) {
+    clock.setStarved(!run, HUNG_LOOP_EVICTIONS * config.evictMillis());
+  }
+
+  /** Returns whether a member has been silent for long enough to look at the event loops. */
+  boolean awaitsHeartbeat(long nowMillis) {
+    return registry
+        .all()
+        .anyMatch(member -> member.silentMillis(nowMillis) >= config.suspectMillis() / 2);
+  }
+
+  /** Describes a member's silence, and the time that was left out of it. */
+  String describeSilence(MemberRecord member, long nowMillis) {
+    long leftOut = clock.starvedMillis(nowMillis - member.silentMillis(nowMillis));
+    String silence = member.describeSilence(nowMillis);
+    return leftOut == 0
+        ? silence
+        : "%s; %d ms more do not count, in which event loops of the coordinator's process did not run"
+            .formatted(silence, leftOut);
   }
 
   /** Announces new suspects and returns the members that were silent for the eviction limit. */
@@ -128,18 +160,26 @@ final class FailureDetector {
   }
 
   /**
-   * Monotonic milliseconds in which this process ran. Time in which it was stopped, or slept with
-   * its machine, is left out, so that no limit passes because of it. One thread.
+   * Monotonic milliseconds in which this process ran. Time in which it was stopped, slept with its
+   * machine, or had a blocked event loop is left out, so that no limit passes because of it. One
+   * thread.
    *
    * <p>Read it far more often than its limit: two readings further apart than that mean that the
    * process did not run in between.
    */
   static final class RunningTimeClock implements LongSupplier {
 
+    /** So many of the latest starvations are kept, for messages. */
+    private static final int STARVATIONS = 100;
+
     private final LongSupplier clockMillis;
     private final long limitMillis;
+    private final NavigableMap<Long, Long> starvation = new TreeMap<>();
     private long readMillis;
     private long pausedMillis;
+    private long starvedMillis;
+    private long starvedLimitMillis;
+    private boolean wasStarved;
 
     /**
      * Starts the clock.
@@ -160,8 +200,36 @@ final class FailureDetector {
       readMillis = now;
       if (gap >= limitMillis) {
         pausedMillis += gap;
+      } else if (starvedLimitMillis > 0) {
+        starvedLimitMillis -= gap;
+        starvedMillis += gap;
+        starvation.merge(readMillis - pausedMillis - starvedMillis, gap, Long::sum);
+        if (starvation.size() > STARVATIONS) {
+          starvation.pollFirstEntry();
+        }
       }
-      return now - pausedMillis;
+      return now - pausedMillis - starvedMillis;
+    }
+
+    /**
+     * Stops the clock while event loops do not run, for at most this time without a break.
+     *
+     * @param starved whether one does not run now
+     */
+    void setStarved(boolean starved, long atMostMillis) {
+      getAsLong();
+      if (!starved) {
+        starvedLimitMillis = 0;
+        wasStarved = false;
+      } else if (!wasStarved) {
+        starvedLimitMillis = atMostMillis;
+        wasStarved = true;
+      }
+    }
+
+    /** Returns how many milliseconds were left out for event loops since this time. */
+    long starvedMillis(long sinceMillis) {
+      return starvation.tailMap(sinceMillis, true).values().stream().mapToLong(m -> m).sum();
     }
 
     /** Returns how many milliseconds were left out so far; grows with every stop of the process. */

@@ -37,10 +37,30 @@ final class CoordinationLossTest extends BusJobFixture {
     Membership membership = await(worker.client.started());
 
     assertEquals(0, event(TrainingEvent.MemberSuspected.class).rank());
-    assertTrue(left.reason().matches("silent for (9\\d\\d|\\d{4,5}) ms"), left.reason());
+    assertTrue(
+        left.reason().matches("silent for (9\\d\\d|\\d{4,5}) ms; \\d+ ms more do not count, .*"),
+        left.reason());
     assertEquals(left.reason(), why);
     assertEquals(new Admission(Role.WORKER, 0, 1), again);
     assertEquals(1, membership.worker(0).orElseThrow().incarnation());
+  }
+
+  /** The event loop of the worker is blocked by something else, such as a slow request. */
+  @Test
+  @Tag("slow")
+  void shouldNotEvictAWorkerWhoseEventLoopIsBlockedForThreeEvictionLimits() {
+    deploy();
+    FakeMember server = member(Role.SERVER);
+    FakeMember worker = member(Role.WORKER);
+    joinBoth(server, worker);
+    CountDownLatch over = new CountDownLatch(1);
+    worker.freezeUntil(over);
+
+    await(vertx.timer(2_700, TimeUnit.MILLISECONDS));
+    over.countDown();
+    await(vertx.timer(900, TimeUnit.MILLISECONDS));
+
+    assertTrue(events.stream().noneMatch(TrainingEvent.MemberLeft.class::isInstance));
   }
 
   @Test

@@ -22,6 +22,7 @@ final class CoordinatorStateFixture {
   private final List<Admission> silent = new ArrayList<>();
   private final Map<Admission, MemberStatus> statuses = new HashMap<>();
   private final List<Admission> alive = new ArrayList<>();
+  private boolean eventLoopsRun = true;
   private long now = 1_000_000;
   private int tokens;
 
@@ -301,8 +302,14 @@ final class CoordinatorStateFixture {
     for (long end = now + millis; now < end; ) {
       now += 100;
       alive.stream().filter(m -> !silent.contains(m)).forEach(this::sendHeartbeat);
+      coordinator.onEventLoops(eventLoopsRun);
       coordinator.tick();
     }
+  }
+
+  /** Blocks an event loop of the coordinator's process, or lets it run again. */
+  void setEventLoopsRun(boolean run) {
+    eventLoopsRun = run;
   }
 
   /** Lets a silenced member send heartbeats again. */

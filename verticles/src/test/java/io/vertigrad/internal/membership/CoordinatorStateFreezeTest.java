@@ -59,6 +59,62 @@ final class CoordinatorStateFreezeTest {
     assertTrue(fixture.all(Complete.class).isEmpty(), "nobody could come in that time");
   }
 
+  @Test
+  void shouldNotCountSilenceWhileAnEventLoopOfItsProcessIsBlocked() {
+    fixture.silence(FIRST);
+    fixture.advance(1_000);
+    fixture.setEventLoopsRun(false);
+
+    fixture.advance(50_000);
+    fixture.setEventLoopsRun(true);
+    fixture.advance(1_900);
+    assertTrue(fixture.events(MemberSuspected.class).isEmpty(), "its heartbeats may lie unread");
+    fixture.advance(7_300);
+
+    MemberLeft left = fixture.events(MemberLeft.class).get(0);
+    assertTrue(
+        left.reason()
+            .matches(
+                "silent for 10000 ms; (49900|50000) ms more do not count, in which event loops of"
+                    + " the coordinator's process did not run"),
+        left.reason());
+  }
+
+  @Test
+  void shouldNotMissTheAnswerToAProposalWhileAnEventLoopIsBlocked() {
+    fixture.join(Role.WORKER);
+    fixture.setEventLoopsRun(false);
+
+    fixture.advance(50_000);
+
+    assertTrue(fixture.events(MemberLeft.class).isEmpty(), "its answer may lie unread");
+  }
+
+  @Test
+  void shouldEvictAMemberWhoseEventLoopHangs() {
+    fixture.silence(FIRST);
+    fixture.setEventLoopsRun(false);
+
+    fixture.advance(60_000);
+    assertTrue(fixture.events(MemberLeft.class).isEmpty());
+    fixture.advance(10_200);
+
+    assertEquals(1, fixture.events(MemberLeft.class).size());
+  }
+
+  /** A stopped process is found on a busy machine, too, where event loops run late. */
+  @Test
+  void shouldCountTheTimeInWhichEventLoopsRunOnABusyMachine() {
+    fixture.silence(FIRST);
+
+    for (int i = 0; i < 101; i++) {
+      fixture.setEventLoopsRun(i % 2 == 0);
+      fixture.advance(200);
+    }
+
+    assertEquals(1, fixture.events(MemberLeft.class).size());
+  }
+
   @ParameterizedTest
   @CsvSource({"13000, 0", "30000, 1", "60000, 1"})
   void shouldReportAProcessOnceWhenItsEvictedMembersStaySilent(long millis, int reported) {

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 final class CoordinatorStateTest {
@@ -53,6 +54,48 @@ final class CoordinatorStateTest {
     fixture.heartbeat(server, MemberStatus.NONE);
 
     assertEquals(1, fixture.all(Decision.Propose.class).size());
+  }
+
+  /** On a busy machine processes take long to start, each after the other. */
+  @Test
+  void shouldWaitForTheStartFromTheLastSignOfAStartingMember() {
+    CoordinatorStateFixture fixture =
+        new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true));
+    fixture.advance(50_000);
+    fixture.coordinator.onClusterNodes(Set.of("coordinator", "server"));
+    fixture.advance(50_000);
+    Admission server = fixture.join(Role.SERVER, FakeMember.LAYOUT, MemberStatus.STARTING);
+    fixture.setStatus(server, MemberStatus.STARTING);
+    fixture.advance(50_000);
+    fixture.setStatus(server, MemberStatus.NONE);
+    fixture.advance(50_000);
+    fixture.coordinator.onProcessRuns("host pid 7");
+    fixture.advance(50_000);
+    assertEquals(JobPhase.WAITING, fixture.coordinator.state());
+
+    fixture.coordinator.onClusterNodes(Set.of("coordinator"));
+    fixture.coordinator.onProcessRuns("nowhere");
+    fixture.advance(10_200);
+
+    assertTrue(
+        fixture.failure().startsWith("the job did not start within 60 s: missing worker 0, worker"),
+        fixture.failure());
+    assertTrue(fixture.failure().contains("the last sign of a starting member"));
+  }
+
+  @Test
+  void shouldStartNobodyInPlaceOfALostWorkerOnceItIsToBeStopped() {
+    CoordinatorStateFixture fixture =
+        new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
+    assertFalse(fixture.coordinator.stops());
+
+    fixture.coordinator.announceStop();
+    fixture.coordinator.leave(
+        new Admission(Role.WORKER, 0, 0), LeaveReason.STOPPED, MemberStatus.NONE);
+    fixture.advance(5_000);
+
+    assertTrue(fixture.all(Decision.Adopt.class).isEmpty());
+    assertTrue(fixture.coordinator.stops());
   }
 
   @Test
