@@ -6,8 +6,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.LongConsumer;
-import java.util.function.LongSupplier;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -16,7 +16,7 @@ final class Await {
 
   private static final Logger LOG = LoggerFactory.getLogger(Await.class);
 
-  private static final long REPORT_SECONDS = 10;
+  private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
   private Await() {}
 
@@ -43,44 +43,26 @@ final class Await {
   }
 
   /**
-   * Returns the result of work that takes as long as there is to do, and reports its progress every
-   * ten seconds.
+   * Returns the future's result, however long it takes, as long as it makes progress.
    *
-   * @param stillSeconds longest time without progress
-   * @param what names what is awaited, for the error
-   * @param progress grows while the work goes on; called by this thread
-   * @param report receives the progress
-   * @throws RuntimeException as the future failed with, or a {@link JobFailedException}
+   * @param limitSeconds longest time in which {@code stage} may stay the same
+   * @param stage says what is being done; called several times a second
+   * @throws RuntimeException as {@link #result}
    */
   static <T> T whileProgressing(
-      Future<T> future,
-      long stillSeconds,
-      String what,
-      LongSupplier progress,
-      LongConsumer report) {
+      Future<T> future, long limitSeconds, Supplier<String> stage, String what) {
     CompletableFuture<T> result = future.toCompletionStage().toCompletableFuture();
-    long before = progress.getAsLong();
-    long stillSince = System.nanoTime();
-    while (!result.isDone()) {
-      long left = stillSeconds - TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - stillSince);
-      if (left <= 0) {
+    String last = stage.get();
+    long sinceNanos = System.nanoTime();
+    while (!result.isDone() && !Thread.currentThread().isInterrupted()) {
+      LockSupport.parkNanos(LOOK_NANOS);
+      String now = stage.get();
+      if (!now.equals(last)) {
+        last = now;
+        sinceNanos = System.nanoTime();
+      } else if (System.nanoTime() - sinceNanos > TimeUnit.SECONDS.toNanos(limitSeconds)) {
         throw new JobFailedException(
-            "%s made no progress for %d s, after %,d".formatted(what, stillSeconds, before));
-      }
-      try {
-        result.get(Math.min(left, REPORT_SECONDS), TimeUnit.SECONDS);
-      } catch (TimeoutException e) {
-        long now = progress.getAsLong();
-        if (now > before) {
-          before = now;
-          stillSince = System.nanoTime();
-          report.accept(now);
-        }
-      } catch (ExecutionException e) {
-        break;
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        throw new JobFailedException(what + " was interrupted", e);
+            "%s: no progress for %d s while %s".formatted(what, limitSeconds, last));
       }
     }
     return result(future, 0, what);

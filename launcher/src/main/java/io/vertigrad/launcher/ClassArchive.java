@@ -51,6 +51,11 @@ public final class ClassArchive {
       connect(folder);
     } finally {
       System.setOut(out);
+      if (status != ExitStatus.OK) {
+        // Nobody uses the archive; a process that was asked to end does not take seconds to write
+        // it.
+        Runtime.getRuntime().halt(status);
+      }
       awaitThreads();
       System.exit(status);
     }

@@ -114,10 +114,35 @@ final class NodeCommand implements Callable<Integer> {
   @Option(names = "--with-parent", hidden = true)
   private boolean withParent;
 
+  private Participation participation;
+
   @Override
   public Integer call() {
+    try (TerminationSignals signals = new TerminationSignals(() -> {})) {
+      signals.ignoreFurtherWhile(this::jobOver);
+      signals.first().onSuccess(this::askedToEnd);
+      return call(signals);
+    }
+  }
+
+  /** Runs on a thread of the signal handler. Before this process takes part it holds nothing. */
+  private void askedToEnd(int status) {
+    synchronized (this) {
+      if (participation != null) {
+        LOG.warn("this process was asked to end; a second signal ends it at once");
+        participation.askedToEnd();
+        return;
+      }
+    }
+    System.exit(status);
+  }
+
+  private synchronized boolean jobOver() {
+    return participation != null && participation.jobOver();
+  }
+
+  private int call(TerminationSignals signals) {
     if (withParent) {
-      TerminationSignals.leaveInterruptsToParent();
       ParentExitMonitor parent =
           ParentExitMonitor.start(
               () ->
@@ -146,9 +171,15 @@ final class NodeCommand implements Callable<Integer> {
     DatasetProvider.check(config.data(), split, NodeCommand.class.getClassLoader());
     config.checkTargets(split, NodeCommand.class.getClassLoader());
     while (true) {
-      try (Participation participation = Participation.join(config, role)) {
-        return participation.play() ? ExitStatus.OK : ExitStatus.JOB_FAILED;
+      try (Participation joined = Participation.join(config, role)) {
+        takePart(joined);
+        joined.play();
+        return signals.status().orElse(ExitStatus.OK);
       } catch (CoordinatorLostException lost) {
+        if (signals.status().isPresent()) {
+          return signals.status().get();
+        }
+        takePart(null);
         awaitReturn(lost);
       } catch (JoinException refused) {
         if (!refused.late()) {
@@ -158,6 +189,10 @@ final class NodeCommand implements Callable<Integer> {
         return ExitStatus.OK;
       }
     }
+  }
+
+  private synchronized void takePart(Participation now) {
+    participation = now;
   }
 
   /**

@@ -9,13 +9,12 @@ import io.vertigrad.launcher.deploy.RoleName;
 import io.vertigrad.launcher.run.RunLog;
 import io.vertigrad.training.JobFailedException;
 import io.vertigrad.training.LocalMembers;
-import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One membership of this process in a job's cluster; a signal ends it as {@link #close} does. */
+/** One membership of this process in a job's cluster. */
 final class Participation implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(Participation.class);
@@ -32,9 +31,6 @@ final class Participation implements AutoCloseable {
   private final ClusterStart start;
   private final Vertx vertx;
   private final JobEndMonitor watch;
-  private final Promise<Void> signalled = Promise.promise();
-  private final Thread hook = new Thread(this::leaveAtOnce, "stop-node");
-  private volatile boolean closed;
 
   private Participation(JobConfig job, Role role, ClusterStart start, Vertx vertx) {
     this.job = job;
@@ -57,61 +53,41 @@ final class Participation implements AutoCloseable {
     ClusterStart start = ClusterStart.ofMember(job, ClusterStart.secretOf(job.cluster()), false);
     Vertx vertx = Await.result(start.start(), START_SECONDS, "joining the cluster");
     VertigradApplication.refuseSerialized(vertx);
-    Participation participation = new Participation(job, role, start, vertx);
-    Runtime.getRuntime().addShutdownHook(participation.hook);
-    return participation;
+    return new Participation(job, role, start, vertx);
   }
 
   /**
-   * Plays the role until the job ends.
+   * Plays the role until the job ends, or until this process leaves it after {@link #askedToEnd}.
    *
-   * @return false when a signal ended it first
    * @throws io.vertigrad.launcher.deploy.CoordinatorLostException when the coordinator falls silent
    * @throws io.vertigrad.training.JobFailedException when the job fails
    */
-  boolean play() {
-    try {
-      FrameCodecs.register(vertx.eventBus());
-      Await.result(watch.listen(), START_SECONDS, "the event bus");
-      Await.result(
-          LocalMembers.one(role).deploy(vertx, job),
-          memberStartSeconds(job),
-          "starting the " + RoleName.of(job, role));
-      Await.result(watch.over(), FOREVER_SECONDS, "the job");
-      return true;
-    } catch (RuntimeException e) {
-      if (!closed) {
-        throw e;
-      }
-      LOG.info("stopped by a signal: {}", e.getMessage());
-      return false;
-    }
+  void play() {
+    FrameCodecs.register(vertx.eventBus());
+    Await.result(watch.listen(), START_SECONDS, "the event bus");
+    Promise<Void> started = Promise.promise();
+    LocalMembers.one(role)
+        .deploy(vertx, job)
+        .onSuccess(started::tryComplete)
+        .onFailure(started::tryFail);
+    watch.leaves().onSuccess(started::tryComplete);
+    Await.result(
+        started.future(), memberStartSeconds(job), "starting the " + RoleName.of(job, role));
+    Await.result(watch.over(), FOREVER_SECONDS, "the job");
+  }
+
+  /** Makes {@link #play} return soon, because a signal has asked this process to end. */
+  void askedToEnd() {
+    watch.askedToEnd();
+  }
+
+  /** Returns true when the coordinator has released its members. */
+  boolean jobOver() {
+    return watch.jobOver();
   }
 
   @Override
   public void close() {
-    leave();
-    try {
-      Runtime.getRuntime().removeShutdownHook(hook);
-    } catch (IllegalStateException alreadyEnding) {
-      // The shutdown hook itself called this method.
-    }
-  }
-
-  private void leaveAtOnce() {
-    signalled.tryComplete();
-    leave();
-  }
-
-  /**
-   * Leaves the cluster once. A second caller waits for the first: the JVM must not end before this
-   * node has left.
-   */
-  private synchronized void leave() {
-    if (closed) {
-      return;
-    }
-    closed = true;
     watch.close();
     if (watch.jobOver()) {
       RunLog.expectLeavingNodes();
@@ -126,9 +102,8 @@ final class Participation implements AutoCloseable {
    * holds to find the coordinator.
    */
   private void awaitCoordinator() {
-    Future<Void> gone = Future.any(start.coordinatorGone(), signalled.future()).mapEmpty();
     try {
-      Await.result(gone, LEAVE_SECONDS, "the coordinator's end");
+      Await.result(start.coordinatorGone(), LEAVE_SECONDS, "the coordinator's end");
     } catch (JobFailedException late) {
       LOG.info("{}; leaving before it", late.getMessage());
     }

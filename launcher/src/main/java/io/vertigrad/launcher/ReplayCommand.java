@@ -30,6 +30,7 @@ import picocli.CommandLine.Parameters;
 final class ReplayCommand implements Callable<Integer> {
 
   /** Longest time without an event read, of a file of any length. */
+  private static final long REPORT_MILLIS = 10_000;
   private static final long STILL_SECONDS = 60;
 
   private static final Path RUNS = Path.of("runs");
@@ -57,13 +58,19 @@ final class ReplayCommand implements Callable<Integer> {
     Vertx vertx = ClusterStart.alone();
     JobConfig job = job(run);
     ReplayVerticle replay = new ReplayVerticle(run.events());
+    long reports =
+        vertx.setPeriodic(
+            REPORT_MILLIS,
+            timer ->
+                System.out.printf(
+                    "reading the run: %,d events so far%n", replay.eventsRead() / 2));
     String url =
         Await.whileProgressing(
             Dashboard.start(vertx, job, replay),
             STILL_SECONDS,
-            "reading the run",
-            replay::eventsRead,
-            read -> System.out.printf("reading the run: %,d events so far%n", read / 2));
+            () -> "reading event %,d".formatted(replay.eventsRead() / 2),
+            "reading the run");
+    vertx.cancelTimer(reports);
     Dashboard.otherPort(job.dashboard().port(), url).ifPresent(System.out::println);
     System.out.println("replay: " + url + "  (Ctrl-C ends it)");
     new CountDownLatch(1).await();

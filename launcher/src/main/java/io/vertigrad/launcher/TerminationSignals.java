@@ -5,7 +5,9 @@ import io.vertx.core.Promise;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jline.utils.Signals;
 
@@ -21,14 +23,15 @@ final class TerminationSignals implements AutoCloseable {
 
   /**
    * A signal this soon after the first counts as the same one. A wrapper may pass on a signal that
-   * its whole process group receives anyway.
+   * its whole process group receives anyway, and on a busy machine the second arrives late.
    */
-  private static final long SAME_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+  private static final long SAME_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final Map<String, Object> former = new LinkedHashMap<>();
   private final Promise<Integer> first = Promise.promise();
   private final Runnable heard;
   private volatile Supplier<List<ProcessHandle>> others = List::of;
+  private volatile BooleanSupplier ends = () -> false;
   private long firstNanos;
 
   /**
@@ -41,7 +44,7 @@ final class TerminationSignals implements AutoCloseable {
     STATUS.keySet().forEach(n -> former.put(n, Signals.register(n, () -> received(n))));
   }
 
-  /** Ignores Ctrl-C in a process that ends when its parent ends. */
+  /** Ignores Ctrl-C in a standby, which its parent ends when that has ended in good order. */
   static void leaveInterruptsToParent() {
     Signals.register("INT", () -> {});
   }
@@ -51,9 +54,19 @@ final class TerminationSignals implements AutoCloseable {
     others = some;
   }
 
+  /** Ignores further signals while this process ends by itself within seconds. */
+  void ignoreFurtherWhile(BooleanSupplier endsByItself) {
+    ends = endsByItself;
+  }
+
   /** Completes with the exit code of the first signal. */
   Future<Integer> first() {
     return first.future();
+  }
+
+  /** Returns the exit code of the first signal; empty before it arrives. */
+  Optional<Integer> status() {
+    return Optional.ofNullable(first.future().result());
   }
 
   /**
@@ -79,7 +92,7 @@ final class TerminationSignals implements AutoCloseable {
       firstNanos = System.nanoTime();
       heard.run();
       first.complete(status);
-    } else if (System.nanoTime() - firstNanos > SAME_NANOS) {
+    } else if (System.nanoTime() - firstNanos > SAME_NANOS && !ends.getAsBoolean()) {
       ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
       others.get().forEach(ProcessHandle::destroyForcibly);
       Runtime.getRuntime().halt(status);

@@ -3,6 +3,7 @@ package io.vertigrad.launcher;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.dashboard.MetricsVerticle;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.JobStopped;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
@@ -58,8 +59,15 @@ final class TrainingRun {
   private static final long HEAR_SECONDS = 5;
   private static final long STOP_SECONDS = 15;
   private static final long LIVING_SECONDS = 30;
-  private static final long REST_SECONDS = 45;
+
+  /** Longer than the limits of {@link CoordinatorVerticle#interrupt()}. */
+  private static final long SAVE_SECONDS = 110;
+
+  /** Slowest disk and network: so many parameters a second. */
+  private static final long PARAMETERS_PER_SECOND = 1_000_000;
+
   private static final long TEST_SECONDS = 10;
+  private static final String SAVING = "saving the model";
   private static final long FOREVER_SECONDS = Long.MAX_VALUE / 1_000_000_000L;
 
   private final JobConfig job;
@@ -85,7 +93,7 @@ final class TrainingRun {
   private String joinAddress;
   private JoinPort joinPort;
   private EarlyProcesses early = EarlyProcesses.none();
-  private Optional<ProcessDeployment> processes = Optional.empty();
+  private volatile Optional<ProcessDeployment> processes = Optional.empty();
   private Optional<MetricsVerticle> metrics = Optional.empty();
 
   /**
@@ -244,7 +252,10 @@ final class TrainingRun {
     }
     PresentMembers present = resumed ? awaitLiving() : PresentMembers.NOBODY;
     if (placement.apart()) {
-      processes = Optional.of(processes(apart, present));
+      ProcessDeployment deployment = processes(apart, present);
+      processes = Optional.of(deployment);
+      deployment.reportLifeSigns(monitor.started());
+      signals.first().onSuccess(status -> deployment.startNothing());
     }
     signals.endWith(() -> processes.map(ProcessDeployment::processes).orElse(List.of()));
     Future<Void> launched =
@@ -298,7 +309,9 @@ final class TrainingRun {
     ClusterStart nodes = cluster.orElseThrow();
     PresentMembers present =
         PresentMembers.await(
-            this::presentMembers, nodes::otherNodes, TimeUnit.SECONDS.toMillis(LIVING_SECONDS));
+            this::presentMembers,
+            () -> signals.status().isPresent() ? 0 : nodes.otherNodes(),
+            TimeUnit.SECONDS.toMillis(LIVING_SECONDS));
     monitor.say(present.describe());
     int silent = nodes.otherNodes() - present.processes();
     if (silent > 0) {
@@ -421,14 +434,15 @@ final class TrainingRun {
 
   private void conclude() {
     Optional<Evaluated> tested = monitor.progress().view().wholeTestSet();
+    FinalModel model = new FinalModel(vertx, job, monitor.membership());
+    signals.first().onSuccess(status -> model.endTestWithin(TEST_SECONDS));
     Evaluated last =
-        Await.result(
+        Await.whileProgressing(
             unbroken(
-                new FinalModel(vertx, job, monitor.membership())
-                    .save(directory.model(job.engine()), tested)
-                    .recover(TrainingRun::unsaved)),
-            END_SECONDS,
-            "saving the model");
+                model.save(directory.model(job.engine()), tested).recover(TrainingRun::unsaved)),
+            saveSeconds(),
+            model::stage,
+            SAVING);
     if (last.samples() > 0
         && tested.map(found -> found.of(last.parametersHash())).filter(last::equals).isEmpty()) {
       monitor.onEvent(last);
@@ -454,6 +468,9 @@ final class TrainingRun {
 
   /** Runs on a thread of the signal handler. */
   private void signalled() {
+    // First of all, because members that get the same signal ask whether this process has got it.
+    coordinator.announceStop();
+    processes.ifPresent(ProcessDeployment::startNothing);
     if (pageKept) {
       return;
     }
@@ -499,7 +516,7 @@ final class TrainingRun {
   /** Lets workers finish their current step, then writes checkpoints; returns their files. */
   private JsonArray rest() {
     try {
-      JsonObject rest = Await.result(coordinator.interrupt(), REST_SECONDS, "saving checkpoints");
+      JsonObject rest = Await.result(coordinator.interrupt(), saveSeconds(), "saving checkpoints");
       rest.getJsonArray("busy")
           .forEach(who -> monitor.say(who + " is still in a step: the model may mix versions"));
       rest.getJsonArray("unsaved").forEach(why -> monitor.say("no checkpoint of " + why));
@@ -523,14 +540,23 @@ final class TrainingRun {
     FinalModel model = new FinalModel(vertx, job, monitor.membership());
     try {
       return Optional.of(
-          Await.result(
+          Await.whileProgressing(
               model.save(directory.model(job.engine()), Optional.empty(), TEST_SECONDS),
-              REST_SECONDS,
-              "saving the model"));
+              saveSeconds(),
+              model::stage,
+              SAVING));
     } catch (RuntimeException e) {
       monitor.say("no model: " + e.getMessage());
       return Optional.empty();
     }
+  }
+
+  /** Returns a limit beyond those of the members: the one that does not answer is to be named. */
+  private long saveSeconds() {
+    long parameters =
+        monitor.ask(progress -> progress.view().started().map(JobStarted::parameters).orElse(0L));
+    long answerSeconds = TimeUnit.MILLISECONDS.toSeconds(job.exchange().deadlineMillis());
+    return SAVE_SECONDS + answerSeconds + parameters / PARAMETERS_PER_SECOND;
   }
 
   /**

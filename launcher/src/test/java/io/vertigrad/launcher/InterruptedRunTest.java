@@ -18,13 +18,19 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
-/** Tests Ctrl-C: the terminal's interrupt, which reaches every process of the foreground group. */
+/**
+ * Tests signals that reach every process of a run: the interrupt of a terminal, and SIGTERM as
+ * systemd sends it to a control group.
+ */
 @Tag("slow")
 class InterruptedRunTest {
 
   private static final Duration LIMIT = Duration.ofSeconds(120);
   private static final int INTERRUPTED = 130;
+  private static final int TERMINATED = 143;
 
   @TempDir private Path folder;
   private Process run;
@@ -58,6 +64,48 @@ class InterruptedRunTest {
     assertTrue(summary.getLong("version") > 0, summary.encode());
     assertTrue(Files.exists(Path.of(summary.getJsonArray("checkpoints").getString(0))));
     assertTrue(Files.exists(folder.resolve("run/model.zip")), said());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "digits-sync, 'servers.count=2 exchange.partitionElements=400 checkpoint.every=5'",
+    "digits-diloco, strategy.syncEvery=5"
+  })
+  void shouldSaveModelAndResumableRunWhenTheWholeGroupIsTerminated(String job, String settings)
+      throws Exception {
+    Path runFolder = folder.resolve("run");
+    List<String> options = new ArrayList<>(List.of("--set", "evaluator.count=0"));
+    List<String> all = new ArrayList<>(Pace.of(runFolder).settings(3));
+    all.addAll(List.of(settings.split(" ")));
+    all.forEach(setting -> options.addAll(List.of("--set", setting)));
+    options.addAll(List.of("--steps", "100", "--no-dashboard"));
+    List<String> group = new ArrayList<>(options);
+    group.addAll(List.of("--processes", "--set", "cluster.port=17991"));
+    run = start(job, group);
+    Awaitility.await().atMost(LIMIT).until(() -> !run.isAlive() || steps() > 10);
+
+    signal("TERM");
+
+    assertTrue(run.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS), "it did not end");
+    assertEquals(TERMINATED, run.exitValue(), said());
+    assertEquals(0, run.descendants().count());
+    assertFalse(events().contains("processRestarted"), said());
+    assertFalse(said().contains("no model") || said().contains("no checkpoint"), said());
+    assertFalse(said().contains("xception") || said().contains("unexpected"), said());
+    JsonObject summary = new JsonObject(read(runFolder.resolve("summary.json")));
+    assertEquals("interrupted", summary.getString("state"));
+    assertTrue(summary.getLong("version") > 0, summary.encode());
+    assertTrue(Files.exists(runFolder.resolve("model.zip")), said());
+
+    Pace.of(runFolder).release();
+    CommandRun resumed = CommandRun.of("resume", runFolder.toString(), "--no-processes");
+    assertEquals(0, resumed.exit(), resumed.err());
+    List<String> undisturbed = new ArrayList<>(List.of("train", "conf/" + job + ".json"));
+    undisturbed.addAll(List.of("--run-dir", folder.resolve("undisturbed").toString()));
+    undisturbed.addAll(options);
+    assertEquals(0, CommandRun.of(undisturbed.toArray(String[]::new)).exit());
+    assertEquals(hash("undisturbed"), hash("run"));
+    assertEquals(1, json("run").getInteger("resumes"), "the signal came before the end");
   }
 
   @Test
@@ -94,7 +142,19 @@ class InterruptedRunTest {
 
   /** Interrupts the whole process group, as the terminal does. */
   private void interrupt() throws Exception {
-    new ProcessBuilder("kill", "-INT", "--", "-" + run.pid()).start().waitFor();
+    signal("INT");
+  }
+
+  private void signal(String name) throws Exception {
+    new ProcessBuilder("kill", "-" + name, "--", "-" + run.pid()).start().waitFor();
+  }
+
+  private JsonObject json(String name) throws IOException {
+    return new JsonObject(read(folder.resolve(name).resolve("summary.json")));
+  }
+
+  private String hash(String name) throws IOException {
+    return json(name).getString("parametersHash");
   }
 
   /** Returns the highest step that a worker has reported. */
@@ -109,12 +169,18 @@ class InterruptedRunTest {
 
   /** Starts the run in its own process group, as a shell does on a terminal. */
   private Process start(String... options) throws IOException {
+    List<String> all = new ArrayList<>(List.of("--steps", "1000000", "--workers", "1"));
+    all.addAll(List.of("--set", "data.train=1000", "--set", "data.test=200"));
+    all.addAll(List.of(options));
+    return start("digits-sync", all);
+  }
+
+  private Process start(String job, List<String> options) throws IOException {
     List<String> command = new ArrayList<>();
     command.add("setsid");
-    command.addAll(JavaCommand.of("2g", "train", "conf/digits-sync.json", "--steps", "1000000"));
-    command.addAll(List.of("--run-dir", folder.resolve("run").toString(), "--workers", "1"));
-    command.addAll(List.of("--set", "data.train=1000", "--set", "data.test=200"));
-    command.addAll(List.of(options));
+    command.addAll(JavaCommand.of("2g", "train", "conf/" + job + ".json"));
+    command.addAll(List.of("--run-dir", folder.resolve("run").toString()));
+    command.addAll(options);
     return new ProcessBuilder(command)
         .redirectErrorStream(true)
         .redirectOutput(folder.resolve("said").toFile())

@@ -71,9 +71,13 @@ class KilledProcessTest {
 
     killAndAwaitNext(run, "worker", 1);
     killAndAwaitNext(run, "server", 0);
+    // One process alone is asked to end: it leaves in good order, and is replaced.
+    ProcessRun.signal("TERM", run.process("worker", 0));
+    run.await(() -> run.count("processRestarted") == 3);
     CommandRun ended = run.ended();
 
     assertEquals(0, ended.exit(), ended.err());
+    assertTrue(ended.out().matches("(?s).*worker-. .* exit code 143 .signal 15.*"), ended.out());
     assertEquals(
         undisturbed.getString("parametersHash"), run.summary().getString("parametersHash"));
     assertBalanced(500, run.summary());

@@ -9,6 +9,7 @@ import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.SequentialBatches;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.JobModel;
 import io.vertigrad.internal.exchange.ParameterReader.ParameterSnapshot;
 import io.vertigrad.job.JobConfig;
@@ -43,6 +44,9 @@ public final class FinalModel {
   private final Vertx vertx;
   private final JobConfig job;
   private final Membership membership;
+  private volatile String stage = "listening to the job";
+  private volatile long testEndNanos;
+  private volatile boolean endsTest;
 
   /**
    * Creates a reader of the job's network; nothing is read yet.
@@ -107,6 +111,26 @@ public final class FinalModel {
         });
   }
 
+  /**
+   * Returns what a save is doing; it changes while the save makes progress.
+   *
+   * @return such as {@code reading the parameters}
+   */
+  public String stage() {
+    return stage;
+  }
+
+  /**
+   * Ends the test of a save early, now or when it comes to it. Any thread may call it.
+   *
+   * @param seconds how long the test may still go on from now; the batch in progress at the limit
+   *     still counts
+   */
+  public void endTestWithin(long seconds) {
+    testEndNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+    endsTest = true;
+  }
+
   /** Saves the parameters without a test. */
   Future<Void> save(Path file) {
     return reading(
@@ -148,14 +172,28 @@ public final class FinalModel {
     return newest
         .listen()
         .compose(listening -> vertx.executeBlocking(() -> read(action, newest), false))
+        .recover(FinalModel::explained)
         .eventually(newest::close);
   }
 
+  /** The members that hold the parameters have left, or are too slow: the job's failure. */
+  private static <T> Future<T> explained(Throwable why) {
+    return Future.failedFuture(
+        why instanceof ExchangeException
+            ? new JobFailedException("the parameters could not be read: " + why.getMessage(), why)
+            : why);
+  }
+
   private <T> T read(Reading<T> action, NewestParameters newest) throws IOException {
+    stage = "opening the test set";
     Dataset test = open(job);
+    stage = "building the model";
     ModelConfig config = job.modelOn(test);
     try (Model model = JobModel.of(job, config)) {
-      return action.of(model, test, newest.reader(config, model).source().pull());
+      stage = "reading the parameters";
+      ParameterSnapshot snapshot = newest.reader(config, model).source().pull();
+      stage = "saving";
+      return action.of(model, test, snapshot);
     }
   }
 
@@ -208,13 +246,15 @@ public final class FinalModel {
         : "its folder may not be written";
   }
 
-  private static Evaluated test(
+  private Evaluated test(
       Model model, Dataset test, ParameterSnapshot snapshot, int topK, long limitSeconds) {
     long begun = System.nanoTime();
     Score score = Score.NONE;
     for (Batch batch : SequentialBatches.all(test, BATCH)) {
       score = score.plus(model.score(batch, topK));
-      if (TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begun) >= limitSeconds) {
+      stage = "testing, after %d samples".formatted(score.samples());
+      if (endsTest && System.nanoTime() - testEndNanos >= 0
+          || TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begun) >= limitSeconds) {
         break;
       }
     }

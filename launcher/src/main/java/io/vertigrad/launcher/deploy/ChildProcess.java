@@ -6,6 +6,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -173,12 +174,22 @@ final class ChildProcess {
     }
   }
 
+  /** Returns the length of what it has printed, in bytes. */
+  long outputBytes() {
+    return log.toFile().length();
+  }
+
+  /** Returns the processor time that it has taken, in milliseconds; 0 if that is not known. */
+  long processorMillis() {
+    return handle.info().totalCpuDuration().map(Duration::toMillis).orElse(0L);
+  }
+
   /** Kills the process at once, also when it is stopped and reacts to nothing else. */
   void kill() {
     handle.destroyForcibly();
   }
 
-  /** Asks the process to end; its shutdown hooks leave the job in good order. */
+  /** Asks the process to end; it leaves the job in good order. */
   void ask() {
     handle.destroy();
   }

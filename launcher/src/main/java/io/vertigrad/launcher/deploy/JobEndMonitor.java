@@ -3,36 +3,51 @@ package io.vertigrad.launcher.deploy;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.training.JobFailedException;
+import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.json.JsonObject;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Notifies a node when its job is over, when the coordinator is gone, or when the node is no longer
- * in the coordinator's cluster.
+ * in the coordinator's cluster. Decides how long a node stays that was asked to end.
  */
 public final class JobEndMonitor {
 
+  private static final Logger LOG = LoggerFactory.getLogger(JobEndMonitor.class);
   private static final long ASK_MILLIS = 1_000;
   private static final String STATE = "state";
+  private static final String UNKNOWN = "unknown";
 
   /** A gap of this length between two questions means that this process did not run. */
   private static final long FREEZE_MILLIS = 3_000;
 
   private static final long FREEZE_QUESTIONS = 3;
 
+  /**
+   * A signal to a whole process group reaches the coordinator's process too, but on a busy machine
+   * that may handle it later than this one: within this many questions.
+   */
+  private static final long SAME_SIGNAL_QUESTIONS = 2;
+
   private final Vertx vertx;
+  private final Context context;
   private final JobConfig job;
   private final long askMillis;
   private final ClusterView cluster;
   private final Promise<Void> over = Promise.promise();
+  private final Promise<Void> leaves = Promise.promise();
   private long lastAnswerNanos = System.nanoTime();
   private long askedNanos = lastAnswerNanos;
-  private String state = "unknown";
+  private String state = UNKNOWN;
   private volatile boolean jobOver;
-  private long timer;
+  private volatile long timer;
+  private boolean askedToEnd;
+  private long askedToEndNanos;
 
   /** Creates the monitor of a node that plays this role. */
   public JobEndMonitor(Vertx vertx, JobConfig job, Role role) {
@@ -42,6 +57,7 @@ public final class JobEndMonitor {
   /** Creates a monitor that asks the coordinator every {@code askMillis}. */
   JobEndMonitor(Vertx vertx, JobConfig job, long askMillis, ClusterView cluster) {
     this.vertx = vertx;
+    this.context = vertx.getOrCreateContext();
     this.job = job;
     this.askMillis = askMillis;
     this.cluster = cluster;
@@ -49,15 +65,46 @@ public final class JobEndMonitor {
 
   /** Starts watching; completes when the coordinator's messages can arrive. */
   public Future<Void> listen() {
-    timer = vertx.setPeriodic(askMillis, id -> ask());
-    return vertx
-        .eventBus()
-        .<JsonObject>consumer(job.addresses().control(), message -> onMessage(message.body()))
-        .completion();
+    Promise<Void> listening = Promise.promise();
+    context.runOnContext(
+        go -> {
+          timer = vertx.setPeriodic(askMillis, id -> ask());
+          vertx
+              .eventBus()
+              .<JsonObject>consumer(job.addresses().control(), message -> onMessage(message.body()))
+              .completion()
+              .onComplete(listening);
+        });
+    return listening.future();
   }
 
   /**
-   * Completes when the coordinator releases its members.
+   * Records that a signal has asked this process to end; from any thread. It stays while the
+   * coordinator's process is ending too, so that the run can be saved with what this member holds.
+   * Otherwise it leaves: when the run goes on, or when the coordinator does not answer for {@code
+   * exchange.evictMillis}.
+   */
+  public void askedToEnd() {
+    context.runOnContext(
+        go -> {
+          askedToEnd = true;
+          askedToEndNanos = System.nanoTime();
+          if (state.equals(UNKNOWN)) {
+            leave("the coordinator has not answered yet");
+          } else {
+            ask();
+            vertx.setTimer(SAME_SIGNAL_QUESTIONS * askMillis, id -> ask());
+          }
+        });
+  }
+
+  /** Completes when this process leaves a run that goes on, because it was asked to end. */
+  public Future<Void> leaves() {
+    return leaves.future();
+  }
+
+  /**
+   * Completes when the coordinator releases its members, or with {@link #leaves}.
    *
    * @return fails with a {@link JobFailedException} when the job failed or the coordinator is gone
    */
@@ -115,12 +162,23 @@ public final class JobEndMonitor {
           state.equals("failed")
               ? new JobFailedException("the job failed; the coordinator says why")
               : null);
+    } else if (askedToEnd
+        && !answer.getBoolean("stops", false)
+        && millisSince(askedToEndNanos) >= SAME_SIGNAL_QUESTIONS * askMillis) {
+      leave("the run goes on");
     }
   }
 
   private void unanswered() {
-    long silentMillis = (System.nanoTime() - lastAnswerNanos) / 1_000_000;
-    boolean known = !state.equals("unknown");
+    long silentMillis = millisSince(lastAnswerNanos);
+    long waitedMillis = Math.min(silentMillis, millisSince(askedToEndNanos));
+    if (askedToEnd && waitedMillis >= job.exchange().evictMillis()) {
+      leave(
+          "the coordinator has not answered for %d ms (exchange.evictMillis)"
+              .formatted(silentMillis));
+      return;
+    }
+    boolean known = !state.equals(UNKNOWN);
     long limit = 1_000L * (known ? job.exchange().orphanSeconds() : job.workers().waitSeconds());
     if (silentMillis > limit) {
       String silence =
@@ -128,6 +186,16 @@ public final class JobEndMonitor {
               .formatted(job.addresses().job(), silentMillis / 1e3, state);
       end(known ? new CoordinatorLostException(silence) : new JobFailedException(silence));
     }
+  }
+
+  private void leave(String why) {
+    LOG.info("this process was asked to end, and leaves: {}", why);
+    leaves.tryComplete();
+    end(null);
+  }
+
+  private static long millisSince(long nanos) {
+    return (System.nanoTime() - nanos) / 1_000_000;
   }
 
   private void end(JobFailedException failure) {

@@ -15,11 +15,15 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -38,10 +42,19 @@ public final class ProcessDeployment {
   private static final Logger LOG = LoggerFactory.getLogger(ProcessDeployment.class);
   private static final long STOP_SECONDS = 5;
 
+  /** Exit codes of a process that a signal has asked to end: SIGHUP, SIGINT and SIGTERM. */
+  private static final Set<Integer> ASKED_TO_END = Set.of(129, ExitStatus.INTERRUPTED, 143);
+
   /**
-   * Ctrl-C reaches this process and its children at once, so these exit codes are an orderly end.
+   * A process that was asked to end is replaced after this time, because this process may have been
+   * asked too, with its whole process group, and not have handled the signal yet.
    */
-  private static final Set<Integer> IN_GOOD_ORDER = Set.of(ExitStatus.OK, ExitStatus.INTERRUPTED);
+  private static final long SAME_SIGNAL_MILLIS = 1_000;
+
+  private static final long LOOK_MILLIS = 1_000;
+
+  /** Processor time that a process which hangs does not take while the job waits for its start. */
+  private static final long STARTING_MILLIS = 500;
 
   private final LocalMembers roles;
   private final PresentMembers present;
@@ -54,8 +67,11 @@ public final class ProcessDeployment {
   private final Restarts restarts;
   private final List<ChildProcess> children = new ArrayList<>();
   private final Set<ChildProcess> replaceable = new HashSet<>();
+  private final Map<ChildProcess, Long> lifeSigns = new HashMap<>();
   private final Promise<Void> broken = Promise.promise();
+  private final Vertx vertx;
   private volatile boolean stopping;
+  private volatile boolean startsNothing;
 
   public ProcessDeployment(
       Vertx vertx,
@@ -66,6 +82,7 @@ public final class ProcessDeployment {
       CoordinatorVerticle coordinator,
       Consumer<String> report,
       BiConsumer<String, ShellCommand> offer) {
+    this.vertx = vertx;
     this.roles = roles;
     this.present = present;
     this.early = early;
@@ -96,8 +113,36 @@ public final class ProcessDeployment {
       return Future.succeededFuture();
     } catch (IOException e) {
       stopAll();
-      return Future.failedFuture(
-          new InputException("a process could not be started: " + e.getMessage(), e));
+      // The same signal may have ended the helper that starts processes.
+      return vertx
+          .timer(SAME_SIGNAL_MILLIS, TimeUnit.MILLISECONDS)
+          .compose(
+              later ->
+                  Future.failedFuture(
+                      new InputException("a process could not be started: " + e.getMessage(), e)));
+    }
+  }
+
+  /** Starts no process any more, neither a first one nor a replacement; from any thread. */
+  public void startNothing() {
+    startsNothing = true;
+  }
+
+  /**
+   * Reports to the coordinator which processes run, until the job has started. The job's wait for
+   * them counts from the last sign of life: output, or processor time.
+   */
+  public void reportLifeSigns(Future<?> started) {
+    long timer = vertx.setPeriodic(LOOK_MILLIS, id -> findLifeSigns());
+    started.onComplete(now -> vertx.cancelTimer(timer));
+  }
+
+  private synchronized void findLifeSigns() {
+    for (ChildProcess child : children) {
+      long sign = child.outputBytes() + child.processorMillis() / STARTING_MILLIS;
+      if (child.isAlive() && !Objects.equals(lifeSigns.put(child, sign), sign)) {
+        coordinator.processRuns(child.pid());
+      }
     }
   }
 
@@ -170,13 +215,14 @@ public final class ProcessDeployment {
     return stopped.future();
   }
 
-  /** Starts a process, unless all are being stopped. */
-  private synchronized void launch(Role role, String name) throws IOException {
-    if (stopping) {
-      return;
+  /** Starts a process, unless nothing is started any more; returns whether it was started. */
+  private synchronized boolean launch(Role role, String name) throws IOException {
+    if (stopping || startsNothing) {
+      return false;
     }
     Optional<ChildProcess> waits = early.join(name, launch.joinAddress());
     watch(role, waits.isPresent() ? waits.get() : launch.start(role, name, restarts.made(name)));
+    return true;
   }
 
   /**
@@ -184,7 +230,7 @@ public final class ProcessDeployment {
    * run again, and nobody else has its part of the model.
    */
   private void endHung(long pid) {
-    if (!stopping) {
+    if (!stopping && !startsNothing) {
       killReplaceable(pid);
     }
   }
@@ -203,12 +249,16 @@ public final class ProcessDeployment {
   }
 
   private void ended(Role role, ChildProcess child) {
-    if (stopping || IN_GOOD_ORDER.contains(child.exitCode())) {
+    if (stopping || child.exitCode() == ExitStatus.OK) {
       return;
     }
+    boolean asked = ASKED_TO_END.contains(child.exitCode());
     LOG.warn("{}", child.ending());
     coordinator.processEnded(
         child.pid(), "its process %s ended with %s".formatted(child.name(), child.exit()));
+    if (startsNothing && asked) {
+      return;
+    }
     if (coordinator.result().isComplete()) {
       endedLate(role, child);
       return;
@@ -218,6 +268,8 @@ public final class ProcessDeployment {
       broken.tryFail(new InputException(child.name() + ": " + child.lastLine()));
     } else if (!lost.isEmpty()) {
       broken.tryFail(new JobFailedException(child.ending() + "; " + lost));
+    } else if (asked) {
+      unlessAskedToo(() -> replace(role, child));
     } else {
       replace(role, child);
     }
@@ -239,6 +291,9 @@ public final class ProcessDeployment {
   }
 
   private void replace(Role role, ChildProcess child) {
+    if (startsNothing) {
+      return;
+    }
     String name = child.name();
     if (!restarts.claim(name)) {
       report.accept(
@@ -250,17 +305,33 @@ public final class ProcessDeployment {
     try {
       launchAgain(role, name, child.ending());
     } catch (IOException e) {
-      broken.tryFail(
-          new JobFailedException(
-              "%s; it could not be started again: %s".formatted(child.ending(), e.getMessage())));
+      // The signal may have ended the helper that starts processes.
+      unlessAskedToo(
+          () ->
+              broken.tryFail(
+                  new JobFailedException(
+                      "%s; it could not be started again: %s"
+                          .formatted(child.ending(), e.getMessage()))));
     }
   }
 
+  /** Does something in a second, unless this process turns out to be asked to end as well. */
+  private void unlessAskedToo(Runnable action) {
+    CompletableFuture.delayedExecutor(SAME_SIGNAL_MILLIS, TimeUnit.MILLISECONDS)
+        .execute(
+            () -> {
+              if (!startsNothing) {
+                action.run();
+              }
+            });
+  }
+
   private void launchAgain(Role role, String name, String reason) throws IOException {
-    launch(role, name);
-    events.publish(
-        new ProcessRestarted(
-            System.currentTimeMillis(), name, restarts.made(name), restarts.limit(), reason));
+    if (launch(role, name)) {
+      events.publish(
+          new ProcessRestarted(
+              System.currentTimeMillis(), name, restarts.made(name), restarts.limit(), reason));
+    }
   }
 
   private synchronized void stopAll() {

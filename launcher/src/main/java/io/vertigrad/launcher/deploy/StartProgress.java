@@ -25,7 +25,7 @@ public final class StartProgress {
   private final JobConfig job;
   private final Supplier<List<Member>> workers;
   private final Consumer<String> say;
-  private final long deadlineNanos;
+  private volatile long deadlineNanos;
   private final long reminder;
 
   /**
@@ -40,13 +40,16 @@ public final class StartProgress {
     this.job = job;
     this.workers = workers;
     this.say = say;
-    deadlineNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(job.workers().waitSeconds());
+    restartWait();
     say.accept(waiting());
     reminder = vertx.setPeriodic(REMIND_MILLIS, id -> say.accept(waiting()));
   }
 
   /** Processes the next event, which {@code workers} includes already. */
   public void record(TrainingEvent event) {
+    if (event instanceof MemberJoined) {
+      restartWait();
+    }
     if (event instanceof MemberJoined joined && joined.role() == Role.WORKER) {
       String who = "%s joined from %s".formatted(name(joined.rank()), joined.node());
       boolean complete = workers.get().size() >= job.workers().count();
@@ -54,6 +57,11 @@ public final class StartProgress {
     } else if (event instanceof JobStarted || event instanceof JobFailed) {
       vertx.cancelTimer(reminder);
     }
+  }
+
+  /** The coordinator's wait counts from the last member that joined. */
+  private void restartWait() {
+    deadlineNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(job.workers().waitSeconds());
   }
 
   private String waiting() {

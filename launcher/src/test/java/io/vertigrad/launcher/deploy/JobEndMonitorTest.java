@@ -1,11 +1,13 @@
 package io.vertigrad.launcher.deploy;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -22,20 +24,28 @@ class JobEndMonitorTest {
   private static final long ASK_MILLIS = 5;
 
   private final Vertx vertx = Vertx.vertx();
-  private final JobConfig job = JobConfig.read("test", new JsonObject().put("job", "watched"));
+  private final JobConfig job =
+      JobConfig.read(
+          "test",
+          new JsonObject()
+              .put("job", "watched")
+              .put("exchange", JsonObject.of("suspectMillis", 100, "evictMillis", 200)));
   private final AtomicInteger asked = new AtomicInteger();
   private JobEndMonitor watch;
+  private MessageConsumer<JsonObject> coordinator;
+  private volatile boolean stops;
 
   @BeforeEach
   void startCoordinator() throws Exception {
-    vertx
-        .eventBus()
-        .<JsonObject>consumer(
-            job.addresses().coordinator(),
-            message -> {
-              asked.incrementAndGet();
-              message.reply(new JsonObject().put("state", "running"));
-            });
+    coordinator =
+        vertx
+            .eventBus()
+            .consumer(
+                job.addresses().coordinator(),
+                message -> {
+                  asked.incrementAndGet();
+                  message.reply(new JsonObject().put("state", "running").put("stops", stops));
+                });
     watch = new JobEndMonitor(vertx, job, ASK_MILLIS, ClusterView.of(vertx, job, Role.WORKER));
     watch.listen().toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
     Awaitility.await().until(() -> asked.get() > 2);
@@ -60,6 +70,47 @@ class JobEndMonitorTest {
     watch.close();
 
     assertSilence();
+  }
+
+  /** The signal went to the coordinator's process, too, and the run is being saved. */
+  @Test
+  void shouldStayUntilItIsReleasedWhenTheCoordinatorStopsAsWell() {
+    stops = true;
+    watch.askedToEnd();
+    int before = asked.get();
+    Awaitility.await().until(() -> asked.get() > before + 10);
+    assertFalse(watch.over().isComplete());
+
+    vertx.eventBus().publish(job.addresses().control(), new JsonObject().put("stop", "saved"));
+    Awaitility.await().until(() -> watch.over().isComplete());
+
+    assertTrue(watch.jobOver());
+    assertFalse(watch.leaves().isComplete());
+  }
+
+  @Test
+  void shouldLeaveSoonWhenTheRunGoesOn() {
+    watch.askedToEnd();
+
+    Awaitility.await().until(() -> watch.leaves().isComplete());
+
+    assertTrue(watch.over().succeeded());
+    assertFalse(watch.jobOver());
+    assertSilence();
+  }
+
+  @Test
+  void shouldLeaveAfterTheEvictionLimitWhenTheCoordinatorIsGone() {
+    stops = true;
+    coordinator.unregister();
+    long begun = System.nanoTime();
+    watch.askedToEnd();
+
+    Awaitility.await().until(() -> watch.leaves().isComplete());
+
+    long millis = (System.nanoTime() - begun) / 1_000_000;
+    assertTrue(millis >= 200, "after %d ms".formatted(millis));
+    assertTrue(watch.over().succeeded());
   }
 
   /** Checks that the monitor asks no more; one question may still be in transit. */

@@ -346,7 +346,13 @@ public final class DecisionExecutor implements Consumer<Decision> {
     private static final long REST_MILLIS = 10_000;
     private static final long POLL_MILLIS = 20;
     private static final long ANSWER_MILLIS = 1_000;
-    private static final long SAVE_MILLIS = 20_000;
+
+    /** On a busy machine a small checkpoint may take long, too. */
+    private static final long SAVE_MILLIS = 60_000;
+
+    /** Slowest disk: so many parameters a millisecond. */
+    private static final long PARAMETERS_PER_MILLI = 1_000;
+
     private static final StepState NO_ANSWER = new StepState(-1, 0, false);
 
     private final Vertx vertx;
@@ -459,7 +465,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
 
     private Future<Void> save(Admission holder) {
       return executor
-          .save(holder, SAVE_MILLIS)
+          .save(holder, SAVE_MILLIS + coordinator.parameters() / PARAMETERS_PER_MILLI)
           .onSuccess(file -> file.ifPresent(files::add))
           .onFailure(failure -> unsaved.add(names.of(holder) + ": " + failure.getMessage()))
           .<Void>mapEmpty()
