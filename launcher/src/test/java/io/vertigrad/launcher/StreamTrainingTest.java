@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -75,6 +76,7 @@ class StreamTrainingTest {
     String[] arguments =
         Stream.concat(arguments("run", settings).stream(), Stream.of("--processes"))
             .toArray(String[]::new);
+    Set<Path> here = files(Path.of(""));
     ProcessRun run =
         new ProcessRun(
             folder.resolve("run"), CompletableFuture.supplyAsync(() -> CommandRun.of(arguments)));
@@ -91,6 +93,17 @@ class StreamTrainingTest {
     assertTrue(run.happened("memberJoined", "worker", 1), ended.out());
     assertEquals(expected.getString("parametersHash"), summary("run").getString("parametersHash"));
     assertEquals(expected.getJsonObject("stream"), summary("run").getJsonObject("stream"));
+    assertEquals(here, files(Path.of("")), "files outside of the run's folder");
+    assertTrue(
+        files(folder.resolve("run/checkpoints")).stream()
+            .anyMatch(file -> file.toString().endsWith(".positions")),
+        "workers keep their positions in the run's folder");
+  }
+
+  private static Set<Path> files(Path folder) throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files.collect(Collectors.toSet());
+    }
   }
 
   @Test

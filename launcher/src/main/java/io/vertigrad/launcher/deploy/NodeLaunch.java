@@ -6,8 +6,6 @@ import io.vertigrad.launcher.cluster.JoinPoint;
 import io.vertigrad.launcher.job.LocalSettings;
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.RunDirectory;
-import io.vertigrad.strategy.StrategyProviders;
-import io.vertigrad.strategy.StrategyTraits;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -43,7 +41,7 @@ public record NodeLaunch(
     List<String> arguments = new ArrayList<>();
     arguments.addAll(List.of("node", ChildProcess.WITH_PARENT, "--join", joinAddress));
     arguments.addAll(options(role, directory.secret(job)));
-    arguments.addAll(LocalSettings.options(job, keepsCheckpoints(role)));
+    arguments.addAll(LocalSettings.options(job));
     arguments.add(directory.job().toString());
     String resumed = job.run().resumes() == 0 ? "" : "-resume-" + job.run().resumes();
     String log = name + resumed + (restarts == 0 ? "" : "-restart-" + restarts);
@@ -54,7 +52,7 @@ public record NodeLaunch(
   public ShellCommand byHand(Role role) {
     List<String> words = new ArrayList<>(List.of("node", joinPort));
     words.addAll(options(role, directory.secret(job).toAbsolutePath()));
-    words.addAll(LocalSettings.absolute(job, keepsCheckpoints(role)));
+    words.addAll(LocalSettings.absolute(job));
     return new ShellCommand(words);
   }
 
@@ -86,12 +84,5 @@ public record NodeLaunch(
 
   private List<String> options(Role role, Path secret) {
     return List.of("--secret", secret.toString(), "--role", RoleName.of(job, role));
-  }
-
-  private boolean keepsCheckpoints(Role role) {
-    StrategyTraits traits =
-        StrategyProviders.configure(job.strategy(), NodeLaunch.class.getClassLoader()).traits();
-    boolean leavesOut = job.exchange().compression().isOn() || traits.lowRank() > 0;
-    return role == Role.SERVER || role == Role.WORKER && (leavesOut || !traits.besideServers());
   }
 }

@@ -71,11 +71,10 @@ public final class LocalSettings {
   }
 
   /**
-   * Returns the options that pass the local settings to a node of this machine.
-   *
-   * @param keeps true for a node that may write checkpoints
+   * Returns the options that pass the local settings to a node of this machine. Each node gets the
+   * folder of checkpoints: a worker beside servers writes positions of streams and residuals there.
    */
-  public static List<String> options(JobConfig job, boolean keeps) {
+  public static List<String> options(JobConfig job) {
     List<String> options = new ArrayList<>();
     job.data().directory().ifPresent(path -> options.addAll(List.of("--data", path.toString())));
     ClusterConfig cluster = job.cluster();
@@ -85,20 +84,14 @@ public final class LocalSettings {
     cluster.certificate().ifPresent(file -> set(options, "cluster.certificate", file));
     cluster.key().ifPresent(file -> set(options, "cluster.key", file));
     cluster.authority().ifPresent(file -> set(options, "cluster.authority", file));
-    if (keeps) {
-      job.checkpoint()
-          .directory()
-          .ifPresent(path -> set(options, "checkpoint.directory", path.toString()));
-    }
+    job.checkpoint()
+        .directory()
+        .ifPresent(path -> set(options, "checkpoint.directory", path.toString()));
     return options;
   }
 
-  /**
-   * Returns the same options with absolute paths, which mean the same in every folder.
-   *
-   * @param keeps true for a node that may write checkpoints
-   */
-  public static List<String> absolute(JobConfig job, boolean keeps) {
+  /** Returns the same options with absolute paths, which mean the same in every folder. */
+  public static List<String> absolute(JobConfig job) {
     JsonObject json = job.json();
     for (String key : KEYS) {
       JsonObject section = json.getJsonObject(key.substring(0, key.indexOf('.')));
@@ -107,7 +100,7 @@ public final class LocalSettings {
         section.put(name, Path.of(section.getString(name)).toAbsolutePath().toString());
       }
     }
-    return options(JobConfig.read(job.origin(), json), keeps);
+    return options(JobConfig.read(job.origin(), json));
   }
 
   private static void set(List<String> options, String key, String text) {
