@@ -110,6 +110,9 @@ final class RunMeters implements AutoCloseable {
     stream("vertigrad.job.stream.no.change", "noChange");
     stream("vertigrad.job.stream.majority.ratio", "majority");
     stream("vertigrad.job.stream.unlabelled", "unlabelled");
+    stream("vertigrad.job.stream.unmatched", "unmatched");
+    stream("vertigrad.job.stream.bad", "bad");
+    stream("vertigrad.job.stream.lost", "lost");
   }
 
   /** Registers a figure of the tests of a stream; it is NaN for other data. */

@@ -61,6 +61,14 @@ record NextCommand(List<String> arguments, RunDirectory directory, boolean open)
     return ofRun("resume");
   }
 
+  /**
+   * Completes the commands in a message of a member: it writes {@code vertigrad resume RUN},
+   * because it does not know the run's folder.
+   */
+  String inThisRun(String message) {
+    return message.replace("vertigrad resume RUN ", goingOn() + " ");
+  }
+
   private static boolean startsProcesses(String argument) {
     return argument.equals(PlacementOption.NAME)
         || argument.startsWith(PlacementOption.NAME + PlacementOption.SEPARATOR);

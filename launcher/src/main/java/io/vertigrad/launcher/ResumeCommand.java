@@ -54,6 +54,14 @@ final class ResumeCommand implements Callable<Integer> {
               + " checkpoint.seconds; what is trained stays. Repeatable.")
   private List<String> assignments = new ArrayList<>();
 
+  @Option(
+      names = "--skip",
+      paramLabel = "PLACE",
+      description =
+          "Leaves out an event of a stream that training cannot read: TOPIC/PARTITION@OFFSET or"
+              + " FILE@LINE, as the error names it. Repeatable.")
+  private List<String> skipped = new ArrayList<>();
+
   @Mixin private PlacementOption processes;
 
   @Option(
@@ -79,6 +87,7 @@ final class ResumeCommand implements Callable<Integer> {
     resumed.set("--data", "data.directory", data);
     resumed.set("--host", "cluster.host", host);
     resumed.set("--no-dashboard", "dashboard.enabled", noDashboard ? false : null);
+    resumed.skip(skipped);
     return standby ? resumed.standBy() : resumed.call(json, quiet);
   }
 

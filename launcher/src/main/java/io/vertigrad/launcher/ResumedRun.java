@@ -22,6 +22,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -42,6 +43,8 @@ final class ResumedRun {
           "tracking.",
           "checkpoint.",
           "data.directory",
+          "data.onBadEvent",
+          "data.deadLetter",
           "timeline",
           "servers.replicas",
           "coordinator.",
@@ -59,6 +62,7 @@ final class ResumedRun {
 
   private final RunDirectory directory;
   private final List<Assignment> assignments = new ArrayList<>();
+  private final List<String> skipped = new ArrayList<>();
   private final Optional<Placement> placement;
 
   /**
@@ -88,6 +92,26 @@ final class ResumedRun {
     if (value != null) {
       assignments.add(new Assignment(key, value));
     }
+  }
+
+  /** Leaves out events of a stream, besides those that were left out before. */
+  void skip(List<String> origins) {
+    skipped.addAll(origins);
+  }
+
+  private void addSkipped(JsonObject job) {
+    if (skipped.isEmpty()) {
+      return;
+    }
+    JsonObject data = job.getJsonObject("data", new JsonObject());
+    if (!"stream".equals(data.getString("name"))) {
+      throw new InputException(
+          "--skip %s: data.name is %s, expected a stream: other data have no events to leave out"
+              .formatted(skipped.get(0), data.getString("name")));
+    }
+    Set<Object> all = new LinkedHashSet<>(data.getJsonArray("skip", new JsonArray()).getList());
+    all.addAll(skipped);
+    data.put("skip", new JsonArray(new ArrayList<>(all)));
   }
 
   /** Continues the run to the end of the job. */
@@ -139,6 +163,7 @@ final class ResumedRun {
     JsonObject json = directory.readJob().mergeIn(before.local(), true);
     findMoved(json);
     assignments.forEach(assignment -> assignment.applyTo(json));
+    addSkipped(json);
     JsonObject run = json.getJsonObject("run");
     json.put("run", run.copy().put("resumes", before.resumes() + 1));
     JobConfig job =

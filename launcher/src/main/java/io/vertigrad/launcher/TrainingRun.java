@@ -209,7 +209,8 @@ final class TrainingRun {
     concluding = true;
     if (!end.getString("state").equals("finished")) {
       String prefix = end.getString("state").equals("stopped") ? "stopped: " : "";
-      throw new JobFailedException(prefix + end.getString("failure") + "; log: " + directory.log());
+      throw new JobFailedException(
+          prefix + next.inThisRun(end.getString("failure")) + "; log: " + directory.log());
     }
     hearTheEnd(end);
     conclude();

@@ -3,6 +3,7 @@ package io.vertigrad.streams;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /** Reads the events of one rank, batch after batch. Used by one thread. */
 public interface EventReader extends AutoCloseable {
@@ -12,9 +13,8 @@ public interface EventReader extends AutoCloseable {
    *
    * @param millis longest wait
    * @return the events of the next step, at least one besides those that only give their labels;
-   *     empty if they have not come yet
-   * @throws io.vertigrad.compute.data.DataException when the source has failed, or has an event
-   *     that cannot be read
+   *     empty if they have not come yet. An event that cannot be read is {@link Event#unreadable}
+   * @throws io.vertigrad.compute.data.DataException when the source has failed
    */
   Optional<List<Event>> poll(long millis);
 
@@ -27,7 +27,38 @@ public interface EventReader extends AutoCloseable {
   Optional<JsonObject> position();
 
   /**
-   * Refuses an event that the schema refuses.
+   * Returns where the last batch ended, in a form that is kept for every step.
+   *
+   * @return empty if reading from an earlier {@link #position} finds the same batches
+   */
+  default long[] cursor() {
+    return new long[0];
+  }
+
+  /**
+   * Goes on after a batch that was trained on before, if that needs no events.
+   *
+   * @param cursor the cursor after that batch
+   * @return the lane of its events; empty if the next call of {@link #poll} must read them again,
+   *     no further than to the cursor
+   */
+  default OptionalInt skipTo(long[] cursor) {
+    return OptionalInt.empty();
+  }
+
+  /**
+   * Returns the form in which the source holds an event of the last batch.
+   *
+   * @param index index of the event in the last batch
+   * @param event the event
+   * @return with the place only, by default
+   */
+  default Event.Original original(int index, Event event) {
+    return new Event.Original(place(event), "", new byte[0], new byte[0]);
+  }
+
+  /**
+   * Refuses an event that cannot be read, or that the schema refuses.
    *
    * @param index index of the event in the last batch
    * @param why what was found and what was expected
@@ -52,6 +83,43 @@ public interface EventReader extends AutoCloseable {
    */
   default long unlabelled() {
     return 0;
+  }
+
+  /**
+   * Returns the number of labels so far that found no event: they came too late, or their event
+   * never came.
+   *
+   * @return 0 if events carry their labels
+   */
+  default long unmatched() {
+    return 0;
+  }
+
+  /**
+   * Returns those labels.
+   *
+   * @return the ones since the last call
+   */
+  default List<Event.Original> strays() {
+    return List.of();
+  }
+
+  /**
+   * Returns the number of events that the source no longer had when they were to be read.
+   *
+   * @return since this reader was opened
+   */
+  default long lost() {
+    return 0;
+  }
+
+  /**
+   * Returns what the user must know about the source.
+   *
+   * @return the messages since the last call
+   */
+  default List<String> warnings() {
+    return List.of();
   }
 
   /**

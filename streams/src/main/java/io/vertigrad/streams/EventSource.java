@@ -65,6 +65,8 @@ public interface EventSource {
    * @param fields names of the fields that are read, in the order of an event's values; the label
    *     comes last
    * @param vertx gives access to the event bus of the job's cluster
+   * @param goesOn true if training goes on without events that the source no longer has, false if
+   *     that is an error
    */
   record Reading(
       String owner,
@@ -74,7 +76,8 @@ public interface EventSource {
       int before,
       OptionalLong length,
       List<String> fields,
-      Vertx vertx) {
+      Vertx vertx,
+      boolean goesOn) {
 
     /** Copies the fields. */
     public Reading {

@@ -465,6 +465,9 @@ public sealed interface TrainingEvent {
    * @param labels number of samples by class
    * @param predictions number of predictions by class
    * @param unlabelled number of samples whose label did not come in time
+   * @param unmatched number of labels that found no sample
+   * @param bad number of samples that were left out because they cannot be read or do not fit
+   * @param lost number of samples that the source no longer had
    */
   record StreamTested(
       long timeMillis,
@@ -479,7 +482,10 @@ public sealed interface TrainingEvent {
       double majority,
       Map<Integer, Long> labels,
       Map<Integer, Long> predictions,
-      long unlabelled)
+      long unlabelled,
+      long unmatched,
+      long bad,
+      long lost)
       implements TrainingEvent {
 
     /**
@@ -505,7 +511,10 @@ public sealed interface TrainingEvent {
           tests.majority(),
           tests.labels(),
           tests.predictions(),
-          tests.unlabelled());
+          tests.unlabelled(),
+          tests.unmatched(),
+          tests.bad(),
+          tests.lost());
     }
 
     /**
@@ -524,7 +533,10 @@ public sealed interface TrainingEvent {
           majority,
           labels,
           predictions,
-          unlabelled);
+          unlabelled,
+          unmatched,
+          bad,
+          lost);
     }
   }
 
@@ -537,6 +549,16 @@ public sealed interface TrainingEvent {
    * @param source where its data come from
    */
   record DataAwaited(long timeMillis, int rank, String source) implements TrainingEvent {}
+
+  /**
+   * A worker has found something about its stream that the user must know, and goes on: it left out
+   * events, the source has lost some, or positions cannot be written.
+   *
+   * @param timeMillis wall-clock time in milliseconds since 1970
+   * @param rank rank of the worker
+   * @param message says where, what was found and what follows
+   */
+  record DataWarning(long timeMillis, int rank, String message) implements TrainingEvent {}
 
   /**
    * Training continues although it waited for the test of a version that was not tested.

@@ -37,7 +37,7 @@ final class TrainingHistory {
     if (event instanceof JobStarted && !started) {
       started = true;
       startedNanos = nanoClock.getAsLong();
-    } else if (event instanceof Evaluated test) {
+    } else if (event instanceof Evaluated test && test.samples() > 0) {
       noteBest(test);
     } else if (event instanceof JobResumed resumed) {
       pausedNanos += TimeUnit.MILLISECONDS.toNanos(resumed.pausedMillis());
@@ -77,13 +77,19 @@ final class TrainingHistory {
       Optional<Evaluated> last,
       String reason) {
     end();
+    Optional<Evaluated> tested = last.filter(test -> test.samples() > 0);
+    double streamed =
+        view.stream()
+            .filter(tests -> !tests.values())
+            .map(tests -> 100 * tests.figure())
+            .orElse(Double.NaN);
     return new TrainingResult(
         state,
         version,
         samples,
         Duration.ofNanos(Math.max(0, endedNanos - startedNanos - pausedNanos)),
-        last.map(Evaluated::accuracy).orElse(Double.NaN),
-        last.map(Evaluated::loss).orElse(Double.NaN),
+        tested.map(Evaluated::accuracy).orElse(streamed),
+        tested.map(Evaluated::loss).orElse(Double.NaN),
         bestAccuracy,
         bestLoss,
         last.map(Evaluated::parametersHash).orElse(""),

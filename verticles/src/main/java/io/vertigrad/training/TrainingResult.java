@@ -12,10 +12,10 @@ import java.time.Duration;
  * @param duration wall-clock time from the job's start to its end, including tests and without
  *     pauses; zero when it never started
  * @param accuracy accuracy in percent of the final parameters on the whole test set; for a stopped
- *     job, on the samples that were tested in ten seconds. NaN when the parameters could not be
- *     read, or the model predicts values. If a model predicts several labels or tokens per sample,
- *     all of them count
- * @param loss mean loss of the same test; NaN when the parameters could not be read
+ *     job, on the samples that were tested in ten seconds. For a stream, on all of its events, each
+ *     tested before it was trained on. NaN when nothing was tested, or the model predicts values.
+ *     If a model predicts several labels or tokens per sample, all of them count
+ * @param loss mean loss of the same test; NaN when nothing was tested, and for a stream
  * @param bestAccuracy highest accuracy of any test of the job, in percent, including tests on a
  *     part of the test set; NaN when there was none
  * @param bestLoss lowest mean loss of any test of the job; NaN when there was none

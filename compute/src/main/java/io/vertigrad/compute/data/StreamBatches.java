@@ -1,6 +1,7 @@
 package io.vertigrad.compute.data;
 
 import io.vertigrad.compute.Batch;
+import java.util.List;
 
 /**
  * The batches of one rank of a {@link StreamDataset}. For each step a worker calls {@link #await}
@@ -29,7 +30,7 @@ public interface StreamBatches extends AutoCloseable {
   /**
    * Returns the next batch, which {@link #await} has announced.
    *
-   * @return at least one sample
+   * @return the samples; none if all of them were left out, and the step changes nothing
    */
   Batch take();
 
@@ -59,6 +60,14 @@ public interface StreamBatches extends AutoCloseable {
    * @return counters of this rank
    */
   StreamTests tests();
+
+  /**
+   * Returns what the user must know about the stream: samples that were left out or are lost, or
+   * positions that cannot be written.
+   *
+   * @return the messages since the last call
+   */
+  List<String> warnings();
 
   /**
    * Returns where the stream comes from, for messages.

@@ -22,6 +22,14 @@ public interface StreamDataset extends Dataset {
   StreamBatches open(Request request);
 
   /**
+   * Returns the tests of the steps before the first one of a request, without opening anything.
+   *
+   * @param request which rank, before which step, and where its positions are kept
+   * @return empty if none are recorded
+   */
+  Optional<StreamTests> recorded(Request request);
+
+  /**
    * What a stream needs to know about the worker that reads it.
    *
    * @param owner name of the worker in messages, such as {@code worker 1}

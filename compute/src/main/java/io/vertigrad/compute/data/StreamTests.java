@@ -20,6 +20,9 @@ import java.util.TreeMap;
  * @param labels number of samples by class; empty for values
  * @param predictions number of predictions by class; empty for values
  * @param unlabelled number of samples whose label did not come in time, which were not tested
+ * @param unmatched number of labels that found no sample: they came too late, or it never came
+ * @param bad number of samples that were left out because they cannot be read or do not fit
+ * @param lost number of samples that the source no longer had when they were to be read
  */
 public record StreamTests(
     boolean values,
@@ -31,11 +34,14 @@ public record StreamTests(
     double majority,
     Map<Integer, Long> labels,
     Map<Integer, Long> predictions,
-    long unlabelled) {
+    long unlabelled,
+    long unmatched,
+    long bad,
+    long lost) {
 
   /** No tests of samples with classes. */
   public static final StreamTests NONE =
-      new StreamTests(false, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(), 0);
+      new StreamTests(false, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(), 0, 0, 0, 0);
 
   /** Copies the maps. */
   public StreamTests {
@@ -60,7 +66,10 @@ public record StreamTests(
         majority + other.majority,
         sum(labels, other.labels),
         sum(predictions, other.predictions),
-        unlabelled + other.unlabelled);
+        unlabelled + other.unlabelled,
+        unmatched + other.unmatched,
+        bad + other.bad,
+        lost + other.lost);
   }
 
   /**
@@ -126,7 +135,17 @@ public record StreamTests(
     put(json, "kappa", kappa());
     put(json, "noChange", noChangeFigure());
     put(json, values ? "mean" : "majority", majorityFigure());
-    return unlabelled > 0 ? json.put("unlabelled", unlabelled) : json;
+    put(json, "unlabelled", unlabelled);
+    put(json, "unmatched", unmatched);
+    put(json, "bad", bad);
+    put(json, "lost", lost);
+    return json;
+  }
+
+  private static void put(JsonObject json, String key, long count) {
+    if (count > 0) {
+      json.put(key, count);
+    }
   }
 
   private static void put(JsonObject json, String key, double value) {

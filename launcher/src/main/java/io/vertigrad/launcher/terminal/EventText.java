@@ -5,6 +5,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.BackupChanged;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
 import io.vertigrad.events.TrainingEvent.DataAwaited;
+import io.vertigrad.events.TrainingEvent.DataWarning;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.events.TrainingEvent.JobEnding;
@@ -38,6 +39,9 @@ final class EventText {
       return Optional.of(
           "%s waits for events: %s is silent"
               .formatted(job.nameOf("worker", silent.rank()), silent.source()));
+    }
+    if (event instanceof DataWarning found) {
+      return Optional.of("%s: %s".formatted(job.nameOf("worker", found.rank()), found.message()));
     }
     if (event instanceof JobStarted start) {
       return Optional.of(

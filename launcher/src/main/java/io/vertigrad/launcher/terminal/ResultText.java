@@ -117,7 +117,18 @@ public final class ResultText {
 
   /** Returns the figures of samples that were tested before they were trained on. */
   static String stream(JsonObject stream) {
-    String events = EventText.format("%,d events", stream.getLong("events"));
+    return figures(stream, EventText.format("%,d events", stream.getLong("events")))
+        + count(stream, "bad", "%,d events left out")
+        + count(stream, "lost", "%,d events lost by the source")
+        + count(stream, "unlabelled", "%,d events without a label in time")
+        + count(stream, "unmatched", "%,d labels without an event");
+  }
+
+  private static String count(JsonObject stream, String key, String text) {
+    return stream.containsKey(key) ? "; " + EventText.format(text, stream.getLong(key)) : "";
+  }
+
+  private static String figures(JsonObject stream, String events) {
     if (stream.containsKey("rmse")) {
       return EventText.format(
           "RMSE %.4g on %s before training on each, %.4g on the last ones (no change %.4g, mean %.4g)",

@@ -47,6 +47,8 @@ final class BusReader implements EventReader {
   private final Deque<Arrived> arrived = new ArrayDeque<>();
   private final Deque<List<Message<Object>>> unanswered = new ArrayDeque<>();
   private List<Message<Object>> polled = List.of();
+  private List<Message<Object>> lastMessages = List.of();
+  private List<Event.Original> strays = new ArrayList<>();
   private long count;
   private boolean closed;
 
@@ -59,7 +61,7 @@ final class BusReader implements EventReader {
     this.fields = new ArrayList<>(reading.fields());
     config.labels().ifPresent(labels -> fields.add(labels.key().orElseThrow()));
     this.format = LineFormat.json(fields);
-    this.join = config.labels().map(labels -> new LabelJoin(0, labels));
+    this.join = config.labels().map(labels -> new LabelJoin(labels));
     if (config.labels().isEmpty()) {
       consume(config.address(), message -> add(values(message), message));
     } else {
@@ -84,7 +86,7 @@ final class BusReader implements EventReader {
           try {
             receiving.of(message);
           } catch (DataException wrong) {
-            message.fail(REFUSED, wrong.getMessage());
+            addUnreadable(message, wrong.getMessage());
           }
         });
     consumers.add(consumer);
@@ -132,22 +134,33 @@ final class BusReader implements EventReader {
   }
 
   private Object[] values(Message<Object> message) {
-    Object body = message.body();
-    byte[] bytes =
-        body instanceof JsonObject json
-            ? json.toBuffer().getBytes()
-            : body instanceof Buffer buffer
-                ? buffer.getBytes()
-                : String.valueOf(body).getBytes(StandardCharsets.UTF_8);
+    byte[] bytes = bytes(message);
     return format.read(bytes, 0, bytes.length);
   }
 
+  private static byte[] bytes(Message<Object> message) {
+    Object body = message.body();
+    return body instanceof JsonObject json
+        ? json.toBuffer().getBytes()
+        : body instanceof Buffer buffer
+            ? buffer.getBytes()
+            : String.valueOf(body).getBytes(StandardCharsets.UTF_8);
+  }
+
   private synchronized void add(Object[] values, Message<Object> message) {
+    add(new Event(0, ++count, true, values), message);
+  }
+
+  private synchronized void addUnreadable(Message<Object> message, String why) {
+    add(Event.unreadable(0, ++count, true, why), message);
+  }
+
+  private void add(Event event, Message<Object> message) {
     if (closed || arrived.size() >= config.most()) {
       message.fail(FULL, full());
       return;
     }
-    arrived.add(new Arrived(new Event(0, ++count, true, values), message, System.nanoTime()));
+    arrived.add(new Arrived(event, message, System.nanoTime()));
     notifyAll();
   }
 
@@ -163,7 +176,7 @@ final class BusReader implements EventReader {
     String key = key(values);
     Object[] features = Arrays.copyOf(values, reading.fields().size());
     join.orElseThrow()
-        .add(key, new LabelJoin.Waiting(++count, System.currentTimeMillis(), features));
+        .add(key, new LabelJoin.Waiting(++count, System.currentTimeMillis(), features, message));
     message.reply(new JsonObject().put("kept", true));
   }
 
@@ -173,15 +186,17 @@ final class BusReader implements EventReader {
       return;
     }
     Object label = values[reading.fields().size() - 1];
-    Optional<Event> event =
+    Optional<LabelJoin.Waiting> event =
         join.orElseThrow().label(key(values), System.currentTimeMillis(), label);
     if (event.isEmpty()) {
+      if (strays.size() < config.most()) {
+        strays.add(original("%s: a label".formatted(message.address()), message));
+      }
       message.fail(
           REFUSED, "no event with the key \"%s\" waits for a label".formatted(key(values)));
       return;
     }
-    arrived.add(new Arrived(event.get(), message, System.nanoTime()));
-    notifyAll();
+    add(new Event(0, event.get().index(), true, event.get().values()), message);
   }
 
   @Override
@@ -206,6 +221,7 @@ final class BusReader implements EventReader {
       events.add(next.event());
       polled.add(next.message());
     }
+    lastMessages = List.copyOf(polled);
     unanswered.add(polled);
     return Optional.of(events);
   }
@@ -215,6 +231,27 @@ final class BusReader implements EventReader {
         || !arrived.isEmpty()
             && System.nanoTime() - arrived.peek().nanos()
                 >= TimeUnit.MILLISECONDS.toNanos(config.waitMillis());
+  }
+
+  @Override
+  public synchronized Event.Original original(int index, Event event) {
+    return original(place(event), lastMessages.get(index));
+  }
+
+  private static Event.Original original(String place, Message<Object> message) {
+    return new Event.Original(place, "", new byte[0], bytes(message));
+  }
+
+  @Override
+  public synchronized long unmatched() {
+    return join.map(LabelJoin::unmatched).orElse(0L);
+  }
+
+  @Override
+  public synchronized List<Event.Original> strays() {
+    List<Event.Original> since = strays;
+    strays = new ArrayList<>();
+    return since;
   }
 
   @Override

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.zip.CRC32C;
 
 /**
  * Reads one rank's events of a file. It passes over the lines of other ranks without parsing them,
@@ -24,6 +25,9 @@ final class FileReader implements EventReader {
 
   private static final int BLOCK_BYTES = 1 << 17;
   private static final int MOST_LINE_BYTES = 1 << 24;
+
+  private static final String SAME_FILE =
+      "expected the file that the run began with, which may only have grown: start a new run with train";
 
   private final FileConfig config;
   private final Reading reading;
@@ -43,6 +47,15 @@ final class FileReader implements EventReader {
 
   private long next;
   private long round;
+
+  /** True if the last line is longer than a line may be; then only its end is in the buffer. */
+  private boolean tooLong;
+
+  private long longFrom;
+  private final Fingerprint fingerprint = new Fingerprint();
+
+  /** Offsets of the first byte of each event of the last batch, and after its last byte. */
+  private long[] spans = new long[16];
 
   FileReader(FileConfig config, Reading reading, Optional<JsonObject> position) {
     this.config = config;
@@ -95,8 +108,52 @@ final class FileReader implements EventReader {
     ended = false;
     if (bufferOffset > channel.size()) {
       throw new DataException(
-          "has %,d bytes, but training had read %,d: expected the file that the run began with"
-              .formatted(channel.size(), bufferOffset));
+          "has %,d bytes, but training had read %,d: %s"
+              .formatted(channel.size(), bufferOffset, SAME_FILE));
+    }
+    long begin = Math.max(0, bufferOffset - Fingerprint.TAIL_BYTES);
+    if (!fingerprint.of(bufferOffset).equals(position.getString("hash"))) {
+      throw new DataException(
+          "is another file than the run began with: of its first %,d bytes, which were trained on, the first %,d or those from %,d on differ; %s"
+              .formatted(
+                  bufferOffset, Math.min(bufferOffset, Fingerprint.HEAD_BYTES), begin, SAME_FILE));
+    }
+  }
+
+  /** Tells a file from another one by what was read of it. The file may grow. */
+  private final class Fingerprint {
+
+    static final long HEAD_BYTES = 1L << 28;
+    static final long TAIL_BYTES = 1L << 16;
+
+    private final CRC32C head = new CRC32C();
+    private long headBytes;
+
+    /** Returns the hash of the file's beginning, and of the last block before an offset. */
+    String of(long end) {
+      try {
+        headBytes = add(head, headBytes, Math.min(end, HEAD_BYTES));
+        CRC32C tail = new CRC32C();
+        add(tail, Math.max(0, end - TAIL_BYTES), end);
+        return "%08x%08x".formatted(head.getValue(), tail.getValue());
+      } catch (IOException e) {
+        throw new DataException("%s: cannot be read: %s".formatted(config.path(), e), e);
+      }
+    }
+
+    private long add(CRC32C hash, long first, long end) throws IOException {
+      ByteBuffer block = ByteBuffer.allocate(BLOCK_BYTES);
+      long at = first;
+      while (at < end) {
+        block.clear().limit((int) Math.min(BLOCK_BYTES, end - at));
+        int read = channel.read(block, at);
+        if (read < 0) {
+          throw new IOException("it has become shorter than %,d bytes".formatted(end));
+        }
+        hash.update(block.flip());
+        at += read;
+      }
+      return Math.max(first, end);
     }
   }
 
@@ -119,7 +176,8 @@ final class FileReader implements EventReader {
                           : "use steps \"unbounded\", or fewer steps"));
         }
         if (next >= first - reading.before()) {
-          events.add(new Event(0, line, next >= first, values()));
+          keepSpan(events.size());
+          events.add(event(next >= first));
         }
         next++;
       }
@@ -136,17 +194,50 @@ final class FileReader implements EventReader {
         : (round * reading.ranks() + rank) * reading.batch();
   }
 
-  private Object[] values() {
+  private Event event(boolean trained) {
     try {
-      return format.read(buffer, lineFrom, lineTo);
+      if (tooLong) {
+        throw new DataException(
+            "has more than %,d bytes, expected lines of events".formatted(MOST_LINE_BYTES));
+      }
+      return new Event(0, line, trained, format.read(buffer, lineFrom, lineTo));
     } catch (DataException e) {
-      throw new DataException("%s: line %d: %s".formatted(config.path(), line, e.getMessage()), e);
+      return Event.unreadable(0, line, trained, e.getMessage());
     }
+  }
+
+  private void keepSpan(int index) {
+    if (2 * index + 2 > spans.length) {
+      spans = Arrays.copyOf(spans, 2 * spans.length);
+    }
+    spans[2 * index] = tooLong ? longFrom : bufferOffset + lineFrom;
+    spans[2 * index + 1] = bufferOffset + lineTo;
+  }
+
+  /** Returns the line; of one that is too long its first block. */
+  @Override
+  public Event.Original original(int index, Event event) {
+    long begin = spans[2 * index];
+    long length = spans[2 * index + 1] - begin;
+    ByteBuffer bytes = ByteBuffer.allocate((int) (length > MOST_LINE_BYTES ? BLOCK_BYTES : length));
+    try {
+      while (bytes.hasRemaining() && channel.read(bytes, begin + bytes.position()) >= 0) {
+        // Reads on.
+      }
+    } catch (IOException e) {
+      throw new DataException("%s: cannot be read: %s".formatted(config.path(), e), e);
+    }
+    return new Event.Original(
+        place(event),
+        "%s@%d".formatted(config.path(), event.index()),
+        new byte[0],
+        Arrays.copyOf(bytes.array(), bytes.position()));
   }
 
   /** Finds the next line that is not blank. */
   private boolean nextLine() throws IOException {
     while (true) {
+      tooLong = false;
       int end = newline();
       if (end < 0) {
         return false;
@@ -155,6 +246,9 @@ final class FileReader implements EventReader {
       lineTo = end > from && buffer[end - 1] == '\r' ? end - 1 : end;
       from = Math.min(end + 1, to);
       line++;
+      if (tooLong) {
+        return true;
+      }
       for (int i = lineFrom; i < lineTo; i++) {
         if (buffer[i] != ' ' && buffer[i] != '\t') {
           return true;
@@ -173,14 +267,16 @@ final class FileReader implements EventReader {
         }
       }
       if (ended) {
-        return from < to ? to : -1;
+        return from < to || tooLong ? to : -1;
       }
       int kept = to - from;
       int searched = at - from;
       if (kept > MOST_LINE_BYTES) {
-        throw new DataException(
-            "%s: line %d has more than %,d bytes, expected lines of events"
-                .formatted(config.path(), line + 1, MOST_LINE_BYTES));
+        longFrom = tooLong ? longFrom : bufferOffset + from;
+        tooLong = true;
+        from = to;
+        kept = 0;
+        searched = 0;
       }
       fill(kept);
       at = from + searched;
@@ -210,7 +306,13 @@ final class FileReader implements EventReader {
             .put("byte", bufferOffset + from)
             .put("line", line)
             .put("event", next)
-            .put("round", round));
+            .put("round", round)
+            .put("hash", fingerprint.of(bufferOffset + from)));
+  }
+
+  @Override
+  public long[] cursor() {
+    return new long[] {bufferOffset + from};
   }
 
   @Override

@@ -18,7 +18,10 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -26,7 +29,6 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
 import org.apache.kafka.common.KafkaException;
-import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.slf4j.Logger;
@@ -41,8 +43,9 @@ import org.slf4j.LoggerFactory;
 final class KafkaReader implements EventReader {
 
   private static final Logger LOG = LoggerFactory.getLogger(KafkaReader.class);
-  private static final Duration OPENING = Duration.ofSeconds(30);
+  private static final Duration OPENING = KafkaTopics.LIMIT;
   private static final Duration CLOSING = Duration.ofSeconds(1);
+  private static final long REREAD_MILLIS = 200;
   private static final int FETCH_BYTES = 1 << 18;
 
   private final KafkaConfig config;
@@ -55,10 +58,24 @@ final class KafkaReader implements EventReader {
   private final Map<TopicPartition, Long> next = new HashMap<>();
   private final List<Lane> lanes = new ArrayList<>();
   private final Deque<Map<TopicPartition, OffsetAndMetadata>> unanswered = new ArrayDeque<>();
+  private final KafkaTopics topics;
+  private final Map<String, KafkaTopics.Topic> found;
   private final int assigned;
+  private final List<String> warnings = new ArrayList<>();
   private List<Event> batch = new ArrayList<>();
+  private List<ConsumerRecord<byte[], byte[]>> records = new ArrayList<>();
+  private List<ConsumerRecord<byte[], byte[]>> lastRecords = List.of();
+  private List<Event.Original> strays = new ArrayList<>();
   private long turn;
+  private long lost;
+  private boolean settled = true;
   private Set<TopicPartition> flowing = Set.of();
+
+  /** Offsets that the next batch must not read beyond, because it was read before; else null. */
+  private long[] end;
+
+  /** Offsets after the last batch, of the events and of their labels. */
+  private long[] cursor = new long[0];
 
   /** One partition of this rank, and that of the labels that belong to it. */
   private static final class Lane {
@@ -88,22 +105,22 @@ final class KafkaReader implements EventReader {
     this.labelFormat = joined ? Optional.of(LineFormat.json(ofLabel)) : Optional.empty();
     this.consumer = consumer();
     try {
-      int partitions = partitions(config.topic());
-      if (joined && partitions(config.labels().get().place()) != partitions) {
-        throw new DataException(
-            "topic %s has %d partitions, but %s has %d: expected as many, with the same keys in each"
-                .formatted(
-                    config.labels().get().place(),
-                    partitions(config.labels().get().place()),
-                    config.topic(),
-                    partitions));
-      }
+      topics = new KafkaTopics(config, reading.owner());
+    } catch (RuntimeException e) {
+      consumer.close(CLOSING);
+      throw e;
+    }
+    try {
+      found = topics.begin(position.isPresent());
+      int partitions = found.get(config.topic()).partitions();
+      config.labels().ifPresent(labels -> refuseUnequal(labels.place(), partitions));
       if (partitions < reading.ranks()) {
         throw new DataException(
             "topic %s has %d partitions for %d workers: expected at least one for each"
                 .formatted(config.topic(), partitions, reading.ranks()));
       }
       assigned = position.map(at -> at.getInteger("partitions")).orElse(partitions);
+      position.ifPresent(this::refuseOtherTopics);
       assign(assigned);
       if (position.isPresent()) {
         seek(position.get());
@@ -111,11 +128,28 @@ final class KafkaReader implements EventReader {
         begin();
       }
     } catch (KafkaException e) {
-      consumer.close(CLOSING);
+      close();
       throw failed(e);
     } catch (RuntimeException e) {
-      consumer.close(CLOSING);
+      close();
       throw e;
+    }
+  }
+
+  private void refuseUnequal(String labels, int partitions) {
+    int ofLabels = found.get(labels).partitions();
+    if (ofLabels != partitions) {
+      throw new DataException(
+          "topic %s has %d partitions, but %s has %d: expected as many, with the same keys in each"
+              .formatted(labels, ofLabels, config.topic(), partitions));
+    }
+  }
+
+  private void refuseOtherTopics(JsonObject position) {
+    JsonObject ids = position.getJsonObject("topicIds");
+    for (String topic : found.keySet()) {
+      topics.refuseOther(
+          topic, Optional.ofNullable(ids.getString(topic)), position.getInteger("partitions"));
     }
   }
 
@@ -138,37 +172,10 @@ final class KafkaReader implements EventReader {
     properties.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, config.servers());
     properties.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
     properties.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "none");
-    ClassLoader before = Thread.currentThread().getContextClassLoader();
-    try {
-      Thread.currentThread().setContextClassLoader(KafkaConsumer.class.getClassLoader());
-      return new KafkaConsumer<>(
-          properties, new ByteArrayDeserializer(), new ByteArrayDeserializer());
-    } catch (KafkaException e) {
-      throw new DataException(
-          "%s: %s"
-              .formatted(name(), e.getCause() == null ? e.getMessage() : e.getCause().getMessage()),
-          e);
-    } finally {
-      Thread.currentThread().setContextClassLoader(before);
-    }
-  }
-
-  private int partitions(String topic) {
-    List<PartitionInfo> found;
-    try {
-      found = consumer.partitionsFor(topic, OPENING);
-    } catch (KafkaException e) {
-      throw new DataException(
-          "%s: cannot be reached at %s within %d s: %s; expected a running broker and this topic"
-              .formatted(name(), config.servers(), OPENING.toSeconds(), e.getMessage()),
-          e);
-    }
-    if (found == null || found.isEmpty()) {
-      throw new DataException(
-          "%s has no topic %s, expected one: create it before the training"
-              .formatted(config.servers(), topic));
-    }
-    return found.size();
+    return KafkaTopics.withLoaderOfKafka(
+        () ->
+            new KafkaConsumer<>(
+                properties, new ByteArrayDeserializer(), new ByteArrayDeserializer()));
   }
 
   private void assign(int count) {
@@ -178,7 +185,7 @@ final class KafkaReader implements EventReader {
           new Lane(
               new TopicPartition(config.topic(), partition),
               config.labels().map(labels -> new TopicPartition(labels.place(), lane)),
-              config.labels().map(labels -> new LabelJoin(lane, labels))));
+              config.labels().map(LabelJoin::new)));
     }
     Set<TopicPartition> all = new HashSet<>();
     for (Lane lane : lanes) {
@@ -206,61 +213,161 @@ final class KafkaReader implements EventReader {
 
   private void seek(JsonObject position) {
     turn = position.getLong("turn");
+    Map<TopicPartition, Long> first = consumer.beginningOffsets(consumer.assignment(), OPENING);
+    Map<TopicPartition, Long> last = consumer.endOffsets(consumer.assignment(), OPENING);
     for (Lane lane : lanes) {
       String name = String.valueOf(lane.events.partition());
       JsonObject at = position.getJsonObject("offsets").getJsonObject(name);
-      goTo(lane.events, at.getLong("events"));
-      lane.labels.ifPresent(labels -> goTo(labels, at.getLong("labels")));
-      lane.join.ifPresent(join -> refill(lane, join, at));
+      goOn(lane.events, at.getLong("events"), first, last);
+      lane.labels.ifPresent(labels -> goOn(labels, at.getLong("labels"), first, last));
+      lane.join.ifPresent(join -> refill(lane, join, at, first.get(lane.events)));
+    }
+    settled = false;
+  }
+
+  /** Goes on at an offset that was reached before, or at the oldest one after it. */
+  private void goOn(
+      TopicPartition partition,
+      long offset,
+      Map<TopicPartition, Long> first,
+      Map<TopicPartition, Long> last) {
+    refuseShorter(partition, offset, last.get(partition));
+    goTo(partition, Math.max(first.get(partition), offset));
+    next.put(partition, offset);
+  }
+
+  private static void refuseShorter(TopicPartition partition, long offset, long last) {
+    if (last < offset) {
+      throw new DataException(
+          "%s: ends at offset %d, but the run had read it up to offset %d: it was deleted and created again, or cut off; %s"
+              .formatted(place(partition), last, offset, KafkaTopics.NEW_RUN));
     }
   }
 
-  /** Reads the events again that waited for their labels. */
-  private void refill(Lane lane, LabelJoin join, JsonObject at) {
-    Set<Long> waiting =
-        at.getJsonArray("waiting").stream()
-            .map(offset -> ((Number) offset).longValue())
-            .collect(Collectors.toSet());
-    long end = next.get(lane.events);
+  /**
+   * Compares the next offsets with those that the brokers have. What was trained on may be gone,
+   * but not what is next.
+   *
+   * @throws DataException if records are gone
+   */
+  private void settle(Set<TopicPartition> partitions) {
+    Map<TopicPartition, Long> first = consumer.beginningOffsets(partitions, OPENING);
+    Map<TopicPartition, Long> last = consumer.endOffsets(partitions, OPENING);
+    for (TopicPartition partition : partitions) {
+      long offset = next.get(partition);
+      long oldest = first.get(partition);
+      refuseShorter(partition, offset, last.get(partition));
+      if (oldest > offset) {
+        String gone =
+            "%s: begins at offset %d, but the run had read it up to offset %d only: the topic has deleted the %,d offsets between"
+                .formatted(place(partition), oldest, offset, oldest - offset);
+        if (!reading.goesOn()) {
+          throw new DataException(
+              gone
+                  + "; expected a longer retention; to go on without them: vertigrad resume RUN --set data.onBadEvent=skip");
+        }
+        warnings.add(gone + "; they count as lost");
+        lost += oldest - offset;
+        fetched.get(partition).clear();
+        goTo(partition, oldest);
+      }
+    }
+    settled = true;
+  }
+
+  private static String place(TopicPartition partition) {
+    return "topic %s, partition %d".formatted(partition.topic(), partition.partition());
+  }
+
+  /** Reads the events again that waited for their labels, as far as they are still there. */
+  private void refill(Lane lane, LabelJoin join, JsonObject at, long oldest) {
+    TreeSet<Long> waiting = new TreeSet<>();
+    at.getJsonArray("waiting").forEach(offset -> waiting.add(((Number) offset).longValue()));
+    long reached = next.get(lane.events);
     if (!waiting.isEmpty()) {
-      goTo(lane.events, waiting.stream().mapToLong(Long::longValue).min().orElseThrow());
-      while (!waiting.isEmpty()) {
-        Optional<ConsumerRecord<byte[], byte[]>> record = record(lane.events, 1_000);
-        if (record.isPresent() && waiting.remove(record.get().offset())) {
+      goTo(lane.events, Math.max(waiting.first(), oldest));
+      Optional<ConsumerRecord<byte[], byte[]>> record = before(lane.events, reached);
+      while (record.isPresent()) {
+        if (waiting.remove(record.get().offset())) {
           join.add(key(record.get(), format), waiting(record.get()));
         }
+        record = waiting.isEmpty() ? Optional.empty() : before(lane.events, reached);
+      }
+      if (!waiting.isEmpty()) {
+        warnings.add(
+            "%s: %,d records that waited for their labels are no longer there, the first at offset %d: compaction or retention has removed them; they count as lost"
+                .formatted(place(lane.events), waiting.size(), waiting.first()));
+        lost += waiting.size();
       }
       fetched.get(lane.events).clear();
-      goTo(lane.events, end);
+      goTo(lane.events, Math.max(reached, oldest));
+      next.put(lane.events, reached);
     }
-    join.restore(at.getLong("unlabelled"), at.getLong("newestMillis"));
+    join.restore(at.getLong("unlabelled"), at.getLong("unmatched"), at.getLong("newestMillis"));
+  }
+
+  /**
+   * Reads the next record before an offset that was reached before. Records may be missing:
+   * compaction removes them, and transactions leave offsets without one.
+   *
+   * @return empty if there is none before that offset
+   */
+  private Optional<ConsumerRecord<byte[], byte[]>> before(TopicPartition partition, long offset) {
+    Optional<ConsumerRecord<byte[], byte[]>> record = peekBefore(partition, offset);
+    record.ifPresent(found -> record(partition, 0));
+    return record;
+  }
+
+  private Optional<ConsumerRecord<byte[], byte[]>> peekBefore(
+      TopicPartition partition, long offset) {
+    long reached = consumer.position(partition, OPENING);
+    long deadline = System.nanoTime() + OPENING.toNanos();
+    while (fetched.get(partition).isEmpty() && consumer.position(partition, OPENING) < offset) {
+      fetch(partition, REREAD_MILLIS);
+      long now = consumer.position(partition, OPENING);
+      if (now > reached) {
+        reached = now;
+        deadline = System.nanoTime() + OPENING.toNanos();
+      } else if (System.nanoTime() > deadline) {
+        throw new DataException(
+            "%s: nothing came from offset %d on within %d s, expected the records up to offset %d, which were read before; do the brokers at %s answer?"
+                .formatted(
+                    place(partition), reached, OPENING.toSeconds(), offset, config.servers()));
+      }
+    }
+    return Optional.ofNullable(fetched.get(partition).peek())
+        .filter(record -> record.offset() < offset);
   }
 
   @Override
   public Optional<List<Event>> poll(long millis) {
     Lane lane = lanes.get((int) (turn % lanes.size()));
-    long deadline = System.nanoTime() + millis * 1_000_000;
     try {
-      while (batch.size() < reading.batch()) {
-        long left = Math.max(0, (deadline - System.nanoTime()) / 1_000_000);
-        Optional<Event> event = lane.join.isPresent() ? joined(lane, left) : event(lane, left);
-        if (event.isPresent()) {
-          batch.add(event.get());
-        } else if (System.nanoTime() >= deadline) {
-          return Optional.empty();
-        }
+      if (!settled && end == null) {
+        settle(consumer.assignment());
+      }
+      boolean complete =
+          end == null ? readBatch(lane, millis) : readAgain(lane, lane.labels.orElseThrow());
+      if (!complete) {
+        return Optional.empty();
       }
     } catch (OffsetOutOfRangeException e) {
-      throw new DataException(
-          "%s: its offsets %s are no longer there: the topic keeps records for a shorter time than the training was away; expected a longer retention, or a new run"
-              .formatted(name(), e.offsetOutOfRangePartitions()),
-          e);
+      topics.checkNow();
+      settle(e.offsetOutOfRangePartitions().keySet());
+      return Optional.empty();
     } catch (KafkaException e) {
       throw failed(e);
     }
     List<Event> complete = batch;
     batch = new ArrayList<>();
+    lastRecords = records;
+    records = new ArrayList<>();
+    end = null;
     turn++;
+    cursor =
+        new long[] {
+          lane.events.partition(), next.get(lane.events), lane.labels.map(next::get).orElse(0L)
+        };
     if (config.group().isPresent()) {
       Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
       next.forEach((partition, offset) -> offsets.put(partition, new OffsetAndMetadata(offset)));
@@ -269,42 +376,134 @@ final class KafkaReader implements EventReader {
     return Optional.of(complete);
   }
 
-  private Optional<Event> event(Lane lane, long millis) {
-    return record(lane.events, millis)
-        .map(
-            record ->
-                new Event(lane.events.partition(), record.offset(), true, read(record, format)));
+  /** Returns false if the batch is not complete yet. */
+  private boolean readBatch(Lane lane, long millis) {
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+    while (batch.size() < reading.batch()) {
+      long left = Math.max(0, TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime()));
+      boolean more = lane.join.isPresent() ? joined(lane, left) : event(lane, left);
+      if (!more && System.nanoTime() >= deadline) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Reads a batch of labelled events again, as far as its records are still there. */
+  private boolean readAgain(Lane lane, TopicPartition labels) {
+    while (peekBefore(labels, end[2]).isPresent()) {
+      joined(lane, 0);
+    }
+    for (Optional<ConsumerRecord<byte[], byte[]>> record = before(lane.events, end[1]);
+        record.isPresent();
+        record = before(lane.events, end[1])) {
+      hold(lane, record.get());
+    }
+    goPast(lane.events, end[1]);
+    goPast(labels, end[2]);
+    return true;
+  }
+
+  /** Passes over offsets without records. */
+  private void goPast(TopicPartition partition, long offset) {
+    if (next.get(partition) < offset) {
+      next.put(partition, offset);
+    }
+  }
+
+  /** Adds the next event to the batch; returns false if none came. */
+  private boolean event(Lane lane, long millis) {
+    Optional<ConsumerRecord<byte[], byte[]>> record = record(lane.events, millis);
+    record.ifPresent(
+        found -> {
+          try {
+            Object[] values = read(found, format);
+            add(new Event(lane.events.partition(), found.offset(), true, values), found);
+          } catch (DataException e) {
+            addUnreadable(found, e);
+          }
+        });
+    return record.isPresent();
+  }
+
+  private void add(Event event, ConsumerRecord<byte[], byte[]> record) {
+    batch.add(event);
+    records.add(record);
+  }
+
+  private void addUnreadable(ConsumerRecord<byte[], byte[]> record, DataException e) {
+    add(Event.unreadable(record.partition(), record.offset(), true, e.getMessage()), record);
   }
 
   /**
-   * Returns the event of the next label. Events are read until one has the label's key or is later
-   * than the label.
+   * Adds the event of the next label to the batch. Events are read until one has the label's key or
+   * is later than the label.
+   *
+   * @return false if no label or event came
    */
-  private Optional<Event> joined(Lane lane, long millis) {
+  private boolean joined(Lane lane, long millis) {
     LabelJoin join = lane.join.orElseThrow();
     TopicPartition labels = lane.labels.orElseThrow();
     Optional<ConsumerRecord<byte[], byte[]>> label = peek(labels, millis);
     if (label.isEmpty()) {
-      return Optional.empty();
+      return false;
     }
-    String key = key(label.get(), labelFormat.orElseThrow());
+    String key;
+    Object[] values;
+    try {
+      key = key(label.get(), labelFormat.orElseThrow());
+      values = read(label.get(), labelFormat.orElseThrow());
+    } catch (DataException e) {
+      addUnreadable(label.get(), e);
+      record(labels, 0);
+      return true;
+    }
     while (!join.waitsFor(key) && !join.isPast(label.get().timestamp())) {
-      Optional<ConsumerRecord<byte[], byte[]>> record = record(lane.events, millis);
-      if (record.isEmpty()) {
-        return Optional.empty();
+      Optional<ConsumerRecord<byte[], byte[]>> record =
+          end == null ? record(lane.events, millis) : before(lane.events, end[1]);
+      if (record.isEmpty() && end == null) {
+        return false;
       }
-      join.add(key(record.get(), format), waiting(record.get()));
+      if (record.isEmpty()) {
+        break;
+      }
+      if (!hold(lane, record.get())) {
+        return true;
+      }
     }
-    Object[] values = read(label.get(), labelFormat.orElseThrow());
     record(labels, 0);
-    return join.label(key, label.get().timestamp(), values[0]);
+    Optional<Waiting> event = join.label(key, label.get().timestamp(), values[0]);
+    if (event.isEmpty()) {
+      strays.add(original(label.get()));
+      return true;
+    }
+    add(
+        new Event(lane.events.partition(), event.get().index(), true, event.get().values()),
+        source(event.get()));
+    return true;
+  }
+
+  @SuppressWarnings("unchecked")
+  private static ConsumerRecord<byte[], byte[]> source(Waiting event) {
+    return (ConsumerRecord<byte[], byte[]>) event.source();
+  }
+
+  /** Lets an event wait for its label; returns false if it cannot be read. */
+  private boolean hold(Lane lane, ConsumerRecord<byte[], byte[]> record) {
+    try {
+      lane.join.orElseThrow().add(key(record, format), waiting(record));
+      return true;
+    } catch (DataException e) {
+      addUnreadable(record, e);
+      return false;
+    }
   }
 
   private Waiting waiting(ConsumerRecord<byte[], byte[]> record) {
     Object[] read = read(record, format);
     Object[] values = new Object[reading.fields().size()];
     System.arraycopy(read, 0, values, 0, values.length - 1);
-    return new Waiting(record.offset(), record.timestamp(), values);
+    return new Waiting(record.offset(), record.timestamp(), values, record);
   }
 
   /** Returns the key of a record: a field, or the record's own key. */
@@ -314,25 +513,23 @@ final class KafkaReader implements EventReader {
       Object key = values[values.length - 1];
       if (key == null) {
         throw new DataException(
-            "%s: field \"%s\" is missing, expected the key that event and label share"
-                .formatted(place(record), config.labels().get().key().get()));
+            "field \"%s\" is missing, expected the key that event and label share"
+                .formatted(config.labels().get().key().get()));
       }
       return String.valueOf(key);
     }
     if (record.key() == null) {
       throw new DataException(
-          "%s: has no key, expected one that event and label share, or labels.key: the field that holds it"
-              .formatted(place(record)));
+          "has no key, expected one that event and label share, or labels.key: the field that holds it");
     }
     return new String(record.key(), StandardCharsets.UTF_8);
   }
 
-  private Object[] read(ConsumerRecord<byte[], byte[]> record, LineFormat form) {
-    try {
-      return form.read(record.value(), 0, record.value().length);
-    } catch (DataException e) {
-      throw new DataException("%s: %s".formatted(place(record), e.getMessage()), e);
+  private static Object[] read(ConsumerRecord<byte[], byte[]> record, LineFormat form) {
+    if (record.value() == null) {
+      throw new DataException("has no value (a tombstone), expected an event");
     }
+    return form.read(record.value(), 0, record.value().length);
   }
 
   private Optional<ConsumerRecord<byte[], byte[]>> peek(TopicPartition partition, long millis) {
@@ -353,17 +550,16 @@ final class KafkaReader implements EventReader {
     return record;
   }
 
-  /** Polls one partition; the others are paused. Records without a value are left out. */
+  /** Polls one partition; the others are paused. */
   private void fetch(TopicPartition partition, long millis) {
+    topics.check();
     if (!flowing.equals(Set.of(partition))) {
       consumer.pause(flowing);
       flowing = Set.of(partition);
       consumer.resume(flowing);
     }
     for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofMillis(millis))) {
-      if (record.value() != null) {
-        fetched.get(new TopicPartition(record.topic(), record.partition())).add(record);
-      }
+      fetched.get(new TopicPartition(record.topic(), record.partition())).add(record);
     }
   }
 
@@ -377,11 +573,76 @@ final class KafkaReader implements EventReader {
           join ->
               at.put("waiting", new JsonArray(new ArrayList<>(join.indices())))
                   .put("unlabelled", join.unlabelled())
+                  .put("unmatched", join.unmatched())
                   .put("newestMillis", join.newestMillis()));
       offsets.put(String.valueOf(lane.events.partition()), at);
     }
+    JsonObject ids = new JsonObject();
+    found.forEach((topic, now) -> now.id().ifPresent(id -> ids.put(topic, id)));
     return Optional.of(
-        new JsonObject().put("turn", turn).put("partitions", assigned).put("offsets", offsets));
+        new JsonObject()
+            .put("turn", turn)
+            .put("topicIds", ids)
+            .put("partitions", assigned)
+            .put("offsets", offsets));
+  }
+
+  @Override
+  public long[] cursor() {
+    return cursor;
+  }
+
+  @Override
+  public OptionalInt skipTo(long[] after) {
+    cursor = after;
+    Lane lane = lanes.get((int) (turn % lanes.size()));
+    if (lane.join.isPresent()) {
+      end = after;
+      return OptionalInt.empty();
+    }
+    turn++;
+    fetched.get(lane.events).clear();
+    goTo(lane.events, after[1]);
+    return OptionalInt.of(lane.events.partition());
+  }
+
+  @Override
+  public Event.Original original(int index, Event event) {
+    return original(lastRecords.get(index));
+  }
+
+  private static Event.Original original(ConsumerRecord<byte[], byte[]> record) {
+    byte[] none = {};
+    return new Event.Original(
+        place(record),
+        "%s/%d@%d".formatted(record.topic(), record.partition(), record.offset()),
+        record.key() == null ? none : record.key(),
+        record.value() == null ? none : record.value());
+  }
+
+  @Override
+  public long unmatched() {
+    return lanes.stream().flatMap(lane -> lane.join.stream()).mapToLong(LabelJoin::unmatched).sum();
+  }
+
+  @Override
+  public List<Event.Original> strays() {
+    List<Event.Original> since = strays;
+    strays = new ArrayList<>();
+    return since;
+  }
+
+  @Override
+  public long lost() {
+    return lost;
+  }
+
+  @Override
+  public List<String> warnings() {
+    List<String> since = new ArrayList<>(topics.takeWarnings());
+    since.addAll(warnings);
+    warnings.clear();
+    return since;
   }
 
   /** Commits the group's offsets, which only monitors of lag read. */
@@ -433,5 +694,6 @@ final class KafkaReader implements EventReader {
   @Override
   public void close() {
     consumer.close(CLOSING);
+    topics.close();
   }
 }

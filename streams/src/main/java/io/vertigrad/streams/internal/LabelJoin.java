@@ -1,6 +1,5 @@
 package io.vertigrad.streams.internal;
 
-import io.vertigrad.streams.Event;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -13,23 +12,23 @@ import java.util.Optional;
  */
 final class LabelJoin {
 
-  private final int lane;
   private final LabelConfig config;
   private final Map<String, Waiting> waiting = new LinkedHashMap<>();
   private long newestMillis = Long.MIN_VALUE;
   private long unlabelled;
+  private long unmatched;
 
   /**
-   * An event that waits for its label.
+   * An event that waits for its label, or has it.
    *
    * @param index number of the event within its source
    * @param millis time of the event
+   * @param source the record or message that holds the event
    */
   @SuppressWarnings("ArrayRecordComponent")
-  record Waiting(long index, long millis, Object[] values) {}
+  record Waiting(long index, long millis, Object[] values, Object source) {}
 
-  LabelJoin(int lane, LabelConfig config) {
-    this.lane = lane;
+  LabelJoin(LabelConfig config) {
     this.config = config;
   }
 
@@ -55,15 +54,15 @@ final class LabelJoin {
    * @param millis time of the label
    * @return the event; empty if no event with that key waits
    */
-  Optional<Event> label(String key, long millis, Object label) {
+  Optional<Waiting> label(String key, long millis, Object label) {
     expire(millis);
     Waiting event = waiting.remove(key);
     if (event == null) {
+      unmatched++;
       return Optional.empty();
     }
-    Object[] values = event.values();
-    values[values.length - 1] = label;
-    return Optional.of(new Event(lane, event.index(), true, values));
+    event.values()[event.values().length - 1] = label;
+    return Optional.of(event);
   }
 
   /** Returns true if an event with this key waits. */
@@ -95,14 +94,20 @@ final class LabelJoin {
     return unlabelled;
   }
 
+  /** Returns the number of labels that found no event. */
+  long unmatched() {
+    return unmatched;
+  }
+
   /** Returns the time of the newest event; {@link Long#MIN_VALUE} before the first. */
   long newestMillis() {
     return newestMillis;
   }
 
-  /** Goes on from an earlier count. */
-  void restore(long count, long newest) {
-    unlabelled = count;
+  /** Goes on from earlier counts. */
+  void restore(long events, long labels, long newest) {
+    unlabelled = events;
+    unmatched = labels;
     newestMillis = newest;
   }
 }

@@ -6,9 +6,9 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import io.vertigrad.compute.data.DataException;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -73,6 +73,7 @@ interface LineFormat {
   /** Lines of values. */
   record Csv(List<String> columns, int[] column, byte separator) implements LineFormat {
 
+    private static final char REPLACEMENT = '\uFFFD';
     private static final ThreadLocal<int[]> BOUNDS = ThreadLocal.withInitial(() -> new int[64]);
 
     @Override
@@ -143,10 +144,22 @@ interface LineFormat {
         last--;
       }
       if (last - first >= 2 && bytes[first] == '"' && bytes[last - 1] == '"') {
-        return new String(bytes, first + 1, last - first - 2, StandardCharsets.UTF_8)
-            .replace("\"\"", "\"");
+        return text(bytes, first + 1, last - first - 2).replace("\"\"", "\"");
       }
-      return new String(bytes, first, last - first, StandardCharsets.UTF_8);
+      return text(bytes, first, last - first);
+    }
+
+    private static String text(byte[] bytes, int first, int length) {
+      String text = new String(bytes, first, length, StandardCharsets.UTF_8);
+      // Bytes that are no UTF-8 have become U+FFFD, which has three bytes of its own.
+      if (text.indexOf(REPLACEMENT) >= 0
+          && !Arrays.equals(
+              text.getBytes(StandardCharsets.UTF_8),
+              Arrays.copyOfRange(bytes, first, first + length))) {
+        throw new DataException(
+            "has bytes that are no UTF-8 in \"%s\", expected UTF-8".formatted(text));
+      }
+      return text;
     }
   }
 
@@ -187,7 +200,9 @@ interface LineFormat {
         throw new DataException(
             "is no valid JSON: %s; expected an object".formatted(e.getOriginalMessage()), e);
       } catch (IOException e) {
-        throw new UncheckedIOException(e);
+        // The bytes look like those of another encoding.
+        throw new DataException(
+            "is no valid JSON in UTF-8: %s; expected an object".formatted(e.getMessage()), e);
       }
     }
 

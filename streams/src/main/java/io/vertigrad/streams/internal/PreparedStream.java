@@ -12,12 +12,16 @@ import io.vertigrad.streams.internal.PositionJournal.Found;
 import io.vertigrad.streams.internal.PositionJournal.Step;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The batches of one rank, which a daemon thread reads and prepares ahead. The thread waits when
@@ -25,16 +29,24 @@ import java.util.function.Function;
  */
 final class PreparedStream implements StreamBatches {
 
+  private static final Logger LOG = LoggerFactory.getLogger(PreparedStream.class);
   private static final int AHEAD = 3;
 
   /** Steps between two complete states in the journal. */
   private static final int STATE_STEPS = 1024;
 
+  /** Steps after which a journal that could not be written is tried again. */
+  private static final int RETRY_STEPS = 32;
+
   private static final long POLL_MILLIS = 50;
+  private static final long AGAIN_NANOS = TimeUnit.SECONDS.toNanos(60);
   private static final long CLOSE_MILLIS = 2_000;
 
   private final Request request;
   private final EventSchema schema;
+  private final BadEvents badEvents;
+  private final List<String> warnings = new ArrayList<>();
+  private final float[] scratch;
   private final Optional<PositionJournal> journal;
   private final TestCounters counters;
   private final LabelHistory history;
@@ -45,6 +57,8 @@ final class PreparedStream implements StreamBatches {
   private boolean closed;
   private Deque<Boolean> answers = new ArrayDeque<>();
   private volatile long unlabelled;
+  private volatile long unmatched;
+  private long lost;
   private long step;
   private Prepared current;
 
@@ -53,32 +67,45 @@ final class PreparedStream implements StreamBatches {
    *
    * @param labels class or value of each event
    * @param previous the label before each event
+   * @param bad number of events that were left out
+   * @param cursor where the batch ended
    */
   private record Prepared(
-      Batch batch, float[] labels, float[] previous, Optional<JsonObject> state) {}
+      Batch batch,
+      float[] labels,
+      float[] previous,
+      int bad,
+      long[] cursor,
+      Optional<JsonObject> state) {}
 
   /**
    * Opens the batches; reads again what the journal has recorded since its newest state.
    *
+   * @param badEvents what becomes of events that cannot be trained on; this closes it
    * @param window number of the last events of this rank that the sliding window holds
    * @param opener opens the source at a position
    */
   PreparedStream(
       Request request,
       EventSchema schema,
+      BadEvents badEvents,
       int window,
       Function<Optional<JsonObject>, EventReader> opener) {
     this.request = request;
     this.schema = schema;
+    this.badEvents = badEvents;
+    this.scratch = new float[schema.width()];
     this.journal = request.folder().map(folder -> new PositionJournal(folder, request.rank()));
     this.counters = new TestCounters(schema.classes().size(), window);
     this.history = new LabelHistory(Math.max(1, schema.lags()));
     this.step = request.firstStep();
-    Optional<Found> found = journal.flatMap(kept -> kept.find(step));
-    Optional<JsonObject> position =
-        found.flatMap(state -> Optional.ofNullable(state.state().getJsonObject("position")));
-    this.reader = opener.apply(position);
+    EventReader opened = null;
     try {
+      Optional<Found> found = journal.flatMap(kept -> kept.find(step));
+      opened =
+          opener.apply(
+              found.flatMap(at -> Optional.ofNullable(at.state().getJsonObject("position"))));
+      this.reader = opened;
       catchUp(found);
       journal.ifPresent(
           kept -> {
@@ -86,7 +113,10 @@ final class PreparedStream implements StreamBatches {
             kept.begin(step, state().put("tests", counters.toJson()));
           });
     } catch (RuntimeException e) {
-      reader.close();
+      badEvents.close();
+      if (opened != null) {
+        opened.close();
+      }
       throw e;
     }
     this.thread = new Thread(this::run, "batches of " + request.owner());
@@ -101,40 +131,112 @@ final class PreparedStream implements StreamBatches {
           history.restore(state.state().getJsonObject("labels"));
           counters.restore(state.state().getJsonObject("tests"));
         });
-    long at = found.map(Found::step).orElse(0L);
-    List<Step> steps = found.map(Found::steps).orElse(List.of());
     boolean again = reader.position().isPresent();
-    for (Step recorded : steps) {
-      for (int i = 0; i < recorded.labels().length; i++) {
-        counters.count(recorded.labels()[i], recorded.predictions()[i], recorded.previous()[i]);
-      }
-      if (recorded.labels().length > 0) {
-        passOver(recorded, again);
+    long at = found.map(Found::step).orElse(0L);
+    for (Step recorded : found.map(Found::steps).orElse(List.of())) {
+      count(recorded, counters);
+      if (recorded.cursor().isPresent()) {
+        if (again) {
+          passOver(at, recorded);
+        } else {
+          remember(0, recorded);
+        }
       }
       at++;
     }
+    if (found.isPresent() && at < step) {
+      warn(
+          "%s: the positions of steps %d to %d were not written; their events are %s, and counted in no test"
+              .formatted(
+                  reader.name(),
+                  at,
+                  step - 1,
+                  again ? "read again to find where they end" : "not known"));
+    }
     for (; again && at < step; at++) {
-      passOver(null, true);
+      readAgain(at);
+    }
+    takeOver();
+    counters.setUnlabelled(unlabelled, unmatched);
+  }
+
+  /** Returns the tests of the steps before the first one of a request, as far as recorded. */
+  static Optional<StreamTests> recorded(Request request, EventSchema schema, int window) {
+    Optional<PositionJournal> journal =
+        request.folder().map(folder -> new PositionJournal(folder, request.rank()));
+    return journal
+        .flatMap(kept -> kept.find(request.firstStep()))
+        .map(
+            found -> {
+              TestCounters counters = new TestCounters(schema.classes().size(), window);
+              counters.restore(found.state().getJsonObject("tests"));
+              found.steps().forEach(step -> count(step, counters));
+              return counters.tests();
+            });
+  }
+
+  private static void count(Step recorded, TestCounters counters) {
+    for (int i = 0; i < recorded.labels().length; i++) {
+      counters.count(recorded.labels()[i], recorded.predictions()[i], recorded.previous()[i]);
+    }
+    counters.addBad(recorded.bad());
+  }
+
+  private void remember(int lane, Step recorded) {
+    for (float label : recorded.labels()) {
+      history.add(lane, label);
     }
   }
 
-  private void passOver(Step recorded, boolean again) {
-    if (!again) {
-      for (float label : recorded.labels()) {
-        history.add(0, label);
-      }
+  /** Passes over the events of a step that is in the journal. */
+  private void passOver(long at, Step recorded) {
+    long[] cursor = recorded.cursor().orElseThrow();
+    OptionalInt lane = reader.skipTo(cursor);
+    if (lane.isPresent()) {
+      remember(lane.getAsInt(), recorded);
       return;
     }
+    int events = readAgain(at);
+    if (!Arrays.equals(reader.cursor(), cursor)) {
+      throw new DataException(
+          "%s: step %d of %s ended at %s when it was trained, but at %s now: expected the source that the run began with: start a new run with train"
+              .formatted(
+                  reader.name(),
+                  at,
+                  request.owner(),
+                  Arrays.toString(cursor),
+                  Arrays.toString(reader.cursor())));
+    }
+    if (events < recorded.labels().length) {
+      warn(
+          "%s: of the %d events of step %d, which were trained on, %d are no longer there"
+              .formatted(reader.name(), recorded.labels().length, at, events));
+    }
+  }
+
+  /** Reads the events of an earlier step again; returns how many can be trained on. */
+  private int readAgain(long at) {
+    long deadline = System.nanoTime() + AGAIN_NANOS;
     Optional<List<Event>> events = reader.poll(POLL_MILLIS);
     while (events.isEmpty()) {
       if (Thread.currentThread().isInterrupted()) {
         throw new DataException(request.owner() + ": interrupted while it read earlier events");
       }
+      if (System.nanoTime() > deadline) {
+        throw new DataException(
+            "%s: the events of step %d, which were read before, did not come within %d s from %s on; expected the source that the run began with"
+                .formatted(
+                    reader.name(),
+                    at,
+                    TimeUnit.NANOSECONDS.toSeconds(AGAIN_NANOS),
+                    reader.position().map(JsonObject::encode).orElse("its beginning")));
+      }
       events = reader.poll(POLL_MILLIS);
     }
-    for (Event event : events.get()) {
-      history.add(event.lane(), label(event));
-    }
+    reader.strays();
+    return prepared(events.get(), Optional.empty(), true)
+        .map(prepared -> prepared.labels().length)
+        .orElse(0);
   }
 
   private JsonObject state() {
@@ -148,19 +250,20 @@ final class PreparedStream implements StreamBatches {
       long number = step;
       while (!isClosed()) {
         Optional<JsonObject> state =
-            journal.isPresent() && number % STATE_STEPS == 0 && number > request.firstStep()
+            number > request.firstStep() && needsState(number)
                 ? Optional.of(state())
                 : Optional.empty();
         Optional<List<Event>> events = Optional.empty();
         while (events.isEmpty() && !isClosed()) {
           acknowledge();
           events = reader.poll(POLL_MILLIS);
-          unlabelled = reader.unlabelled();
+          badEvents.unmatched(reader.strays());
+          takeOver();
         }
         if (events.isEmpty()) {
           return;
         }
-        Optional<Prepared> next = prepared(events.get(), state);
+        Optional<Prepared> next = prepared(events.get(), state, false);
         if (next.isEmpty()) {
           continue;
         }
@@ -182,7 +285,27 @@ final class PreparedStream implements StreamBatches {
                   "%s: reading %s failed: %s".formatted(request.owner(), reader.name(), e), e));
     } finally {
       reader.close();
+      badEvents.close();
     }
+  }
+
+  private boolean needsState(long number) {
+    return journal.isPresent()
+        && (number % STATE_STEPS == 0 || journal.get().isBroken() && number % RETRY_STEPS == 0);
+  }
+
+  /** Takes over what the reader has found, on the thread that reads. */
+  private void takeOver() {
+    reader.warnings().forEach(this::warn);
+    unlabelled = reader.unlabelled();
+    unmatched = reader.unmatched();
+    long all = reader.lost();
+    counters.addLost(all - lost);
+    lost = all;
+  }
+
+  private synchronized void warn(String message) {
+    warnings.add(message);
   }
 
   private long rounds() {
@@ -190,34 +313,56 @@ final class PreparedStream implements StreamBatches {
         .rounds();
   }
 
-  /** Returns empty if the reader has refused all events. */
-  private Optional<Prepared> prepared(List<Event> events, Optional<JsonObject> state) {
+  /**
+   * Makes a batch of events; those that cannot be trained on are left out.
+   *
+   * @param again true if the events were trained on before
+   * @return without events if all were left out; empty if all were left out of a source that cannot
+   *     be read again, so that nothing follows from the number of its steps
+   */
+  private Optional<Prepared> prepared(
+      List<Event> events, Optional<JsonObject> state, boolean again) {
     int most = (int) events.stream().filter(Event::trained).count();
     int width = schema.width();
     float[] features = new float[most * width];
     float[] labels = new float[most];
     float[] previous = new float[most];
     int count = 0;
+    int bad = 0;
     for (int i = 0; i < events.size(); i++) {
       Event event = events.get(i);
+      boolean trained = event.trained();
       try {
+        event
+            .problem()
+            .ifPresent(
+                why -> {
+                  throw new DataException(why);
+                });
         float label = schema.label(event.values()[event.values().length - 1]);
         float[] earlier = history.of(event.lane());
-        if (event.trained()) {
-          schema.write(event.values(), earlier, features, count * width);
+        schema.write(
+            event.values(), earlier, trained ? features : scratch, trained ? count * width : 0);
+        if (trained) {
           labels[count] = label;
           previous[count] = earlier[0];
           count++;
         }
         history.add(event.lane(), label);
       } catch (DataException e) {
-        if (!reader.refuse(i, e.getMessage())) {
-          throw at(event, e);
+        bad += trained ? 1 : 0;
+        leaveOut(i, event, e.getMessage(), again || !trained);
+        if (trained) {
+          Arrays.fill(features, count * width, (count + 1) * width, 0);
         }
-        Arrays.fill(features, count * width, Math.min((count + 1) * width, features.length), 0);
       }
     }
-    if (count == 0) {
+    boolean replayed = reader.position().isPresent();
+    if (!replayed) {
+      counters.addBad(bad);
+      bad = 0;
+    }
+    if (count == 0 && !replayed) {
       return Optional.empty();
     }
     if (count < most) {
@@ -232,20 +377,12 @@ final class PreparedStream implements StreamBatches {
     Batch batch =
         new Batch(
             count, features, classes, schema.values() ? labels : new float[0], List.of(width), 0);
-    return Optional.of(new Prepared(batch, labels, previous, state));
+    return Optional.of(new Prepared(batch, labels, previous, bad, reader.cursor(), state));
   }
 
-  private float label(Event event) {
-    Object[] values = event.values();
-    try {
-      return schema.label(values[values.length - 1]);
-    } catch (DataException e) {
-      throw at(event, e);
-    }
-  }
-
-  private DataException at(Event event, DataException wrong) {
-    return new DataException("%s: %s".formatted(reader.place(event), wrong.getMessage()), wrong);
+  private void leaveOut(int index, Event event, String why, boolean again) {
+    boolean told = !again && reader.refuse(index, why);
+    badEvents.leaveOut(reader.original(index, event), why, told, again);
   }
 
   @Override
@@ -288,8 +425,7 @@ final class PreparedStream implements StreamBatches {
 
   @Override
   public void skip() {
-    float[] none = {};
-    journal.ifPresent(kept -> kept.append(none, none, none));
+    journal.ifPresent(kept -> kept.append(Step.EMPTY));
     step++;
   }
 
@@ -302,8 +438,17 @@ final class PreparedStream implements StreamBatches {
       predictions[i] = schema.values() ? outputs[i] : largest(outputs, i * classes, classes);
       counters.count(current.labels()[i], predictions[i], current.previous()[i]);
     }
-    counters.setUnlabelled(unlabelled);
-    journal.ifPresent(kept -> kept.append(current.labels(), predictions, current.previous()));
+    counters.setUnlabelled(unlabelled, unmatched);
+    counters.addBad(current.bad());
+    journal.ifPresent(
+        kept ->
+            kept.append(
+                new Step(
+                    current.labels(),
+                    predictions,
+                    current.previous(),
+                    current.bad(),
+                    Optional.of(current.cursor()))));
     step++;
   }
 
@@ -336,6 +481,20 @@ final class PreparedStream implements StreamBatches {
   @Override
   public StreamTests tests() {
     return counters.tests();
+  }
+
+  /** Returns the messages since the last call; used by the thread that trains. */
+  @Override
+  public List<String> warnings() {
+    List<String> all = new ArrayList<>();
+    synchronized (this) {
+      all.addAll(warnings);
+      warnings.clear();
+    }
+    all.addAll(badEvents.takeWarnings());
+    journal.ifPresent(kept -> all.addAll(kept.takeWarnings()));
+    all.forEach(message -> LOG.warn("{}: {}", request.owner(), message));
+    return all;
   }
 
   @Override

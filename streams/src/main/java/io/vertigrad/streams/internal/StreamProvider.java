@@ -28,7 +28,7 @@ import java.util.TreeMap;
  * The data set {@code stream}: events of a source, each tested before it is trained on.
  *
  * <p>Options: {@code source} with its {@code kind}, {@code schema}, {@code window} (events of the
- * sliding window; 1000).
+ * sliding window; 1000), {@code onBadEvent}, {@code deadLetter} and {@code skip}.
  */
 public final class StreamProvider implements DatasetProvider {
 
@@ -39,7 +39,8 @@ public final class StreamProvider implements DatasetProvider {
   private static final int MOST_WINDOW = 10_000_000;
 
   /** The options of a job file. */
-  private record Options(EventSchema schema, int window, EventSource source) {}
+  private record Options(
+      EventSchema schema, int window, BadEvents.Config badEvents, EventSource source) {}
 
   @Override
   public String name() {
@@ -59,6 +60,7 @@ public final class StreamProvider implements DatasetProvider {
     return new StreamedEvents(
         options.schema(),
         options.window(),
+        options.badEvents(),
         options.source(),
         () -> config.settings().section("source"),
         split == Split.TEST);
@@ -68,6 +70,7 @@ public final class StreamProvider implements DatasetProvider {
   public void check(DataConfig config, Split split) {
     Options options = options(config);
     if (split == Split.TRAIN) {
+      options.badEvents().check(config.settings());
       options.source().check(config.settings().section("source"));
     }
   }
@@ -228,6 +231,7 @@ public final class StreamProvider implements DatasetProvider {
     data.section("schema");
     Settings source = data.section("source");
     int window = data.integer("window", WINDOW, 1, MOST_WINDOW);
+    BadEvents.Config badEvents = BadEvents.Config.read(data);
     data.refuseUnknown();
     EventSchema schema = EventSchema.read(config);
     String kind = source.requiredString("kind");
@@ -241,6 +245,12 @@ public final class StreamProvider implements DatasetProvider {
           "is \"%s\", expected one of %s"
               .formatted(kind, String.join(", ", new TreeMap<>(known).keySet())));
     }
-    return new Options(schema, window, found);
+    if (badEvents.topic().isPresent() && !kind.equals("kafka")) {
+      throw data.refuse(
+          "deadLetter",
+          "is \"%s\", but the source is %s, expected a file; only kafka has topics"
+              .formatted(badEvents.target().orElseThrow(), kind));
+    }
+    return new Options(schema, window, badEvents, found);
   }
 }

@@ -24,6 +24,9 @@ final class TestCounters {
   private double majority;
   private double sum;
   private long unlabelled;
+  private long unmatched;
+  private long bad;
+  private long lost;
 
   /**
    * Creates counters of no tests.
@@ -68,8 +71,20 @@ final class TestCounters {
     windowEvents = Math.min(windowEvents + 1, window.length);
   }
 
-  synchronized void setUnlabelled(long count) {
-    unlabelled = count;
+  /** Sets the number of events without a label, and of labels without an event. */
+  synchronized void setUnlabelled(long events, long labels) {
+    unlabelled = events;
+    unmatched = labels;
+  }
+
+  /** Counts events that were left out because they cannot be read, or the schema refuses them. */
+  synchronized void addBad(long count) {
+    bad += count;
+  }
+
+  /** Counts events that the source no longer had. */
+  synchronized void addLost(long count) {
+    lost += count;
   }
 
   synchronized StreamTests tests() {
@@ -83,7 +98,10 @@ final class TestCounters {
         majority,
         byClass(labels),
         byClass(predictions),
-        unlabelled);
+        unlabelled,
+        unmatched,
+        bad,
+        lost);
   }
 
   /** Sums the window anew, because differences of real numbers add up their rounding errors. */
@@ -129,6 +147,9 @@ final class TestCounters {
         .put("majority", majority)
         .put("sum", sum)
         .put("unlabelled", unlabelled)
+        .put("unmatched", unmatched)
+        .put("bad", bad)
+        .put("lost", lost)
         .put("labels", json(labels))
         .put("predictions", json(predictions))
         .put("window", newest);
@@ -141,6 +162,9 @@ final class TestCounters {
     majority = json.getDouble("majority");
     sum = json.getDouble("sum");
     unlabelled = json.getLong("unlabelled");
+    unmatched = json.getLong("unmatched");
+    bad = json.getLong("bad");
+    lost = json.getLong("lost");
     restore(json.getJsonArray("labels"), labels);
     restore(json.getJsonArray("predictions"), predictions);
     JsonArray newest = json.getJsonArray("window");

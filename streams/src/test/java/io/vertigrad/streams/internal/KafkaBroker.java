@@ -13,8 +13,10 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.common.utils.Exit;
@@ -56,6 +58,8 @@ public final class KafkaBroker implements AutoCloseable {
         transaction.state.log.replication.factor=1
         transaction.state.log.min.isr=1
         auto.create.topics.enable=false
+        log.cleaner.backoff.ms=100
+        log.cleaner.dedupe.buffer.size=2097152
         """
             .formatted(controller, port, controller, port, folder.resolve("log")));
     Process process =
@@ -118,6 +122,34 @@ public final class KafkaBroker implements AutoCloseable {
   /** Creates a topic. */
   public void create(String topic, int partitions) throws Exception {
     admin.createTopics(List.of(new NewTopic(topic, partitions, (short) 1))).all().get();
+  }
+
+  /** Creates a topic in which only the newest record of a key stays. */
+  public void createCompacted(String topic) throws Exception {
+    NewTopic compacted = new NewTopic(topic, 1, (short) 1);
+    compacted.configs(
+        Map.of(
+            "cleanup.policy", "compact", "min.cleanable.dirty.ratio", "0.01", "segment.ms", "100"));
+    admin.createTopics(List.of(compacted)).all().get();
+  }
+
+  /** Deletes a topic and waits until the broker no longer knows it. */
+  public void delete(String topic) throws Exception {
+    admin.deleteTopics(List.of(topic)).all().get();
+    for (int i = 0; admin.listTopics().names().get().contains(topic); i++) {
+      if (i == TRIES) {
+        throw new AssertionError("topic %s is still there".formatted(topic));
+      }
+    }
+  }
+
+  /** Deletes the records of a partition before an offset, as retention does. */
+  public void deleteBefore(String topic, int partition, long offset) throws Exception {
+    admin
+        .deleteRecords(
+            Map.of(new TopicPartition(topic, partition), RecordsToDelete.beforeOffset(offset)))
+        .all()
+        .get();
   }
 
   /** A record to send. */

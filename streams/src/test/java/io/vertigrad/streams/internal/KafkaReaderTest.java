@@ -116,10 +116,171 @@ class KafkaReaderTest {
             .getMessage());
     broker.send("narrow", List.of(new Record(0, null, "{\"value\": ")));
     try (EventReader reader = open(settings("narrow"), 0, 1, Optional.empty())) {
-      String message = assertThrows(DataException.class, () -> next(reader)).getMessage();
-      assertTrue(
-          message.startsWith("topic narrow, partition 0, offset 0: is no valid JSON"), message);
+      broker.send("narrow", List.of(new Record(0, null, null), new Record(0, null, "")));
+      List<Event> events = next(reader);
+      List<String> problems = events.stream().map(event -> event.problem().orElseThrow()).toList();
+      assertTrue(problems.get(0).startsWith("is no valid JSON"), problems::toString);
+      assertEquals("has no value (a tombstone), expected an event", problems.get(1));
+      assertTrue(problems.get(2).startsWith("is no JSON object"), problems::toString);
+      assertEquals("narrow/0@1", reader.original(1, events.get(1)).origin());
+      assertEquals(
+          "topic narrow, partition 0, offset 1", reader.original(1, events.get(1)).place());
     }
+  }
+
+  @Test
+  void shouldRefuseATopicThatWasDeletedAndCreatedAgain() throws Exception {
+    JsonObject position = positionAfterTwoBatches("again", 4);
+
+    broker.delete("again");
+    assertTrue(refusal("again", position).startsWith("topic again was deleted at "));
+
+    broker.create("again", 4);
+    String other = refusal("again", position);
+    assertTrue(other.startsWith("topic again was deleted and created again: its id is "), other);
+    assertTrue(other.contains("start a new run with train"), other);
+  }
+
+  @Test
+  void shouldRefuseFewerPartitionsOrRecordsWhereBrokersGiveNoIds() throws Exception {
+    JsonObject position = positionAfterTwoBatches("unnamed", 2).put("topicIds", new JsonObject());
+
+    broker.delete("unnamed");
+    broker.create("unnamed", 2);
+    String shorter = refusal("unnamed", position);
+    assertTrue(
+        shorter.startsWith(
+            "topic unnamed, partition 0: ends at offset 0, but the run had read it up to offset 3"),
+        shorter);
+    broker.delete("unnamed");
+    broker.create("unnamed", 1);
+    String fewer = refusal("unnamed", position);
+    assertTrue(
+        fewer.startsWith("topic unnamed has 1 partitions, but had 2 when the run read it"), fewer);
+  }
+
+  @Test
+  void shouldSayThatATopicWasDeletedWhileItWasRead() throws Exception {
+    broker.create("going", 1);
+    broker.send("going", List.of(new Record(0, null, event(1))));
+    try (EventReader reader = open(settings("going"), 0, 1, Optional.empty())) {
+      assertTrue(reader.poll(200).isEmpty());
+      broker.delete("going");
+
+      DataException gone = assertThrows(DataException.class, () -> next(reader));
+
+      assertTrue(gone.getMessage().startsWith("topic going was deleted at "), gone.getMessage());
+    }
+  }
+
+  @Test
+  void shouldCountOrRefuseRecordsThatTheTopicDeletedMeanwhile() throws Exception {
+    JsonObject position = positionAfterTwoBatches("short", 1);
+    broker.deleteBefore("short", 0, 8);
+
+    String gone = refusal("short", position);
+    assertTrue(
+        gone.startsWith(
+            "topic short, partition 0: begins at offset 8, but the run had read it up to offset 6 only: the topic has deleted the 2 offsets between"),
+        gone);
+    try (EventReader reader = open(settings("short"), 0, 1, Optional.of(position), true)) {
+      broker.send("short", List.of(new Record(0, null, event(20))));
+      assertEquals(List.of(8, 9, 20), values(next(reader)));
+      assertEquals(2, reader.lost());
+      assertTrue(reader.warnings().get(0).endsWith("they count as lost"));
+    }
+    // What was trained on may be gone: the cursors of its steps say where to go on.
+    try (EventReader reader = open(settings("short"), 0, 1, Optional.of(position))) {
+      reader.skipTo(new long[] {0, 8, 0});
+      assertEquals(List.of(8, 9, 20), values(next(reader)));
+      assertEquals(0, reader.lost());
+    }
+  }
+
+  @Test
+  void shouldGoOnWithoutWaitingRecordsThatCompactionRemoved() throws Exception {
+    broker.createCompacted("kept");
+    broker.create("late", 1);
+    List<Record> events = new ArrayList<>();
+    for (int i = 0; i < 6; i++) {
+      events.add(new Record(0, "k" + i, "{\"value\": %d}".formatted(i)));
+    }
+    broker.send("kept", events);
+    List<Record> labels = new ArrayList<>();
+    for (int i : new int[] {3, 4, 5}) {
+      labels.add(new Record(0, "k" + i, "{\"class\": \"a\"}"));
+    }
+    broker.send("late", labels);
+    JsonObject settings = settings("kept").put("labels", new JsonObject().put("topic", "late"));
+    JsonObject position;
+    try (EventReader reader = open(settings, 0, 1, Optional.empty())) {
+      assertEquals(List.of(3, 4, 5), values(next(reader)));
+      position = reader.position().orElseThrow();
+    }
+
+    // Newer records of two keys; a segment that is written to is not compacted.
+    awaitCompaction(
+        "kept",
+        List.of(new Record(0, "k0", "{\"value\": 100}"), new Record(0, "k1", "{\"value\": 101}")));
+
+    try (EventReader again = open(settings, 0, 1, Optional.of(position))) {
+      assertEquals(2, again.lost());
+      List<String> told = again.warnings();
+      assertTrue(
+          told.get(0)
+              .startsWith(
+                  "topic kept, partition 0: 2 records that waited for their labels are no longer there, the first at offset 0"),
+          told::toString);
+      broker.send(
+          "late",
+          List.of(
+              new Record(0, "k2", "{\"class\": \"a\"}"),
+              new Record(0, "k0", "{\"class\": \"b\"}"),
+              new Record(0, "k1", "{\"class\": \"b\"}")));
+      assertEquals(List.of(2, 100, 101), values(next(again)));
+    }
+  }
+
+  /** Sends records until the first offset of the topic holds no record any more. */
+  private static void awaitCompaction(String topic, List<Record> newer) throws Exception {
+    broker.send(topic, newer);
+    for (int i = 0; i < 300; i++) {
+      broker.send(topic, List.of(new Record(0, "other", "{\"value\": 9}")));
+      try (EventReader reader = open(settings(topic), 0, 1, Optional.empty())) {
+        if (next(reader).get(0).index() > 1) {
+          return;
+        }
+      }
+    }
+    throw new AssertionError("no compaction");
+  }
+
+  private static JsonObject positionAfterTwoBatches(String topic, int partitions) throws Exception {
+    broker.create(topic, partitions);
+    List<Record> records = new ArrayList<>();
+    for (int partition = 0; partition < partitions; partition++) {
+      for (int i = 0; i < 10; i++) {
+        records.add(new Record(partition, null, event(i)));
+      }
+    }
+    broker.send(topic, records);
+    try (EventReader reader = open(settings(topic), 0, 1, Optional.empty())) {
+      next(reader);
+      next(reader);
+      return reader.position().orElseThrow();
+    }
+  }
+
+  /** Returns why reading from a position does not go on. */
+  private static String refusal(String topic, JsonObject position) {
+    return assertThrows(
+            DataException.class,
+            () -> {
+              try (EventReader reader = open(settings(topic), 0, 1, Optional.of(position))) {
+                next(reader);
+              }
+            })
+        .getMessage();
   }
 
   private static String event(int value) {
@@ -135,6 +296,11 @@ class KafkaReaderTest {
 
   private static EventReader open(
       JsonObject settings, int rank, int ranks, Optional<JsonObject> position) {
+    return open(settings, rank, ranks, position, false);
+  }
+
+  private static EventReader open(
+      JsonObject settings, int rank, int ranks, Optional<JsonObject> position, boolean goesOn) {
     return new KafkaSource()
         .open(
             Settings.of("job.json", settings),
@@ -146,7 +312,8 @@ class KafkaReaderTest {
                 1,
                 OptionalLong.empty(),
                 List.of("value", "class"),
-                null),
+                null,
+                goesOn),
             position);
   }
 

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 class LabelJoinTest {
 
   private final LabelJoin join =
-      new LabelJoin(3, new LabelConfig("labels", Optional.of("id"), 100, 2));
+      new LabelJoin(new LabelConfig("labels", Optional.of("id"), 100, 2));
 
   @Test
   void shouldGiveAnEventItsLabel() {
@@ -41,6 +41,6 @@ class LabelJoinTest {
   }
 
   private void add(String key, long index, long millis) {
-    join.add(key, new Waiting(index, millis, new Object[] {key, null}));
+    join.add(key, new Waiting(index, millis, new Object[] {key, null}, "record"));
   }
 }

@@ -13,14 +13,17 @@ import io.vertigrad.compute.data.StreamBatches;
 import io.vertigrad.compute.data.StreamDataset;
 import io.vertigrad.compute.data.StreamDataset.Request;
 import io.vertigrad.compute.data.StreamTests;
+import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.streams.Event;
 import io.vertigrad.streams.EventReader;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Base64;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
@@ -37,6 +40,8 @@ class PreparedStreamTest {
   private static final int BATCH = 4;
 
   @TempDir Path folder;
+  private final JsonObject options = new JsonObject();
+  private int batch = BATCH;
   private Path file;
 
   @BeforeEach
@@ -112,9 +117,194 @@ class PreparedStreamTest {
       next(batches);
       DataException wrong = assertThrows(DataException.class, () -> next(batches));
       assertEquals(
-          file + ": line 11: field \"value\" is \"x\", expected a finite number",
+          file
+              + ": line 11: field \"value\" is \"x\", expected a finite number"
+              + "; to go on without it: vertigrad resume RUN --skip "
+              + file
+              + "@11",
           wrong.getMessage());
     }
+    options.put("skip", List.of(file + "@11"));
+    try (StreamBatches batches = open(0, 0, false)) {
+      next(batches);
+      assertArrayEquals(new float[] {8, 10, 11}, values(next(batches)));
+    }
+  }
+
+  @Test
+  void shouldLeaveOutAndCountWhatCannotBeTrainedOn() throws IOException {
+    // A field of the wrong form, a line without its second field, an unknown class, no UTF-8.
+    Files.writeString(
+        file,
+        Files.readString(file)
+            .replace("\n9,b", "\nx,b")
+            .replace("\n10,a", "\n10")
+            .replace("\n11,a", "\n11,c"));
+    options.put("onBadEvent", "skip");
+
+    StreamTests undisturbed = trained(0);
+
+    assertEquals(3, undisturbed.bad());
+    assertEquals(49, undisturbed.events(), "52 events of rank 0, of which 3 were left out");
+    for (int step = 0; step < 7; step++) {
+      try (StreamBatches batches = open(0, step, true)) {
+        next(batches);
+      }
+    }
+    try (StreamBatches again = open(0, 4, true)) {
+      assertEquals(3, again.tests().bad());
+      for (int step = 4; step < 13; step++) {
+        next(again);
+      }
+      assertEquals(undisturbed, again.tests());
+    }
+  }
+
+  @Test
+  void shouldTakeAStepWithoutEventsIfAllOfABatchAreLeftOut() throws IOException {
+    Files.writeString(file, Files.readString(file).replaceAll("\n(8|9|10|11),", "\nx,"));
+    options.put("onBadEvent", "skip");
+
+    for (int step = 0; step < 3; step++) {
+      try (StreamBatches batches = open(0, step, true)) {
+        Batch batch = next(batches);
+        assertEquals(step == 1 ? 0 : 4, batch.count());
+        if (step == 2) {
+          assertArrayEquals(new float[] {16, 17, 18, 19}, values(batch));
+          assertEquals(4, batches.tests().bad());
+        }
+      }
+    }
+    try (StreamBatches other = open(1, 1, false)) {
+      float[] features = next(other).features();
+      // The label before event 12 is that of event 7, the last one that this rank knows.
+      assertArrayEquals(new float[] {12, 1, 0}, first(features, 3));
+    }
+  }
+
+  @Test
+  void shouldKeepDeadLettersOnceWhereverItBeginsAgain() throws IOException {
+    byte[] bytes =
+        Files.readString(file).replace("\n9,b", "\n9,\u0001").getBytes(StandardCharsets.UTF_8);
+    for (int i = 0; i < bytes.length; i++) {
+      bytes[i] = bytes[i] == 1 ? (byte) 0xff : bytes[i];
+    }
+    Files.write(file, bytes);
+    Path letters = folder.resolve("bad.jsonl");
+    options.put("onBadEvent", "deadLetter").put("deadLetter", letters.toString());
+
+    trained(0);
+    trained(0);
+    try (StreamBatches again = open(0, 1, false)) {
+      assertEquals(List.of(8f, 10f, 11f), list(values(next(again))));
+    }
+
+    List<String> lines = Files.readAllLines(letters);
+    assertEquals(1, lines.size(), lines::toString);
+    JsonObject letter = new JsonObject(lines.get(0));
+    assertEquals(file + "@11", letter.getString("origin"));
+    assertTrue(letter.getString("reason").contains("that are no UTF-8"), letter::encode);
+    assertArrayEquals(
+        new byte[] {'9', ',', (byte) 0xff}, Base64.getDecoder().decode(letter.getString("base64")));
+  }
+
+  @Test
+  void shouldLeaveOutALineThatIsTooLong() throws IOException {
+    Files.writeString(
+        file, Files.readString(file).replace("\n9,b", "\n9," + "b".repeat(40_000_000)));
+    options.put("onBadEvent", "skip");
+    try (StreamBatches batches = open(0, 0, false)) {
+      next(batches);
+      assertEquals(List.of(8f, 10f, 11f), list(values(next(batches))));
+      assertArrayEquals(new float[] {16, 17, 18, 19}, values(next(batches)));
+      List<String> told = batches.warnings();
+      assertEquals(
+          List.of(
+              file
+                  + ": line 11: has more than 16,777,216 bytes, expected lines of events; left out"),
+          told);
+    }
+  }
+
+  @Test
+  void shouldRefuseAnotherFileButNotOneThatHasGrown() throws IOException {
+    for (int step = 0; step < 5; step++) {
+      try (StreamBatches batches = open(0, step, true)) {
+        next(batches);
+      }
+    }
+    String before = Files.readString(file);
+    Files.writeString(file, before + "200,a\n");
+    try (StreamBatches batches = open(0, 5, true)) {
+      assertArrayEquals(new float[] {40, 41, 42, 43}, values(next(batches)));
+    }
+
+    List<String> lines = new ArrayList<>(before.lines().toList());
+    Collections.reverse(lines.subList(1, lines.size()));
+    Files.writeString(file, String.join("\n", lines) + "\n");
+    String other = assertThrows(DataException.class, () -> open(0, 5, true)).getMessage();
+    assertTrue(other.startsWith(file + ": is another file than the run began with"), other);
+    assertTrue(other.endsWith("start a new run with train"), other);
+  }
+
+  @Test
+  void shouldTrainOnWhenPositionsCannotBeWritten() throws IOException {
+    batch = 1;
+    // The journal writes its files under another name first.
+    Path blocked = Files.createDirectories(folder.resolve("checkpoints/stream-0.positions.part"));
+    try (StreamBatches batches = open(0, 0, true)) {
+      next(batches);
+      List<String> told = batches.warnings();
+      assertEquals(1, told.size(), told::toString);
+      assertTrue(told.get(0).contains("the positions of the stream cannot be written from step 0"));
+      assertTrue(told.get(0).contains("training goes on"), told::toString);
+      Files.delete(blocked);
+      for (int step = 1; step < 48; step++) {
+        next(batches);
+      }
+      assertTrue(batches.warnings().get(0).endsWith("positions are written again from step 32 on"));
+    }
+    try (StreamBatches after = open(0, 40, true)) {
+      assertEquals(40, after.tests().events());
+      assertArrayEquals(new float[] {80}, values(next(after)));
+    }
+    try (StreamBatches before = open(0, 20, true)) {
+      assertArrayEquals(new float[] {40}, values(next(before)), "read again from the beginning");
+    }
+  }
+
+  @Test
+  void shouldKnowTheTestsOfEarlierStepsWithoutReadingAnything() throws IOException {
+    StreamTests after;
+    try (StreamBatches batches = open(0, 0, true)) {
+      for (int step = 0; step < 13; step++) {
+        next(batches);
+      }
+      after = batches.tests();
+    }
+    StreamDataset data = (StreamDataset) new StreamProvider().open(config(), Split.TRAIN);
+    Files.delete(file);
+
+    assertEquals(Optional.of(after), data.recorded(request(0, 13, true)));
+    assertEquals(Optional.empty(), data.recorded(request(0, 13, false)));
+  }
+
+  /** Takes all batches of a rank, and returns their tests. */
+  private StreamTests trained(int rank) {
+    try (StreamBatches batches = open(rank, 0, false)) {
+      for (int step = 0; step < 13; step++) {
+        next(batches);
+      }
+      return batches.tests();
+    }
+  }
+
+  private static List<Float> list(float[] values) {
+    List<Float> list = new ArrayList<>();
+    for (float value : values) {
+      list.add(value);
+    }
+    return list;
   }
 
   @Test
@@ -135,7 +325,14 @@ class PreparedStreamTest {
     EndlessReader reader = new EndlessReader();
     Request request =
         new Request("worker 0", 0, 1, BATCH, 0, OptionalLong.empty(), Optional.empty(), null);
-    try (StreamBatches batches = new PreparedStream(request, schema, 10, position -> reader)) {
+    try (StreamBatches batches =
+        new PreparedStream(
+            request,
+            schema,
+            new BadEvents(
+                BadEvents.Config.read(Settings.of("job.json", new JsonObject())), Optional.empty()),
+            10,
+            position -> reader)) {
       for (int taken = 0; taken < 2_000; taken++) {
         int ahead = reader.polled.get() - taken;
         // Three batches are ready, and the thread that reads holds one more.
@@ -178,16 +375,19 @@ class PreparedStreamTest {
 
   private StreamBatches open(int rank, long step, boolean kept) {
     StreamDataset data = (StreamDataset) new StreamProvider().open(config(), Split.TRAIN);
-    return data.open(
-        new Request(
-            "worker " + rank,
-            rank,
-            2,
-            BATCH,
-            step,
-            OptionalLong.of(EVENTS),
-            kept ? Optional.of(folder.resolve("checkpoints")) : Optional.empty(),
-            null));
+    return data.open(request(rank, step, kept));
+  }
+
+  private Request request(int rank, long step, boolean kept) {
+    return new Request(
+        "worker " + rank,
+        rank,
+        2,
+        batch,
+        step,
+        OptionalLong.of(EVENTS),
+        kept ? Optional.of(folder.resolve("checkpoints")) : Optional.empty(),
+        null);
   }
 
   private DataConfig config() {
@@ -199,6 +399,7 @@ class PreparedStreamTest {
                         "label": {"field": "class", "classes": ["a", "b"]}, "lags": 1}}
             """);
     options.getJsonObject("source").put("path", file.toString());
+    options.mergeIn(this.options);
     return new DataConfig(
         "stream", Optional.empty(), Optional.empty(), options.getMap(), "job.json");
   }
@@ -218,7 +419,7 @@ class PreparedStreamTest {
   }
 
   private static float[] values(Batch batch) {
-    int width = batch.features().length / batch.count();
+    int width = batch.features().length / Math.max(1, batch.count());
     float[] values = new float[batch.count()];
     for (int i = 0; i < values.length; i++) {
       values[i] = batch.features()[i * width];

@@ -81,6 +81,14 @@ public interface GradientSource {
    */
   default void answered(boolean applied) {}
 
+  /**
+   * Receives the end of the job, which this incarnation may reach without a step.
+   *
+   * @param version last version of the parameters
+   * @param step number of steps that this worker's rank has taken
+   */
+  default void ended(long version, long step) {}
+
   /** Returns true while the source has no data; any thread. */
   default boolean awaitsData() {
     return false;

@@ -6,6 +6,7 @@ import io.vertigrad.compute.data.StreamBatches;
 import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.DataAwaited;
+import io.vertigrad.events.TrainingEvent.DataWarning;
 import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.internal.worker.BatchGradients.BatchNumber;
@@ -30,6 +31,7 @@ final class StreamGradients implements GradientSource {
   private final int outputs;
   private final Incarnation self;
   private final LongFunction<StreamBatches> opener;
+  private final LongFunction<Optional<StreamTests>> recorded;
   private final BatchNumber batchNumber;
   private final LongSupplier nanoClock;
   private final SpanRecorder timeline;
@@ -48,13 +50,15 @@ final class StreamGradients implements GradientSource {
    *
    * @param outputs number of outputs of the model
    * @param opener opens this rank's batches from a step on
-   * @param publisher receives the event that the stream is silent
+   * @param recorded returns the tests before a step that earlier incarnations have recorded
+   * @param publisher receives what the user must know about the stream
    */
   StreamGradients(
       Model model,
       int outputs,
       Incarnation self,
       LongFunction<StreamBatches> opener,
+      LongFunction<Optional<StreamTests>> recorded,
       BatchNumber batchNumber,
       LongSupplier nanoClock,
       SpanRecorder timeline,
@@ -63,6 +67,7 @@ final class StreamGradients implements GradientSource {
     this.outputs = outputs;
     this.self = self;
     this.opener = opener;
+    this.recorded = recorded;
     this.batchNumber = batchNumber;
     this.nanoClock = nanoClock;
     this.timeline = timeline;
@@ -74,7 +79,9 @@ final class StreamGradients implements GradientSource {
     open(number(version, step));
     empty = false;
     long start = nanoClock.getAsLong();
-    if (batches.await(awaiting || required ? WAIT_MILLIS : 1)) {
+    boolean ready = batches.await(awaiting || required ? WAIT_MILLIS : 1);
+    warn();
+    if (ready) {
       awaiting = false;
       silenceTold = false;
       waitedNanos += nanoClock.getAsLong() - start;
@@ -99,10 +106,16 @@ final class StreamGradients implements GradientSource {
   @Override
   public Computed compute(long version, long step, Optional<Overlap> overlap) {
     if (empty) {
+      batches.skip();
+      next++;
       return nothing();
     }
     Batch batch = batches.take();
     next = number(version, step) + 1;
+    if (batch.count() == 0) {
+      batches.tested(new float[0]);
+      return nothing();
+    }
     long begun = nanoClock.getAsLong();
     double loss =
         overlap.isPresent() ? testedGradient(batch, overlap.get()) : testedGradient(batch);
@@ -121,10 +134,15 @@ final class StreamGradients implements GradientSource {
         0);
   }
 
+  private void warn() {
+    for (String message : batches.warnings()) {
+      publisher.accept(
+          new DataWarning(System.currentTimeMillis(), self.identity().rank(), message));
+    }
+  }
+
   /** Computes the gradient of no samples, which changes nothing. */
   private Computed nothing() {
-    batches.skip();
-    next++;
     model.gradient(new Batch(0, new float[0], new int[0], new float[0], List.of(), 0));
     return new Computed(0, 1, 0, 0, -1, 0, 0, 0);
   }
@@ -150,6 +168,14 @@ final class StreamGradients implements GradientSource {
     }
   }
 
+  /** Reads the tests of earlier incarnations if this one has opened no batch. */
+  @Override
+  public void ended(long version, long step) {
+    if (batches == null && lastTests == null) {
+      lastTests = recorded.apply(number(version, step)).orElse(StreamTests.NONE);
+    }
+  }
+
   @Override
   public boolean awaitsData() {
     return awaiting;
@@ -159,7 +185,7 @@ final class StreamGradients implements GradientSource {
   public List<TrainingEvent> events() {
     StreamBatches open = batches;
     StreamTests newest = open == null ? lastTests : open.tests();
-    return newest == null
+    return newest == null || newest == StreamTests.NONE
         ? List.of()
         : List.of(
             StreamTested.of(

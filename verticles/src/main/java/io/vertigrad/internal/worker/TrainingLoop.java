@@ -265,6 +265,9 @@ public final class TrainingLoop {
       }
       long version = state.version();
       jobOver = version >= plan.lastVersion() || gate.ended(version);
+      if (jobOver) {
+        source.ended(version, counters.step());
+      }
       if (jobOver && !plan.replicas()) {
         return Ending.COMPLETE;
       }

@@ -213,6 +213,7 @@ public class WorkerThread {
           stream.classes(),
           self,
           step -> stream.open(request(rank, step)),
+          step -> stream.recorded(request(rank, step)),
           batchNumber,
           System::nanoTime,
           member.timeline(),

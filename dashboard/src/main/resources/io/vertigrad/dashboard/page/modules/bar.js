@@ -5,6 +5,14 @@ import { accuracy, count, duration, many, metric, NONE, trainingLoss } from './f
 
 const FIGURES = ['updates', 'epoch', 'elapsed', 'left', 'mean samples/s', 'loss', 'accuracy'];
 
+/** Names of the counts of a stream that are shown once they are not 0. */
+const LEFT_OUT = [
+  ['events left out', 'bad'],
+  ['events lost', 'lost'],
+  ['events without label', 'unlabelled'],
+  ['labels without event', 'unmatched'],
+];
+
 const LINE = {
   connecting: 'connecting',
   connected: 'live',
@@ -61,6 +69,9 @@ export class Bar {
       set('accuracy, last events', accuracy(100 * stream.windowAccuracy));
       set('no change', accuracy(100 * stream.noChange));
       set('kappa', stream.kappa.toFixed(3));
+    }
+    for (const [name, key] of LEFT_OUT) {
+      if (stream[key]) set(name, count(stream[key]));
     }
   }
 

@@ -18,6 +18,7 @@ const WORDS = {
     `missing: ${e.missing}` +
     `${e.waits && `; ${e.waits}`}; last heard: ${e.lastHeard}`,
   dataAwaited: (e) => `worker ${e.rank} waits for events: ${e.source} is silent`,
+  dataWarning: (e) => `worker ${e.rank}: ${e.message}`,
   memberLeft: (e, run) => `${run.called(e)} left: ${e.reason}`,
   processRestarted: (e) => `${e.reason}; started again (restart ${e.restart} of at most ${e.limit})`,
   evaluationSkipped: (e) => `training goes on without the test of update ${count(e.version)}: ${e.reason}`,
@@ -33,7 +34,7 @@ const WORDS = {
 
 const END = ['jobFinished', 'jobFailed', 'jobStopped'];
 const BAD = ['jobFailed', 'jobStopped', 'updateRefused', 'checkpointFailed'];
-const DOUBTFUL = ['memberSuspected', 'evaluationSkipped', 'stallFound', 'processRestarted', 'shardRolledBack', 'versionRefused'];
+const DOUBTFUL = ['memberSuspected', 'dataWarning', 'evaluationSkipped', 'stallFound', 'processRestarted', 'shardRolledBack', 'versionRefused'];
 
 export class Events {
   constructor() {
