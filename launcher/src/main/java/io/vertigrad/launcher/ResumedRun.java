@@ -109,7 +109,8 @@ final class ResumedRun {
           "--skip %s: data.name is %s, expected a stream: other data have no events to leave out"
               .formatted(skipped.get(0), data.getString("name")));
     }
-    Set<Object> all = new LinkedHashSet<>(data.getJsonArray("skip", new JsonArray()).getList());
+    Set<Object> all = new LinkedHashSet<>();
+    data.getJsonArray("skip", new JsonArray()).forEach(all::add);
     all.addAll(skipped);
     data.put("skip", new JsonArray(new ArrayList<>(all)));
   }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -45,6 +46,43 @@ class DiskFullTest {
     assertTrue(run.out().contains("shard 0 could not write checkpoint"), run.out());
     assertTrue(run.out().contains("No space left on device; training goes on"), run.out());
     assertTrue(Files.exists(folder.resolve("run/model.zip")));
+  }
+
+  @Test
+  void shouldTrainOnWhenPositionsOfAStreamFindNoRoom() throws Exception {
+    Path small = mount(16);
+    StringBuilder events = new StringBuilder("demand,class\n");
+    for (int i = 0; i < 4_000; i++) {
+      events.append("%d,%d%n".formatted(i * 7919 % 1_000, i * 7919 % 1_000 > 500 ? 1 : 0));
+    }
+    Path file = Files.writeString(folder.resolve("events.csv"), events);
+    Path job =
+        Files.writeString(
+            folder.resolve("job.json"),
+            """
+            { "job": "prices", "steps": "unbounded", "checkpoint": { "every": 20 },
+              "data": { "name": "stream", "source": { "kind": "file", "path": "-" },
+                "schema": { "features": [ { "field": "demand" } ],
+                            "label": { "field": "class", "classes": 2 } } },
+              "model": { "name": "mlp", "hidden": 8 }, "workers": { "count": 2, "batch": 8 } }
+            """);
+    Path run = folder.resolve("run");
+
+    CommandRun ended =
+        CommandRun.of(
+            "train",
+            job.toString(),
+            "--no-dashboard",
+            "--run-dir=" + run,
+            "--set=data.source.path=" + file,
+            "--set=checkpoint.directory=" + small.resolve("checkpoints"));
+
+    assertEquals(0, ended.exit(), ended.err());
+    assertTrue(
+        ended.out().contains("the positions of the stream cannot be written from step"),
+        ended.out());
+    JsonObject summary = new JsonObject(Files.readString(run.resolve("summary.json")));
+    assertEquals(4_000, summary.getJsonObject("stream").getInteger("events"));
   }
 
   @Test

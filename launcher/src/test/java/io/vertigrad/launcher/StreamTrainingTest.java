@@ -44,7 +44,7 @@ class StreamTrainingTest {
   void shouldTrainUntilTheFileEndsAndPredictAnEvent() throws IOException {
     write(3_001);
 
-    CommandRun run = train("run");
+    CommandRun run = train("run", "checkpoint.every=94");
 
     assertEquals(0, run.exit(), run.err());
     assertTrue(
@@ -65,6 +65,48 @@ class StreamTrainingTest {
             "--json");
     assertEquals(0, predicted.exit(), predicted.err());
     assertTrue(predicted.out().contains("\"class\":1"), predicted.out());
+
+    // As if the process had been killed after its last checkpoint.
+    Files.delete(folder.resolve("run/summary.json"));
+    CommandRun resumed =
+        CommandRun.of("resume", folder.resolve("run").toString(), "--no-dashboard");
+    assertEquals(0, resumed.exit(), resumed.err());
+    assertEquals(stream, summary("run").getJsonObject("stream"));
+  }
+
+  @Test
+  void shouldGoOnWithoutAnEventThatItsErrorNames() throws IOException {
+    write(1_600);
+    Path events = folder.resolve("events.csv");
+    List<String> lines = new ArrayList<>(Files.readAllLines(events));
+    lines.set(1_001, "x,1,1");
+    lines.set(1_201, "");
+    lines.set(1_301, "12");
+    Files.write(events, lines);
+
+    CommandRun stopped = train("run", "checkpoint.every=20");
+
+    assertEquals(1, stopped.exit(), stopped.out());
+    assertTrue(
+        stopped.err().contains(events + ": line 1002: field \"demand\" is \"x\""), stopped.err());
+    CommandRun again = PastedCommand.after("to go on without it:", firstOf(stopped)).run();
+    assertEquals(1, again.exit(), again.out());
+    assertTrue(again.err().contains(events + ": line 1302: has 1 values"), again.err());
+    CommandRun ended = PastedCommand.after("to go on without it:", firstOf(again)).run();
+    assertEquals(0, ended.exit(), ended.err());
+    assertTrue(ended.out().contains("; 2 events left out"), ended.out());
+
+    CommandRun skipping = train("other", "data.onBadEvent=skip");
+    assertEquals(0, skipping.exit(), skipping.err());
+    assertEquals(
+        summary("run").getString("parametersHash"), summary("other").getString("parametersHash"));
+    assertEquals(2, summary("other").getJsonObject("stream").getInteger("bad"));
+    assertEquals(1_597, summary("other").getJsonObject("stream").getInteger("events"));
+  }
+
+  /** Returns the first command of an error, which has one for each time that the worker failed. */
+  private static String firstOf(CommandRun failed) {
+    return failed.err().split("; worker ")[0].split("; log: ")[0];
   }
 
   @Test

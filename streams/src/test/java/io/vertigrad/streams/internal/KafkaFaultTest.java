@@ -45,7 +45,6 @@ class KafkaFaultTest {
   @BeforeAll
   static void start() throws Exception {
     broker = KafkaBroker.start(folder.resolve("broker"));
-    broker.create("prices", 3);
     Random random = new Random(2);
     List<Record> records = new ArrayList<>();
     for (int i = 0; i < 3 * STEPS * BATCH; i++) {
@@ -56,7 +55,14 @@ class KafkaFaultTest {
               null,
               "{\"demand\": %d, \"class\": \"%d\"}".formatted(demand, demand > 500 ? 1 : 0)));
     }
+    broker.create("prices", 3);
     broker.send("prices", records);
+    // The same with an event now and then that cannot be read, or has no value.
+    for (int i = 100; i < records.size(); i += 331) {
+      records.set(i, new Record(i % 3, null, i % 2 == 0 ? null : "{\"demand\": "));
+    }
+    broker.create("dirty", 3);
+    broker.send("dirty", records);
   }
 
   @AfterAll
@@ -75,7 +81,9 @@ class KafkaFaultTest {
 
     assertEquals(undisturbed.getString("hash"), disturbed.getString("hash"));
     assertEquals(undisturbed.getJsonObject("tests"), disturbed.getJsonObject("tests"));
-    assertEquals(2 * STEPS * BATCH, disturbed.getJsonObject("tests").getInteger("events"));
+    JsonObject tests = disturbed.getJsonObject("tests");
+    assertTrue(tests.getInteger("bad") > 10, tests::encode);
+    assertEquals(2 * STEPS * BATCH, tests.getInteger("events") + tests.getInteger("bad"));
   }
 
   @ParameterizedTest
@@ -130,7 +138,7 @@ class KafkaFaultTest {
             "data",
             new JsonObject(
                     """
-                    {"name": "stream",
+                    {"name": "stream", "onBadEvent": "skip",
                      "schema": {"features": [{"field": "demand"}],
                                 "label": {"field": "class", "classes": 2}, "lags": 1}}
                     """)
@@ -139,7 +147,7 @@ class KafkaFaultTest {
                     new JsonObject()
                         .put("kind", "kafka")
                         .put("servers", broker.servers())
-                        .put("topic", "prices")
+                        .put("topic", strategy.equals("async") ? "prices" : "dirty")
                         .put("group", "training")))
         .put("model", new JsonObject().put("name", "mlp").put("hidden", 16))
         .put("strategy", new JsonObject().put("name", strategy))

@@ -1,5 +1,6 @@
 package io.vertigrad.streams.internal;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -12,10 +13,16 @@ import io.vertigrad.streams.EventSource.Reading;
 import io.vertigrad.streams.internal.KafkaBroker.Record;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.StringDeserializer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -98,9 +105,13 @@ class KafkaReaderTest {
       List<Event> second = next(reader);
       assertEquals(List.of(7, 2, 3), values(second));
       assertEquals("b", second.get(2).values()[1]);
+      assertEquals(1, reader.unmatched(), "nobody asked for k99");
+      assertEquals(
+          List.of("told/0@2"), reader.strays().stream().map(Event.Original::origin).toList());
       try (EventReader again = open(settings, 0, 1, Optional.of(position))) {
         assertEquals(List.of(7, 2, 3), values(next(again)));
         assertEquals(reader.unlabelled(), again.unlabelled());
+        assertEquals(reader.unmatched(), again.unmatched());
         assertEquals(reader.position(), again.position());
       }
     }
@@ -239,6 +250,81 @@ class KafkaReaderTest {
               new Record(0, "k1", "{\"class\": \"b\"}")));
       assertEquals(List.of(2, 100, 101), values(next(again)));
     }
+  }
+
+  /** The offsets of aborted records, and that of the end of their transaction, hold no record. */
+  @Test
+  void shouldFindWaitingRecordsBesideThoseOfAnAbortedTransaction() throws Exception {
+    broker.create("mixed", 1);
+    broker.create("answers", 1);
+    broker.send("mixed", List.of(waiting(0), waiting(1)));
+    broker.sendAborted("mixed", List.of(waiting(90), waiting(91)));
+    broker.send("mixed", List.of(waiting(2), waiting(3), waiting(4), waiting(5), waiting(6)));
+    broker.sendAborted("mixed", List.of(waiting(92)));
+    broker.send("answers", List.of(answer(3), answer(1), answer(6)));
+    JsonObject settings = settings("mixed").put("labels", new JsonObject().put("topic", "answers"));
+    JsonObject position;
+    JsonObject begin;
+    long[] cursor;
+    try (EventReader reader = open(settings, 0, 1, Optional.empty())) {
+      begin = reader.position().orElseThrow();
+      assertEquals(List.of(3, 1, 6), values(next(reader)));
+      position = reader.position().orElseThrow();
+      cursor = reader.cursor();
+    }
+
+    broker.send("answers", List.of(answer(5), answer(0), answer(2)));
+
+    try (EventReader again = open(settings, 0, 1, Optional.of(position))) {
+      assertEquals(List.of(5, 0, 2), values(next(again)));
+      assertEquals(0, again.lost());
+    }
+    try (EventReader again = open(settings, 0, 1, Optional.of(begin))) {
+      again.skipTo(cursor);
+      assertEquals(List.of(3, 1, 6), values(next(again)));
+      assertEquals(List.of(5, 0, 2), values(next(again)));
+    }
+  }
+
+  private static Record waiting(int number) {
+    return new Record(0, "k" + number, "{\"value\": %d}".formatted(number));
+  }
+
+  private static Record answer(int number) {
+    return new Record(0, "k" + number, "{\"class\": \"a\"}");
+  }
+
+  @Test
+  void shouldKeepDeadLettersInATopic() throws Exception {
+    broker.create("letters", 1);
+    KafkaSource.KafkaConfig config =
+        KafkaSource.KafkaConfig.read(Settings.of("job.json", settings("letters")));
+    try (TopicLetters letters = new TopicLetters(config, "letters", "worker 0")) {
+      letters.write(
+          new Event.Original("topic x", "x/0@3", "k".getBytes(UTF_8), "{".getBytes(UTF_8)),
+          "is cut off");
+    }
+
+    try (KafkaConsumer<String, String> consumer =
+            new KafkaConsumer<>(
+                Map.of("bootstrap.servers", broker.servers()),
+                new StringDeserializer(),
+                new StringDeserializer())) {
+      TopicPartition partition = new TopicPartition("letters", 0);
+      consumer.assign(List.of(partition));
+      consumer.seekToBeginning(List.of(partition));
+      ConsumerRecord<String, String> letter =
+          consumer.poll(Duration.ofSeconds(30)).iterator().next();
+      assertEquals("k", letter.key());
+      assertEquals("{", letter.value());
+      assertEquals(
+          "x/0@3", new String(letter.headers().lastHeader("vertigrad.origin").value(), UTF_8));
+      assertEquals(
+          "is cut off", new String(letter.headers().lastHeader("vertigrad.reason").value(), UTF_8));
+    }
+    DataException missing =
+        assertThrows(DataException.class, () -> new TopicLetters(config, "nowhere", "worker 0"));
+    assertTrue(missing.getMessage().startsWith("data.deadLetter: topic nowhere is not there"));
   }
 
   /** Sends records until the first offset of the topic holds no record any more. */

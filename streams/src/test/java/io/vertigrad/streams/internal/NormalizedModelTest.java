@@ -72,6 +72,20 @@ class NormalizedModelTest {
     assertArrayEquals(new float[] {0, 0, 0, 10}, seen.features(), 1e-3f);
   }
 
+  /** The statistics are floats, which stop before they reach the number. */
+  @Test
+  void shouldNotTakeErrorsOfRoundingForTheValuesOfAConstant() {
+    for (float constant : new float[] {0.422915f, 7.31e-5f, 1_999.7f, 3.3e8f}) {
+      NormalizedModel other =
+          new NormalizedModel(network, new int[] {1}, 0, 0.002f, List.of());
+      for (int step = 0; step < 8_000; step++) {
+        step(other, batch(0, constant));
+        Batch seen = network.seen.remove(network.seen.size() - 1);
+        assertEquals(0, seen.features()[1], constant + " at step " + step);
+      }
+    }
+  }
+
   @Test
   void shouldHaveNoGradientWithoutSamples() {
     step(batch(0, 98, 0, 102));
@@ -99,6 +113,10 @@ class NormalizedModelTest {
 
   /** Trains as a server does: statistics are moved by the difference as it is. */
   private void step(Batch batch) {
+    step(model, batch);
+  }
+
+  private static void step(NormalizedModel model, Batch batch) {
     model.gradient(batch);
     float[] gradient = new float[5];
     model.readGradient(0, FloatBuffer.wrap(gradient));
