@@ -2,7 +2,10 @@ package io.vertigrad.verticles;
 
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.events.EventPublisher;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.job.VerticleJob;
@@ -17,6 +20,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -44,6 +48,7 @@ public class WorkerVerticle extends VerticleBase {
   private WorkerMember member;
   private WorkerThread thread;
   private LoopProgress reported = LoopProgress.NONE;
+  private List<StreamTests> reportedTests = List.of();
   private long reportTimer;
 
   @Override
@@ -128,12 +133,21 @@ public class WorkerVerticle extends VerticleBase {
     LoopProgress now = thread.progress();
     Report more = thread.report();
     member.report(now, more.samplesOfAll(), thread.tested(), event, thread.awaitsData());
-    if (now.step() == reported.step() && now.incarnation() == reported.incarnation()) {
+    List<TrainingEvent> ofSource = thread.events();
+    List<StreamTests> tests =
+        ofSource.stream()
+            .filter(StreamTested.class::isInstance)
+            .map(each -> ((StreamTested) each).tests())
+            .toList();
+    if (now.step() != reported.step() || now.incarnation() != reported.incarnation()) {
+      events.publish(now.toEvent(System.currentTimeMillis(), reported));
+      more.events().forEach(events::publish);
+    } else if (tests.equals(reportedTests)) {
       return;
     }
-    events.publish(now.toEvent(System.currentTimeMillis(), reported));
-    more.events().forEach(events::publish);
-    thread.events().forEach(events::publish);
+    // Events of a stream that are left out count without a step.
+    ofSource.forEach(events::publish);
     reported = now;
+    reportedTests = tests;
   }
 }

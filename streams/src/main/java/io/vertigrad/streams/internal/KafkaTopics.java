@@ -32,6 +32,14 @@ final class KafkaTopics implements AutoCloseable {
 
   private static final long CHECK_NANOS = TimeUnit.SECONDS.toNanos(2);
 
+  /** Time in which all brokers learn of a topic that was just created. */
+  private static final long NEW_NANOS = TimeUnit.SECONDS.toNanos(3);
+
+  private static final long POLL_MILLIS = 100;
+
+  /** Answers in sequence that say that a topic is gone, until it is: one broker may know less. */
+  private static final int UNKNOWN_LIMIT = 2;
+
   private final KafkaConfig config;
   private final List<String> topics;
   private final Admin admin;
@@ -40,6 +48,7 @@ final class KafkaTopics implements AutoCloseable {
   private Optional<KafkaFuture<Map<String, TopicDescription>>> asked = Optional.empty();
   private long askedNanos;
   private boolean silent;
+  private int unknown;
 
   /**
    * One topic.
@@ -104,14 +113,25 @@ final class KafkaTopics implements AutoCloseable {
   }
 
   private Map<String, Topic> describe(boolean resumed) {
+    long begun = System.nanoTime();
     try {
-      return found(
-          admin.describeTopics(topics).allTopicNames().get(LIMIT.toSeconds(), TimeUnit.SECONDS));
-    } catch (ExecutionException e) {
-      if (e.getCause() instanceof UnknownTopicOrPartitionException) {
-        throw resumed ? gone() : missing();
+      while (true) {
+        try {
+          return found(
+              admin
+                  .describeTopics(topics)
+                  .allTopicNames()
+                  .get(LIMIT.toSeconds(), TimeUnit.SECONDS));
+        } catch (ExecutionException e) {
+          if (!(e.getCause() instanceof UnknownTopicOrPartitionException)) {
+            throw unreachable(e.getCause());
+          }
+          if (System.nanoTime() - begun > NEW_NANOS) {
+            throw resumed ? gone() : missing();
+          }
+          TimeUnit.MILLISECONDS.sleep(POLL_MILLIS);
+        }
       }
-      throw unreachable(e.getCause());
     } catch (TimeoutException | KafkaException e) {
       throw unreachable(e);
     } catch (InterruptedException e) {
@@ -156,12 +176,17 @@ final class KafkaTopics implements AutoCloseable {
     try {
       refuseOthers(found(answer.getNow(Map.of())));
       silent = false;
+      unknown = 0;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (ExecutionException e) {
       Throwable cause = e.getCause();
       if (cause instanceof UnknownTopicOrPartitionException) {
-        throw gone();
+        unknown++;
+        if (unknown == UNKNOWN_LIMIT) {
+          throw gone();
+        }
+        return;
       }
       if (!silent) {
         silent = true;

@@ -306,10 +306,10 @@ class KafkaReaderTest {
     }
 
     try (KafkaConsumer<String, String> consumer =
-            new KafkaConsumer<>(
-                Map.of("bootstrap.servers", broker.servers()),
-                new StringDeserializer(),
-                new StringDeserializer())) {
+        new KafkaConsumer<>(
+            Map.of("bootstrap.servers", broker.servers()),
+            new StringDeserializer(),
+            new StringDeserializer())) {
       TopicPartition partition = new TopicPartition("letters", 0);
       consumer.assign(List.of(partition));
       consumer.seekToBeginning(List.of(partition));
