@@ -342,12 +342,13 @@ final class KafkaReader implements EventReader {
   @Override
   public Optional<List<Event>> poll(long millis) {
     Lane lane = lanes.get((int) (turn % lanes.size()));
+    boolean again = end != null;
     try {
-      if (!settled && end == null) {
+      if (!settled && !again) {
         settle(consumer.assignment());
       }
       boolean complete =
-          end == null ? readBatch(lane, millis) : readAgain(lane, lane.labels.orElseThrow());
+          !again ? readBatch(lane, millis) : readAgain(lane, lane.labels.orElseThrow());
       if (!complete) {
         return Optional.empty();
       }
@@ -368,7 +369,7 @@ final class KafkaReader implements EventReader {
         new long[] {
           lane.events.partition(), next.get(lane.events), lane.labels.map(next::get).orElse(0L)
         };
-    if (config.group().isPresent()) {
+    if (config.group().isPresent() && !again) {
       Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
       next.forEach((partition, offset) -> offsets.put(partition, new OffsetAndMetadata(offset)));
       unanswered.add(offsets);
@@ -439,7 +440,7 @@ final class KafkaReader implements EventReader {
    * Adds the event of the next label to the batch. Events are read until one has the label's key or
    * is later than the label.
    *
-   * @return false if no label or event came
+   * @return false if the batch is as it was
    */
   private boolean joined(Lane lane, long millis) {
     LabelJoin join = lane.join.orElseThrow();
@@ -475,7 +476,7 @@ final class KafkaReader implements EventReader {
     Optional<Waiting> event = join.label(key, label.get().timestamp(), values[0]);
     if (event.isEmpty()) {
       strays.add(original(label.get()));
-      return true;
+      return false;
     }
     add(
         new Event(lane.events.partition(), event.get().index(), true, event.get().values()),

@@ -51,6 +51,10 @@ final class PreparedStream implements StreamBatches {
   private final TestCounters counters;
   private final LabelHistory history;
   private final EventReader reader;
+
+  /** Whether the source can be read again from a position. */
+  private final boolean replayed;
+
   private final Thread thread;
   private final Deque<Prepared> ready = new ArrayDeque<>();
   private RuntimeException failure;
@@ -59,6 +63,10 @@ final class PreparedStream implements StreamBatches {
   private volatile long unlabelled;
   private volatile long unmatched;
   private long lost;
+
+  /** True if events were lost since the last state, which holds their number. */
+  private boolean losses;
+
   private long step;
   private Prepared current;
 
@@ -106,6 +114,7 @@ final class PreparedStream implements StreamBatches {
           opener.apply(
               found.flatMap(at -> Optional.ofNullable(at.state().getJsonObject("position"))));
       this.reader = opened;
+      this.replayed = reader.position().isPresent();
       catchUp(found);
       journal.ifPresent(
           kept -> {
@@ -131,12 +140,11 @@ final class PreparedStream implements StreamBatches {
           history.restore(state.state().getJsonObject("labels"));
           counters.restore(state.state().getJsonObject("tests"));
         });
-    boolean again = reader.position().isPresent();
     long at = found.map(Found::step).orElse(0L);
     for (Step recorded : found.map(Found::steps).orElse(List.of())) {
       count(recorded, counters);
       if (recorded.cursor().isPresent()) {
-        if (again) {
+        if (replayed) {
           passOver(at, recorded);
         } else {
           remember(0, recorded);
@@ -151,9 +159,9 @@ final class PreparedStream implements StreamBatches {
                   reader.name(),
                   at,
                   step - 1,
-                  again ? "read again to find where they end" : "not known"));
+                  replayed ? "read again to find where they end" : "not known"));
     }
-    for (; again && at < step; at++) {
+    for (; replayed && at < step; at++) {
       readAgain(at);
     }
     takeOver();
@@ -250,7 +258,7 @@ final class PreparedStream implements StreamBatches {
       long number = step;
       while (!isClosed()) {
         Optional<JsonObject> state =
-            number > request.firstStep() && needsState(number)
+            needsState(number) && number > request.firstStep()
                 ? Optional.of(state())
                 : Optional.empty();
         Optional<List<Event>> events = Optional.empty();
@@ -290,8 +298,12 @@ final class PreparedStream implements StreamBatches {
   }
 
   private boolean needsState(long number) {
+    boolean found = losses;
+    losses = false;
     return journal.isPresent()
-        && (number % STATE_STEPS == 0 || journal.get().isBroken() && number % RETRY_STEPS == 0);
+        && (found
+            || number % STATE_STEPS == 0
+            || journal.get().isBroken() && number % RETRY_STEPS == 0);
   }
 
   /** Takes over what the reader has found, on the thread that reads. */
@@ -301,6 +313,7 @@ final class PreparedStream implements StreamBatches {
     unmatched = reader.unmatched();
     long all = reader.lost();
     counters.addLost(all - lost);
+    losses |= all > lost;
     lost = all;
   }
 
@@ -357,7 +370,6 @@ final class PreparedStream implements StreamBatches {
         }
       }
     }
-    boolean replayed = reader.position().isPresent();
     if (!replayed) {
       counters.addBad(bad);
       bad = 0;
