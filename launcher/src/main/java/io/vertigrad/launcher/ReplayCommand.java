@@ -31,6 +31,7 @@ final class ReplayCommand implements Callable<Integer> {
 
   /** Longest time without an event read, of a file of any length. */
   private static final long REPORT_MILLIS = 10_000;
+
   private static final long STILL_SECONDS = 60;
 
   private static final Path RUNS = Path.of("runs");
@@ -62,8 +63,7 @@ final class ReplayCommand implements Callable<Integer> {
         vertx.setPeriodic(
             REPORT_MILLIS,
             timer ->
-                System.out.printf(
-                    "reading the run: %,d events so far%n", replay.eventsRead() / 2));
+                System.out.printf("reading the run: %,d events so far%n", replay.eventsRead() / 2));
     String url =
         Await.whileProgressing(
             Dashboard.start(vertx, job, replay),

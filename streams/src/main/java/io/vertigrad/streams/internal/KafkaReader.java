@@ -527,9 +527,6 @@ final class KafkaReader implements EventReader {
   }
 
   private static Object[] read(ConsumerRecord<byte[], byte[]> record, LineFormat form) {
-    if (record.value() == null) {
-      throw new DataException("has no value (a tombstone), expected an event");
-    }
     return form.read(record.value(), 0, record.value().length);
   }
 
@@ -551,7 +548,10 @@ final class KafkaReader implements EventReader {
     return record;
   }
 
-  /** Polls one partition; the others are paused. */
+  /**
+   * Polls one partition; the others are paused. Deletion markers of a compacted topic are no
+   * events.
+   */
   private void fetch(TopicPartition partition, long millis) {
     topics.check();
     if (!flowing.equals(Set.of(partition))) {
@@ -560,7 +560,9 @@ final class KafkaReader implements EventReader {
       consumer.resume(flowing);
     }
     for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofMillis(millis))) {
-      fetched.get(new TopicPartition(record.topic(), record.partition())).add(record);
+      if (record.value() != null) {
+        fetched.get(new TopicPartition(record.topic(), record.partition())).add(record);
+      }
     }
   }
 
@@ -618,7 +620,7 @@ final class KafkaReader implements EventReader {
         place(record),
         "%s/%d@%d".formatted(record.topic(), record.partition(), record.offset()),
         record.key() == null ? none : record.key(),
-        record.value() == null ? none : record.value());
+        record.value());
   }
 
   @Override
