@@ -49,6 +49,9 @@ public final class MergedValues {
     least = Math.min(least, value);
     most = Math.max(most, value);
     double used = isDouble ? value : (float) value;
+    if (value == 0) {
+      return;
+    }
     Seen other = values.putIfAbsent(used, new Seen(text, value));
     if (other == null
         || other.text().equals(text)

@@ -8,11 +8,16 @@ import io.vertigrad.compute.data.FieldReader;
 import io.vertigrad.compute.settings.Settings;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The fields of an event: how they become the features of a sample and its label. Immutable.
@@ -31,6 +36,14 @@ record EventSchema(
     int lags,
     boolean normalized,
     DecimalNotation decimal) {
+
+  private static final Logger LOG = LoggerFactory.getLogger(EventSchema.class);
+
+  /** Whole numbers up to this one are float32 without rounding. */
+  private static final int EXACT_WHOLE = 1 << 24;
+
+  /** Fields whose rounding has been logged in this JVM. */
+  private static final Set<String> ROUNDED = ConcurrentHashMap.newKeySet();
 
   private static final int MOST_FEATURES = 100_000;
   private static final int MOST_LAGS = 1_000;
@@ -317,18 +330,28 @@ record EventSchema(
   }
 
   private static float number(String field, Object value, DecimalNotation decimal) {
-    float number =
-        value instanceof Number found
-            ? found.floatValue()
-            : value instanceof Boolean flag
-                ? (flag ? 1 : 0)
-                : (float) decimal.parse(String.valueOf(value));
+    double exact = exact(value, decimal);
+    float number = value instanceof Number found ? found.floatValue() : (float) exact;
     if (Float.isFinite(number)) {
+      if (number != exact && Math.abs(number) >= EXACT_WHOLE && ROUNDED.add(field)) {
+        LOG.warn(
+            "field \"{}\": {} becomes {}: numbers are float32, so values close to it may be the same; send differences to a fixed number instead",
+            field,
+            value,
+            BigDecimal.valueOf(number).toPlainString());
+      }
       return number;
     }
     throw new DataException(
         "field \"%s\" is \"%s\", expected %s"
             .formatted(field, value, expected(String.valueOf(value), decimal)));
+  }
+
+  /** Returns a number as a double; NaN if the text of a value is none. */
+  static double exact(Object value, DecimalNotation decimal) {
+    return value instanceof Number found
+        ? found.doubleValue()
+        : value instanceof Boolean flag ? (flag ? 1 : 0) : decimal.parse(String.valueOf(value));
   }
 
   /** Returns what is expected instead of a text, as far as the text shows what is wrong. */

@@ -8,6 +8,7 @@ import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DecimalNotation;
 import io.vertigrad.compute.data.FieldReader;
+import io.vertigrad.compute.data.MergedValues;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.streams.EventSource;
 import io.vertx.core.json.JsonObject;
@@ -37,6 +38,7 @@ public final class StreamProvider implements DatasetProvider {
   /** Share of a batch in the running mean and deviation. */
   private static final float RATE = 0.002f;
 
+  private static final int LINES_OF_WARNINGS = 10_000;
   private static final int WINDOW = 1_000;
   private static final int MOST_WINDOW = 10_000_000;
 
@@ -75,6 +77,46 @@ public final class StreamProvider implements DatasetProvider {
       options.badEvents().check(config.settings());
       options.source().check(config.settings().section("source"));
     }
+  }
+
+  /** Looks for distinct numbers that become one, in the first lines of a file. */
+  @Override
+  public List<String> warnings(DataConfig config) {
+    Options options = options(config);
+    Settings source = config.settings().section("source");
+    if (!(options.source() instanceof FileSource)) {
+      return List.of();
+    }
+    EventSchema schema = options.schema();
+    Map<String, MergedValues> numbers = new LinkedHashMap<>();
+    schema.features().stream()
+        .filter(EventSchema.Feature::number)
+        .forEach(feature -> numbers.put(feature.field(), new MergedValues(false)));
+    if (schema.values()) {
+      numbers.put(schema.label(), new MergedValues(false));
+    }
+    List<String> fields = List.copyOf(numbers.keySet());
+    for (Object[] event : FileSource.first(source, fields, LINES_OF_WARNINGS)) {
+      for (int i = 0; i < event.length; i++) {
+        double value =
+            event[i] == null ? Double.NaN : EventSchema.exact(event[i], schema.decimal());
+        if (Double.isFinite(value) && !(event[i] instanceof Boolean)) {
+          String text = String.valueOf(event[i]).replace(schema.decimal().mark(), '.');
+          numbers.get(fields.get(i)).add(text, value);
+        }
+      }
+    }
+    List<String> warnings = new ArrayList<>();
+    numbers.forEach(
+        (field, values) ->
+            values
+                .describe()
+                .ifPresent(
+                    pair ->
+                        warnings.add(
+                            "%s: field \"%s\": %s; write differences to a fixed number instead"
+                                .formatted(source.requiredString("path"), field, pair))));
+    return warnings;
   }
 
   @Override

@@ -75,6 +75,28 @@ class StreamProviderTest {
             .getMessage());
   }
 
+  @Test
+  void shouldWarnOfDistinctNumbersThatBecomeOneFloat() throws Exception {
+    Path file = folder.resolve("events.csv");
+    Files.writeString(file, "a;b;y\n1790000000;0,5;1\n1790000050;0,25;2\n");
+    String options = SEMICOLONS.replace("events.csv", file.toString());
+
+    assertEquals(
+        List.of(
+            file
+                + ": field \"a\": 1790000000 and 1790000050 become the same float32, 1790000000; write"
+                + " differences to a fixed number instead"),
+        new StreamProvider().warnings(config(options)));
+    Files.writeString(file, "{\"a\": 1, \"b\": true, \"y\": 16777216.5}\n{\"y\": 16777217}\nx\n");
+    String json = options.replace("'separator'", "'format':'json','separator'");
+    assertEquals(
+        List.of(
+            file
+                + ": field \"y\": 1.67772165E7 and 16777217 become the same float32, 16777216; write"
+                + " differences to a fixed number instead"),
+        new StreamProvider().warnings(config(json)));
+  }
+
   private static Dataset asked(String options, String line) {
     return new StreamProvider().unlabelled(config(options), line, List.of(2));
   }
