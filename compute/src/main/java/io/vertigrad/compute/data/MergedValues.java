@@ -68,12 +68,15 @@ public final class MergedValues {
       first = other.text().strip();
       second = text.strip();
       same = used;
-      isWhole = isWhole(found) && isWhole(before);
+      isWhole = isWhole(first) && isWhole(second);
     }
   }
 
-  private static boolean isWhole(BigDecimal number) {
-    return number.stripTrailingZeros().scale() <= 0;
+  /** Returns whether a text looks like a count, an instant or the number of something. */
+  private static boolean isWhole(String text) {
+    return text.indexOf('e') < 0
+        && text.indexOf('E') < 0
+        && new BigDecimal(text).stripTrailingZeros().scale() <= 0;
   }
 
   /** Returns both values and the number that they become; empty if there are no such values. */
