@@ -24,6 +24,12 @@ public enum DecimalNotation {
 
   private static final String OPTION = "decimal";
 
+  private static final int EXACT_DIGITS = 15;
+
+  private static final double[] POWERS = {
+    1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14
+  };
+
   private final char mark;
 
   DecimalNotation(char mark) {
@@ -52,11 +58,44 @@ public enum DecimalNotation {
    *     beyond the range of doubles
    */
   public double parse(String text) {
+    double exact = parseShort(text);
+    if (!Double.isNaN(exact)) {
+      return exact;
+    }
     if (!matches(text)) {
       return Double.NaN;
     }
     double value = Double.parseDouble(mark == '.' ? text : text.replace(mark, '.'));
     return Double.isInfinite(value) ? Double.NaN : value;
+  }
+
+  /**
+   * Returns the value of a number without spaces and exponent, whose digits are at most {@value
+   * #EXACT_DIGITS}: one division of two exact doubles rounds as the number itself.
+   *
+   * @return NaN if the text is something else
+   */
+  private double parseShort(String text) {
+    int length = text.length();
+    int at = length > 0 && text.charAt(0) == '-' ? 1 : 0;
+    boolean negative = at == 1;
+    if (length == at || length > EXACT_DIGITS + at) {
+      return Double.NaN;
+    }
+    long digits = 0;
+    int point = -1;
+    for (; at < length; at++) {
+      char found = text.charAt(at);
+      if (found >= '0' && found <= '9') {
+        digits = 10 * digits + (found - '0');
+      } else if (found == mark && point < 0 && length > 2) {
+        point = at;
+      } else {
+        return Double.NaN;
+      }
+    }
+    double value = point < 0 ? digits : digits / POWERS[length - 1 - point];
+    return negative ? -value : value;
   }
 
   /** Returns whether a text follows the notation; its value may be beyond the range of doubles. */

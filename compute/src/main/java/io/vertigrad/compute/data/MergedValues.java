@@ -18,6 +18,9 @@ public final class MergedValues {
   /** A text of no more characters has at most 15 digits, and its double belongs to it alone. */
   private static final int EXACT_LENGTH = 15;
 
+  /** Longer texts are not compared: the time grows with the square of their length. */
+  private static final int LONGEST = 1_000;
+
   private final boolean isDouble;
   private final Map<Double, Seen> values = new HashMap<>();
   private double least = Double.POSITIVE_INFINITY;
@@ -49,7 +52,7 @@ public final class MergedValues {
     least = Math.min(least, value);
     most = Math.max(most, value);
     double used = isDouble ? value : (float) value;
-    if (value == 0) {
+    if (value == 0 || text.length() > LONGEST) {
       return;
     }
     Seen other = values.putIfAbsent(used, new Seen(text, value));

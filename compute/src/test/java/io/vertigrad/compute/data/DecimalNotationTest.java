@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertx.core.json.JsonObject;
+import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -76,6 +77,10 @@ class DecimalNotationTest {
         "１２",
         "−5",
         "1e5.0",
+        "-.",
+        "..",
+        "1..",
+        "-1.2.",
         "1e 5",
         "5\n",
         "\u00005",
@@ -84,6 +89,21 @@ class DecimalNotationTest {
   void shouldTakeNothingElseForANumber(String text) {
     assertTrue(Double.isNaN(DecimalNotation.POINT.parse(text)));
     assertFalse(DecimalNotation.POINT.matches(text));
+  }
+
+  @Test
+  void shouldRoundShortNumbersAsLongOnes() {
+    SplittableRandom random = new SplittableRandom(1);
+    for (int i = 0; i < 100_000; i++) {
+      String digits = Long.toString(random.nextLong(1_000_000_000_000_000L));
+      int point = random.nextInt(digits.length() + 1);
+      String text =
+          (random.nextBoolean() ? "-" : "")
+              + digits.substring(0, point)
+              + '.'
+              + digits.substring(point);
+      assertEquals(Double.parseDouble(text), DecimalNotation.POINT.parse(text), text);
+    }
   }
 
   @Test

@@ -39,8 +39,10 @@ final class CsvSamples {
   private static final int LONGEST_QUOTE = 30;
   private static final int MOST_FOUND_CLASSES = 1000;
 
-  /** Number of rows in which {@link #warnings} looks for mistakes. */
+  /** Number of rows, and about of values, in which {@link #warnings} looks for mistakes. */
   private static final int ROWS_OF_WARNINGS = 10_000;
+
+  private static final int VALUES_OF_WARNINGS = 1_000_000;
 
   private static final int MOST_WARNINGS = 5;
 
@@ -79,8 +81,8 @@ final class CsvSamples {
   private int most = Integer.MAX_VALUE;
   private boolean isCut;
 
-  /** The numbers of each column; empty unless mistakes are looked for. */
-  private final Map<Integer, MergedValues> merged = new TreeMap<>();
+  /** By column its numbers; empty unless mistakes are looked for. */
+  private MergedValues[] merged = {};
 
   private boolean looksForMistakes;
 
@@ -358,11 +360,17 @@ final class CsvSamples {
     if (rows.size() == 0) {
       cellCount = cells.size();
       locate();
+      if (looksForMistakes) {
+        most = Math.min(most, Math.max(100, VALUES_OF_WARNINGS / cellCount));
+        merged = new MergedValues[cellCount];
+      }
     }
     if (cells.size() != cellCount) {
       throw wrong("%d columns, expected %d as before".formatted(cells.size(), cellCount));
     }
-    if (!names.isEmpty() && cells.stream().map(String::strip).toList().equals(names)) {
+    if (!names.isEmpty()
+        && cells.get(0).strip().equals(names.get(0))
+        && cells.stream().map(String::strip).toList().equals(names)) {
       throw wrong("holds the names of line 1 again, expected a sample");
     }
     double[] row = new double[featureCells.length];
@@ -640,10 +648,10 @@ final class CsvSamples {
     double value = format.decimal().parse(cell);
     if (Float.isFinite((float) value)) {
       if (looksForMistakes) {
-        merged
-            .computeIfAbsent(
-                column, any -> new MergedValues(format.standard() && !isTarget(column)))
-            .add(cell.replace(format.decimal().mark(), '.'), value);
+        if (merged[column] == null) {
+          merged[column] = new MergedValues(format.standard() && !isTarget(column));
+        }
+        merged[column].add(cell.replace(format.decimal().mark(), '.'), value);
       }
       return value;
     }
@@ -871,19 +879,16 @@ final class CsvSamples {
   private List<String> warnings() {
     String place = isCut ? "%s, first %,d rows: ".formatted(source, rows.size()) : source + ": ";
     List<String> found = new ArrayList<>();
-    merged.forEach(
-        (column, values) ->
-            values
-                .describe()
-                .ifPresent(
-                    pair ->
-                        found.add(
-                            called(column)
-                                + ": "
-                                + pair
-                                + (format.standard() || isTarget(column)
-                                    ? ""
-                                    : "; normalization standard keeps them apart"))));
+    for (int column = 0; column < merged.length; column++) {
+      Optional<String> pair = Optional.ofNullable(merged[column]).flatMap(MergedValues::describe);
+      if (pair.isPresent()) {
+        String advice =
+            format.standard() || isTarget(column)
+                ? ""
+                : "; normalization standard keeps them apart";
+        found.add(called(column) + ": " + pair.get() + advice);
+      }
+    }
     constantColumns()
         .ifPresent(
             columns ->
@@ -914,7 +919,7 @@ final class CsvSamples {
   }
 
   private boolean isMerged(int column) {
-    return merged.containsKey(column) && merged.get(column).describe().isPresent();
+    return merged[column] != null && merged[column].describe().isPresent();
   }
 
   private boolean isTarget(int column) {
