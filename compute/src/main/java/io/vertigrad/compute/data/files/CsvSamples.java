@@ -767,17 +767,8 @@ final class CsvSamples {
             List.of());
   }
 
-  /** Returns whether labels are names of classes; another file may have other names. */
-  boolean hasNamedClasses() {
-    return findsClasses;
-  }
-
   int size() {
     return rows.size();
-  }
-
-  CsvColumns columns() {
-    return columns;
   }
 
   /**
