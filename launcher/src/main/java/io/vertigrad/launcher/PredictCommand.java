@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.compute.Targets;
+import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.Normalisation;
 import io.vertigrad.compute.data.files.ImageFile;
@@ -15,14 +16,20 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
 import java.util.function.ObjIntConsumer;
+import java.util.regex.Pattern;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
  * Implements {@code vertigrad predict}, which prints predictions for images, CSV rows or a text.
@@ -45,8 +52,13 @@ final class PredictCommand implements Callable<Integer> {
 
   private static final int BATCH = 128;
 
+  /** The beginning of a row whose first value is negative. */
+  private static final Pattern NEGATIVE = Pattern.compile("(?s)-[0-9.,].*");
+
   /** Number of test samples to predict when no file is named. */
   private static final int SHOWN = 5;
+
+  @Spec private CommandSpec spec;
 
   @Mixin private ModelOptions model;
 
@@ -55,9 +67,9 @@ final class PredictCommand implements Callable<Integer> {
       arity = "0..*",
       paramLabel = "FILE",
       description =
-          "Images, CSV files or texts; of a model trained on csv also a line itself, such as"
-              + " \"3.1,red,7\", behind -- where it begins with a minus sign. None for the first"
-              + " samples of the test set.")
+          "Images, CSV files or texts; of a model trained on csv also a row of values, such as"
+              + " \"3.1,red,7\", where there is no file of that name. None for the first samples"
+              + " of the test set.")
   private List<String> files = List.of();
 
   @Option(
@@ -110,20 +122,18 @@ final class PredictCommand implements Callable<Integer> {
     if (!(temperature >= 0) || temperature == Double.POSITIVE_INFINITY) {
       throw new InputException("--temperature %s: expected 0 or more".formatted(temperature));
     }
-    for (String file : files) {
-      if (!isFile(file) && !file.matches("(?s).*[,;{].*")) {
-        throw missing(file);
-      }
-    }
+    refuseUnknownOptions();
     ModelOptions.Chosen chosen = model.chosen();
     try (SavedModel saved = chosen.open()) {
       refuseForOthers(saved, chosen);
       if (files.isEmpty()) {
         ofTestSet(saved);
       }
+      Map<String, Dataset> rows = rows(saved);
       for (String name : files) {
-        if (!isFile(name)) {
-          ofLine(saved, name);
+        if (rows.containsKey(name)) {
+          Dataset row = rows.get(name);
+          inBatches(saved, 1, row::read, (outputs, index) -> print(saved, "sample", name, outputs));
         } else if (saved.normalisation().isPresent()) {
           ofImages(saved, Path.of(name), treatment(chosen), saved.normalisation().get());
         } else if (saved.takesTokens()) {
@@ -144,9 +154,45 @@ final class PredictCommand implements Callable<Integer> {
     }
   }
 
-  private static InputException missing(String file) {
-    return new InputException(
-        file + ": there is no such file, expected an image, a CSV file or a text");
+  /**
+   * Refuses options that are not known. They are read as files and rows, because a row may begin
+   * with a minus sign.
+   */
+  private void refuseUnknownOptions() {
+    List<String> typed = spec.root().commandLine().getParseResult().originalArgs();
+    int end = typed.indexOf("--");
+    spec.commandLine().getParseResult().matchedPositionals().stream()
+        .flatMap(positional -> positional.originalStringValues().stream())
+        .filter(name -> name.startsWith("-") && !NEGATIVE.matcher(name).matches())
+        .filter(name -> end < 0 || typed.lastIndexOf(name) < end)
+        .findFirst()
+        .ifPresent(
+            name -> {
+              throw new UnmatchedArgumentException(spec.commandLine(), List.of(name));
+            });
+  }
+
+  /** Reads the arguments that name no file as rows, before anything is printed. */
+  private Map<String, Dataset> rows(SavedModel saved) {
+    Map<String, Dataset> rows = new HashMap<>();
+    for (String name : files) {
+      if (isFile(name)) {
+        continue;
+      }
+      if (saved.normalisation().isPresent() || saved.takesTokens()) {
+        throw new InputException(
+            name + ": there is no such file, expected an image, a CSV file or a text");
+      }
+      try {
+        rows.put(name, saved.unlabelled(name));
+      } catch (DataException e) {
+        throw new InputException(
+            "%s: there is no such file, and it is no row of values: %s"
+                .formatted(name, e.getMessage()),
+            e);
+      }
+    }
+    return rows;
   }
 
   private void refuseForOthers(SavedModel saved, ModelOptions.Chosen chosen) {
@@ -238,14 +284,6 @@ final class PredictCommand implements Callable<Integer> {
         samples.size(),
         samples::read,
         (outputs, index) -> print(saved, "sample", at(file, index), outputs));
-  }
-
-  private void ofLine(SavedModel saved, String line) {
-    if (saved.normalisation().isPresent() || saved.takesTokens()) {
-      throw missing(line);
-    }
-    Dataset sample = saved.unlabelled(line);
-    inBatches(saved, 1, sample::read, (outputs, index) -> print(saved, "sample", line, outputs));
   }
 
   private void ofText(SavedModel saved, Path file) {

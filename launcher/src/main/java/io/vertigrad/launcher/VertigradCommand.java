@@ -1,16 +1,19 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.compute.data.DecimalNotation;
 import io.vertigrad.launcher.doctor.DoctorCommand;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.run.Versions;
 import java.io.PrintWriter;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine.TypeConversionException;
 
 /** Builds and runs the {@code vertigrad} command line. */
 @Command(
@@ -42,6 +45,8 @@ final class VertigradCommand implements Runnable {
   /** The commands in the order of the help. */
   private static final Map<String, Class<?>> COMMANDS = commands();
 
+  private static final String PREDICT = "predict";
+
   @Spec private CommandSpec spec;
 
   /** Runs the command line and ends the JVM with the command's exit code. */
@@ -66,10 +71,23 @@ final class VertigradCommand implements Runnable {
             line.addSubcommand(name, command);
           }
         });
+    // A row of values may begin with a minus sign; the command refuses unknown options itself.
+    Optional.ofNullable(line.getSubcommands().get(PREDICT))
+        .ifPresent(predict -> predict.setUnmatchedOptionsArePositionalParams(true));
     return line.setUsageHelpAutoWidth(true)
         .setCaseInsensitiveEnumValuesAllowed(true)
+        .registerConverter(double.class, VertigradCommand::number)
+        .registerConverter(Double.class, VertigradCommand::number)
         .setParameterExceptionHandler(FailureReport::wrongArguments)
         .setExecutionExceptionHandler(FailureReport::failed);
+  }
+
+  private static double number(String text) {
+    double value = DecimalNotation.POINT.parse(text);
+    if (Double.isNaN(value)) {
+      throw new TypeConversionException("'%s' is not a number".formatted(text));
+    }
+    return value;
   }
 
   private static Map<String, Class<?>> commands() {
@@ -80,7 +98,7 @@ final class VertigradCommand implements Runnable {
     commands.put("replay", ReplayCommand.class);
     commands.put("compare", CompareCommand.class);
     commands.put("evaluate", EvaluateCommand.class);
-    commands.put("predict", PredictCommand.class);
+    commands.put(PREDICT, PredictCommand.class);
     commands.put("serve", ServeCommand.class);
     commands.put("export", ExportCommand.class);
     commands.put("doctor", DoctorCommand.class);

@@ -80,6 +80,53 @@ class PredictTest {
   }
 
   @Test
+  void shouldTakeARowForARowWhateverItsFirstCharacterAndSeparator() throws IOException {
+    StringBuilder films = new StringBuilder("length\tformat\n");
+    for (int i = 0; i < 40; i++) {
+      films.append(i % 2 == 0 ? "-3,%d\t2D\n".formatted(i) : "3,%d\t3D\n".formatted(i));
+    }
+    Path data = Files.writeString(folder.resolve("films.tsv"), films);
+    Path job =
+        Files.writeString(
+            folder.resolve("job.json"),
+            new JsonObject()
+                .put("job", "films")
+                .put("steps", 60)
+                .put(
+                    "data",
+                    JsonObject.of(
+                        "name", "csv", "label", "format", "separator", "\t", "decimal", ","))
+                .put("model", JsonObject.of("name", "mlp", "hidden", 16))
+                .put("optimizer", JsonObject.of("name", "adam", "learningRate", 0.01))
+                .put("workers", JsonObject.of("count", 1, "batch", 16))
+                .put("evaluator", JsonObject.of("count", 0))
+                .encode());
+    String run = trained(job.toString(), data.toString()).toString();
+
+    List<JsonObject> found =
+        told("predict", run, "3,01", "-3,01", "3,5\t", "-,35e1\t2D", "--json", "--", "-3,2");
+
+    assertEquals(
+        List.of("3,01", "-3,01", "3,5\t", "-,35e1\t2D", "-3,2"),
+        found.stream().map(each -> each.getString("sample")).toList());
+    assertEquals(
+        List.of("3D", "2D", "3D", "2D", "2D"),
+        found.stream().map(each -> each.getString("name")).toList());
+    assertRefused(
+        CommandRun.of("predict", run, "3.01"),
+        "3.01: there is no such file, and it is no row of values: \"3.01\": column 1 is \"3.01\","
+            + " expected a number; if '.' is its decimal mark, set option decimal to \".\"");
+    assertRefused(
+        CommandRun.of("predict", run, "7d"), "7d: there is no such file, and it is no row");
+    assertRefused(
+        CommandRun.of("predict", run, "3,01", "--jsn"),
+        "Unknown option: '--jsn', did you mean --json");
+    assertRefused(CommandRun.of("predict", "--jsn", run, "3,01"), "Unknown option: '--jsn'");
+    assertRefused(
+        CommandRun.of("predict", run, "3,01", "--temperature", "1d"), "'1d' is not a number");
+  }
+
+  @Test
   void shouldContinueATextWhenTheModelWasTrainedOnOne() throws IOException {
     Path text = Files.writeString(folder.resolve("abc.txt"), "a b c d e f g h ".repeat(400));
     Path prompt =

@@ -5,6 +5,7 @@ import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DecimalNotation;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -41,9 +42,16 @@ public final class CameraProvider implements DatasetProvider {
 
   private static float gain(Path file) {
     try {
-      return Files.exists(file) ? Float.parseFloat(Files.readString(file).strip()) : 1f;
-    } catch (IOException | NumberFormatException e) {
-      throw new DataException("%s: expected a number, the camera's gain".formatted(file), e);
+      float gain =
+          Files.exists(file)
+              ? (float) DecimalNotation.POINT.parse(Files.readString(file).strip())
+              : 1;
+      if (Float.isFinite(gain)) {
+        return gain;
+      }
+      throw new DataException("%s: expected a number, the camera's gain".formatted(file));
+    } catch (IOException e) {
+      throw new DataException("%s: cannot be read: %s".formatted(file, e), e);
     }
   }
 

@@ -3,15 +3,21 @@ package io.vertigrad.streams.internal;
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.DecimalNotation;
 import io.vertigrad.compute.data.FieldReader;
 import io.vertigrad.compute.settings.Settings;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The fields of an event: how they become the features of a sample and its label. Immutable.
@@ -21,9 +27,23 @@ import java.util.Map;
  * @param classes names of the classes; empty for a real value
  * @param lags number of earlier labels that a sample has as features
  * @param normalized whether numbers are normalised by their running mean and deviation
+ * @param decimal how numbers are written in texts
  */
 record EventSchema(
-    List<Feature> features, String label, List<String> classes, int lags, boolean normalized) {
+    List<Feature> features,
+    String label,
+    List<String> classes,
+    int lags,
+    boolean normalized,
+    DecimalNotation decimal) {
+
+  private static final Logger LOG = LoggerFactory.getLogger(EventSchema.class);
+
+  /** Whole numbers up to this one are float32 without rounding. */
+  private static final int EXACT_WHOLE = 1 << 24;
+
+  /** Fields whose rounding has been logged in this JVM. */
+  private static final Set<String> ROUNDED = ConcurrentHashMap.newKeySet();
 
   private static final int MOST_FEATURES = 100_000;
   private static final int MOST_LAGS = 1_000;
@@ -98,9 +118,9 @@ record EventSchema(
     }
 
     /** Writes the feature's elements, which are 0. */
-    void write(Object value, float[] into, int offset) {
+    void write(Object value, DecimalNotation decimal, float[] into, int offset) {
       if (number()) {
-        into[offset] = value == null ? inPlace() : EventSchema.number(field, value);
+        into[offset] = value == null ? inPlace() : EventSchema.number(field, value, decimal);
         return;
       }
       if (value == null) {
@@ -188,7 +208,8 @@ record EventSchema(
     boolean normalized =
         schema.choice("normalization", "running", "running", "raw").equals("running");
     schema.refuseUnknown();
-    EventSchema read = new EventSchema(features, field, classes, lags, normalized);
+    DecimalNotation decimal = DecimalNotation.of(data);
+    EventSchema read = new EventSchema(features, field, classes, lags, normalized, decimal);
     if (read.width() > MOST_FEATURES) {
       throw schema.refuse(
           FEATURES,
@@ -273,7 +294,7 @@ record EventSchema(
   void write(Object[] values, float[] earlier, float[] into, int offset) {
     int at = offset;
     for (int i = 0; i < features.size(); i++) {
-      features.get(i).write(values[i], into, at);
+      features.get(i).write(values[i], decimal, into, at);
       at += features.get(i).width();
     }
     for (int lag = 0; lag < lags; lag++) {
@@ -294,7 +315,7 @@ record EventSchema(
           "field \"%s\" is missing, expected %s".formatted(label, labelExpected()));
     }
     if (values()) {
-      return number(label, value);
+      return number(label, value, decimal);
     }
     int index = classes.indexOf(text(value));
     if (index < 0) {
@@ -308,20 +329,42 @@ record EventSchema(
     return values() ? "a number" : "one of " + String.join(", ", classes);
   }
 
-  private static float number(String field, Object value) {
-    try {
-      float number =
-          value instanceof Number found
-              ? found.floatValue()
-              : value instanceof Boolean flag ? (flag ? 1 : 0) : Float.parseFloat((String) value);
-      if (Float.isFinite(number)) {
-        return number;
+  private static float number(String field, Object value, DecimalNotation decimal) {
+    double exact = exact(value, decimal);
+    float number = value instanceof Number found ? found.floatValue() : (float) exact;
+    if (Float.isFinite(number)) {
+      if (number != exact && Math.abs(number) >= EXACT_WHOLE && ROUNDED.add(field)) {
+        LOG.warn(
+            "field \"{}\": {} becomes {}: numbers are float32, so values close to it may be the same; send differences to a fixed number instead",
+            field,
+            value,
+            BigDecimal.valueOf(number).toPlainString());
       }
-    } catch (NumberFormatException e) {
-      // The message below says what was found.
+      return number;
     }
     throw new DataException(
-        "field \"%s\" is \"%s\", expected a finite number".formatted(field, value));
+        "field \"%s\" is \"%s\", expected %s"
+            .formatted(field, value, expected(String.valueOf(value), decimal)));
+  }
+
+  /** Returns a number as a double; NaN if the text of a value is none. */
+  static double exact(Object value, DecimalNotation decimal) {
+    return value instanceof Number found
+        ? found.doubleValue()
+        : value instanceof Boolean flag ? (flag ? 1 : 0) : decimal.parse(String.valueOf(value));
+  }
+
+  /** Returns what is expected instead of a text, as far as the text shows what is wrong. */
+  private static String expected(String text, DecimalNotation decimal) {
+    DecimalNotation other =
+        decimal == DecimalNotation.POINT ? DecimalNotation.COMMA : DecimalNotation.POINT;
+    if (decimal.matches(text)) {
+      return "a number in the range of float32";
+    }
+    return other.matches(text)
+        ? "a finite number; if '%s' is its decimal mark, set data.decimal to \"%s\""
+            .formatted(other.mark(), other.mark())
+        : "a finite number";
   }
 
   /** Returns a value as the text of a category: a whole number has no fraction. */

@@ -5,10 +5,15 @@ import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.streams.EventReader;
 import io.vertigrad.streams.EventSource;
 import io.vertx.core.json.JsonObject;
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -91,6 +96,40 @@ public final class FileSource implements EventSource {
               .formatted(config.path(), config.format().equals(CSV) ? " below its header" : ""));
     }
     return OptionalLong.of(events);
+  }
+
+  /**
+   * Reads fields of the first events, as far as they are well-formed: training reports the others.
+   *
+   * @param most most events to read
+   * @return for each event a value of each field
+   */
+  static List<Object[]> first(Settings source, List<String> fields, int most) {
+    FileConfig config = FileConfig.read(source).existing(source);
+    List<Object[]> events = new ArrayList<>();
+    try (BufferedReader reader =
+        new BufferedReader(
+            new InputStreamReader(Files.newInputStream(config.path()), StandardCharsets.UTF_8))) {
+      LineFormat format = config.format().equals(JSON) ? LineFormat.json(fields) : null;
+      for (String line = reader.readLine();
+          line != null && events.size() < most;
+          line = reader.readLine()) {
+        byte[] bytes = line.replace("\uFEFF", "").getBytes(StandardCharsets.UTF_8);
+        if (line.isBlank()) {
+          continue;
+        }
+        if (format == null) {
+          List<String> columns =
+              LineFormat.split(bytes, 0, bytes.length, (byte) config.separator());
+          format = LineFormat.csv(columns, fields, config.separator());
+        } else {
+          events.add(format.read(bytes, 0, bytes.length));
+        }
+      }
+    } catch (IOException | DataException unreadable) {
+      return events;
+    }
+    return events;
   }
 
   @Override

@@ -43,6 +43,11 @@ interface LineFormat {
             "has no column \"%s\", expected one; its columns are %s"
                 .formatted(fields.get(i), String.join(", ", columns)));
       }
+      if (column[i] != columns.lastIndexOf(fields.get(i))) {
+        throw new DataException(
+            "has more than one column \"%s\", expected one; its columns are %s"
+                .formatted(fields.get(i), String.join(", ", columns)));
+      }
     }
     return new Csv(columns, column, (byte) separator);
   }
@@ -186,6 +191,10 @@ interface LineFormat {
             }
             parser.skipChildren();
           } else if (field != null) {
+            if (values[field] != null) {
+              throw new DataException(
+                  "field \"%s\" stands twice, expected it once".formatted(parser.currentName()));
+            }
             values[field] = value(parser, token);
           }
         }

@@ -6,7 +6,9 @@ import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DecimalNotation;
 import io.vertigrad.compute.data.FieldReader;
+import io.vertigrad.compute.data.MergedValues;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.streams.EventSource;
 import io.vertx.core.json.JsonObject;
@@ -18,6 +20,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -35,6 +38,7 @@ public final class StreamProvider implements DatasetProvider {
   /** Share of a batch in the running mean and deviation. */
   private static final float RATE = 0.002f;
 
+  private static final int LINES_OF_WARNINGS = 10_000;
   private static final int WINDOW = 1_000;
   private static final int MOST_WINDOW = 10_000_000;
 
@@ -73,6 +77,46 @@ public final class StreamProvider implements DatasetProvider {
       options.badEvents().check(config.settings());
       options.source().check(config.settings().section("source"));
     }
+  }
+
+  /** Looks for distinct numbers that become one, in the first lines of a file. */
+  @Override
+  public List<String> warnings(DataConfig config) {
+    Options options = options(config);
+    Settings source = config.settings().section("source");
+    if (!(options.source() instanceof FileSource)) {
+      return List.of();
+    }
+    EventSchema schema = options.schema();
+    Map<String, MergedValues> numbers = new LinkedHashMap<>();
+    schema.features().stream()
+        .filter(EventSchema.Feature::number)
+        .forEach(feature -> numbers.put(feature.field(), new MergedValues(false)));
+    if (schema.values()) {
+      numbers.put(schema.label(), new MergedValues(false));
+    }
+    List<String> fields = List.copyOf(numbers.keySet());
+    for (Object[] event : FileSource.first(source, fields, LINES_OF_WARNINGS)) {
+      for (int i = 0; i < event.length; i++) {
+        double value =
+            event[i] == null ? Double.NaN : EventSchema.exact(event[i], schema.decimal());
+        if (Double.isFinite(value) && !(event[i] instanceof Boolean)) {
+          String text = String.valueOf(event[i]).replace(schema.decimal().mark(), '.');
+          numbers.get(fields.get(i)).add(text, value);
+        }
+      }
+    }
+    List<String> warnings = new ArrayList<>();
+    numbers.forEach(
+        (field, values) ->
+            values
+                .describe()
+                .ifPresent(
+                    pair ->
+                        warnings.add(
+                            "%s: field \"%s\": %s; write differences to a fixed number instead"
+                                .formatted(source.requiredString("path"), field, pair))));
+    return warnings;
   }
 
   @Override
@@ -155,7 +199,7 @@ public final class StreamProvider implements DatasetProvider {
       LineFormat format =
           line.stripLeading().startsWith("{")
               ? LineFormat.json(fields)
-              : LineFormat.csv(fields, fields, ',');
+              : LineFormat.csv(fields, fields, separator(config));
       Object[] values = format.read(bytes, 0, bytes.length);
       schema.writeAsked(values, new float[schema.width()], 0);
       return new Asked(schema, List.<Object[]>of(values));
@@ -178,16 +222,23 @@ public final class StreamProvider implements DatasetProvider {
         if (line.isBlank()) {
           continue;
         }
-        byte[] bytes = line.getBytes(StandardCharsets.UTF_8);
+        String unmarked = format == null && line.startsWith("\uFEFF") ? line.substring(1) : line;
+        byte[] bytes = unmarked.getBytes(StandardCharsets.UTF_8);
         if (format == null) {
-          boolean json = line.stripLeading().startsWith("{");
+          boolean json = unmarked.stripLeading().startsWith("{");
+          char separator = separator(config);
           List<String> columns =
-              json ? List.of() : LineFormat.split(bytes, 0, bytes.length, (byte) ',');
+              json ? List.of() : LineFormat.split(bytes, 0, bytes.length, (byte) separator);
           if (json) {
             format = LineFormat.json(fields);
           } else {
             List<String> given = fields.stream().filter(columns::contains).toList();
-            LineFormat csv = LineFormat.csv(columns, given, ',');
+            if (given.isEmpty()) {
+              throw new DataException(
+                  "holds %s, none of which is a field, expected a first line that names %s"
+                      .formatted(String.join(", ", columns), String.join(", ", fields)));
+            }
+            LineFormat csv = LineFormat.csv(columns, given, separator);
             format = (all, from, to) -> spread(csv.read(all, from, to), given, fields);
             continue;
           }
@@ -202,6 +253,23 @@ public final class StreamProvider implements DatasetProvider {
       throw new DataException("%s: line %d: %s".formatted(file, number, e.getMessage()), e);
     }
     return new Asked(schema, samples);
+  }
+
+  /**
+   * Returns what is between two values of a line that a model is asked about: the same as in the
+   * source, if that has lines of values.
+   */
+  private static char separator(DataConfig config) {
+    JsonObject source = config.settings().section("source").toJson();
+    if (source.getValue("separator") instanceof String text && text.length() == 1) {
+      return text.charAt(0);
+    }
+    boolean hasLines =
+        source.getValue("format") instanceof String format
+            ? format.equals(FileSource.CSV)
+            : source.getValue("path") instanceof String path
+                && path.toLowerCase(Locale.ROOT).endsWith(".csv");
+    return !hasLines && DecimalNotation.of(config.settings()) == DecimalNotation.COMMA ? ';' : ',';
   }
 
   private static Object[] spread(Object[] values, List<String> given, List<String> fields) {
@@ -232,7 +300,13 @@ public final class StreamProvider implements DatasetProvider {
     Settings source = data.section("source");
     int window = data.integer("window", WINDOW, 1, MOST_WINDOW);
     BadEvents.Config badEvents = BadEvents.Config.read(data);
+    DecimalNotation decimal = DecimalNotation.of(data);
     data.refuseUnknown();
+    if (decimal.mark() == separator(config)) {
+      throw data.refuse(
+          "decimal",
+          "is \",\", the separator of lines too, expected another one, such as data.source.separator \";\"");
+    }
     EventSchema schema = EventSchema.read(config);
     String kind = source.requiredString("kind");
     Map<String, EventSource> known = new LinkedHashMap<>();

@@ -9,8 +9,12 @@ import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertx.core.json.JsonObject;
+import java.math.BigInteger;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class EventSchemaTest {
 
@@ -79,6 +83,49 @@ class EventSchemaTest {
         assertThrows(DataException.class, () -> schema.label("2")).getMessage());
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"12d", "0x1p3", "NaN", "Infinity", "1_0", "12 34", "١٢", "1,234.5"})
+  void shouldTakeOnlyDecimalNumbersAsNumbers(String text) {
+    EventSchema schema = schema(USUAL);
+    EventSchema ofValues = schema("{'features':[{'field':'a'}],'label':{'field':'y'}}");
+
+    assertEquals(
+        "field \"demand\" is \"%s\", expected a finite number".formatted(text),
+        error(schema, text, "1"));
+    assertEquals(
+        "field \"y\" is \"%s\", expected a finite number".formatted(text),
+        assertThrows(DataException.class, () -> ofValues.label(text)).getMessage());
+  }
+
+  @Test
+  void shouldRefuseNumbersBeyondTheRangeOfFloats() {
+    EventSchema schema = schema(USUAL);
+
+    for (Object found : List.of("1e39", 1e39, "1e400", new BigInteger("9".repeat(50)))) {
+      assertEquals(
+          "field \"demand\" is \"%s\", expected a number in the range of float32".formatted(found),
+          error(schema, found, "1"));
+    }
+    assertEquals(
+        "field \"demand\" is \"NaN\", expected a finite number", error(schema, Double.NaN, "1"));
+  }
+
+  @Test
+  void shouldReadDecimalCommasWhenTheOptionSaysSo() {
+    String text = "{'features':[{'field':'a'}],'label':{'field':'y'}}";
+    EventSchema comma = schema(text, new JsonObject().put("decimal", ","));
+    float[] features = new float[1];
+
+    comma.write(new Object[] {"3,25", "1"}, new float[0], features, 0);
+
+    assertArrayEquals(new float[] {3.25f}, features);
+    assertEquals(-0.5f, comma.label("-,5"));
+    assertEquals(
+        "field \"y\" is \"3,14\", expected a finite number; if ',' is its decimal mark, set"
+            + " data.decimal to \",\"",
+        assertThrows(DataException.class, () -> schema(text).label("3,14")).getMessage());
+  }
+
   @Test
   void shouldSayWhatIsWrongWithTheSchema() {
     assertTrue(wrong("{'label':{'field':'y'}}").contains("data.schema.features is missing"));
@@ -107,12 +154,16 @@ class EventSchemaTest {
   }
 
   static EventSchema schema(String schema) {
+    return schema(schema, new JsonObject());
+  }
+
+  private static EventSchema schema(String schema, JsonObject options) {
     return EventSchema.read(
         new DataConfig(
             "stream",
             Optional.empty(),
             Optional.empty(),
-            new JsonObject().put("schema", new JsonObject(schema.replace('\'', '"'))).getMap(),
+            options.put("schema", new JsonObject(schema.replace('\'', '"'))).getMap(),
             "job.json"));
   }
 }

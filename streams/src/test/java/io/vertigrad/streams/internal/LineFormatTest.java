@@ -52,6 +52,19 @@ class LineFormatTest {
     assertEquals("has no column \"price\", expected one; its columns are a", missing.getMessage());
   }
 
+  @Test
+  void shouldRefuseANameThatStandsTwice() {
+    DataException twice =
+        assertThrows(
+            DataException.class,
+            () -> LineFormat.csv(List.of("a", "b", "a", "b"), List.of("b"), ','));
+
+    assertEquals(
+        "has more than one column \"b\", expected one; its columns are a, b, a, b",
+        twice.getMessage());
+    assertEquals("field \"a\" stands twice, expected it once", error(JSON, "{\"a\": 1, \"a\": 2}"));
+  }
+
   private static Object[] read(LineFormat format, String line) {
     byte[] bytes = ("--" + line + "--").getBytes(StandardCharsets.UTF_8);
     return format.read(bytes, 2, bytes.length - 2);

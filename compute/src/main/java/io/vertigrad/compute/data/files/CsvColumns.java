@@ -1,5 +1,6 @@
 package io.vertigrad.compute.data.files;
 
+import io.vertigrad.compute.data.DataException;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
@@ -68,31 +69,39 @@ record CsvColumns(
   }
 
   /**
-   * Turns the raw values of a line into inputs; writes to the same array unless there are
-   * categories.
+   * Turns the raw values of a line into inputs. Values are standardised as doubles, because values
+   * that differ by little of their size, such as seconds since 1970, are one float32.
    *
    * @param row by feature its value, NaN if it is missing, or the index of its word
    * @param scale factor on values that are not standardised
+   * @throws DataException naming the column, when an input is beyond the range of float32
    */
-  float[] inputs(float[] row, float scale) {
-    float[] inputs = words.isEmpty() ? row : new float[inputs()];
+  float[] inputs(double[] row, float scale) {
+    float[] inputs = new float[inputs()];
     int at = 0;
     for (int i = 0; i < row.length; i++) {
       List<String> found = words.get(i);
       if (found != null) {
-        if (!Float.isNaN(row[i])) {
+        if (!Double.isNaN(row[i])) {
           inputs[at + (int) row[i]] = 1;
         }
         at += found.size();
         continue;
       }
-      boolean missing = Float.isNaN(row[i]);
-      if (means.isEmpty()) {
-        inputs[at++] = (missing ? fill.get(i).floatValue() : row[i]) * scale;
-      } else {
-        double value = missing ? fill.get(i) : row[i];
-        inputs[at++] = (float) ((value - means.get(i)) / deviations.get(i));
+      double value = Double.isNaN(row[i]) ? fill.get(i) : row[i];
+      inputs[at] =
+          means.isEmpty()
+              ? (float) value * scale
+              : (float) ((value - means.get(i)) / deviations.get(i));
+      if (!Float.isFinite(inputs[at])) {
+        throw new DataException(
+            "%s is %s, which is %s as an input, expected the range of float32"
+                .formatted(
+                    name(features.get(i)),
+                    means.isEmpty() ? Float.toString((float) value) : Double.toString(value),
+                    inputs[at]));
       }
+      at++;
     }
     return inputs;
   }

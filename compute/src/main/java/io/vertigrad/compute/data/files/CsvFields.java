@@ -66,7 +66,7 @@ final class CsvFields implements FieldReader {
 
   @Override
   public void read(Map<String, ?> sample, float[] features, int offset) {
-    float[] row = new float[fields.size()];
+    double[] row = new double[fields.size()];
     int found = 0;
     for (int i = 0; i < row.length; i++) {
       String name = fields.get(i).name();
@@ -95,13 +95,13 @@ final class CsvFields implements FieldReader {
   }
 
   /** Returns a number, NaN if it is missing, or the index of a word. */
-  private float value(int feature, Object value) {
+  private double value(int feature, Object value) {
     boolean text = fields.get(feature).text();
-    if (value == null || value instanceof String word && word.isBlank()) {
+    if (value == null || value instanceof String word && isMissing(word, text)) {
       if (format.missing().isRefused()) {
         throw wrong(feature, value, text ? "a word of the training" : "a number");
       }
-      return Float.NaN;
+      return Double.NaN;
     }
     if (text) {
       Integer index = words.get(feature).get(String.valueOf(value).strip());
@@ -114,25 +114,27 @@ final class CsvFields implements FieldReader {
       }
       return index;
     }
-    float number = number(value);
-    if (!Float.isFinite(number)) {
-      throw wrong(feature, value, "a number");
+    double number = number(value);
+    if (!Float.isFinite((float) number)) {
+      throw wrong(
+          feature, value, Double.isNaN(number) ? "a number" : "a number in the range of float32");
     }
     return number;
   }
 
-  private static float number(Object value) {
+  /** Only an empty text is a missing word: others, such as NA, may be words of the training. */
+  private static boolean isMissing(String value, boolean text) {
+    return text ? value.isBlank() : CsvSamples.isMissing(value);
+  }
+
+  private double number(Object value) {
     if (value instanceof Number number) {
-      return number.floatValue();
+      return number.doubleValue();
     }
     if (value instanceof Boolean flag) {
       return flag ? 1 : 0;
     }
-    try {
-      return Float.parseFloat(String.valueOf(value));
-    } catch (NumberFormatException e) {
-      return Float.NaN;
-    }
+    return format.decimal().parse(String.valueOf(value));
   }
 
   private DataException wrong(int feature, Object value, String expected) {

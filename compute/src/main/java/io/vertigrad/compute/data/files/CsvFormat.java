@@ -1,6 +1,7 @@
 package io.vertigrad.compute.data.files;
 
 import io.vertigrad.compute.Targets;
+import io.vertigrad.compute.data.DecimalNotation;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -25,6 +26,7 @@ import java.util.stream.Stream;
  * @param separator character between two values
  * @param quote character around a value that holds the separator or a line break; doubled for
  *     itself inside
+ * @param decimal how numbers are written
  */
 record CsvFormat(
     List<Column> targetColumns,
@@ -39,7 +41,8 @@ record CsvFormat(
     List<Integer> shape,
     boolean header,
     char separator,
-    char quote) {
+    char quote,
+    DecimalNotation decimal) {
 
   /**
    * A column as an option names it.
@@ -98,7 +101,8 @@ record CsvFormat(
         shape,
         true,
         separator,
-        quote);
+        quote,
+        decimal);
   }
 
   /**

@@ -8,6 +8,7 @@ import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.compute.data.DataFingerprint.FilePart;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DecimalNotation;
 import io.vertigrad.compute.data.FieldReader;
 import io.vertigrad.compute.data.files.CsvFormat.Column;
 import io.vertigrad.compute.settings.Settings;
@@ -32,9 +33,9 @@ import java.util.stream.IntStream;
  * (refuse); {@code normalization} (raw or standard), {@code scale} (factor on every value; 1),
  * {@code shape} (such as {@code [1, 28, 28]}; flat), {@code header} (whether line 1 holds names;
  * true if an option uses one), {@code separator} (between two values; a comma), {@code quote}
- * (around values; the double quote), {@code testShare} (share of the rows for testing if there is
- * no {@code test.csv}) and {@code seed} (of their choice; 1), {@code augmentation} (none; others
- * need a shape).
+ * (around values; the double quote), {@code decimal} (mark in numbers; a point), {@code testShare}
+ * (share of the rows for testing if there is no {@code test.csv}) and {@code seed} (of their
+ * choice; 1), {@code augmentation} (none; others need a shape).
  */
 public final class CsvProvider implements DatasetProvider {
 
@@ -108,17 +109,27 @@ public final class CsvProvider implements DatasetProvider {
     if (!config.fitted().isEmpty()) {
       return whole(CsvSamples.read(file, format, CsvDataset.columns(config.fitted())));
     }
-    if (split == Split.TRAIN) {
-      return whole(CsvSamples.read(file, format, false));
+    boolean alone = !format.isFitted() && folder(config).find(TRAIN).isEmpty();
+    return split == Split.TRAIN || alone
+        ? whole(CsvSamples.read(file, format, false))
+        : whole(CsvSamples.read(file, format, trained(file(config, options, Split.TRAIN), format)));
+  }
+
+  /** Returns the columns of the training file; reads no more of it than they need. */
+  private static CsvColumns trained(Path file, CsvFormat format) {
+    if (!format.isFitted()
+        && !(format.findsClasses() && CsvSamples.hasWordsForLabels(file, format))) {
+      return CsvSamples.columns(file, format);
     }
-    if (!format.isFitted()) {
-      CsvSamples test = CsvSamples.read(file, format, false);
-      if (!test.hasNamedClasses()) {
-        return whole(test);
-      }
-    }
-    CsvSamples training = CsvSamples.read(file(config, options, Split.TRAIN), format, false);
-    return whole(CsvSamples.read(file, format, training.fit(all(training))));
+    CsvSamples training = CsvSamples.read(file, format, false);
+    return training.fit(all(training));
+  }
+
+  @Override
+  public List<String> warnings(DataConfig config) {
+    Options options = options(config);
+    return CsvSamples.warnings(
+        file(config, options, Split.TRAIN), options.format(), isOneFile(config));
   }
 
   @Override
@@ -200,6 +211,13 @@ public final class CsvProvider implements DatasetProvider {
     if (separator == quote) {
       throw options.refuse("quote", "is the separator too, expected another character");
     }
+    DecimalNotation decimal = DecimalNotation.of(options);
+    if (decimal.mark() == separator || decimal.mark() == quote) {
+      throw options.refuse(
+          "decimal",
+          "is \"%s\", the %s too, expected another one, such as data.separator \";\""
+              .formatted(decimal.mark(), decimal.mark() == separator ? "separator" : "quote"));
+    }
     Targets.Kind kind = kind(options);
     List<Column> columns =
         kind == Targets.Kind.CLASS
@@ -254,7 +272,8 @@ public final class CsvProvider implements DatasetProvider {
             shape,
             options.flag("header", false),
             separator,
-            quote);
+            quote,
+            decimal);
     if (format.usesNames()) {
       if (options.has("header") && !format.header()) {
         throw options.refuse(

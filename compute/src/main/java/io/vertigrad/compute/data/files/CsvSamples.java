@@ -6,6 +6,8 @@ import de.siegmar.fastcsv.reader.CsvReader;
 import de.siegmar.fastcsv.reader.FieldMismatchStrategy;
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.DecimalNotation;
+import io.vertigrad.compute.data.MergedValues;
 import io.vertigrad.compute.data.files.CsvFormat.Column;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -13,10 +15,12 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -34,16 +38,27 @@ final class CsvSamples {
 
   private static final int LONGEST_QUOTE = 30;
   private static final int MOST_FOUND_CLASSES = 1000;
+
+  /** Number of rows, and about of values, in which {@link #warnings} looks for mistakes. */
+  private static final int ROWS_OF_WARNINGS = 10_000;
+
+  private static final int VALUES_OF_WARNINGS = 1_000_000;
+
+  private static final int MOST_WARNINGS = 5;
+
   private static final int ABSENT = -1;
   private static final Set<String> MISSING = Set.of("", "na", "n/a", "nan", "null", "?");
 
   private final String source;
   private final CsvFormat format;
-  private final List<float[]> rows = new ArrayList<>();
+  private final Table rows;
   private final List<Integer> labels = new ArrayList<>();
   private final List<float[]> answers = new ArrayList<>();
   private final Map<Integer, Dictionary> words = new TreeMap<>();
   private final Dictionary classes = new Dictionary();
+
+  /** For each class of a training file, the line where it stood first. */
+  private final List<Long> labelLines = new ArrayList<>();
 
   /** The columns; either fitted before, or found in this file. */
   private CsvColumns columns;
@@ -53,7 +68,10 @@ final class CsvSamples {
 
   private int[] targetCells;
   private boolean isFitted;
+
+  /** Whether labels are names of classes: all of them, numbers included. */
   private boolean findsClasses;
+
   private boolean isUnlabelled;
   private boolean isLine;
   private int asked;
@@ -61,6 +79,68 @@ final class CsvSamples {
   private List<String> names = List.of();
   private long line;
   private int most = Integer.MAX_VALUE;
+  private boolean isCut;
+
+  /** By column its numbers; empty unless mistakes are looked for. */
+  private MergedValues[] merged = {};
+
+  private boolean looksForMistakes;
+
+  /**
+   * The values of all samples by feature: doubles if they are standardised, which needs all of
+   * them, otherwise as float32, which takes half the memory.
+   */
+  private static final class Table {
+
+    private final boolean isDouble;
+    private final List<double[]> doubles = new ArrayList<>();
+    private final List<float[]> floats = new ArrayList<>();
+
+    Table(boolean isDouble) {
+      this.isDouble = isDouble;
+    }
+
+    void add(double[] row) {
+      if (isDouble) {
+        doubles.add(row);
+        return;
+      }
+      float[] rounded = new float[row.length];
+      for (int i = 0; i < row.length; i++) {
+        rounded[i] = (float) row[i];
+      }
+      floats.add(rounded);
+    }
+
+    int size() {
+      return isDouble ? doubles.size() : floats.size();
+    }
+
+    double get(int row, int feature) {
+      return isDouble ? doubles.get(row)[feature] : floats.get(row)[feature];
+    }
+
+    void set(int row, int feature, double value) {
+      if (isDouble) {
+        doubles.get(row)[feature] = value;
+      } else {
+        floats.get(row)[feature] = (float) value;
+      }
+    }
+
+    /** Returns a row, and frees its memory. */
+    double[] take(int row) {
+      if (isDouble) {
+        return doubles.set(row, null);
+      }
+      float[] rounded = floats.set(row, null);
+      double[] taken = new double[rounded.length];
+      for (int i = 0; i < taken.length; i++) {
+        taken[i] = rounded[i];
+      }
+      return taken;
+    }
+  }
 
   /** Words with ids, in the order in which they were found, or in a known order. */
   private static final class Dictionary {
@@ -77,14 +157,17 @@ final class CsvSamples {
           });
     }
 
-    /** Sorts the words, numerically if all are numbers, and returns the new id of each old one. */
-    int[] sort() {
-      boolean numbers = words.stream().allMatch(word -> word.matches("-?\\d{1,9}"));
+    /**
+     * Sorts the words, numerically if all are numbers, and returns the new id of each old one.
+     * Words of the same value stay different, such as 7 and 007.
+     */
+    int[] sort(DecimalNotation decimal) {
+      boolean numbers = words.stream().noneMatch(word -> Double.isNaN(decimal.parse(word)));
       List<String> sorted = new ArrayList<>(words);
       sorted.sort(
           numbers
-              ? (a, b) -> Integer.compare(Integer.parseInt(a), Integer.parseInt(b))
-              : String::compareTo);
+              ? Comparator.comparingDouble(decimal::parse).thenComparing(Comparator.naturalOrder())
+              : Comparator.naturalOrder());
       Map<String, Integer> places = new HashMap<>();
       sorted.forEach(word -> places.put(word, places.size()));
       int[] moved = words.stream().mapToInt(places::get).toArray();
@@ -97,15 +180,20 @@ final class CsvSamples {
   }
 
   private CsvSamples(String source, CsvFormat format) {
+    this(source, format, format.standard());
+  }
+
+  private CsvSamples(String source, CsvFormat format, boolean isStandard) {
     this.source = source;
     this.format = format;
+    this.rows = new Table(isStandard);
   }
 
   /**
    * Reads a file to train on, or to test on if nothing was fitted.
    *
-   * @param findsClasses true if all labels are names of classes, including numbers; otherwise only
-   *     words are, if the option {@code classes} is absent
+   * @param findsClasses true if all labels are names of classes, including numbers; otherwise they
+   *     are if the first one is a word, and the option {@code classes} is absent
    */
   static CsvSamples read(Path file, CsvFormat format, boolean findsClasses) {
     CsvSamples samples = new CsvSamples(file.toString(), format);
@@ -118,6 +206,27 @@ final class CsvSamples {
     CsvSamples samples = new CsvSamples(file.toString(), format);
     samples.most = 1;
     return samples.readFile(file).findsClasses;
+  }
+
+  /** Returns the columns of a file, by its first sample; nothing is fitted. */
+  static CsvColumns columns(Path file, CsvFormat format) {
+    CsvSamples samples = new CsvSamples(file.toString(), format);
+    samples.most = 1;
+    return samples.readFile(file).columns;
+  }
+
+  /**
+   * Looks for probable mistakes in the first rows of a training file.
+   *
+   * @param findsClasses as {@link #read(Path, CsvFormat, boolean)}
+   * @return one sentence each
+   */
+  static List<String> warnings(Path file, CsvFormat format, boolean findsClasses) {
+    CsvSamples samples = new CsvSamples(file.toString(), format);
+    samples.findsClasses = findsClasses && format.findsClasses();
+    samples.most = ROWS_OF_WARNINGS;
+    samples.looksForMistakes = true;
+    return samples.readFile(file).warnings();
   }
 
   /** Reads a file with the columns that were fitted before. */
@@ -161,7 +270,7 @@ final class CsvSamples {
   }
 
   private static CsvSamples known(String source, CsvFormat format, CsvColumns fitted) {
-    CsvSamples samples = new CsvSamples(source, format);
+    CsvSamples samples = new CsvSamples(source, format, !fitted.means().isEmpty());
     samples.columns = fitted;
     samples.isFitted = true;
     samples.findsClasses = !fitted.classes().isEmpty();
@@ -185,7 +294,7 @@ final class CsvSamples {
     } catch (IOException e) {
       throw DataFile.failure(path, e);
     }
-    if (rows.isEmpty()) {
+    if (rows.size() == 0) {
       throw new DataException(path + ": holds no sample, expected one on each line");
     }
     return this;
@@ -199,7 +308,8 @@ final class CsvSamples {
           sample(cells);
         }
         if (rows.size() >= most) {
-          return;
+          isCut = true;
+          break;
         }
       }
     } catch (CsvParseException e) {
@@ -207,12 +317,16 @@ final class CsvSamples {
           "%s; expected values separated by %s, %s around those that hold it, doubled inside"
               .formatted(e.getMessage(), name(format.separator()), name(format.quote())));
     }
-    if (!isFitted && !rows.isEmpty()) {
+    if (!isFitted && !isCut && !looksForMistakes && rows.size() > 0) {
       sortWords();
     }
   }
 
-  /** Reads the names in line 1; files and lines to predict may have no such line. */
+  /**
+   * Reads the names in line 1. Files to predict may have no such line.
+   *
+   * @throws DataException when a file to test on names none of the training's columns
+   */
   private boolean isHeader(List<String> cells) {
     if (isLine) {
       return false;
@@ -220,7 +334,12 @@ final class CsvSamples {
     List<String> found = cells.stream().map(String::strip).toList();
     boolean expected = isFitted && !columns.names().isEmpty();
     if (expected && found.stream().noneMatch(columns.names()::contains)) {
-      return !isUnlabelled;
+      if (isUnlabelled) {
+        return false;
+      }
+      throw new DataException(
+          "%s:1: holds %s, none of which is a column of the training; expected a first line that names %s"
+              .formatted(source, join(found), join(columns.names())));
     }
     names = found;
     return true;
@@ -238,14 +357,23 @@ final class CsvSamples {
   }
 
   private void sample(List<String> cells) {
-    if (rows.isEmpty()) {
+    if (rows.size() == 0) {
       cellCount = cells.size();
       locate();
+      if (looksForMistakes) {
+        most = Math.min(most, Math.max(100, VALUES_OF_WARNINGS / cellCount));
+        merged = new MergedValues[cellCount];
+      }
     }
     if (cells.size() != cellCount) {
       throw wrong("%d columns, expected %d as before".formatted(cells.size(), cellCount));
     }
-    float[] row = new float[featureCells.length];
+    if (!names.isEmpty()
+        && cells.get(0).strip().equals(names.get(0))
+        && cells.stream().map(String::strip).toList().equals(names)) {
+      throw wrong("holds the names of line 1 again, expected a sample");
+    }
+    double[] row = new double[featureCells.length];
     for (int i = 0; i < row.length; i++) {
       row[i] = feature(i, cells.get(featureCells[i]));
     }
@@ -277,7 +405,7 @@ final class CsvSamples {
         words.put(feature, new Dictionary());
       }
       checkShape(features.size());
-    } else if (!names.isEmpty() && Set.copyOf(columns.names()).size() == columns.count()) {
+    } else if (!names.isEmpty() && !columns.names().isEmpty() && !names.equals(columns.names())) {
       featureCells = named(columns.features());
       targetCells = isUnlabelled ? new int[0] : named(columns.targets());
     } else {
@@ -285,20 +413,25 @@ final class CsvSamples {
     }
   }
 
+  /** Finds columns of the training by their names, in whatever order this file has them. */
   private int[] named(List<Integer> wanted) {
-    return wanted.stream()
-        .map(columns.names()::get)
-        .mapToInt(
-            name -> {
-              int found = names.indexOf(name);
-              if (found < 0) {
-                throw new DataException(
-                    "%s:1: has no column \"%s\", expected those of the training: %s"
-                        .formatted(source, name, String.join(", ", columns.names())));
-              }
-              return found;
-            })
-        .toArray();
+    return wanted.stream().map(columns.names()::get).mapToInt(this::named).toArray();
+  }
+
+  private int named(String name) {
+    int found = names.indexOf(name);
+    if (found < 0) {
+      throw new DataException(
+          "%s:1: has no column \"%s\", expected those of the training: %s; line 1 holds %s"
+              .formatted(source, name, join(columns.names()), join(names)));
+    }
+    if (found != names.lastIndexOf(name)
+        || columns.names().indexOf(name) != columns.names().lastIndexOf(name)) {
+      throw new DataException(
+          "%s:1: column \"%s\" stands twice, here or in the training, expected its name once or the training's first line: %s"
+              .formatted(source, name, join(columns.names())));
+    }
+    return found;
   }
 
   private void locateByPosition() {
@@ -459,14 +592,14 @@ final class CsvSamples {
   }
 
   /** Returns a number, NaN if it is missing, or the index of a word. */
-  private float feature(int feature, String cell) {
+  private double feature(int feature, String cell) {
     int column = featureCells[feature];
     Dictionary category = words.get(feature);
     if (category != null) {
       String word = cell.strip();
       if (word.isEmpty()) {
         refuseMissing(column, cell, "a word");
-        return Float.NaN;
+        return Double.NaN;
       }
       if (isFitted && !category.ids.containsKey(word)) {
         throw wrong(
@@ -477,12 +610,12 @@ final class CsvSamples {
     }
     if (isMissing(cell) && !(format.missing().isRefused() && mayBeHeader())) {
       refuseMissing(column, cell, "a number");
-      return Float.NaN;
+      return Double.NaN;
     }
     return number(cell, column);
   }
 
-  private static boolean isMissing(String cell) {
+  static boolean isMissing(String cell) {
     String stripped = cell.strip();
     return stripped.length() <= 4 && MISSING.contains(stripped.toLowerCase(Locale.ROOT));
   }
@@ -499,62 +632,69 @@ final class CsvSamples {
     float[] answer = new float[targetCells.length];
     for (int i = 0; i < answer.length; i++) {
       int column = targetCells[i];
-      answer[i] = number(cells.get(column), column);
+      double value = number(cells.get(column), column);
       boolean binary = format.targets().kind() == Targets.Kind.LABELS;
-      if (binary && answer[i] != 0 && answer[i] != 1) {
+      if (binary && value != 0 && value != 1) {
         throw wrong(
             "%s, a label, is %s, expected 0 or 1 (option labels; real values are option targets)"
                 .formatted(called(column), quote(cells.get(column))));
       }
+      answer[i] = (float) value;
     }
     return answer;
   }
 
-  private float number(String cell, int column) {
-    try {
-      float value = Float.parseFloat(cell);
-      if (Float.isFinite(value)) {
-        return value;
+  private double number(String cell, int column) {
+    double value = format.decimal().parse(cell);
+    if (Float.isFinite((float) value)) {
+      if (looksForMistakes) {
+        if (merged[column] == null) {
+          merged[column] = new MergedValues(format.standard() && !isTarget(column));
+        }
+        merged[column].add(cell.replace(format.decimal().mark(), '.'), value);
       }
-    } catch (NumberFormatException e) {
-      // Falls through: text and infinities get the same message.
+      return value;
+    }
+    if (format.decimal().matches(cell)) {
+      throw wrong(
+          "%s is %s, expected a number in the range of float32"
+              .formatted(called(column), quote(cell)));
     }
     throw wrong(
-        "%s is %s, expected a number%s".formatted(called(column), quote(cell), hint(column)));
+        "%s is %s, expected a number%s".formatted(called(column), quote(cell), hint(cell, column)));
   }
 
   private int label(String cell) {
     int column = targetCells[0];
     if (!isFitted && rows.size() == 1 && format.findsClasses()) {
-      findsClasses |= !isNumber(cell);
+      findsClasses |= !format.decimal().matches(cell);
     }
     if (findsClasses) {
       return named(cell, column);
     }
     int most = format.targets().outputs();
-    float value = number(cell, column);
-    if (value != Math.rint(value) || value < 0 || value >= most) {
+    double value = format.decimal().parse(cell);
+    if (!(value == Math.rint(value) && value >= 0 && value < most)) {
       throw wrong(
-          "%s, the label, is %s, expected a whole number from 0 to %d (option classes)"
-              .formatted(called(column), quote(cell), most - 1));
+          "%s, the label, is %s, expected a whole number from 0 to %d (option classes)%s"
+              .formatted(
+                  called(column),
+                  quote(cell),
+                  most - 1,
+                  Double.isNaN(value) && mayBeHeader()
+                      ? hint(cell, column)
+                      : Double.isNaN(value) && format.findsClasses()
+                          ? "; labels are names of classes if the first one is a word"
+                          : ""));
     }
     return (int) value;
   }
 
-  /** Returns the class of a label that is the name of a class. */
+  /** Returns the class of a label that is the name of a class, as it is written. */
   private int named(String cell, int column) {
     String word = cell.strip();
     if (word.isEmpty()) {
       throw wrong("%s, the label, is empty, expected a class".formatted(called(column)));
-    }
-    if (isNumber(word)) {
-      double value = Double.parseDouble(word);
-      if (value != Math.rint(value) || Math.abs(value) > Integer.MAX_VALUE) {
-        throw wrong(
-            "%s, the label, is %s, expected a word or a whole number; real values are option targets"
-                .formatted(called(column), quote(cell)));
-      }
-      word = Long.toString((long) value);
     }
     if (isFitted && !classes.ids.containsKey(word)) {
       throw wrong(
@@ -567,14 +707,26 @@ final class CsvSamples {
           "%s, the label, is %s, another class after %d, expected fewer; real values are option targets, and option classes allows more of them by number"
               .formatted(called(column), quote(cell), MOST_FOUND_CLASSES));
     }
+    if (!isFitted && id == labelLines.size()) {
+      labelLines.add(line);
+    }
     return id;
   }
 
-  private static boolean isNumber(String cell) {
-    try {
-      return Double.isFinite(Double.parseDouble(cell));
-    } catch (NumberFormatException e) {
-      return false;
+  /** Labels that are all numbers, and not all whole, are hardly classes. */
+  private void refuseRealLabels() {
+    List<String> words = classes.words;
+    if (words.stream().anyMatch(word -> Double.isNaN(format.decimal().parse(word)))) {
+      return;
+    }
+    for (int i = 0; i < words.size(); i++) {
+      double value = format.decimal().parse(words.get(i));
+      if (value != Math.rint(value)) {
+        throw wrong(
+            labelLines.get(i),
+            "%s, the label, is %s, expected a word or a whole number; real values are option targets"
+                .formatted(called(targetCells[0]), quote(words.get(i))));
+      }
     }
   }
 
@@ -586,15 +738,19 @@ final class CsvSamples {
             "%s: every label is \"%s\", expected at least two classes in %s"
                 .formatted(source, classes.words.get(0), columns.name(targetCells[0])));
       }
-      int[] moved = classes.sort();
+      refuseRealLabels();
+      int[] moved = classes.sort(format.decimal());
       labels.replaceAll(label -> moved[label]);
     }
     Map<Integer, List<String>> found = new TreeMap<>();
     words.forEach(
         (feature, dictionary) -> {
-          int[] moved = dictionary.sort();
-          for (float[] row : rows) {
-            row[feature] = Float.isNaN(row[feature]) ? Float.NaN : moved[(int) row[feature]];
+          int[] moved = dictionary.sort(format.decimal());
+          for (int row = 0; row < rows.size(); row++) {
+            double word = rows.get(row, feature);
+            if (!Double.isNaN(word)) {
+              rows.set(row, feature, moved[(int) word]);
+            }
           }
           found.put(feature, List.copyOf(dictionary.words));
         });
@@ -611,17 +767,8 @@ final class CsvSamples {
             List.of());
   }
 
-  /** Returns whether labels are names of classes; another file may have other names. */
-  boolean hasNamedClasses() {
-    return findsClasses;
-  }
-
   int size() {
     return rows.size();
-  }
-
-  CsvColumns columns() {
-    return columns;
   }
 
   /**
@@ -645,7 +792,7 @@ final class CsvSamples {
       int feature = i;
       double[] present =
           IntStream.of(chosen)
-              .mapToDouble(row -> rows.get(row)[feature])
+              .mapToDouble(row -> rows.get(row, feature))
               .filter(value -> !Double.isNaN(value))
               .toArray();
       if (format.missing().mean()) {
@@ -660,7 +807,7 @@ final class CsvSamples {
           format.missing().mean()
               ? present
               : IntStream.of(chosen)
-                  .mapToDouble(row -> rows.get(row)[feature])
+                  .mapToDouble(row -> rows.get(row, feature))
                   .map(value -> Double.isNaN(value) ? fill[feature] : value)
                   .toArray();
       means[i] = mean(filled);
@@ -670,7 +817,7 @@ final class CsvSamples {
       }
       double deviation = Math.sqrt(squares / chosen.length);
       // A column that is constant, except for rounding, becomes 0.
-      deviations[i] = deviation > 1e-12 * Math.abs(means[i]) ? deviation : 1;
+      deviations[i] = deviation > 8 * Math.ulp(means[i]) ? deviation : 1;
     }
     return new CsvColumns(
         columns.count(),
@@ -684,12 +831,13 @@ final class CsvSamples {
         format.standard() ? boxed(deviations) : List.of());
   }
 
+  /** Sums differences to the first value, which are exact where all values are close together. */
   private static double mean(double[] values) {
     double sum = 0;
     for (double value : values) {
-      sum += value;
+      sum += value - values[0];
     }
-    return sum / values.length;
+    return values.length == 0 ? 0 : values[0] + sum / values.length;
   }
 
   private static List<Double> boxed(double[] values) {
@@ -700,7 +848,7 @@ final class CsvSamples {
   CsvDataset dataset(int[] chosen, CsvColumns fitted) {
     List<float[]> inputs = new ArrayList<>(chosen.length);
     for (int row : chosen) {
-      inputs.add(fitted.inputs(rows.get(row), format.scale()));
+      inputs.add(inputs(rows.take(row), fitted));
     }
     List<Integer> shape = format.shape().isEmpty() ? List.of(fitted.inputs()) : format.shape();
     Targets targets =
@@ -711,9 +859,157 @@ final class CsvSamples {
     return new CsvDataset(inputs, classOf, told, shape, targets, fitted);
   }
 
-  private String hint(int column) {
+  private float[] inputs(double[] row, CsvColumns fitted) {
+    try {
+      return fitted.inputs(row, format.scale());
+    } catch (DataException e) {
+      throw new DataException(source + ": " + e.getMessage(), e);
+    }
+  }
+
+  private List<String> warnings() {
+    String place = isCut ? "%s, first %,d rows: ".formatted(source, rows.size()) : source + ": ";
+    List<String> found = new ArrayList<>();
+    for (int column = 0; column < merged.length; column++) {
+      Optional<String> pair = Optional.ofNullable(merged[column]).flatMap(MergedValues::describe);
+      if (pair.isPresent()) {
+        String advice =
+            format.standard() || isTarget(column)
+                ? ""
+                : "; normalization standard keeps them apart";
+        found.add(called(column) + ": " + pair.get() + advice);
+      }
+    }
+    constantColumns()
+        .ifPresent(
+            columns ->
+                found.add(
+                    columns
+                        + " has one value only, so other values cannot be scaled later; option ignore leaves it out"));
+    if (findsClasses) {
+      spellings().ifPresent(found::add);
+      classes.words.stream()
+          .filter(CsvSamples::isMissing)
+          .findFirst()
+          .ifPresent(
+              word ->
+                  found.add(
+                      "%s, the label, is %s in line %d, which is a class of its own, not a missing value"
+                          .formatted(
+                              called(targetCells[0]),
+                              quote(word),
+                              labelLines.get(classes.ids.get(word)))));
+    }
+    headerMistake().ifPresent(found::add);
+    List<String> shown = new ArrayList<>();
+    found.stream().limit(MOST_WARNINGS).map(place::concat).forEach(shown::add);
+    if (found.size() > MOST_WARNINGS) {
+      shown.add(place + "%d more warnings".formatted(found.size() - MOST_WARNINGS));
+    }
+    return shown;
+  }
+
+  private boolean isMerged(int column) {
+    return merged[column] != null && merged[column].describe().isPresent();
+  }
+
+  private boolean isTarget(int column) {
+    return IntStream.of(targetCells).anyMatch(target -> target == column);
+  }
+
+  /** Names the first standardised column with a single value, if there is one. */
+  private Optional<String> constantColumns() {
+    return IntStream.range(0, format.standard() && rows.size() > 1 ? featureCells.length : 0)
+        .filter(feature -> !words.containsKey(feature))
+        .filter(feature -> !isMerged(featureCells[feature]))
+        .filter(
+            feature ->
+                IntStream.range(1, rows.size())
+                    .allMatch(
+                        row -> Double.compare(rows.get(row, feature), rows.get(0, feature)) == 0))
+        .mapToObj(feature -> called(featureCells[feature]))
+        .findFirst();
+  }
+
+  /** Finds two classes whose names are the same number, such as 1 and 1.0. */
+  private Optional<String> spellings() {
+    Map<Double, String> byValue = new HashMap<>();
+    for (String word : classes.words) {
+      double value = format.decimal().parse(word);
+      String other = Double.isNaN(value) ? null : byValue.putIfAbsent(value + 0.0, word);
+      if (other != null) {
+        return Optional.of(
+            "%s, the label, is %s in line %d and %s in line %d: two classes, because labels stay as they are written"
+                .formatted(
+                    called(targetCells[0]),
+                    quote(other),
+                    labelLines.get(classes.ids.get(other)),
+                    quote(word),
+                    labelLines.get(classes.ids.get(word))));
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** Compares line 1 with what option {@code header} says of it. */
+  private Optional<String> headerMistake() {
+    List<String> numbers =
+        IntStream.of(featureCells)
+            .filter(column -> column < names.size())
+            .mapToObj(names::get)
+            .toList();
+    boolean named = format.usesNames() || numbers.isEmpty();
+    if (!named && numbers.stream().allMatch(this::isNumber) && !isCounted(numbers)) {
+      return Optional.of(
+          "line 1 is not a sample (option header), but holds numbers: " + join(names));
+    }
+    boolean words = !format.header() && findsClasses && this.words.size() == featureCells.length;
+    if (words && rows.size() > 1 && firstRowStandsAlone()) {
+      return Optional.of(
+          "line 1 is a sample, but none of its values stands in another line; if it holds names, set option header to true");
+    }
+    return Optional.empty();
+  }
+
+  private boolean isNumber(String text) {
+    return !Double.isNaN(format.decimal().parse(text));
+  }
+
+  /** Returns whether names are whole numbers that follow each other, such as 0, 1, 2. */
+  private boolean isCounted(List<String> numbers) {
+    double first = format.decimal().parse(numbers.get(0));
+    return first == Math.rint(first)
+        && IntStream.range(0, numbers.size())
+            .allMatch(i -> format.decimal().parse(numbers.get(i)) == first + i);
+  }
+
+  private boolean firstRowStandsAlone() {
+    return IntStream.range(1, rows.size())
+        .allMatch(
+            row ->
+                !labels.get(row).equals(labels.get(0))
+                    && IntStream.range(0, featureCells.length)
+                        .allMatch(feature -> rows.get(row, feature) != rows.get(0, feature)));
+  }
+
+  /** Returns what may be wrong with a cell that is no number. */
+  private String hint(String cell, int column) {
+    DecimalNotation other =
+        format.decimal() == DecimalNotation.POINT ? DecimalNotation.COMMA : DecimalNotation.POINT;
+    if (other.matches(cell)) {
+      return "; if '%s' is its decimal mark, set option decimal to \"%s\""
+          .formatted(other.mark(), other.mark());
+    }
+    if (cell.indexOf(';') >= 0 || cell.indexOf('\t') >= 0) {
+      return "; if the file has another separator, set option separator";
+    }
     if (mayBeHeader()) {
-      return "; if line 1 holds names, set option header to true";
+      return isFitted
+          ? "; the training file has no names in line 1, so no other may have them"
+          : "; if line 1 holds names, set option header to true";
+    }
+    if (line == 1 && format.header() && isUnlabelled && !isLine) {
+      return "; line 1 names none of the training's columns: " + join(columns.names());
     }
     return column < names.size() ? "; option categories names columns of words" : "";
   }
@@ -738,8 +1034,12 @@ final class CsvSamples {
   }
 
   private DataException wrong(String message) {
+    return wrong(line, message);
+  }
+
+  private DataException wrong(long ofLine, String message) {
     return new DataException(
-        isLine ? source + ": " + message : "%s:%d: %s".formatted(source, line, message));
+        isLine ? source + ": " + message : "%s:%d: %s".formatted(source, ofLine, message));
   }
 
   /**

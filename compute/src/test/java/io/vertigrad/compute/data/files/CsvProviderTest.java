@@ -24,11 +24,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class CsvProviderTest {
@@ -144,7 +146,8 @@ class CsvProviderTest {
 
     assertEquals(
         folder.resolve("train.csv")
-            + ":2: column 1 is \"the \"label\",\n or so\", expected a number",
+            + ":2: column 1, the label, is \"the \"label\",\n or so\", expected a whole number from 0"
+            + " to 9 (option classes); labels are names of classes if the first one is a word",
         refusal(Map.of()));
 
     train("\"name, the \"\"label\"\"\nof it\",a,b\n\"3\",\"0.5\", \"-1\" \n");
@@ -468,7 +471,7 @@ class CsvProviderTest {
     assertEquals(
         lacking
             + ":1: has no column \"rooms\", expected those of the training: id, size, colour, rooms,"
-            + " class",
+            + " class; line 1 holds colour, size",
         refused(() -> unlabelled(lacking, fitted)));
     Dataset evaluated =
         ofFile(prices(PRICES.replace("10,100,blue,10,cheap\n", "")), Split.TEST, OF_PRICES, fitted);
@@ -560,6 +563,297 @@ class CsvProviderTest {
     assertEquals(List.of(), train.classNames());
     assertEquals(10, train.classes());
     assertArrayEquals(new float[] {0.1f * 0.3f, 7 * 0.3f}, sample(train, 0), 0);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "'2D,3D', '2D,3D'",
+    "'2d,1d,1f', '1d,1f,2d'",
+    "'1.0,1,x', '1,1.0,x'",
+    "'007,7,10', '007,7,10'",
+    "'10,9,-1', '-1,9,10'",
+    "'1e3,0x1p3,5', '0x1p3,1e3,5'",
+    "'1.10,1.1,none', '1.1,1.10,none'"
+  })
+  void shouldKeepLabelsAsTheyAreWritten(String labels, String classes) {
+    String text =
+        IntStream.range(0, 12)
+            .mapToObj(i -> i + "," + labels.split(",")[i % labels.split(",").length] + "\n")
+            .collect(Collectors.joining("", "x,label\n", ""));
+
+    Dataset train = ofFile(prices(text), Split.TRAIN, Map.of("label", "label"), Map.of());
+
+    assertEquals(List.of(classes.split(",")), train.classNames());
+  }
+
+  @Test
+  void shouldRefuseAnotherSpellingOfALabelInTheTestFile() {
+    train("x,2\n1,3\n2,4\n");
+    Path test = write(folder.resolve("test.csv"), "1.0,4\n".getBytes());
+
+    assertEquals(
+        test
+            + ":1: column 1, the label, is \"1.0\", expected one of the classes of the training: 1, 2,"
+            + " x",
+        refused(() -> open(Split.TEST, Map.of())));
+  }
+
+  @Test
+  void shouldGiveLabelsOfTheTestFileTheClassesOfTheTraining() {
+    train("x,2\n1,3\n2,4\n");
+    write(folder.resolve("test.csv"), "2,4\n1,4\n".getBytes());
+
+    Dataset test = open(Split.TEST, Map.of());
+
+    assertEquals(List.of("1", "2", "x"), test.classNames());
+    assertEquals(1, test.label(0), "not class 2: labels of the training are names");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"0x1p3", "7d", "3F", "NaN,", "1_000", "2024-01-31", "true", "١"})
+  void shouldRefuseInputsThatAreNoDecimalNumbers(String cell) {
+    train("1,%s\n".formatted(cell.replace(",", "")));
+
+    String refused = refusal(Map.of("missing", "refuse"));
+
+    assertTrue(refused.contains(":1: column 2 is \"" + cell.replace(",", "") + "\", "), refused);
+  }
+
+  @Test
+  void shouldRefuseNumbersBeyondTheRangeOfFloats() {
+    Path file = train("1,1e39\n");
+
+    assertEquals(
+        file + ":1: column 2 is \"1e39\", expected a number in the range of float32",
+        refusal(Map.of()));
+    train("1,1e38\n");
+    assertEquals(
+        file + ": column 2 is 1.0E38, which is Infinity as an input, expected the range of float32",
+        refusal(Map.of("scale", 1e6)));
+    train("1e400,1\n");
+    assertTrue(refusal(Map.of()).contains("the label, is \"1e400\", expected a whole number"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"1790000000", "1790000000000", "1790000000000000", "0"})
+  void shouldStandardiseValuesThatAreOneFloatAsDoubles(String start) {
+    long first = Long.parseLong(start);
+    String text =
+        IntStream.range(0, 40)
+            .mapToObj(i -> (first + 50 * (i % 2)) + "," + (i % 2 == 0 ? "early" : "late") + "\n")
+            .collect(Collectors.joining("", "t,class\n", ""));
+    Path file = prices(text);
+
+    Dataset train = ofFile(file, Split.TRAIN, Map.of("label", "class"), Map.of());
+
+    float[] ofLine = sample(line(Long.toString(first + 50), train, Map.of("label", "class")), 0);
+    for (int i = 0; i < train.size(); i++) {
+      assertEquals(train.label(i) == 0 ? -1 : 1, sample(train, i)[0], 0.2);
+      if (train.label(i) == 1) {
+        assertArrayEquals(ofLine, sample(train, i), 0);
+      }
+    }
+  }
+
+  @Test
+  void shouldWarnOfDistinctValuesThatBecomeOneFloat() {
+    Path file = train("0,16777216,0.5\n1,16777217,0.25\n0,16777216.0,0.75\n");
+
+    assertEquals(
+        List.of(
+            file
+                + ": column 2: 16777216 and 16777217 become the same float32, 16777216; normalization"
+                + " standard keeps them apart"),
+        warnings(folder, Map.of()));
+    assertEquals(List.of(), warnings(folder, Map.of("normalization", "standard")));
+    train("0,1.00000000012345\n1,1.00000000012346\n1,2\n");
+    assertEquals(List.of(), warnings(folder, Map.of()), "rounding that no model can see");
+    train("0,1.00000000012345\n1,1.00000000012346\n");
+    assertEquals(1, warnings(folder, Map.of()).size(), "the whole range of the column");
+    train("x,1790000000000000001\ny,1790000000000000002\n");
+    assertEquals(
+        List.of(
+            file
+                + ": column 2: 1790000000000000001 and 1790000000000000002 become the same float64,"
+                + " 1790000000000000000"),
+        warnings(folder, Map.of("normalization", "standard")));
+    train("0,1790000000,1\n1,1790000050,2\n");
+    assertEquals(1, warnings(folder, Map.of("targets", 2)).size(), "targets are float32");
+  }
+
+  @Test
+  void shouldWarnOfLabelsAndColumnsThatAreProbablyMistakes() {
+    Path file = prices("x,class\n1,1.0\n1,1\n1,NA\n1,x\n");
+
+    assertEquals(
+        List.of(
+            file
+                + ": column 1 (\"x\") has one value only, so other values cannot be scaled later;"
+                + " option ignore leaves it out",
+            file
+                + ": column 2 (\"class\"), the label, is \"1.0\" in line 2 and \"1\" in line 3: two"
+                + " classes, because labels stay as they are written",
+            file
+                + ": column 2 (\"class\"), the label, is \"NA\" in line 4, which is a class of its"
+                + " own, not a missing value"),
+        warnings(file, Map.of("label", "class")));
+  }
+
+  @Test
+  void shouldWarnWhenLineOneContradictsOptionHeader() {
+    Path file = prices("1,2.5,3.5\n0,1.5,7\n1,3,4\n");
+
+    assertEquals(
+        List.of(file + ": line 1 is not a sample (option header), but holds numbers: 1, 2.5, 3.5"),
+        warnings(file, Map.of("header", true)));
+    prices("label,0,1\n0,1.5,7\n1,3,4\n");
+    assertEquals(List.of(), warnings(file, Map.of("header", true)), "columns that are counted");
+    prices("size,class\nbig,a\nsmall,b\nbig,b\n");
+    assertEquals(
+        List.of(
+            file
+                + ": line 1 is a sample, but none of its values stands in another line; if it holds"
+                + " names, set option header to true"),
+        warnings(file, Map.of("label", 2, "categories", 1)));
+  }
+
+  private static List<String> warnings(Path data, Map<String, Object> options) {
+    return new CsvProvider().warnings(SampleFiles.in("csv", data, options));
+  }
+
+  @Test
+  void shouldReadDecimalCommasWhenTheOptionSaysSo() {
+    Path file = prices("a;b;class\n3,14;-,5e1;x\n2;1,0;y\n0;0;y\n");
+    Map<String, Object> options =
+        Map.of(
+            "label",
+            "class",
+            "separator",
+            ";",
+            "decimal",
+            ",",
+            "normalization",
+            "raw",
+            "testShare",
+            0.4);
+
+    Dataset train = ofFile(file, Split.TRAIN, options, Map.of());
+
+    assertArrayEquals(new float[] {3.14f, -50}, sample(line("3,14;-50", train, options), 0));
+    assertEquals(
+        "\"3.14;1\": column 1 is \"3.14\", expected a number; if '.' is its decimal mark, set option"
+            + " decimal to \".\"",
+        refused(() -> line("3.14;1", train, options)));
+    assertEquals(
+        file
+            + ":2: column 1 (\"a\") is \"3,14\", expected a number; if ',' is its decimal mark, set"
+            + " option decimal to \",\"",
+        refused(
+            () -> ofFile(file, Split.TRAIN, Map.of("label", "class", "separator", ";"), Map.of())));
+    assertEquals(
+        "data set 'csv': decimal is \",\", the separator too, expected another one, such as"
+            + " data.separator \";\"",
+        setting(Map.of("decimal", ",")));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"header", "label"})
+  void shouldFindColumnsOfTheTestFileByTheirNames(String key) {
+    Map<String, Object> options =
+        key.equals("header") ? Map.of("header", true) : Map.of("label", "class", "classes", 2);
+    train("class,a,b\n0,10,20\n1,11,21\n");
+    write(
+        folder.resolve("test.csv"),
+        "\uFEFFmore, \"b\" ,class,a \r\n9,20,0,10\r\n9,21,1,11\r\n"
+            .getBytes(StandardCharsets.UTF_8));
+
+    Dataset test = open(Split.TEST, options);
+
+    assertEquals(2, test.size());
+    assertArrayEquals(new float[] {10, 20}, sample(test, 0));
+    assertEquals(1, test.label(1));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "0,0,0 | :1: holds 0, 0, 0, none of which is a column of the training; expected a first line"
+            + " that names class, a, b",
+        "class,a,c | :1: has no column \"b\", expected those of the training: class, a, b; line 1"
+            + " holds class, a, c",
+        "a,b | :1: has no column \"class\", expected those of the training: class, a, b; line 1 holds"
+            + " a, b",
+        "class,a,b,b | :1: column \"b\" stands twice, here or in the training, expected its name once"
+            + " or the training's first line: class, a, b",
+        "CLASS,A,B | :1: holds CLASS, A, B, none of which is a column of the training; expected a"
+            + " first line that names class, a, b"
+      })
+  void shouldRefuseATestFileWhoseFirstLineIsNotTheHeader(String line, String refused) {
+    train("class,a,b\n0,10,20\n1,11,21\n");
+    Path test =
+        write(
+            folder.resolve("test.csv"),
+            (line + "\n" + "1,".repeat(line.split(",").length - 1) + "1\n").getBytes());
+
+    assertEquals(
+        test + refused, refused(() -> open(Split.TEST, Map.of("header", true))), "by number");
+    assertEquals(
+        test + refused,
+        refused(() -> open(Split.TEST, Map.of("label", "class", "classes", 2))),
+        "by name");
+  }
+
+  @Test
+  void shouldRefuseAHeaderWhereTheTrainingFileHasNone() {
+    train("0,10,20\n1,11,21\n");
+    Path test = write(folder.resolve("test.csv"), "class,a,b\n0,1,2\n".getBytes());
+
+    assertEquals(
+        test
+            + ":1: column 2 is \"a\", expected a number; the training file has no names in line 1, so"
+            + " no other may have them",
+        refused(() -> open(Split.TEST, Map.of())));
+    write(test, "0,1\n".getBytes());
+    assertEquals(
+        test + ":1: 2 columns, expected 3 as in training",
+        refused(() -> open(Split.TEST, Map.of())));
+  }
+
+  @Test
+  void shouldTakeNamesThatStandTwiceOnlyFromTheSameHeader() {
+    train("class,a,a\n0,10,20\n1,11,21\n");
+    Path test = write(folder.resolve("test.csv"), "class,a,a\n0,1,2\n".getBytes());
+    assertArrayEquals(new float[] {1, 2}, sample(open(Split.TEST, Map.of("header", true)), 0), 0);
+
+    write(test, "a,class\n1,0\n".getBytes());
+
+    assertTrue(
+        refused(() -> open(Split.TEST, Map.of("header", true))).contains("\"a\" stands twice"));
+  }
+
+  @Test
+  void shouldRefuseTheHeaderWhenItStandsAgainBelow() {
+    Path file = prices("colour,class\nred,a\ncolour,class\nblue,b\n");
+
+    assertEquals(
+        file + ":3: holds the names of line 1 again, expected a sample",
+        refused(
+            () ->
+                ofFile(
+                    file,
+                    Split.TRAIN,
+                    Map.of("label", "class", "categories", "colour"),
+                    Map.of())));
+  }
+
+  private static Dataset line(String line, Dataset train, Map<String, Object> options) {
+    return new CsvProvider()
+        .unlabelled(
+            new DataConfig("csv", Optional.empty(), Optional.empty(), options)
+                .fitted(new JsonObject(new JsonObject(train.fitted()).encode()).getMap()),
+            line,
+            train.shape());
   }
 
   private Path prices(String text) {
