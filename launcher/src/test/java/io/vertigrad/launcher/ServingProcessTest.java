@@ -114,7 +114,7 @@ class ServingProcessTest {
         new JsonObject()
             .put("name", "input")
             .put("datatype", "UINT8")
-            .put("shape", JsonArray.of(1, 784))
+            .put("shape", JsonArray.of(1, 1, 28, 28))
             .put("data", zeros);
     HttpResponse<String> answer =
         client.send(

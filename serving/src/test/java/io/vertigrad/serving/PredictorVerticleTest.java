@@ -110,6 +110,25 @@ class PredictorVerticleTest {
         400,
         "request: has keys [smaple], expected either \"sample\" or \"samples\"",
         "{\"smaple\": [1, 2, 3]}");
+    assertRefused(
+        400,
+        "request: has keys [sample, x], expected either \"sample\" or \"samples\"",
+        "{\"sample\": [1, 2, 3], \"x\": 1}");
+    assertRefused(
+        400,
+        "samples[0][1]: is Infinity, expected a finite number",
+        "{\"samples\": [[1,1e400,3]]}");
+    assertRefused(400, "sample[1]: is [2,3], expected a number", "{\"sample\": [1,[2,3],4]}");
+    assertRefused(400, "sample[0]: is null, expected a number", "{\"sample\": [null,2,3]}");
+    assertRefused(
+        400,
+        "request: has keys [%s..., expected either \"sample\" or \"samples\""
+            .formatted("a".repeat(199)),
+        "{\"%s\": 1}".formatted("a".repeat(1_000)));
+    ReplyException notFinite = refusal(predictions.predict(new float[] {1, 2, Float.NaN}));
+    assertEquals(400, notFinite.failureCode());
+    assertEquals(
+        "tensor, sample 0: input 2 is NaN, expected a finite number", notFinite.getMessage());
     ReplyException refused = refusal(predictions.predict(new float[] {1, 2, 3, 4}));
     assertEquals(400, refused.failureCode());
     assertEquals(

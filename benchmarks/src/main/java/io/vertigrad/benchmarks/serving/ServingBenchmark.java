@@ -359,7 +359,7 @@ public final class ServingBenchmark implements Benchmark {
         new JsonObject()
             .put("name", "input")
             .put("datatype", "FP32")
-            .put("shape", JsonArray.of(1, INPUTS))
+            .put("shape", JsonArray.of(1, 1, 28, 28))
             .put("parameters", new JsonObject().put("binary_data_size", INPUTS * Float.BYTES));
     return new JsonObject()
         .put("parameters", new JsonObject().put("binary_data_output", true))

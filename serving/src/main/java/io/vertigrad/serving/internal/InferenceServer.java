@@ -1,6 +1,8 @@
 package io.vertigrad.serving.internal;
 
+import io.netty.handler.codec.compression.StandardCompressionOptions;
 import io.vertigrad.job.ServingConfig.Http;
+import io.vertigrad.serving.internal.InferenceRequest.Form;
 import io.vertigrad.serving.internal.InferenceRequest.Response;
 import io.vertigrad.serving.internal.Refusal.Code;
 import io.vertx.core.Context;
@@ -25,7 +27,6 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.OptionalLong;
 import java.util.Properties;
 import java.util.concurrent.TimeUnit;
@@ -53,8 +54,8 @@ final class InferenceServer {
   private static final String LENGTH = "Inference-Header-Content-Length";
   private static final String TYPE = "Content-Type";
   private static final String JSON = "application/json";
-  private static final List<String> IMAGES =
-      List.of("image/png", "image/jpeg", "image/gif", "image/bmp");
+  private static final int MOST_SHOWN = 200;
+  private static final int LEAST_COMPRESSED = 1_024;
 
   private static final String VERSION = readVersion();
 
@@ -125,7 +126,10 @@ final class InferenceServer {
         new HttpServerOptions()
             .setHost(http.host())
             .setPort(http.port().orElseThrow())
-            .setIdleTimeout(IDLE_SECONDS);
+            .setIdleTimeout(IDLE_SECONDS)
+            .addCompressor(StandardCompressionOptions.gzip())
+            .setCompressionSupported(true)
+            .setCompressionContentSizeThreshold(LEAST_COMPRESSED);
     if (http.tls()) {
       options
           .setSsl(true)
@@ -163,18 +167,60 @@ final class InferenceServer {
   private void route(HttpServerRequest request) {
     List<String> path =
         Arrays.stream(request.path().split("/")).filter(word -> !word.isEmpty()).toList();
-    if (path.size() < 4 || !path.get(1).equals("models") || !last(path).equals("infer")) {
-      if (requires(request, HttpMethod.GET)) {
-        answer(request, path);
+    boolean ready = predictor.isReady();
+    switch (String.join("/", path)) {
+      case "v2" -> answer(request, OK, server());
+      case "v2/health/live" -> answer(request, OK, new JsonObject().put("live", true));
+      case "v2/health/ready" ->
+          answer(
+              request,
+              ready ? OK : UNAVAILABLE,
+              new JsonObject().put("live", ready).put("ready", ready));
+      default -> {
+        if (path.size() < 3 || !path.get(0).equals("v2") || !path.get(1).equals("models")) {
+          throw new Refusal(
+              Code.UNKNOWN,
+              "%s: there is no such path, expected one below /v2/models/%s"
+                  .formatted(shownPath(request), predictor.job()));
+        }
+        ofModel(request, path, ready);
       }
-    } else if (requires(request, HttpMethod.POST)) {
-      OptionalLong version = version(path.subList(2, path.size() - 1));
-      receive(request, version);
     }
   }
 
-  private static String last(List<String> path) {
-    return path.get(path.size() - 1);
+  private void ofModel(HttpServerRequest request, List<String> path, boolean ready) {
+    String last = path.size() == 3 ? "" : path.get(path.size() - 1);
+    boolean infers = last.equals("infer");
+    boolean asksReady = last.equals("ready");
+    List<String> model = path.subList(2, path.size() - (infers || asksReady ? 1 : 0));
+    OptionalLong version = version(request, model);
+    if (infers) {
+      if (requires(request, HttpMethod.POST)) {
+        receive(request, version, Form.of(request.headers()));
+      }
+      return;
+    }
+    if (version.isPresent() && version.getAsLong() != predictor.version()) {
+      throw new Refusal(
+          Code.UNKNOWN,
+          "model \"%s\": version %d is not served, expected %d"
+              .formatted(predictor.job(), version.getAsLong(), predictor.version()));
+    }
+    if (asksReady) {
+      answer(
+          request,
+          ready ? OK : UNAVAILABLE,
+          new JsonObject().put("name", predictor.job()).put("ready", ready));
+    } else {
+      answer(
+          request,
+          OK,
+          InferenceRequest.metadata(predictor.job(), predictor.version(), predictor.format()));
+    }
+  }
+
+  private static String shownPath(HttpServerRequest request) {
+    return SampleFormat.cut(request.path(), MOST_SHOWN);
   }
 
   private static boolean requires(HttpServerRequest request, HttpMethod expected) {
@@ -182,49 +228,22 @@ final class InferenceServer {
         || request.method() == HttpMethod.HEAD && expected == HttpMethod.GET) {
       return true;
     }
-    request.response().putHeader("Allow", expected.name());
+    String allowed = expected == HttpMethod.GET ? "GET, HEAD" : expected.name();
+    request.response().putHeader("Allow", allowed);
     error(
         request.response(),
         BAD_METHOD,
-        "%s %s: expected %s".formatted(request.method(), request.path(), expected));
+        "%s %s: expected %s"
+            .formatted(
+                SampleFormat.cut(request.method().name(), MOST_SHOWN),
+                shownPath(request),
+                allowed));
     return false;
   }
 
-  private void answer(HttpServerRequest request, List<String> path) {
-    HttpServerResponse response = request.response();
-    boolean ready = predictor.isReady();
-    switch (String.join("/", path)) {
-      case "v2" -> send(response, OK, server());
-      case "v2/health/live" -> send(response, OK, new JsonObject().put("live", true));
-      case "v2/health/ready" ->
-          send(response, ready ? OK : UNAVAILABLE, new JsonObject().put("ready", ready));
-      default -> {
-        if (path.size() < 3 || !path.get(0).equals("v2") || !path.get(1).equals("models")) {
-          throw new Refusal(
-              Code.UNKNOWN,
-              "%s: there is no such path, expected one below /v2/models/%s"
-                  .formatted(request.path(), predictor.job()));
-        }
-        boolean asksReady = last(path).equals("ready") && path.size() > 3;
-        OptionalLong version = version(path.subList(2, path.size() - (asksReady ? 1 : 0)));
-        if (version.isPresent() && version.getAsLong() != predictor.version()) {
-          throw new Refusal(
-              Code.UNKNOWN,
-              "model \"%s\": version %d is not served, expected %d"
-                  .formatted(predictor.job(), version.getAsLong(), predictor.version()));
-        }
-        if (asksReady) {
-          send(
-              response,
-              ready ? OK : UNAVAILABLE,
-              new JsonObject().put("name", predictor.job()).put("ready", ready));
-        } else {
-          send(
-              response,
-              OK,
-              InferenceRequest.metadata(predictor.job(), predictor.version(), predictor.format()));
-        }
-      }
+  private static void answer(HttpServerRequest request, int status, JsonObject body) {
+    if (requires(request, HttpMethod.GET)) {
+      send(request.response(), status, body);
     }
   }
 
@@ -247,12 +266,12 @@ final class InferenceServer {
   }
 
   /** Reads {@code NAME} or {@code NAME/versions/V}. */
-  private OptionalLong version(List<String> path) {
+  private OptionalLong version(HttpServerRequest request, List<String> path) {
     if (!path.get(0).equals(predictor.job())) {
       throw new Refusal(
           Code.UNKNOWN,
           "model \"%s\" is not served here, expected \"%s\""
-              .formatted(path.get(0), predictor.job()));
+              .formatted(SampleFormat.cut(path.get(0), MOST_SHOWN), predictor.job()));
     }
     if (path.size() == 1) {
       return OptionalLong.empty();
@@ -263,11 +282,11 @@ final class InferenceServer {
     throw new Refusal(
         Code.UNKNOWN,
         "%s: expected /v2/models/%s or /v2/models/%s/versions/NUMBER, and /ready or /infer behind it"
-            .formatted("/v2/models/" + String.join("/", path), predictor.job(), predictor.job()));
+            .formatted(shownPath(request), predictor.job(), predictor.job()));
   }
 
   /** Receives a body of limited size; bodies of all senders together are limited, too. */
-  private void receive(HttpServerRequest request, OptionalLong version) {
+  private void receive(HttpServerRequest request, OptionalLong version, Form form) {
     Buffer body = Buffer.buffer();
     boolean[] ended = {false};
     Runnable end =
@@ -307,48 +326,35 @@ final class InferenceServer {
     request.endHandler(
         all -> {
           if (!ended[0]) {
-            predict(request, body, version, end);
+            predict(request.response(), body, version, form, end);
           }
         });
   }
 
-  private void predict(HttpServerRequest request, Buffer body, OptionalLong version, Runnable end) {
-    HttpServerResponse response = request.response();
+  private void predict(
+      HttpServerResponse response, Buffer body, OptionalLong version, Form form, Runnable end) {
     SampleFormat format = predictor.format();
-    String type = String.valueOf(request.getHeader(TYPE)).split(";")[0].toLowerCase(Locale.ROOT);
     try {
       predictor.requireRoom();
-      if (IMAGES.contains(type)) {
-        vertx
-            .executeBlocking(() -> format.readImage(body.getBytes()), false)
-            .onComplete(
-                inputs ->
-                    predict(response, InferenceRequest.of(inputs, format), version, format, end),
-                why -> {
-                  end.run();
-                  refuse(response, counted(why));
-                });
-      } else {
-        predict(response, read(request, body, format), version, format, end);
-      }
+      vertx
+          .executeBlocking(() -> decoded(body, form, format), false)
+          .onComplete(
+              request -> predict(response, request, version, format, end),
+              why -> {
+                end.run();
+                refuse(response, counted(why));
+              });
     } catch (RuntimeException why) {
       end.run();
       refuse(response, counted(why));
     }
   }
 
-  private static InferenceRequest read(
-      HttpServerRequest request, Buffer body, SampleFormat format) {
-    String length = request.getHeader(LENGTH);
-    if (length != null && !length.matches("\\d{1,9}")) {
-      throw Refusal.invalid(
-          "%s: is %s, expected a number of bytes", LENGTH, SampleFormat.shown(length));
-    }
-    if (length == null && body.length() == 0) {
-      throw Refusal.invalid("body: is empty, expected a JSON object with \"inputs\"");
-    }
-    return InferenceRequest.read(
-        body, length == null ? body.length() : Integer.parseInt(length), format);
+  private InferenceRequest decoded(Buffer body, Form form, SampleFormat format) {
+    byte[] content = form.content(body, http.maxBytes(), bytes -> {});
+    return form.isPicture()
+        ? InferenceRequest.of(format.readImage(content), format)
+        : InferenceRequest.read(content, form.headerBytes(), format, http.maxBytes(), bytes -> {});
   }
 
   private void predict(
@@ -400,14 +406,11 @@ final class InferenceServer {
   }
 
   private static void send(HttpServerResponse response, Response found) {
-    Buffer json = found.json().toBuffer();
-    if (found.binary().length() == 0) {
-      send(response, OK, found.json());
-    } else if (!response.ended() && !response.closed()) {
+    if (!response.ended() && !response.closed()) {
+      found.headerBytes().ifPresent(bytes -> response.putHeader(LENGTH, Integer.toString(bytes)));
       response
-          .putHeader(TYPE, "application/octet-stream")
-          .putHeader(LENGTH, Integer.toString(json.length()))
-          .end(json.copy().appendBuffer(found.binary()));
+          .putHeader(TYPE, found.headerBytes().isPresent() ? "application/octet-stream" : JSON)
+          .end(found.body());
     }
   }
 }

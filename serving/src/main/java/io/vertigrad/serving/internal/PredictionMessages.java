@@ -85,16 +85,22 @@ public final class PredictionMessages {
   /** Returns the inputs in a request, which must be whole samples. */
   static float[] inputs(StageTensor request, SampleFormat format) {
     int found = request.tensor().length();
-    if (found == 0 || found % format.inputs() != 0) {
+    int size = format.inputs();
+    if (found == 0 || found % size != 0) {
       throw Refusal.invalid(
           "tensor: has %d elements, expected a multiple of %d, the inputs of one sample",
-          found, format.inputs());
+          found, size);
     }
     float[] inputs = new float[found];
     request.tensor().copyTo(inputs, 0);
-    for (int first = 0; first < found; first += format.inputs()) {
-      format.checkTokens(inputs, first, "tensor");
+    for (int i = 0; i < found; i++) {
+      if (!Float.isFinite(inputs[i])) {
+        throw Refusal.invalid(
+            "tensor, sample %d: input %d is %s, expected a finite number",
+            i / size, i % size, inputs[i]);
+      }
     }
+    format.checkTokens(inputs, sample -> "tensor, sample %d".formatted(sample));
     return inputs;
   }
 
@@ -151,10 +157,7 @@ public final class PredictionMessages {
       JsonArray sample = all.getJsonArray(i);
       float[] values = new float[sample.size()];
       for (int k = 0; k < values.length; k++) {
-        values[k] =
-            sample.getValue(k) instanceof Number number
-                ? number.floatValue()
-                : Float.parseFloat(String.valueOf(sample.getValue(k)));
+        values[k] = sample.getFloat(k);
       }
       outputs.add(values);
     }

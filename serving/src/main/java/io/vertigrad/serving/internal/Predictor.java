@@ -251,6 +251,9 @@ public final class Predictor {
     /** What this part serves while it has the turn. */
     private Served own = Served.NONE;
 
+    /** The last version whose outputs were not all finite; it is logged once. */
+    private long warned = Long.MIN_VALUE;
+
     Part(ServedModel.Opening opening, int number) {
       this.opening = opening;
       this.thread = new Thread(this, "predictor %d of %s".formatted(number, job));
@@ -404,6 +407,11 @@ public final class Predictor {
                 ? outputs
                 : Arrays.copyOfRange(outputs, first * each, (first + request.count()) * each);
         first += request.count();
+        Optional<Refusal> wrong = notFinite(part, each);
+        if (wrong.isPresent()) {
+          deliver(request, null, wrong.get());
+          continue;
+        }
         counters.answered(request.count(), System.nanoTime() - request.arrivedNanos());
         deliver(
             request,
@@ -411,6 +419,24 @@ public final class Predictor {
                 part, own.version().lowest(), own.version().highest(), ageMillis(own)),
             null);
       }
+    }
+
+    /** Returns why outputs are no answer: a number that is not finite has no class and no value. */
+    private Optional<Refusal> notFinite(float[] outputs, int each) {
+      for (int i = 0; i < outputs.length; i++) {
+        if (!Float.isFinite(outputs[i])) {
+          long version = own.version().lowest();
+          String message =
+              "output: sample %d has %s at %d, expected finite numbers: version %d of model \"%s\" has diverged, or the sample's inputs are too large"
+                  .formatted(i / each, outputs[i], i % each, version, job);
+          if (version != warned) {
+            warned = version;
+            LOG.warn("{}", message);
+          }
+          return Optional.of(new Refusal(Code.FAILED, message));
+        }
+      }
+      return Optional.empty();
     }
 
     private void deliver(PredictionRequest request, PredictionAnswer answer, Refusal why) {

@@ -13,6 +13,10 @@ public final class Refusal extends RuntimeException {
     INVALID(400),
     /** The requested model or version is not served. */
     UNKNOWN(404),
+    /** The body, or what it decodes to, is larger than a limit. */
+    TOO_LARGE(413),
+    /** The body's type or encoding is not known here. */
+    UNSUPPORTED(415),
     /** There are no parameters to answer with yet, or the predictor is being undeployed. */
     NOT_READY(425),
     /** The forward pass failed. */
@@ -32,10 +36,13 @@ public final class Refusal extends RuntimeException {
     }
   }
 
+  /** Most characters of a message, whatever a data set's own message holds. */
+  private static final int MOST_MESSAGE = 1_000;
+
   private final Code code;
 
   Refusal(Code code, String message) {
-    super(message, null, false, false);
+    super(SampleFormat.cut(message, MOST_MESSAGE), null, false, false);
     this.code = code;
   }
 

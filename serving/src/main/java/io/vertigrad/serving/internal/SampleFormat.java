@@ -16,10 +16,12 @@ import io.vertigrad.training.SavedModel;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.IntFunction;
+import java.util.function.Supplier;
 
 /**
  * The form of a model's samples and of its outputs: turns what a sender has into inputs, and
@@ -47,6 +49,8 @@ record SampleFormat(
 
   private static final String SAMPLE = "sample";
   private static final String SAMPLES = "samples";
+  private static final int SHOWN = 60;
+  private static final int MOST_NAMES = 200;
 
   /** Returns the format of a running job's samples. Only the description of its data is used. */
   static SampleFormat of(JobConfig job, Dataset test, ClassLoader loader) {
@@ -88,7 +92,11 @@ record SampleFormat(
 
   /** Returns the number of inputs of one sample. */
   int inputs() {
-    return shape.stream().reduce(1, Math::multiplyExact);
+    int inputs = 1;
+    for (int dimension : shape) {
+      inputs = Math.multiplyExact(inputs, dimension);
+    }
+    return inputs;
   }
 
   /** Returns the number of outputs of one sample. */
@@ -112,115 +120,147 @@ record SampleFormat(
   float[] read(JsonObject request) {
     Object one = request.getValue(SAMPLE);
     Object several = request.getValue(SAMPLES);
-    if (one == null == (several == null)) {
+    if (request.size() != 1 || one == null == (several == null)) {
       throw Refusal.invalid(
-          "request: has keys %s, expected either \"sample\" or \"samples\"", request.fieldNames());
+          "request: has keys %s, expected either \"sample\" or \"samples\"",
+          cut(request.fieldNames().toString(), MOST_NAMES));
     }
+    int size = inputs();
     if (one != null) {
-      float[] inputs = new float[inputs()];
-      read(one, inputs, 0, SAMPLE);
+      float[] inputs = new float[size];
+      read(one, inputs, 0, () -> SAMPLE);
       return inputs;
     }
     if (!(several instanceof JsonArray array) || array.isEmpty()) {
       throw Refusal.invalid("samples: is %s, expected an array of samples", shown(several));
     }
-    float[] inputs = new float[Math.multiplyExact(array.size(), inputs())];
+    float[] inputs = new float[Math.multiplyExact(array.size(), size)];
     for (int i = 0; i < array.size(); i++) {
-      read(array.getValue(i), inputs, i * inputs(), "samples[%d]".formatted(i));
+      int sample = i;
+      read(array.getValue(i), inputs, i * size, () -> "samples[%d]".formatted(sample));
     }
     return inputs;
   }
 
-  private void read(Object sample, float[] inputs, int offset, String where) {
+  private void read(Object sample, float[] inputs, int offset, Supplier<String> where) {
     if (sample instanceof JsonObject object) {
-      FieldReader reader =
-          fields.orElseThrow(
-              () ->
-                  Refusal.invalid(
-                      "%s: is an object, but values of the data set '%s' have no names; expected an array of %d numbers",
-                      where, data, inputs()));
-      read(reader, object.getMap(), inputs, offset, where);
-    } else if (sample instanceof JsonArray array) {
-      List<Object> values = new ArrayList<>();
-      flatten(array, values);
-      read(values, inputs, offset, where);
-    } else {
+      if (fields.isEmpty()) {
+        throw Refusal.invalid(
+            "%s: is an object, but values of the data set '%s' have no names; expected an array of %d numbers",
+            where.get(), data, inputs());
+      }
+      readNamed(object.getMap(), inputs, offset, where);
+    } else if (!(sample instanceof JsonArray array)) {
       throw Refusal.invalid(
           "%s: is %s, expected %s",
-          where, shown(sample), fields.isPresent() ? "an object or an array" : "an array");
-    }
-  }
-
-  private static void flatten(JsonArray array, List<Object> values) {
-    for (int i = 0; i < array.size(); i++) {
-      if (array.getValue(i) instanceof JsonArray inner) {
-        flatten(inner, values);
-      } else {
-        values.add(array.getValue(i));
+          where.get(), shown(sample), fields.isPresent() ? "an object or an array" : "an array");
+    } else if (fields.isPresent()) {
+      List<Field> known = fields.get().fields();
+      requireCount(where, array.size(), known.size(), "values, one for each field");
+      Map<String, Object> named = new HashMap<>();
+      for (int i = 0; i < known.size(); i++) {
+        named.put(known.get(i).name(), array.getValue(i));
       }
+      readNamed(named, inputs, offset, where);
+    } else {
+      readNumbers(array, 0, inputs, offset, offset, where);
+      checkTokens(inputs, offset, where);
     }
   }
 
   /**
-   * Reads one sample from its values in order: of the fields if the data set has them, otherwise
-   * the inputs themselves.
+   * Reads the inputs of a sample: all in one array, or in arrays within arrays as the first
+   * dimensions say.
+   *
+   * @param level how many dimensions the arrays around this one have
+   * @param at index of the array's first input
    */
-  void read(List<?> values, float[] inputs, int offset, String where) {
-    if (fields.isPresent()) {
-      List<Field> known = fields.get().fields();
-      requireCount(where, values.size(), known.size(), "values, one for each field");
-      Map<String, Object> named = new LinkedHashMap<>();
-      for (int i = 0; i < known.size(); i++) {
-        named.put(known.get(i).name(), values.get(i));
+  private void readNumbers(
+      JsonArray array, int level, float[] inputs, int at, int offset, Supplier<String> where) {
+    int expected = 1;
+    for (int dimension : shape.subList(level, shape.size())) {
+      expected *= dimension;
+    }
+    boolean nested = array.size() > 0 && array.getValue(0) instanceof JsonArray;
+    if (nested && level + 1 < shape.size()) {
+      int parts = shape.get(level);
+      requireCount(where, array.size(), parts, "arrays at level %d, shape %s", level + 1, shape);
+      for (int i = 0; i < parts; i++) {
+        if (!(array.getValue(i) instanceof JsonArray inner)) {
+          throw Refusal.invalid(
+              "%s: has %s beside arrays, expected an array", where.get(), shown(array.getValue(i)));
+        }
+        readNumbers(inner, level + 1, inputs, at + i * (expected / parts), offset, where);
       }
-      read(fields.get(), named, inputs, offset, where);
       return;
     }
-    requireCount(where, values.size(), inputs(), "numbers, shape " + shape);
-    for (int i = 0; i < values.size(); i++) {
-      if (!(values.get(i) instanceof Number number)) {
-        throw Refusal.invalid("%s[%d]: is %s, expected a number", where, i, shown(values.get(i)));
+    requireCount(where, array.size(), expected, "numbers, shape %s", shape);
+    for (int i = 0; i < expected; i++) {
+      Object value = array.getValue(i);
+      if (!(value instanceof Number number) || !Float.isFinite(number.floatValue())) {
+        throw Refusal.invalid(
+            "%s[%d]: is %s, expected a %snumber",
+            where.get(), at - offset + i, shown(value), value instanceof Number ? "finite " : "");
       }
-      inputs[offset + i] = number.floatValue();
+      inputs[at + i] = number.floatValue();
     }
-    checkTokens(inputs, offset, where);
   }
 
   /** Reads one sample from named values. */
-  void readNamed(Map<String, ?> values, float[] inputs, int offset, String where) {
-    read(fields.orElseThrow(), values, inputs, offset, where);
-  }
-
-  private static void read(
-      FieldReader reader, Map<String, ?> values, float[] inputs, int offset, String where) {
+  void readNamed(Map<String, ?> values, float[] inputs, int offset, Supplier<String> where) {
     try {
-      reader.read(values, inputs, offset);
+      fields.orElseThrow().read(values, inputs, offset);
     } catch (DataException wrong) {
-      throw Refusal.invalid("%s: %s", where, wrong.getMessage());
+      throw Refusal.invalid("%s: %s", where.get(), wrong.getMessage());
+    }
+    // A missing value may be NaN here: some models fill it in themselves.
+    for (int i = 0; i < inputs(); i++) {
+      if (Float.isInfinite(inputs[offset + i])) {
+        throw Refusal.invalid(
+            "%s: input %d is %s when it is prepared as in training, expected a finite number: a value is too large",
+            where.get(), i, inputs[offset + i]);
+      }
     }
   }
 
-  private static void requireCount(String where, int found, int expected, String what) {
+  private static void requireCount(
+      Supplier<String> where, int found, int expected, String what, Object... values) {
     if (found != expected) {
-      throw Refusal.invalid("%s: has %d values, expected %d %s", where, found, expected, what);
+      throw Refusal.invalid(
+          "%s: has %d values, expected %d %s",
+          where.get(), found, expected, what.formatted(values));
     }
   }
 
-  /** Checks inputs that came as numbers, where samples are ids of tokens. */
-  void checkTokens(float[] inputs, int offset, String where) {
-    for (int i = offset; tokens > 0 && i < offset + inputs(); i++) {
+  /**
+   * Checks inputs that came as numbers, where samples are ids of tokens.
+   *
+   * @param where how errors name a sample
+   */
+  void checkTokens(float[] inputs, IntFunction<String> where) {
+    int size = inputs();
+    for (int first = 0; tokens > 0 && first < inputs.length; first += size) {
+      int sample = first / size;
+      checkTokens(inputs, first, () -> where.apply(sample));
+    }
+  }
+
+  private void checkTokens(float[] inputs, int offset, Supplier<String> where) {
+    int end = tokens > 0 ? offset + inputs() : offset;
+    for (int i = offset; i < end; i++) {
       if (inputs[i] != Math.rint(inputs[i]) || inputs[i] < 0 || inputs[i] >= tokens) {
         throw Refusal.invalid(
             "%s[%d]: is %s, expected the id of a token, from 0 to %d",
-            where, i - offset, inputs[i], tokens - 1);
+            where.get(), i - offset, inputs[i], tokens - 1);
       }
     }
   }
 
   /** Writes the inputs of an image's bytes, which are channel after channel. */
   void readBytes(byte[] image, int from, float[] inputs, int offset) {
-    int plane = inputs() / tables.size();
-    for (int i = 0; i < inputs(); i++) {
+    int size = inputs();
+    int plane = size / tables.size();
+    for (int i = 0; i < size; i++) {
       inputs[offset + i] = tables.get(i / plane)[image[from + i] & 0xFF];
     }
   }
@@ -267,9 +307,14 @@ record SampleFormat(
     return classes;
   }
 
+  /** Returns a value of a request for a message: a text in quotes, and never a long one. */
   static String shown(Object value) {
-    String text =
-        value instanceof String word ? '"' + word + '"' : String.valueOf(value).replace('\n', ' ');
-    return text.length() > 60 ? text.substring(0, 60) + "..." : text;
+    String text = value instanceof String word ? '"' + word + '"' : String.valueOf(value);
+    return cut(text.replace('\n', ' '), SHOWN);
+  }
+
+  /** Returns the first characters of a text that is longer. */
+  static String cut(String text, int most) {
+    return text.length() > most ? text.substring(0, most) + "..." : text;
   }
 }

@@ -225,6 +225,26 @@ class PredictorTest {
   }
 
   @Test
+  void shouldFailTheRequestAloneWhoseOutputsAreNotFinite() throws Exception {
+    start("{}");
+    passes.drainPermits();
+    CompletableFuture<PredictionAnswer> first = predict(0);
+    Awaitility.await().until(() -> predictor.progress().waiting() == 0);
+    CompletableFuture<PredictionAnswer> infinite =
+        ask(new float[] {5, Float.POSITIVE_INFINITY}, OptionalLong.empty());
+    CompletableFuture<PredictionAnswer> finite = predict(7);
+
+    passes.release(MANY);
+
+    assertRefused(
+        Code.FAILED,
+        "output: sample 1 has Infinity at 1, expected finite numbers: version 1 of model \"fake\" has diverged, or the sample's inputs are too large",
+        infinite);
+    assertArrayEquals(new float[] {1, 7}, finite.get().outputs());
+    assertArrayEquals(new float[] {1, 0}, first.get().outputs());
+  }
+
+  @Test
   void shouldRefuseWhatWaitsWhenItIsClosed() {
     start("{}");
     passes.drainPermits();
