@@ -1,6 +1,7 @@
 package io.vertigrad.serving;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -11,9 +12,11 @@ import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.eventbus.ReplyException;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.awt.image.BufferedImage;
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.net.URI;
@@ -22,18 +25,30 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import java.util.zip.GZIPInputStream;
+import java.util.zip.GZIPOutputStream;
 import javax.imageio.ImageIO;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Asks a model of digits and a model of a CSV file by the Open Inference Protocol. */
@@ -207,7 +222,7 @@ class InferenceServerTest {
         new JsonObject(
             "{\"inputs\":["
                 + "{\"name\":\"demand\",\"datatype\":\"FP64\",\"shape\":[2],\"data\":[0.5,6.5]},"
-                + "{\"name\":\"day\",\"datatype\":\"BYTES\",\"shape\":[2,1],\"data\":[\"mo\",\"tu\"]}"
+                + "{\"name\":\"day\",\"datatype\":\"BYTES\",\"shape\":[2],\"data\":[\"mo\",\"tu\"]}"
                 + "]}");
     JsonObject rows = request("BYTES", JsonArray.of(2, 2), JsonArray.of("0.5", "mo", "6.5", "tu"));
 
@@ -229,9 +244,47 @@ class InferenceServerTest {
   }
 
   @Test
+  void shouldSayWhatIsWrongWithASampleOnTheBus() {
+    String name = "a".repeat(1_000);
+    Map<String, String> wrong = new LinkedHashMap<>();
+    wrong.put(
+        "{\"demand\":1,\"dya\":\"mo\"}",
+        "sample: field \"day\": is missing, expected a word of the training");
+    wrong.put(
+        "{\"demand\":1,\"day\":\"mo\",\"x\":1}",
+        "sample: field \"x\": is unknown, expected the columns of the training: demand, day");
+    wrong.put(
+        "{\"demand\":\"NaN\",\"day\":\"mo\"}", "sample: field \"demand\": is \"NaN\", expected");
+    wrong.put("{\"demand\":1e400,\"day\":\"mo\"}", "sample: field \"demand\": is \"");
+    wrong.put("{\"demand\":[1],\"day\":\"mo\"}", "sample: field \"demand\": is \"[1]\", expected");
+    wrong.put("{\"demand\":1,\"day\":\"%s\"}".formatted(name), "sample: field \"day\": is \"aaa");
+    wrong.put("{\"demand\":1,\"day\":\"mo\",\"%s\":1}".formatted(name), "sample: field \"aaa");
+    wrong.put("[1]", "sample: has 1 values, expected 2 values, one for each field");
+    wrong.put("[[1],\"mo\"]", "sample: field \"demand\": is \"[1]\", expected a number");
+    wrong.put("7", "sample: is 7, expected an object or an array");
+    wrong.forEach(
+        (sample, message) -> {
+          ExecutionException failed =
+              assertThrows(
+                  ExecutionException.class,
+                  () ->
+                      get(
+                          vertx
+                              .eventBus()
+                              .request(
+                                  "vertigrad.prices.predict",
+                                  new JsonObject("{\"sample\":" + sample + "}"))));
+          String found = failed.getCause().getMessage();
+          assertEquals(400, ((ReplyException) failed.getCause()).failureCode());
+          assertTrue(found.startsWith(message), found);
+          assertFalse(found.contains(name.substring(0, 201)), found);
+        });
+  }
+
+  @Test
   void shouldSendOnlyTheOutputsThatAreAskedFor() throws Exception {
     JsonObject request =
-        request("FP32", JsonArray.of(1, 784), zeros(784))
+        request("FP32", JsonArray.of(1, 1, 28, 28), zeros(784))
             .put("outputs", JsonArray.of(new JsonObject().put("name", "class")));
 
     JsonArray outputs = post(digits, request, 200).getJsonArray("outputs");
@@ -245,31 +298,31 @@ class InferenceServerTest {
     assertWrong(
         digits,
         request("FP32", JsonArray.of(1, 783), zeros(783)),
-        "inputs[0].shape: is [1, 783], expected the number of samples, then [1, 28, 28]");
+        "inputs[0].shape: is [1, 783], expected [-1, 1, 28, 28], where -1 is the number of samples");
     assertWrong(
         digits,
-        request("FP32", JsonArray.of(1, 784), zeros(783)),
-        "inputs[0]: has 783 elements, expected 784, as its shape [1, 784] says");
+        request("FP32", JsonArray.of(1, 1, 28, 28), zeros(783)),
+        "inputs[0].data: the array has 783 elements, expected 784, as its shape [1, 1, 28, 28] says");
     assertWrong(digits, new JsonObject(), "inputs: is null, expected an array of tensors");
     assertWrong(
         digits,
         new JsonObject(
             "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1],\"data\":[1]}]}"),
-        "inputs: has [x], expected one named \"input\"");
+        "inputs[0].name: is \"x\", expected \"input\"");
     assertWrong(
         digits,
-        request("FP32", JsonArray.of(1, 784), zeros(784))
+        request("FP32", JsonArray.of(1, 1, 28, 28), zeros(784))
             .put("outputs", JsonArray.of(new JsonObject().put("name", "y"))),
         "outputs[0].name: is \"y\", expected one of [output, class]");
     assertWrong(
         table,
         request("BYTES", JsonArray.of(1, 2), JsonArray.of("0.5", "su")),
-        "inputs[0], sample 0: field \"day\": is \"su\", expected one of the words of the training: mo, tu");
+        "sample 0: field \"day\": is \"su\", expected one of the words of the training: mo, tu");
     assertWrong(
         table,
         new JsonObject(
             "{\"inputs\":[{\"name\":\"demnad\",\"datatype\":\"FP32\",\"shape\":[1],\"data\":[1]}]}"),
-        "sample 0: field \"demand\": is missing, expected a number");
+        "inputs[0].name: is \"demnad\", expected one of demand, day");
     HttpResponse<String> text =
         client.send(
             HttpRequest.newBuilder(URI.create(digits + "/infer"))
@@ -282,7 +335,7 @@ class InferenceServerTest {
 
   @Test
   void shouldRefuseOtherPathsMethodsVersionsAndLargeBodies() throws Exception {
-    JsonObject request = request("FP32", JsonArray.of(1, 784), zeros(784));
+    JsonObject request = request("FP32", JsonArray.of(1, 1, 28, 28), zeros(784));
 
     assertTrue(json("GET", digits + "/versions/999999", 404).getString("error").contains("999999"));
     assertTrue(
@@ -301,6 +354,539 @@ class InferenceServerTest {
             BodyHandlers.ofString());
     assertEquals(413, large.statusCode());
     post(digits, request, 200);
+  }
+
+  /** Runs each row of the page's table of the protocol. */
+  @TestFactory
+  Stream<DynamicTest> shouldDoWhatThePageSaysOfTheProtocol() {
+    return points().entrySet().stream()
+        .map(point -> DynamicTest.dynamicTest(point.getKey(), point.getValue()));
+  }
+
+  @Test
+  void shouldHaveATestForEachRowOfThePage() throws Exception {
+    List<String> lines = Files.readAllLines(Path.of("..", "docs", "guide", "serve.md"));
+    List<String> rows =
+        lines
+            .subList(lines.indexOf("### Conformance"), lines.indexOf("## Which version answers"))
+            .stream()
+            .filter(line -> line.startsWith("| ") && !line.startsWith("| ---"))
+            .map(line -> line.substring(2, line.indexOf(" | ")))
+            .toList();
+
+    assertEquals(
+        rows.subList(1, rows.size()), List.copyOf(points().keySet()), "first column of the table");
+  }
+
+  private Map<String, Executable> points() {
+    Map<String, Executable> points = new LinkedHashMap<>();
+    points.put(
+        "server metadata",
+        () -> {
+          JsonObject server = ask("GET", root() + "/v2", "", 200);
+          assertEquals("vertigrad", server.getString("name"));
+          assertTrue(server.getString("version").matches("\\d+\\.\\d+\\.\\d+.*"), server::encode);
+          assertEquals(JsonArray.of("binary_tensor_data"), server.getJsonArray("extensions"));
+          assertEquals(server, ask("GET", root() + "/v2/", "", 200));
+        });
+    points.put(
+        "server live",
+        () ->
+            assertEquals(
+                JsonObject.of("live", true), ask("GET", root() + "/v2/health/live", "", 200)));
+    points.put(
+        "server ready",
+        () ->
+            assertEquals(
+                JsonObject.of("live", true, "ready", true),
+                ask("GET", root() + "/v2/health/ready", "", 200)));
+    points.put(
+        "model metadata",
+        () -> {
+          JsonObject model = ask("GET", digits, "", 200);
+          assertEquals("digits", model.getString("name"));
+          assertEquals(model, ask("GET", digits + "/", "", 200));
+          assertEquals(1, model.getJsonArray("versions").size());
+          assertEquals(
+              JsonArray.of(tensor("input", "FP32", -1, 1, 28, 28)), model.getJsonArray("inputs"));
+          assertEquals(
+              JsonArray.of(tensor("output", "FP32", -1, 10), tensor("class", "BYTES", -1)),
+              model.getJsonArray("outputs"));
+        });
+    points.put(
+        "platform",
+        () -> assertEquals("vertigrad_model", ask("GET", digits, "", 200).getString("platform")));
+    points.put(
+        "model ready",
+        () ->
+            assertEquals(
+                JsonObject.of("name", "digits", "ready", true),
+                ask("GET", digits + "/ready", "", 200)));
+    points.put(
+        "version in the path",
+        () -> {
+          String version = ask("GET", digits, "", 200).getJsonArray("versions").getString(0);
+          String path = digits + "/versions/" + version;
+          assertEquals(ask("GET", digits, "", 200), ask("GET", path, "", 200));
+          assertTrue(ask("GET", path + "/ready", "", 200).getBoolean("ready"));
+          assertEquals(
+              version, ask("POST", path + "/infer", zeroDigit(), 200).getString("model_version"));
+          for (String other : List.of("999999", "0x5", "-1", "")) {
+            ask("GET", digits + "/versions/" + other, "", 404);
+            ask("GET", digits + "/versions/" + other + "/ready", "", 404);
+            ask("POST", digits + "/versions/" + other + "/infer", zeroDigit(), 404);
+          }
+        });
+    points.put(
+        "unknown path",
+        () -> {
+          String models = root() + "/v2/models/";
+          for (String path :
+              List.of(
+                  root() + "/",
+                  root() + "/v3",
+                  root() + "/v2/models",
+                  models + "other",
+                  models + "other/infer",
+                  root() + "/v2/repository/index",
+                  digits + "/config",
+                  digits + "/infer/more")) {
+            for (String method : List.of("GET", "POST", "PUT", "OPTIONS")) {
+              ask(method, path, "", 404);
+            }
+          }
+        });
+    points.put(
+        "another method",
+        () -> {
+          for (String path : List.of(root() + "/v2", digits, digits + "/ready")) {
+            assertEquals("GET, HEAD", header("POST", path, "Allow", 405));
+          }
+          assertEquals("POST", header("GET", digits + "/infer", "Allow", 405));
+          assertEquals("POST", header("DELETE", digits + "/infer", "Allow", 405));
+          assertEquals(200, send("HEAD", digits, new byte[0]).statusCode());
+        });
+    points.put(
+        "error object",
+        () -> {
+          String name = "A".repeat(3_000);
+          for (JsonObject error :
+              List.of(
+                  ask("GET", root() + "/" + name, "", 404),
+                  ask("GET", root() + "/v2/models/" + name, "", 404),
+                  ask("GET", digits + "/versions/" + name, "", 404),
+                  ask(name, root() + "/v2", "", 405),
+                  ask("POST", digits + "/infer", "{\"id\":" + name, 400),
+                  ask("POST", digits + "/infer", "", 415, "Content-Type", name),
+                  ask("POST", digits + "/infer", "", 415, "Content-Encoding", name),
+                  ask("POST", digits + "/infer", "", 400, LENGTH, name))) {
+            assertEquals(Set.of("error"), error.fieldNames());
+            assertFalse(error.getString("error").contains(name.substring(0, 201)), error::encode);
+          }
+        });
+    points.put(
+        "`id`",
+        () -> {
+          assertEquals("a-1", infer(with("id", "\"a-1\""), 200).getString("id"));
+          assertFalse(infer(with("id", "null"), 200).containsKey("id"));
+          assertFalse(infer(zeroDigit(), 200).containsKey("id"));
+          infer(with("id", "7"), 400);
+          infer(with("id", '"' + "a".repeat(201) + '"'), 400);
+        });
+    points.put(
+        "`parameters`",
+        () -> {
+          infer(with("parameters", "{\"a\":\"b\",\"c\":1,\"d\":true}"), 200);
+          infer(with("parameters", "null"), 200);
+          infer(with("parameters", "{\"a\":{}}"), 400);
+          infer(with("parameters", "[]"), 400);
+          infer(with("parameters", "{\"binary_data_output\":\"true\"}"), 400);
+        });
+    points.put(
+        "`inputs`",
+        () -> {
+          String one = zeroDigit().substring(11, zeroDigit().length() - 2);
+          infer("{\"inputs\":[]}", 400);
+          infer("{\"inputs\":[%s,%s]}".formatted(one, one), 400);
+          infer(zeroDigit().replace("\"input\"", "\"x\""), 400);
+          String demand = column("demand", "FP32", "[1]", "[1]");
+          String day = column("day", "BYTES", "[1]", "[\"mo\"]");
+          inferTable(demand + "," + day, 200);
+          inferTable(day + "," + demand, 200);
+          inferTable(demand, 400);
+          inferTable(demand + "," + demand, 400);
+          inferTable(day + "," + column("price", "BYTES", "[1]", "[\"up\"]"), 400);
+        });
+    points.put(
+        "`shape`",
+        () -> {
+          for (String shape :
+              List.of(
+                  "[1,784]",
+                  "[1,1,784]",
+                  "[1,28,28]",
+                  "[1,28,28,1]",
+                  "[1,1,28,28,1]",
+                  "[28,28]",
+                  "[0,1,28,28]",
+                  "[-1,1,28,28]",
+                  "[1.5,1,28,28]",
+                  "[9223372036854775808,1,28,28]",
+                  "[]",
+                  "null")) {
+            infer(digit("FP32", shape, zeros(784).encode()), 400);
+          }
+          inferTable(column("demand", "FP32", "[1,1]", "[1]"), 400);
+        });
+    points.put(
+        "`datatype`",
+        () -> {
+          JsonArray outputs = infer(zeroDigit(), 200).getJsonArray("outputs");
+          for (String type :
+              List.of(
+                  "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FP16", "BF16",
+                  "FP32", "FP64")) {
+            assertEquals(
+                outputs,
+                infer(digit(type, "[1,1,28,28]", zeros(784).encode()), 200).getValue("outputs"));
+          }
+          String flags = zeros(784).encode().replace("0", "false");
+          assertEquals(
+              outputs, infer(digit("BOOL", "[1,1,28,28]", flags), 200).getValue("outputs"));
+          infer(digit("UINT8", "[1,1,28,28]", zeros(784).encode()), 200);
+          infer(digit("BYTES", "[1,1,28,28]", zeros(784).encode()), 400);
+          infer(digit("FP8", "[1,1,28,28]", zeros(784).encode()), 400);
+          inferTable(
+              column("demand", "INT64", "[1]", "[6]") + "," + column("day", "FP32", "[1]", "[1]"),
+              400);
+        });
+    points.put(
+        "`data`",
+        () -> {
+          String row = zeros(28).encode();
+          String rows = "[[[" + (row + ",").repeat(27) + row + "]]]";
+          infer(digit("UINT8", "[1,1,28,28]", rows), 200);
+          infer(digit("UINT8", "[1,1,28,28]", rows.replaceFirst("0", "255")), 200);
+          infer(digit("UINT8", "[1,1,28,28]", rows.substring(1, rows.length() - 1)), 400);
+          for (String element : List.of("256", "-1", "1.5", "true", "null", "\"0\"", "[0]", "{}")) {
+            infer(digit("UINT8", "[1,1,28,28]", rows.replaceFirst("0", element)), 400);
+          }
+          for (String element : List.of("1e400", "-1e39", "NaN", "Infinity", "\"NaN\"")) {
+            infer(digit("FP32", "[1,1,28,28]", rows.replaceFirst("0", element)), 400);
+          }
+          infer(digit("UINT8", "[1,1,28,28]", zeros(783).encode()), 400);
+          infer(digit("UINT8", "[1,1,28,28]", zeros(785).encode()), 400);
+          assertEquals(
+              400, binary(digits + "/infer", head("FP32"), floats(Float.NaN)).statusCode());
+          assertEquals(
+              400,
+              binary(digits + "/infer", head("FP32"), floats(Float.NEGATIVE_INFINITY))
+                  .statusCode());
+        });
+    points.put(
+        "texts in `data`",
+        () -> {
+          String day = "," + column("day", "BYTES", "[1]", "[\"mo\"]");
+          inferTable(column("demand", "BYTES", "[1]", "[\"3.5\"]") + day, 200);
+          inferTable(column("demand", "BYTES", "[1]", "[\"x\"]") + day, 400);
+          inferTable(column("demand", "BYTES", "[1]", "[\"NaN\"]") + day, 400);
+          inferTable(column("demand", "FP32", "[1]", "[\"3.5\"]") + day, 400);
+          inferTable(
+              column("demand", "FP32", "[1]", "[3.5]") + "," + column("day", "BYTES", "[1]", "[7]"),
+              400);
+        });
+    points.put(
+        "`outputs`",
+        () -> {
+          String both = "[{\"name\":\"class\"},{\"name\":\"output\"}]";
+          JsonArray outputs = infer(with("outputs", both), 200).getJsonArray("outputs");
+          assertEquals("class", outputs.getJsonObject(0).getString("name"));
+          assertEquals("output", outputs.getJsonObject(1).getString("name"));
+          String one = "[{\"name\":\"class\"}]";
+          assertEquals(1, infer(with("outputs", one), 200).getJsonArray("outputs").size());
+          assertEquals(2, infer(zeroDigit(), 200).getJsonArray("outputs").size());
+          infer(with("outputs", "[{\"name\":\"nope\"}]"), 400);
+          infer(with("outputs", "[{\"name\":\"class\"},{\"name\":\"class\"}]"), 400);
+        });
+    points.put(
+        "inference response",
+        () -> {
+          JsonObject answer = infer(with("id", "\"x\""), 200);
+          assertEquals(
+              Set.of("model_name", "model_version", "id", "parameters", "outputs"),
+              answer.fieldNames());
+          assertEquals("digits", answer.getString("model_name"));
+          assertTrue(answer.getJsonObject("parameters").getLong("age_millis") >= 0);
+          JsonObject output = answer.getJsonArray("outputs").getJsonObject(0);
+          assertEquals(Set.of("name", "datatype", "shape", "data"), output.fieldNames());
+          assertEquals(JsonArray.of(1, 10), output.getJsonArray("shape"));
+          assertEquals(10, output.getJsonArray("data").size());
+        });
+    points.put(
+        "failed inference",
+        () -> {
+          Random signs = new Random(1);
+          Buffer large = Buffer.buffer();
+          for (int i = 0; i < 30 * 784; i++) {
+            large.appendFloatLE(signs.nextBoolean() ? Float.MAX_VALUE : -Float.MAX_VALUE);
+          }
+          HttpResponse<byte[]> answer = raw(digits, large);
+          String error = new String(answer.body(), StandardCharsets.UTF_8);
+          assertEquals(500, answer.statusCode(), error);
+          assertTrue(error.contains("output: sample "), error);
+        });
+    points.put(
+        "`binary_data_size`",
+        () -> {
+          assertEquals(200, binary(digits + "/infer", head("FP32"), floats(0)).statusCode());
+          assertEquals(400, binary(digits + "/infer", head("FP64"), floats(0)).statusCode());
+          assertEquals(400, binary(digits + "/infer", head("UINT8"), floats(0)).statusCode());
+          assertEquals(
+              400,
+              binary(digits + "/infer", head("FP32"), floats(0).appendByte((byte) 0)).statusCode());
+          assertEquals(400, binary(digits + "/infer", head("FP32"), Buffer.buffer()).statusCode());
+        });
+    points.put(
+        "binary `BOOL`, `BYTES`",
+        () -> {
+          JsonObject flags = head("BOOL");
+          flags
+              .getJsonArray("inputs")
+              .getJsonObject(0)
+              .getJsonObject("parameters")
+              .put("binary_data_size", 784);
+          byte[] bytes = new byte[784];
+          assertEquals(200, binary(digits + "/infer", flags, Buffer.buffer(bytes)).statusCode());
+          bytes[3] = 2;
+          assertEquals(400, binary(digits + "/infer", flags, Buffer.buffer(bytes)).statusCode());
+          JsonObject day =
+              new JsonObject(
+                  "{\"inputs\":["
+                      + column("demand", "FP32", "[1]", "[1]")
+                      + ","
+                      + "{\"name\":\"day\",\"datatype\":\"BYTES\",\"shape\":[1],"
+                      + "\"parameters\":{\"binary_data_size\":6}}]}");
+          Buffer text = Buffer.buffer().appendIntLE(2).appendString("mo");
+          assertEquals(200, binary(table + "/infer", day, text).statusCode());
+          assertEquals(400, binary(table + "/infer", day, text.setIntLE(0, 3)).statusCode());
+        });
+    points.put(
+        "`binary_data`, `binary_data_output`",
+        () -> {
+          String outputs =
+              "[{\"name\":\"output\"},{\"name\":\"class\",\"parameters\":{\"binary_data\":false}}]";
+          String request =
+              with("outputs", outputs)
+                  .replaceFirst("\\{", "{\"parameters\":{\"binary_data_output\":true},");
+          HttpResponse<byte[]> answer = send("POST", digits + "/infer", request.getBytes());
+          assertEquals(200, answer.statusCode());
+          assertEquals(
+              "application/octet-stream", answer.headers().firstValue("Content-Type").orElse(""));
+          int length = Integer.parseInt(answer.headers().firstValue(LENGTH).orElseThrow());
+          assertEquals(length + 40, answer.body().length);
+          JsonArray found =
+              new JsonObject(Buffer.buffer(answer.body()).getBuffer(0, length))
+                  .getJsonArray("outputs");
+          assertEquals(
+              JsonObject.of("binary_data_size", 40),
+              found.getJsonObject(0).getJsonObject("parameters"));
+          assertEquals(1, found.getJsonObject(1).getJsonArray("data").size());
+        });
+    points.put(
+        "raw binary request",
+        () -> {
+          assertEquals(200, raw(digits, floats(0)).statusCode());
+          assertTrue(raw(digits, floats(0)).headers().firstValue(LENGTH).isPresent());
+          assertEquals(400, raw(digits, Buffer.buffer(new byte[4])).statusCode());
+          assertEquals(400, raw(table, Buffer.buffer(new byte[4])).statusCode());
+        });
+    points.put(
+        "`Content-Type`",
+        () -> {
+          for (String type :
+              List.of(
+                  "application/json",
+                  "application/json;charset=UTF-8",
+                  "application/octet-stream")) {
+            ask("POST", digits + "/infer", zeroDigit(), 200, "Content-Type", type);
+          }
+          for (String type :
+              List.of(
+                  "text/plain",
+                  "application/x-www-form-urlencoded",
+                  "multipart/form-data",
+                  "image/tiff",
+                  "application/json; charset=utf-16")) {
+            ask("POST", digits + "/infer", zeroDigit(), 415, "Content-Type", type);
+          }
+        });
+    points.put(
+        "`Content-Encoding`",
+        () -> {
+          byte[] body = compressed(zeroDigit());
+          HttpResponse<byte[]> answer =
+              send("POST", digits + "/infer", body, "Content-Encoding", "gzip");
+          assertEquals(200, answer.statusCode());
+          assertEquals(
+              400,
+              send("POST", digits + "/infer", zeroDigit().getBytes(), "Content-Encoding", "gzip")
+                  .statusCode());
+          assertEquals(
+              413,
+              send(
+                      "POST",
+                      digits + "/infer",
+                      compressed(" ".repeat(100_001)),
+                      "Content-Encoding",
+                      "gzip")
+                  .statusCode());
+          for (String other : List.of("deflate", "br", "zstd", "gzip, gzip")) {
+            String error =
+                ask("POST", digits + "/infer", zeroDigit(), 415, "Content-Encoding", other)
+                    .getString("error");
+            assertTrue(error.startsWith("Content-Encoding: is \"" + other), error);
+          }
+          ask("POST", digits + "/infer", zeroDigit(), 200, "Content-Encoding", "identity");
+        });
+    points.put(
+        "`Accept-Encoding`",
+        () -> {
+          HttpResponse<byte[]> answer =
+              send("POST", digits + "/infer", zeroDigit().getBytes(), "Accept-Encoding", "gzip");
+          assertEquals("gzip", answer.headers().firstValue("Content-Encoding").orElse(""));
+          try (GZIPInputStream in = new GZIPInputStream(new ByteArrayInputStream(answer.body()))) {
+            JsonObject json = new JsonObject(Buffer.buffer(in.readAllBytes()));
+            assertEquals(2, json.getJsonArray("outputs").size());
+          }
+          for (String other : List.of("br", "gzip;q=0")) {
+            assertTrue(
+                send("POST", digits + "/infer", zeroDigit().getBytes(), "Accept-Encoding", other)
+                    .headers()
+                    .firstValue("Content-Encoding")
+                    .isEmpty());
+          }
+        });
+    points.put(
+        "JSON",
+        () -> {
+          infer("\uFEFF" + zeroDigit(), 200);
+          infer(zeroDigit() + " \n", 200);
+          infer(zeroDigit() + "{}", 400);
+          infer(with("x", "[".repeat(40) + "]".repeat(40)), 400);
+          infer(with("id", "\"a\",\"id\":\"b\""), 400);
+          byte[] wide = zeroDigit().getBytes(StandardCharsets.UTF_16);
+          assertEquals(400, send("POST", digits + "/infer", wide).statusCode());
+        });
+    points.put(
+        "size",
+        () -> {
+          assertEquals(413, send("POST", digits + "/infer", new byte[100_001]).statusCode());
+          String error = infer(digit("UINT8", "[128,1,28,28]", "[]"), 400).getString("error");
+          assertEquals(
+              "inputs[0].shape: has 128 samples, expected at most 127 of 784 inputs and 10 outputs (serving.maxBytes)",
+              error);
+          JsonArray many =
+              infer(digit("UINT8", "[60,1,28,28]", zeros(60 * 784).encode()), 200)
+                  .getJsonArray("outputs");
+          assertEquals(600, many.getJsonObject(0).getJsonArray("data").size());
+        });
+    points.put(
+        "other extensions",
+        () -> {
+          for (String path : List.of("/config", "/stats", "/generate", "/trace/setting")) {
+            ask("GET", digits + path, "", 404);
+            ask("POST", digits + path, "{}", 404);
+          }
+          String classification = "{\"classification\":3}";
+          infer(
+              with(
+                  "outputs", "[{\"name\":\"output\",\"parameters\":%s}]".formatted(classification)),
+              400);
+          infer(
+              "{\"inputs\":[{\"name\":\"input\",\"shape\":[1,1,28,28],\"datatype\":\"FP32\",\"parameters\":{\"shared_memory_region\":\"a\"}}]}",
+              400);
+        });
+    return points;
+  }
+
+  private static JsonObject tensor(String name, String type, Integer... shape) {
+    return JsonObject.of("name", name, "datatype", type, "shape", JsonArray.of((Object[]) shape));
+  }
+
+  private static String digit(String type, String shape, String data) {
+    return "{\"inputs\":[" + column("input", type, shape, data) + "]}";
+  }
+
+  private static String zeroDigit() {
+    return digit("FP32", "[1,1,28,28]", zeros(784).encode());
+  }
+
+  /** Returns a request for a digit with one key more. */
+  private static String with(String key, String value) {
+    return "{\"%s\":%s,%s".formatted(key, value, zeroDigit().substring(1));
+  }
+
+  private static String column(String name, String type, String shape, String data) {
+    return "{\"name\":\"%s\",\"datatype\":\"%s\",\"shape\":%s,\"data\":%s}"
+        .formatted(name, type, shape, data);
+  }
+
+  private static Buffer floats(float value) {
+    Buffer floats = Buffer.buffer();
+    for (int i = 0; i < 784; i++) {
+      floats.appendFloatLE(value);
+    }
+    return floats;
+  }
+
+  private static JsonObject head(String type) {
+    JsonObject input = tensor("input", type, 1, 1, 28, 28);
+    input.put("parameters", JsonObject.of("binary_data_size", 784 * 4));
+    return JsonObject.of("inputs", JsonArray.of(input));
+  }
+
+  private static byte[] compressed(String text) throws IOException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (GZIPOutputStream out = new GZIPOutputStream(bytes)) {
+      out.write(text.getBytes(StandardCharsets.UTF_8));
+    }
+    return bytes.toByteArray();
+  }
+
+  private HttpResponse<byte[]> raw(String model, Buffer data) throws Exception {
+    return send("POST", model + "/infer", data.getBytes(), LENGTH, "0");
+  }
+
+  private JsonObject infer(String body, int status) throws Exception {
+    return ask("POST", digits + "/infer", body, status);
+  }
+
+  private void inferTable(String tensors, int status) throws Exception {
+    ask("POST", table + "/infer", "{\"inputs\":[" + tensors + "]}", status);
+  }
+
+  private String header(String method, String url, String name, int status) throws Exception {
+    HttpResponse<byte[]> answer = send(method, url, new byte[0]);
+    assertEquals(status, answer.statusCode());
+    return answer.headers().firstValue(name).orElse("");
+  }
+
+  private JsonObject ask(String method, String url, String body, int status, String... headers)
+      throws Exception {
+    HttpResponse<byte[]> answer = send(method, url, body.getBytes(StandardCharsets.UTF_8), headers);
+    String text = new String(answer.body(), StandardCharsets.UTF_8);
+    assertEquals(status, answer.statusCode(), () -> method + " " + url + " " + text);
+    return new JsonObject(text);
+  }
+
+  private HttpResponse<byte[]> send(String method, String url, byte[] body, String... headers)
+      throws Exception {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create(url)).method(method, BodyPublishers.ofByteArray(body));
+    if (headers.length > 0) {
+      request.headers(headers);
+    }
+    return client.send(request.build(), BodyHandlers.ofByteArray());
   }
 
   @Test

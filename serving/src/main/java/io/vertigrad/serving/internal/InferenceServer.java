@@ -55,7 +55,6 @@ final class InferenceServer {
   private static final String TYPE = "Content-Type";
   private static final String JSON = "application/json";
   private static final int MOST_SHOWN = 200;
-  private static final int LEAST_COMPRESSED = 1_024;
 
   private static final String VERSION = readVersion();
 
@@ -127,9 +126,12 @@ final class InferenceServer {
             .setHost(http.host())
             .setPort(http.port().orElseThrow())
             .setIdleTimeout(IDLE_SECONDS)
+            // Over HTTP/2, Vert.x marks answers as gzip and does not compress them when the
+            // connection's first request has not asked for it.
+            .setHttp2ClearTextEnabled(false)
+            .setUseAlpn(false)
             .addCompressor(StandardCompressionOptions.gzip())
-            .setCompressionSupported(true)
-            .setCompressionContentSizeThreshold(LEAST_COMPRESSED);
+            .setCompressionSupported(true);
     if (http.tls()) {
       options
           .setSsl(true)

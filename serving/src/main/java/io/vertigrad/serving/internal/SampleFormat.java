@@ -211,7 +211,7 @@ record SampleFormat(
     try {
       fields.orElseThrow().read(values, inputs, offset);
     } catch (DataException wrong) {
-      throw Refusal.invalid("%s: %s", where.get(), wrong.getMessage());
+      throw Refusal.invalid("%s: %s", where.get(), withoutLongTexts(wrong, values));
     }
     // A missing value may be NaN here: some models fill it in themselves.
     for (int i = 0; i < inputs(); i++) {
@@ -221,6 +221,17 @@ record SampleFormat(
             where.get(), i, inputs[offset + i]);
       }
     }
+  }
+
+  /** Returns a reader's message, in which texts of a request are cut as elsewhere. */
+  private static String withoutLongTexts(DataException why, Map<String, ?> values) {
+    String message = why.getMessage();
+    for (Map.Entry<String, ?> each : values.entrySet()) {
+      for (String text : List.of(each.getKey(), String.valueOf(each.getValue()))) {
+        message = text.length() > MOST_NAMES ? message.replace(text, cut(text, SHOWN)) : message;
+      }
+    }
+    return message;
   }
 
   private static void requireCount(

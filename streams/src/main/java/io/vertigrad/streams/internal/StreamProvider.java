@@ -18,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -25,6 +26,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.ServiceLoader;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -160,27 +162,29 @@ public final class StreamProvider implements DatasetProvider {
   @Override
   public Optional<FieldReader> fields(DataConfig config, List<Integer> shape) {
     EventSchema schema = EventSchema.read(config);
-    return Optional.of(new Fields(schema, schema.asked()));
+    List<FieldReader.Field> fields = schema.asked();
+    return Optional.of(new Fields(schema, fields, new HashSet<>(names(fields))));
   }
 
   /**
    * Reads events that programs send; earlier labels are fields of their own.
    *
    * @param fields of an event, in the order of a sample
+   * @param known names of the fields
    */
-  private record Fields(EventSchema schema, List<Field> fields) implements FieldReader {
+  private record Fields(EventSchema schema, List<Field> fields, Set<String> known)
+      implements FieldReader {
 
     @Override
     public void read(Map<String, ?> sample, float[] features, int offset) {
-      List<String> names = names(fields);
       for (String given : sample.keySet()) {
-        if (!names.contains(given)) {
+        if (!known.contains(given)) {
           throw new DataException(
               "field \"%s\" is not known, expected some of %s"
-                  .formatted(given, String.join(", ", names)));
+                  .formatted(given, String.join(", ", names(fields))));
         }
       }
-      Object[] values = names.stream().map(sample::get).toArray();
+      Object[] values = fields.stream().map(field -> sample.get(field.name())).toArray();
       Arrays.fill(features, offset, offset + schema.width(), 0);
       schema.writeAsked(values, features, offset);
     }

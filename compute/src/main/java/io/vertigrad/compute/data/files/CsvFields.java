@@ -16,7 +16,7 @@ import java.util.stream.IntStream;
  */
 final class CsvFields implements FieldReader {
 
-  private static final int LONGEST_LIST = 300;
+  private static final int LONGEST_LIST = 200;
 
   private final CsvColumns columns;
   private final CsvFormat format;
@@ -90,7 +90,7 @@ final class CsvFields implements FieldReader {
               String expected = String.join(", ", fields.stream().map(Field::name).toList());
               throw new DataException(
                   "field \"%s\": is unknown, expected the columns of the training: %s"
-                      .formatted(name, cut(expected)));
+                      .formatted(cut(name), cut(expected)));
             });
   }
 
