@@ -317,6 +317,7 @@ final class PredictCommand implements Callable<Integer> {
    */
   private static float[] afterLast(SavedModel saved, float[] window) {
     float[] all = saved.probabilities(window, 1);
+    requireFinite("the text", all);
     return Arrays.copyOfRange(all, all.length - saved.classes(), all.length);
   }
 
@@ -368,7 +369,18 @@ final class PredictCommand implements Callable<Integer> {
     }
   }
 
+  private static void requireFinite(String name, float[] outputs) {
+    for (int i = 0; i < outputs.length; i++) {
+      if (!Float.isFinite(outputs[i])) {
+        throw new InputException(
+            "%s: the model answers %s at %d, expected finite numbers: its training diverged, or a value is too large"
+                .formatted(name, outputs[i], i));
+      }
+    }
+  }
+
   private void print(SavedModel saved, String kind, String name, float[] outputs) {
+    requireFinite(name, outputs);
     Targets.Kind targets = saved.targets().kind();
     if (targets == Targets.Kind.CLASS) {
       System.out.println(

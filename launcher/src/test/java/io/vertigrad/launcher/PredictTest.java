@@ -32,6 +32,10 @@ class PredictTest {
     List<JsonObject> told = told("predict", run.toString(), whole.toString(), "--json");
     List<JsonObject> same = told("predict", run.toString(), values.toString(), "--json");
 
+    Path large = Files.writeString(folder.resolve("large.csv"), "3e38,-3e38,3e38\n");
+    assertRefused(
+        CommandRun.of("predict", run.toString(), large.toString()),
+        large + "[0]: the model answers ");
     assertEquals(5, told.size());
     for (int i = 0; i < 5; i++) {
       String[] cells = flights.get(i).split(",");
