@@ -32,7 +32,7 @@ public final class Predictions {
   /** No predictor listens, or it has no parameters yet. */
   public static final int NOT_READY = 425;
 
-  /** The forward pass failed. */
+  /** The forward pass failed, or an output is not finite. */
   public static final int FAILED = 500;
 
   /** So many samples wait that this one was refused ({@code serving.queue}). */

@@ -5,6 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.codecs.DataType;
+import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.StageTensor;
+import io.vertigrad.codecs.StageTensor.Direction;
+import io.vertigrad.codecs.Tensor;
 import io.vertigrad.events.TrainingEvent.CheckpointWritten;
 import io.vertigrad.events.TrainingEvent.PredictorProgress;
 import io.vertigrad.testkit.PointsProvider;
@@ -17,6 +22,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.ReplyException;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.nio.FloatBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
@@ -129,6 +135,17 @@ class PredictorVerticleTest {
     assertEquals(400, notFinite.failureCode());
     assertEquals(
         "tensor, sample 0: input 2 is NaN, expected a finite number", notFinite.getMessage());
+    StageTensor piece =
+        new StageTensor(
+            new ExchangeId(0, -1, 0, 0, 0, 0),
+            0,
+            Direction.BACKWARD,
+            0,
+            3,
+            Tensor.copyOf(DataType.FLOAT32, FloatBuffer.wrap(new float[] {1, 2, 3})));
+    assertEquals(
+        "tensor: is micro-batch 0, BACKWARD, from element 3 on, expected 0, FORWARD and 0: one frame has all samples",
+        refusal(vertx.eventBus().request("vertigrad.points.predict", piece)).getMessage());
     ReplyException refused = refusal(predictions.predict(new float[] {1, 2, 3, 4}));
     assertEquals(400, refused.failureCode());
     assertEquals(

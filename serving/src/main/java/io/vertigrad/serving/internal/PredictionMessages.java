@@ -91,6 +91,11 @@ public final class PredictionMessages {
           "tensor: has %d elements, expected a multiple of %d, the inputs of one sample",
           found, size);
     }
+    if (request.phase() > 0 || request.firstElement() > 0) {
+      throw Refusal.invalid(
+          "tensor: is micro-batch %d, %s, from element %d on, expected 0, FORWARD and 0: one frame has all samples",
+          request.microBatch(), request.direction(), request.firstElement());
+    }
     float[] inputs = new float[found];
     request.tensor().copyTo(inputs, 0);
     for (int i = 0; i < found; i++) {

@@ -19,7 +19,7 @@ public final class Refusal extends RuntimeException {
     UNSUPPORTED(415),
     /** There are no parameters to answer with yet, or the predictor is being undeployed. */
     NOT_READY(425),
-    /** The forward pass failed. */
+    /** The forward pass failed, or an output is not finite. */
     FAILED(500),
     /** The queue is full; a later attempt may succeed. */
     OVERLOADED(503);
