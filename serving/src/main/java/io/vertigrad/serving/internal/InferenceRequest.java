@@ -606,8 +606,12 @@ record InferenceRequest(float[] inputs, Optional<String> id, Map<String, Boolean
       InferenceTensor first = tensors.get(0);
       int samples = first.shape()[0];
       int size = format.inputs();
-      long values = (long) samples * (fields().isEmpty() ? 0 : fields().size());
-      memory.accept((long) Float.BYTES * samples * size + Double.BYTES * values);
+      long bytes = (long) Float.BYTES * samples * size;
+      for (InferenceTensor tensor : tensors) {
+        bytes +=
+            (tensor.decodingBytes() + (fields().isEmpty() ? 0 : Double.BYTES)) * tensor.count();
+      }
+      memory.accept(bytes);
       float[] inputs = new float[samples * size];
       if (fields().isEmpty()) {
         readInput(first, size, inputs);

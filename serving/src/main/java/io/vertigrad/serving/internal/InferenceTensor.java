@@ -34,6 +34,11 @@ record InferenceTensor(
 
   private static final double BFLOAT16_BOUND = 0x1.FFp127;
 
+  /** A short text on the heap; a long one takes no more than its bytes in the body. */
+  private static final long TEXT_BYTES = 64;
+
+  private static final long HALF_BYTES = Float.BYTES + Short.BYTES;
+
   /** The data types that are read. */
   enum Type {
     BOOL(1),
@@ -132,6 +137,11 @@ record InferenceTensor(
       count = Math.multiplyExact(count, dimension);
     }
     return count;
+  }
+
+  /** Returns how many bytes of memory an element takes while it is read, beside its number. */
+  long decodingBytes() {
+    return type == Type.BYTES ? TEXT_BYTES : type.half().isPresent() ? HALF_BYTES : 0;
   }
 
   /** Returns the shape as a request has it. */

@@ -427,6 +427,14 @@ class InferenceRequestTest {
                     }));
 
     assertEquals(full, refused);
+    List<Long> taken = new ArrayList<>();
+    InferenceRequest.read(
+        tensor("day", Type.BYTES, "[2]", "[\"mo\",\"tu\"]").getBytes(),
+        OptionalInt.empty(),
+        TABLE,
+        MOST,
+        taken::add);
+    assertEquals(List.of(2L * (2 * 4 + 64 + 8)), taken);
   }
 
   @ParameterizedTest
