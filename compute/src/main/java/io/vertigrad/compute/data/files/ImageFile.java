@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.Semaphore;
 import java.util.regex.Pattern;
 
 /**
@@ -29,6 +30,17 @@ public final class ImageFile {
 
   /** Most rows and columns, those of the other formats for PNG and BMP, too. */
   private static final int MOST_PIXELS_A_SIDE = 65_535;
+
+  /** Most memory that decoding takes for each pixel: four channels, and three times as JPEG. */
+  private static final int BYTES_PER_PIXEL = 12;
+
+  private static final int MEGABYTE = 1_000_000;
+
+  /** Megabytes that decoding may take in all threads together: half of the heap. */
+  private static final int MOST_MEGABYTES =
+      (int) Math.min(Integer.MAX_VALUE, Runtime.getRuntime().maxMemory() / 2 / MEGABYTE);
+
+  private static final Semaphore MEGABYTES = new Semaphore(MOST_MEGABYTES, true);
 
   private static final int MOST_FILE_BYTES = 1 << 29;
 
@@ -167,13 +179,41 @@ public final class ImageFile {
   public static byte[] read(
       String name, byte[] bytes, List<Integer> shape, Treatment treatment, long mostPixels) {
     requireImage(name, shape);
-    Rows image = picture(name, bytes, treatment.background(), Math.min(MOST_PIXELS, mostPixels));
-    return fitted(image, shape, treatment.fit());
+    ImageHeader header = header(name, bytes, Math.min(MOST_PIXELS, mostPixels));
+    int megabytes = (int) (decodingBytes(header) / MEGABYTE) + 1;
+    if (megabytes > MOST_MEGABYTES) {
+      throw new DataException(
+          "%s: has %d x %d pixels, which take %d MB to decode, expected at most %d MB: half of the heap (-Xmx)"
+              .formatted(name, header.width(), header.height(), megabytes, MOST_MEGABYTES));
+    }
+    MEGABYTES.acquireUninterruptibly(megabytes);
+    try {
+      return fitted(picture(name, header, treatment.background()), shape, treatment.fit());
+    } finally {
+      MEGABYTES.release(megabytes);
+    }
   }
 
   /** Reads one image of at most 50 million pixels from its bytes. */
   public static byte[] read(String name, byte[] bytes, List<Integer> shape, Treatment treatment) {
     return read(name, bytes, shape, treatment, MOST_PIXELS);
+  }
+
+  /**
+   * Returns the memory that decoding an image takes, from its header alone.
+   *
+   * @param name name of the image in messages
+   * @param bytes content of the file
+   * @return the most bytes that {@link #read(String, byte[], List, Treatment)} takes beside the
+   *     content
+   * @throws DataException when the bytes are no image
+   */
+  public static long decodingBytes(String name, byte[] bytes) {
+    return decodingBytes(header(name, bytes, Long.MAX_VALUE));
+  }
+
+  private static long decodingBytes(ImageHeader header) {
+    return (long) header.width() * header.height() * BYTES_PER_PIXEL + header.content().length;
   }
 
   private static void requireImage(String name, List<Integer> shape) {
@@ -203,8 +243,8 @@ public final class ImageFile {
     }
   }
 
-  /** Decodes a picture, after its container has been checked. */
-  private static Rows picture(String file, byte[] bytes, int background, long mostPixels) {
+  /** Checks a picture's container and its size. */
+  private static ImageHeader header(String file, byte[] bytes, long mostPixels) {
     try {
       ImageHeader header = ImageHeader.of(bytes);
       int width = header.width();
@@ -219,22 +259,32 @@ public final class ImageFile {
             "%s: has %d x %d pixels, expected at most %d on each side"
                 .formatted(file, width, height, MOST_PIXELS_A_SIDE));
       }
-      return DecodedImage.of(header, background);
+      return header;
     } catch (ImageHeader.OtherFormatException e) {
       throw new DataException(
           "%s: %s, expected PNG, JPEG, GIF, BMP, or IDX (raw or .gz)"
               .formatted(file, e.getMessage()),
           e);
-    } catch (DataException e) {
-      throw e;
+    } catch (IOException e) {
+      throw damaged(file, e);
+    }
+  }
+
+  private static Rows picture(String file, ImageHeader header, int background) {
+    try {
+      return DecodedImage.of(header, background);
     } catch (IOException | RuntimeException e) {
       // Java's image readers throw many kinds of exceptions on invalid bytes.
-      throw new DataException(
-          "%s: a damaged image: %s; remove it, or save it again with an image editor"
-              .formatted(
-                  file, e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage()),
-          e);
+      throw damaged(file, e);
     }
+  }
+
+  private static DataException damaged(String file, Exception why) {
+    return new DataException(
+        "%s: a damaged image: %s; remove it, or save it again with an image editor"
+            .formatted(
+                file, why.getMessage() == null ? why.getClass().getSimpleName() : why.getMessage()),
+        why);
   }
 
   /** Scales an image: columns of each row first, then rows. */

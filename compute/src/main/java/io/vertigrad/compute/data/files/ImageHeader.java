@@ -73,6 +73,10 @@ record ImageHeader(
   }
 
   private static final long PNG_SIGNATURE = 0x89504E470D0A1A0AL;
+
+  /** Most scans of a JPEG; a progressive one has about ten, and each decodes all of its pixels. */
+  private static final int MOST_SCANS = 100;
+
   private static final int PNG_BITS = 24;
   private static final int TAG_ORIENTATION = 0x0112;
   private static final int UPRIGHT = 1;
@@ -194,6 +198,7 @@ record ImageHeader(
     int width = 0;
     int height = 0;
     int orientation = 0;
+    int scans = 0;
     boolean jfif = false;
     int transform = -1;
     in.position(2);
@@ -214,6 +219,10 @@ record ImageHeader(
       in.position(data + length);
       boolean keep = marker < 0xE0 || marker > 0xEF && marker != 0xFE;
       if (isFrame(marker)) {
+        if (width > 0) {
+          // The decoder would take the first, whose size may be another one.
+          throw new DamageException("it has a second frame, at byte %d", begin);
+        }
         if (segment.get(0) != 8) {
           throw new DamageException("it has %d bits a value, expected 8", segment.get(0));
         }
@@ -232,6 +241,10 @@ record ImageHeader(
         keep = true;
       }
       if (marker == 0xDA) {
+        scans++;
+        if (scans > MOST_SCANS) {
+          throw new DamageException("it has more than %d scans", MOST_SCANS);
+        }
         skipEntropyCodedData(in);
       }
       if (keep) {

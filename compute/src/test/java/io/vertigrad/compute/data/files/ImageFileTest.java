@@ -308,6 +308,31 @@ class ImageFileTest {
     assertEquals("x: has 30 x 20 pixels, expected at most 599 of them", error.getMessage());
   }
 
+  @Test
+  void shouldTellTheMemoryForDecodingFromTheHeader() {
+    byte[] content = jpeg(1, 60_000, 40_000);
+
+    long bytes = ImageFile.decodingBytes("photo.jpg", content);
+
+    assertEquals(12 * 60_000L * 40_000L + content.length, bytes);
+  }
+
+  @Test
+  void shouldRefuseAJpegWhoseSecondFrameOrScansWouldCostMoreThanItsHeaderSays() {
+    byte[] one = jpeg(1, 60_000, 40_000);
+    byte[] two = inserted(jpeg(1, 2, 2), 2, Arrays.copyOfRange(one, 2, 15));
+
+    assertRefused(two, "x: a damaged image: it has a second frame, at byte 15");
+    assertRefused(jpeg(101, 2, 2), "x: a damaged image: it has more than 100 scans");
+  }
+
+  /** Returns a grey JPEG without tables, of empty scans. */
+  private static byte[] jpeg(int scans, int width, int height) {
+    String frame = "ffc0000b08%04x%04x01011100".formatted(height, width);
+    String scan = "ffda0008010100003f00";
+    return HexFormat.of().parseHex("ffd8" + frame + scan.repeat(scans) + "ffd9");
+  }
+
   private static byte[] sample(String name) throws IOException {
     return samples()
         .filter(sample -> sample.name().equals(name))
