@@ -42,6 +42,7 @@ public final class NewestParameters {
   private static final Logger LOG = LoggerFactory.getLogger(NewestParameters.class);
   private static final ClassLoader LOADER = NewestParameters.class.getClassLoader();
   private static final long ASK_MILLIS = 2_000;
+  static final long ASK_AGAIN_MILLIS = 500;
 
   /** How often parameters of one version are asked for before a mixture is accepted. */
   private static final int TRIES = 8;
@@ -88,7 +89,7 @@ public final class NewestParameters {
   public static Future<NewestParameters> of(Vertx vertx, JobConfig job) {
     FrameCodecs.register(vertx.eventBus());
     NewestParameters parameters = new NewestParameters(vertx, job, Membership.NONE);
-    return parameters.listen().onSuccess(listening -> parameters.ask()).map(parameters);
+    return parameters.listen().onSuccess(listening -> parameters.ask(true)).map(parameters);
   }
 
   /** Follows changes of the membership from now on. */
@@ -105,8 +106,14 @@ public final class NewestParameters {
     return Future.all(control.completion(), events.completion()).mapEmpty();
   }
 
-  /** Asks the coordinator for the membership of a job that may run already. */
-  private void ask() {
+  /**
+   * Asks the coordinator for the membership of a job that may run already, until there is one: an
+   * answer may be lost.
+   */
+  private void ask(boolean first) {
+    if (closed || hasMembers()) {
+      return;
+    }
     vertx
         .eventBus()
         .<JsonObject>request(
@@ -115,12 +122,16 @@ public final class NewestParameters {
             new DeliveryOptions().setSendTimeout(ASK_MILLIS))
         .onSuccess(answer -> hear(answer.body(), false))
         .onFailure(
-            absent ->
+            absent -> {
+              if (first) {
                 LOG.info(
                     "job {}: no coordinator answers, waiting for one (cluster.members says which cluster"
                         + " to join): {}",
                     job.addresses().job(),
-                    absent.getMessage()));
+                    absent.getMessage());
+              }
+              vertx.setTimer(ASK_AGAIN_MILLIS, later -> ask(false));
+            });
   }
 
   /** Makes the members of the job, which has finished, stay until its parameters are read. */
@@ -157,7 +168,7 @@ public final class NewestParameters {
     readers.forEach(reader -> reader.wake().run());
   }
 
-  private synchronized boolean hasMembers() {
+  synchronized boolean hasMembers() {
     return !over && newest.epoch() > 0;
   }
 
