@@ -1,5 +1,6 @@
 package io.vertigrad.dashboard;
 
+import io.vertigrad.job.OwnOrigin;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.ext.web.Router;
@@ -16,6 +17,7 @@ final class PageFiles {
   private static final String CONTENT_POLICY =
       "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
+  private static final int FORBIDDEN = 403;
   private static final int FAILED = 500;
 
   private static final Logger LOG = LoggerFactory.getLogger(PageFiles.class);
@@ -29,8 +31,16 @@ final class PageFiles {
   static Router guarded(Vertx vertx, String host) {
     Router router = Router.router(vertx);
     router.route().failureHandler(PageFiles::fail);
-    router.route().handler(new OwnOrigin(host)).handler(PageFiles::protect);
+    OwnOrigin origin = new OwnOrigin(host);
+    router.route().handler(request -> check(origin, request)).handler(PageFiles::protect);
     return router;
+  }
+
+  private static void check(OwnOrigin origin, RoutingContext request) {
+    origin
+        .refusal(request.request())
+        .ifPresentOrElse(
+            why -> request.response().setStatusCode(FORBIDDEN).end(why + "\n"), request::next);
   }
 
   /** Returns a handler for every file, with this page for {@code /}. */
