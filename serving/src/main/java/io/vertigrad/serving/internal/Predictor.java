@@ -188,7 +188,7 @@ public final class Predictor {
    * @throws Refusal if the queue is full
    */
   void requireRoom() {
-    if (queue.samples() >= config.queue()) {
+    if (queue.isFull()) {
       throw overloaded();
     }
   }
@@ -362,12 +362,16 @@ public final class Predictor {
         return;
       }
       try {
-        List<PredictionRequest> wanted = new ArrayList<>(batch);
-        wanted.removeIf(this::refuseOtherVersion);
-        compute(wanted);
+        computeWanted(batch);
       } finally {
         queue.done();
       }
+    }
+
+    private void computeWanted(List<PredictionRequest> batch) {
+      List<PredictionRequest> wanted = new ArrayList<>(batch);
+      wanted.removeIf(this::refuseOtherVersion);
+      compute(wanted);
     }
 
     private boolean refuseOtherVersion(PredictionRequest request) {
@@ -460,7 +464,10 @@ public final class Predictor {
       return inputs;
     }
 
-    /** Computes a request of more than {@code maxBatch} samples in several passes. */
+    /**
+     * Computes a request of more than {@code maxBatch} samples in several passes, and small ones
+     * that wait in between.
+     */
     private float[] outputs(int count, float[] inputs) {
       int most = config.maxBatch();
       if (count <= most) {
@@ -471,6 +478,9 @@ public final class Predictor {
       int each = model.format().outputs();
       float[] outputs = new float[count * each];
       for (int first = 0; first < count; first += most) {
+        if (first > 0) {
+          computeWanted(queue.takeSmall());
+        }
         int some = Math.min(most, count - first);
         counters.passed();
         float[] part =

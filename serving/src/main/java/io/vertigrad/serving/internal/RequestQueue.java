@@ -3,6 +3,7 @@ package io.vertigrad.serving.internal;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -10,7 +11,7 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Requests that wait, and the thread whose turn it is to answer them. Bounded by the number of
- * samples. Any thread may use it.
+ * samples, and one request of more samples. Any thread may use it.
  *
  * <p>Of two threads with a set of parameters each, one takes requests. When the turn changes, the
  * other one takes no request before the first has answered those that it took. So answers of newer
@@ -24,7 +25,13 @@ final class RequestQueue {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private final Deque<PredictionRequest> waiting = new ArrayDeque<>();
+
+  /** Samples of waiting requests, except those of the large one. */
   private int samples;
+
+  /** Samples of the waiting request that has more than {@link #most}; 0 if there is none. */
+  private int large;
+
   private Object turn;
   private boolean computing;
   private boolean closed;
@@ -43,19 +50,25 @@ final class RequestQueue {
   }
 
   /**
-   * Adds a request, unless it does not fit. A request of any size fits if no other one waits.
+   * Adds a request, unless it does not fit. One that has more samples than the queue fits if no
+   * other such one waits, and takes no place of the others.
    *
    * @return false if the queue is full or closed
    */
   boolean offer(PredictionRequest request) {
     lock.lock();
     try {
-      boolean fits = waiting.isEmpty() || samples + request.count() <= most;
+      boolean isLarge = request.count() > most;
+      boolean fits = isLarge ? large == 0 : samples + request.count() <= most;
       if (closed || !fits) {
         return false;
       }
       waiting.add(request);
-      samples += request.count();
+      if (isLarge) {
+        large = request.count();
+      } else {
+        samples += request.count();
+      }
       changed.signalAll();
       return true;
     } finally {
@@ -67,7 +80,17 @@ final class RequestQueue {
   int samples() {
     lock.lock();
     try {
-      return samples;
+      return samples + large;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Returns whether not even a request of one sample fits. */
+  boolean isFull() {
+    lock.lock();
+    try {
+      return samples >= most;
     } finally {
       lock.unlock();
     }
@@ -115,7 +138,7 @@ final class RequestQueue {
 
   /** Returns how long the oldest request still waits for others. */
   private long nanosToWait() {
-    return samples >= maxBatch
+    return samples + large >= maxBatch
         ? 0
         : maxWaitNanos - (System.nanoTime() - waiting.peek().arrivedNanos());
   }
@@ -123,16 +146,45 @@ final class RequestQueue {
   private List<PredictionRequest> batch() {
     List<PredictionRequest> batch = new ArrayList<>();
     int count = 0;
-    while (!waiting.isEmpty() && (batch.isEmpty() || count + next() <= maxBatch)) {
-      count += next();
-      batch.add(waiting.poll());
+    while (!waiting.isEmpty() && (batch.isEmpty() || count + waiting.peek().count() <= maxBatch)) {
+      PredictionRequest taken = waiting.poll();
+      forget(taken);
+      count += taken.count();
+      batch.add(taken);
     }
-    samples -= count;
     return batch;
   }
 
-  private int next() {
-    return waiting.peek().count();
+  private void forget(PredictionRequest taken) {
+    if (taken.count() > most) {
+      large = 0;
+    } else {
+      samples -= taken.count();
+    }
+  }
+
+  /**
+   * Takes up to {@code maxBatch} samples of the requests that wait now, without those that do not
+   * fit. A thread that computes a large request in several passes answers them in between.
+   */
+  List<PredictionRequest> takeSmall() {
+    lock.lock();
+    try {
+      List<PredictionRequest> small = new ArrayList<>();
+      int count = 0;
+      for (Iterator<PredictionRequest> all = waiting.iterator(); all.hasNext(); ) {
+        PredictionRequest next = all.next();
+        if (count + next.count() <= maxBatch) {
+          all.remove();
+          forget(next);
+          count += next.count();
+          small.add(next);
+        }
+      }
+      return small;
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** Ends a turn's forward pass: its requests are answered. */
@@ -154,6 +206,7 @@ final class RequestQueue {
       List<PredictionRequest> left = List.copyOf(waiting);
       waiting.clear();
       samples = 0;
+      large = 0;
       changed.signalAll();
       return left;
     } finally {

@@ -170,6 +170,43 @@ class PredictorTest {
   }
 
   @Test
+  void shouldAnswerSmallRequestsBetweenThePassesOfALargeOne() throws Exception {
+    start("{\"queue\": 4, \"maxBatch\": 4}");
+    passes.drainPermits();
+    CompletableFuture<PredictionAnswer> large = ask(new float[400], OptionalLong.empty());
+    Awaitility.await().until(() -> predictor.progress().waiting() == 0);
+    CompletableFuture<PredictionAnswer> small = predict(7);
+
+    passes.release(2);
+
+    assertArrayEquals(new float[] {1, 7}, small.get(20, TimeUnit.SECONDS).outputs());
+    assertFalse(large.isDone());
+    passes.release(MANY);
+    assertEquals(800, large.get().outputs().length);
+  }
+
+  @Test
+  void shouldTakeSmallRequestsWhileALargeOneWaits() throws Exception {
+    start("{\"queue\": 4, \"maxBatch\": 4}");
+    passes.drainPermits();
+    CompletableFuture<PredictionAnswer> computed = predict(1);
+    Awaitility.await().until(() -> predictor.progress().waiting() == 0);
+
+    CompletableFuture<PredictionAnswer> large = ask(new float[10], OptionalLong.empty());
+    CompletableFuture<PredictionAnswer> small = ask(new float[4], OptionalLong.empty());
+
+    assertThrows(Refusal.class, predictor::requireRoom);
+    assertEquals(14, predictor.progress().waiting());
+    String full = "4 samples wait already (serving.queue); try again later";
+    assertRefused(Code.OVERLOADED, full, ask(new float[11], OptionalLong.empty()));
+    assertRefused(Code.OVERLOADED, full, predict(2));
+    passes.release(MANY);
+    computed.get();
+    assertEquals(20, large.get().outputs().length);
+    assertEquals(8, small.get().outputs().length);
+  }
+
+  @Test
   void shouldRefuseAnotherVersionThanTheOneThatIsAskedFor() throws Exception {
     start("{}");
 
