@@ -29,13 +29,19 @@ public final class Predictions {
   /** The request is wrong; the message says where, what was found and what was expected. */
   public static final int INVALID = 400;
 
+  /** The samples would take more memory than requests may have. */
+  public static final int TOO_LARGE = 413;
+
   /** No predictor listens, or it has no parameters yet. */
   public static final int NOT_READY = 425;
 
   /** The forward pass failed, or an output is not finite. */
   public static final int FAILED = 500;
 
-  /** So many samples wait that this one was refused ({@code serving.queue}). */
+  /**
+   * So many samples wait ({@code serving.queue}), or hold so much memory, that this one was
+   * refused.
+   */
   public static final int OVERLOADED = 503;
 
   private final Vertx vertx;

@@ -11,6 +11,7 @@ import io.vertigrad.training.TrainingJob;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.eventbus.ReplyException;
 import io.vertx.core.json.JsonArray;
@@ -34,8 +35,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.GZIPOutputStream;
@@ -59,8 +62,9 @@ class InferenceServerTest {
 
   private static final String LENGTH = "Inference-Header-Content-Length";
 
-  private final Vertx vertx = Vertx.vertx();
+  private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
   private final HttpClient client = HttpClient.newHttpClient();
+  private JsonObject digitsJob;
   private String digits;
   private String table;
 
@@ -354,6 +358,61 @@ class InferenceServerTest {
             BodyHandlers.ofString());
     assertEquals(413, large.statusCode());
     post(digits, request, 200);
+  }
+
+  /** All members of this Vert.x share one event loop, which must never wait for a request. */
+  @Test
+  void shouldDelayNoMemberAndNoSmallRequestWhileLargeOnesAreDecoded() throws Exception {
+    String large = large();
+    AtomicLong last = new AtomicLong(System.nanoTime());
+    AtomicLong longest = new AtomicLong();
+    long timer =
+        vertx.setPeriodic(
+            10,
+            tick -> {
+              long now = System.nanoTime();
+              longest.accumulateAndGet(now - last.getAndSet(now), Math::max);
+            });
+    int samples = 5_000;
+    String body =
+        "{\"inputs\":[{\"name\":\"input\",\"datatype\":\"UINT8\",\"shape\":[%d,1,28,28],\"data\":[%s0]}]}"
+            .formatted(samples, "0,".repeat(784 * samples - 1));
+    List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
+    for (int i = 0; i < 6; i++) {
+      answers.add(client.sendAsync(inference(large, body), BodyHandlers.ofString()));
+    }
+    CompletableFuture<?> all =
+        CompletableFuture.allOf(answers.toArray(new CompletableFuture<?>[0]));
+
+    String small = request("FP32", JsonArray.of(1, 1, 28, 28), zeros(784)).encode();
+    long slowest = 0;
+    while (!all.isDone()) {
+      long begun = System.nanoTime();
+      assertEquals(200, client.send(inference(large, small), BodyHandlers.ofString()).statusCode());
+      assertEquals(200, send("GET", large + "/ready").statusCode());
+      slowest = Math.max(slowest, System.nanoTime() - begun);
+    }
+
+    vertx.cancelTimer(timer);
+    assertTrue(longest.get() < 1e9, "the members' event loop waited for ns: " + longest);
+    assertTrue(slowest < 5e9, "a small request took ns: " + slowest);
+    List<Integer> statuses = answers.stream().map(answer -> answer.join().statusCode()).toList();
+    assertTrue(statuses.contains(200), statuses::toString);
+    assertTrue(List.of(200, 503).containsAll(statuses), statuses::toString);
+  }
+
+  private static HttpRequest inference(String model, String body) {
+    return HttpRequest.newBuilder(URI.create(model + "/infer"))
+        .POST(BodyPublishers.ofString(body))
+        .build();
+  }
+
+  /** Serves the digits at another port, which takes bodies of 8 MiB. */
+  private String large() throws Exception {
+    JsonObject json = digitsJob.copy();
+    json.getJsonObject("serving").put("maxBytes", 8 << 20);
+    Predictors predictors = get(Predictors.deploy(vertx, JobConfig.read("large", json)));
+    return predictors.url().orElseThrow();
   }
 
   /** Runs each row of the page's table of the protocol. */
@@ -925,6 +984,7 @@ class InferenceServerTest {
     json.put(
         "serving",
         new JsonObject().put("file", file.toString()).put("port", 0).put("maxBytes", 100_000));
+    digitsJob = name.equals("digits") ? json : digitsJob;
     Predictors predictors = get(Predictors.deploy(vertx, JobConfig.read(name, json)));
     return predictors.url().orElseThrow();
   }

@@ -13,6 +13,7 @@ import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,6 +31,7 @@ public final class Endpoints {
   private final Context context;
   private final JobConfig job;
   private final EventPublisher events;
+  private final ServingResources resources;
   private final Predictor predictor;
   private final Optional<NewestParameters> newest;
   private final BusEndpoint bus;
@@ -42,18 +44,27 @@ public final class Endpoints {
       Context context,
       JobConfig job,
       EventPublisher events,
+      String id,
+      ServingResources resources,
       Predictor predictor,
       Optional<NewestParameters> newest) {
     this.vertx = vertx;
     this.context = context;
     this.job = job;
     this.events = events;
+    this.resources = resources;
     this.predictor = predictor;
     this.newest = newest;
-    this.bus = new BusEndpoint(vertx, job.addresses(), predictor);
+    this.bus = new BusEndpoint(vertx, job.addresses(), id, resources.memory(), predictor);
     this.http =
         job.serving().http().port().isPresent()
-            ? Optional.of(new InferenceServer(vertx, context, job.serving().http(), predictor))
+            ? Optional.of(
+                new InferenceServer(
+                    resources.http(),
+                    resources.memory(),
+                    job.serving().http(),
+                    predictor,
+                    System::nanoTime))
             : Optional.empty();
     this.tests = vertx.eventBus().consumer(job.addresses().events());
   }
@@ -66,6 +77,21 @@ public final class Endpoints {
    */
   public static Future<Endpoints> open(Vertx vertx, Context context, JobConfig job, String id) {
     FrameCodecs.register(vertx.eventBus());
+    // A thread of no Vert.x instance: Vert.x warns of one that is created by another.
+    return Future.fromCompletionStage(
+            CompletableFuture.supplyAsync(() -> ServingResources.acquire(vertx)), context)
+        .compose(
+            resources ->
+                open(vertx, context, job, id, resources)
+                    .recover(
+                        why ->
+                            resources
+                                .release(vertx)
+                                .transform(released -> Future.failedFuture(why))));
+  }
+
+  private static Future<Endpoints> open(
+      Vertx vertx, Context context, JobConfig job, String id, ServingResources resources) {
     EventPublisher events = new EventPublisher(vertx, job.addresses());
     Consumer<TrainingEvent> refused = events::publish;
     String name = job.addresses().job();
@@ -74,7 +100,8 @@ public final class Endpoints {
       Predictor predictor =
           Predictor.holding(
               job.serving(), name, id, refused, () -> HeldModel.open(job, file.get()));
-      Endpoints endpoints = new Endpoints(vertx, context, job, events, predictor, Optional.empty());
+      Endpoints endpoints =
+          new Endpoints(vertx, context, job, events, id, resources, predictor, Optional.empty());
       return endpoints.opened().compose(built -> endpoints.ready()).map(endpoints);
     }
     return NewestParameters.of(vertx, job)
@@ -84,7 +111,8 @@ public final class Endpoints {
                   Predictor.following(
                       job.serving(), name, id, refused, () -> FollowedModel.open(job, newest));
               Endpoints endpoints =
-                  new Endpoints(vertx, context, job, events, predictor, Optional.of(newest));
+                  new Endpoints(
+                      vertx, context, job, events, id, resources, predictor, Optional.of(newest));
               return endpoints.opened().onSuccess(built -> endpoints.ready()).map(endpoints);
             });
   }
@@ -93,7 +121,7 @@ public final class Endpoints {
     return Future.fromCompletionStage(predictor.opened(), context)
         .compose(built -> listen())
         .compose(listening -> http.map(InferenceServer::open).orElseGet(Future::succeededFuture))
-        .recover(why -> close().transform(closed -> Future.failedFuture(why)))
+        .recover(why -> closeListeners().transform(closed -> Future.failedFuture(why)))
         .mapEmpty();
   }
 
@@ -139,6 +167,10 @@ public final class Endpoints {
 
   /** Stops listening, refuses what waits, and closes the models. */
   public Future<Void> close() {
+    return closeListeners().eventually(() -> resources.release(vertx));
+  }
+
+  private Future<Void> closeListeners() {
     return bus.close()
         .eventually(() -> http.map(InferenceServer::close).orElseGet(Future::succeededFuture))
         .eventually(tests::unregister)

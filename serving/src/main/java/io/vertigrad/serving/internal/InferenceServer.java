@@ -1,12 +1,19 @@
 package io.vertigrad.serving.internal;
 
-import io.netty.handler.codec.compression.StandardCompressionOptions;
+import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.files.ImageFile;
+import io.vertigrad.job.OwnOrigin;
 import io.vertigrad.job.ServingConfig.Http;
+import io.vertigrad.serving.internal.HttpConnections.Open;
+import io.vertigrad.serving.internal.HttpConnections.Phase;
 import io.vertigrad.serving.internal.InferenceRequest.Form;
 import io.vertigrad.serving.internal.InferenceRequest.Response;
+import io.vertigrad.serving.internal.PredictionRequest.PredictionAnswer;
 import io.vertigrad.serving.internal.Refusal.Code;
+import io.vertigrad.serving.internal.RequestMemory.Share;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.ClientAuth;
@@ -19,6 +26,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.PemTrustOptions;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -27,28 +35,40 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Properties;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import java.util.zip.GZIPOutputStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Answers over HTTP by the Open Inference Protocol, version 2, with its extension for binary data,
- * and for images. Belongs to the verticle's context; connections are served by its event loop.
+ * and for images. Connections and answers belong to an event loop of its own, which the job's
+ * members do not use; large bodies are decoded, and large answers encoded, on worker threads.
  */
 final class InferenceServer {
 
   private static final Logger LOG = LoggerFactory.getLogger(InferenceServer.class);
-  private static final int IDLE_SECONDS = 60;
-  private static final int CLOSE_SECONDS = 2;
+  private static final int CLOSE_MILLIS = 2_000;
+  private static final int HANDSHAKE_SECONDS = 5;
+  private static final long LOOK_MILLIS = 1_000;
 
-  /** How many of the largest bodies are held at once, from all senders. */
-  private static final int BODIES = 8;
+  /** Bodies up to this size are decoded on the event loop: another thread would take longer. */
+  private static final int SMALL_BODY = 1 << 16;
+
+  /** Most requests that are decoded or wait for that: the others keep connections free. */
+  private static final int MOST_DECODING = 64;
+
+  /** Outputs up to this number are encoded on the event loop. */
+  private static final int SMALL_ANSWER = 1 << 14;
 
   private static final int OK = 200;
   private static final int BAD_METHOD = 405;
-  private static final int TOO_LARGE = 413;
   private static final int UNAVAILABLE = 503;
   private static final String RETRY_SECONDS = "1";
   private static final String LENGTH = "Inference-Header-Content-Length";
@@ -56,20 +76,75 @@ final class InferenceServer {
   private static final String JSON = "application/json";
   private static final int MOST_SHOWN = 200;
 
+  /** Smaller answers are not compressed. */
+  private static final int LEAST_COMPRESSED = 128;
+
   private static final String VERSION = readVersion();
 
   private final Vertx vertx;
-  private final Context context;
+  private final Context loop;
+  private final RequestMemory memory;
   private final Http http;
   private final Predictor predictor;
+  private final OwnOrigin origin;
+  private final HttpConnections connections;
   private HttpServer server;
-  private long held;
+  private long looking;
 
-  InferenceServer(Vertx vertx, Context context, Http http, Predictor predictor) {
+  /** Requests that are decoded on worker threads, or wait for them. */
+  private int decoding;
+
+  /**
+   * A request, and what it holds until it is answered.
+   *
+   * @param request the request
+   * @param connection the connection that it came over
+   * @param share its memory
+   */
+  private record Exchange(HttpServerRequest request, Open connection, Share share) {
+
+    /** Returns whether the peer has sent all of the request. */
+    boolean isReceived() {
+      return request.isEnded()
+          || request.getHeader("Transfer-Encoding") == null
+              && List.of("", "0").contains(length().orElse(""));
+    }
+
+    /** Returns whether the peer reads compressed answers. */
+    boolean readsGzip() {
+      String[] codings =
+          String.valueOf(request.getHeader("Accept-Encoding")).toLowerCase(Locale.ROOT).split(",");
+      Optional<String> named =
+          Arrays.stream(codings).filter(each -> each.strip().startsWith("gzip")).findFirst();
+      Optional<String> any =
+          Arrays.stream(codings).filter(each -> each.strip().startsWith("*")).findFirst();
+      return named
+          .or(() -> any)
+          .filter(each -> !each.matches(".*;\\s*q=0(\\.0*)?\\s*"))
+          .isPresent();
+    }
+
+    Optional<String> length() {
+      return Optional.ofNullable(request.getHeader("Content-Length"));
+    }
+  }
+
+  /**
+   * Creates a server.
+   *
+   * @param vertx instance whose threads it uses; none of a job's members may run there
+   * @param memory limits what requests hold
+   * @param nanoTime time that its limits refer to, as {@code System.nanoTime()}
+   */
+  InferenceServer(
+      Vertx vertx, RequestMemory memory, Http http, Predictor predictor, LongSupplier nanoTime) {
     this.vertx = vertx;
-    this.context = context;
+    this.loop = vertx.getOrCreateContext();
+    this.memory = memory;
+    this.connections = new HttpConnections(nanoTime);
     this.http = http;
     this.predictor = predictor;
+    this.origin = new OwnOrigin(http.host());
   }
 
   /**
@@ -78,19 +153,32 @@ final class InferenceServer {
    * @return fails with what to do if the port cannot be used, or would be open to everyone
    */
   Future<Void> open() {
-    return vertx
-        .executeBlocking(this::checkHost, false)
-        .compose(checked -> listen())
-        .onSuccess(open -> server = open)
-        .recover(why -> Future.failedFuture(explained(why)))
-        .mapEmpty();
+    Promise<Void> opened = Promise.promise();
+    loop.runOnContext(
+        go ->
+            loop.executeBlocking(this::checkHost, false)
+                .compose(checked -> listen())
+                .onSuccess(this::opened)
+                .recover(why -> Future.failedFuture(explained(why)))
+                .<Void>mapEmpty()
+                .onComplete(opened));
+    return opened.future();
+  }
+
+  private void opened(HttpServer open) {
+    server = open;
+    looking = vertx.setPeriodic(LOOK_MILLIS, tick -> connections.closeSlow());
   }
 
   /** Accepts no further connections, and closes the others when their requests are answered. */
   Future<Void> close() {
-    return server == null
-        ? Future.succeededFuture()
-        : server.shutdown(CLOSE_SECONDS, TimeUnit.SECONDS);
+    if (server == null) {
+      return Future.succeededFuture();
+    }
+    vertx.cancelTimer(looking);
+    // Vert.x would wait for peers that do not read.
+    loop.runOnContext(go -> vertx.setTimer(CLOSE_MILLIS, late -> connections.closeAll()));
+    return server.shutdown(CLOSE_MILLIS, TimeUnit.MILLISECONDS);
   }
 
   /** Returns the address of the model. */
@@ -125,13 +213,14 @@ final class InferenceServer {
         new HttpServerOptions()
             .setHost(http.host())
             .setPort(http.port().orElseThrow())
-            .setIdleTimeout(IDLE_SECONDS)
-            // Over HTTP/2, Vert.x marks answers as gzip and does not compress them when the
-            // connection's first request has not asked for it.
+            // One connection is one request at a time: HTTP/2 has a hundred.
             .setHttp2ClearTextEnabled(false)
             .setUseAlpn(false)
-            .addCompressor(StandardCompressionOptions.gzip())
-            .setCompressionSupported(true);
+            // Netty answers no connection with 128 pipelined requests where it may compress.
+            .setPerMessageWebSocketCompressionSupported(false)
+            .setPerFrameWebSocketCompressionSupported(false)
+            .setSslHandshakeTimeout(HANDSHAKE_SECONDS)
+            .setSslHandshakeTimeoutUnit(TimeUnit.SECONDS);
     if (http.tls()) {
       options
           .setSsl(true)
@@ -146,7 +235,11 @@ final class InferenceServer {
                       .setClientAuth(ClientAuth.REQUIRED)
                       .setTrustOptions(new PemTrustOptions().addCertPath(file)));
     }
-    return vertx.createHttpServer(options).requestHandler(this::handle).listen();
+    return vertx
+        .createHttpServer(options)
+        .connectionHandler(connections::add)
+        .requestHandler(this::onRequest)
+        .listen();
   }
 
   private Throwable explained(Throwable why) {
@@ -158,24 +251,52 @@ final class InferenceServer {
         : why;
   }
 
-  private void handle(HttpServerRequest request) {
+  /**
+   * Handles a request once the answer to the one before it has left. Otherwise a peer that asks but
+   * never reads would make answers wait here without limit. It is a task of its own, because Vert.x
+   * handles pipelined requests in calls within each other, for which the stack may be too small.
+   */
+  private void onRequest(HttpServerRequest request) {
+    Optional<Open> connection = connections.of(request.connection());
+    if (connection.isEmpty()) {
+      return;
+    }
+    request.pause();
+    connection
+        .get()
+        .left()
+        .onComplete(
+            left ->
+                loop.runOnContext(
+                    go -> {
+                      handle(new Exchange(request, connection.get(), memory.share()));
+                      request.resume();
+                    }));
+  }
+
+  private void handle(Exchange exchange) {
     try {
-      route(request);
-    } catch (Refusal why) {
-      refuse(request.response(), why);
+      Optional<String> foreign = origin.refusal(exchange.request());
+      if (foreign.isPresent()) {
+        throw new Refusal(Code.FORBIDDEN, foreign.get());
+      }
+      route(exchange);
+    } catch (RuntimeException why) {
+      refuse(exchange, why);
     }
   }
 
-  private void route(HttpServerRequest request) {
+  private void route(Exchange exchange) {
+    HttpServerRequest request = exchange.request();
     List<String> path =
         Arrays.stream(request.path().split("/")).filter(word -> !word.isEmpty()).toList();
     boolean ready = predictor.isReady();
     switch (String.join("/", path)) {
-      case "v2" -> answer(request, OK, server());
-      case "v2/health/live" -> answer(request, OK, new JsonObject().put("live", true));
+      case "v2" -> answer(exchange, OK, server());
+      case "v2/health/live" -> answer(exchange, OK, new JsonObject().put("live", true));
       case "v2/health/ready" ->
           answer(
-              request,
+              exchange,
               ready ? OK : UNAVAILABLE,
               new JsonObject().put("live", ready).put("ready", ready));
       default -> {
@@ -185,20 +306,21 @@ final class InferenceServer {
               "%s: there is no such path, expected one below /v2/models/%s"
                   .formatted(shownPath(request), predictor.job()));
         }
-        ofModel(request, path, ready);
+        ofModel(exchange, path, ready);
       }
     }
   }
 
-  private void ofModel(HttpServerRequest request, List<String> path, boolean ready) {
+  private void ofModel(Exchange exchange, List<String> path, boolean ready) {
+    HttpServerRequest request = exchange.request();
     String last = path.size() == 3 ? "" : path.get(path.size() - 1);
     boolean infers = last.equals("infer");
     boolean asksReady = last.equals("ready");
     List<String> model = path.subList(2, path.size() - (infers || asksReady ? 1 : 0));
     OptionalLong version = version(request, model);
     if (infers) {
-      if (requires(request, HttpMethod.POST)) {
-        receive(request, version, Form.of(request.headers()));
+      if (requires(exchange, HttpMethod.POST)) {
+        receive(exchange, version, Form.of(request.headers()));
       }
       return;
     }
@@ -210,12 +332,12 @@ final class InferenceServer {
     }
     if (asksReady) {
       answer(
-          request,
+          exchange,
           ready ? OK : UNAVAILABLE,
           new JsonObject().put("name", predictor.job()).put("ready", ready));
     } else {
       answer(
-          request,
+          exchange,
           OK,
           InferenceRequest.metadata(predictor.job(), predictor.version(), predictor.format()));
     }
@@ -225,7 +347,8 @@ final class InferenceServer {
     return SampleFormat.cut(request.path(), MOST_SHOWN);
   }
 
-  private static boolean requires(HttpServerRequest request, HttpMethod expected) {
+  private static boolean requires(Exchange exchange, HttpMethod expected) {
+    HttpServerRequest request = exchange.request();
     if (request.method() == expected
         || request.method() == HttpMethod.HEAD && expected == HttpMethod.GET) {
       return true;
@@ -233,7 +356,7 @@ final class InferenceServer {
     String allowed = expected == HttpMethod.GET ? "GET, HEAD" : expected.name();
     request.response().putHeader("Allow", allowed);
     error(
-        request.response(),
+        exchange,
         BAD_METHOD,
         "%s %s: expected %s"
             .formatted(
@@ -243,9 +366,9 @@ final class InferenceServer {
     return false;
   }
 
-  private static void answer(HttpServerRequest request, int status, JsonObject body) {
-    if (requires(request, HttpMethod.GET)) {
-      send(request.response(), status, body);
+  private static void answer(Exchange exchange, int status, JsonObject body) {
+    if (requires(exchange, HttpMethod.GET)) {
+      send(exchange, status, body);
     }
   }
 
@@ -287,132 +410,229 @@ final class InferenceServer {
             .formatted(shownPath(request), predictor.job(), predictor.job()));
   }
 
-  /** Receives a body of limited size; bodies of all senders together are limited, too. */
-  private void receive(HttpServerRequest request, OptionalLong version, Form form) {
+  /** Receives a body. Its size, its time, and the memory of all requests are limited. */
+  private void receive(Exchange exchange, OptionalLong version, Form form) {
+    HttpServerRequest request = exchange.request();
+    exchange.length().ifPresent(this::requireLength);
+    exchange.connection().enter(Phase.BODY);
+    if ("100-continue".equalsIgnoreCase(request.getHeader("Expect"))) {
+      request.response().writeContinue();
+    }
     Buffer body = Buffer.buffer();
-    boolean[] ended = {false};
-    Runnable end =
-        () -> {
-          if (!ended[0]) {
-            ended[0] = true;
-            held -= body.length();
-          }
-        };
+    boolean[] receiving = {true};
     request.handler(
         chunk -> {
-          if (ended[0]) {
-            return;
-          }
-          boolean fits = body.length() + chunk.length() <= http.maxBytes();
-          if (fits && held + chunk.length() <= (long) BODIES * http.maxBytes()) {
-            body.appendBuffer(chunk);
-            held += chunk.length();
-            return;
-          }
-          end.run();
-          request.response().putHeader("Connection", "close");
-          if (fits) {
-            refuse(
-                request.response(),
-                predictor.refused(
-                    new Refusal(Code.OVERLOADED, "too many bodies are received; try again later")));
-          } else {
-            error(
-                request.response(),
-                TOO_LARGE,
-                "body: has more than %d bytes, expected at most so many (serving.maxBytes)"
-                    .formatted(http.maxBytes()));
+          if (receiving[0]) {
+            try {
+              requireSize((long) body.length() + chunk.length());
+              // A buffer that grows is copied into one of twice its size.
+              exchange.share().receive(2L * (body.length() + chunk.length()));
+              body.appendBuffer(chunk);
+            } catch (Refusal why) {
+              receiving[0] = false;
+              refuse(exchange, why);
+            }
           }
         });
-    request.exceptionHandler(broken -> end.run());
+    // What is decoded or computed is held until that ends, also if the connection breaks then.
+    request.exceptionHandler(
+        broken -> {
+          if (receiving[0]) {
+            exchange.share().release();
+          }
+        });
     request.endHandler(
         all -> {
-          if (!ended[0]) {
-            predict(request.response(), body, version, form, end);
+          if (receiving[0]) {
+            receiving[0] = false;
+            exchange.connection().enter(Phase.ANSWER);
+            decode(exchange, body, form, version);
           }
         });
   }
 
-  private void predict(
-      HttpServerResponse response, Buffer body, OptionalLong version, Form form, Runnable end) {
-    SampleFormat format = predictor.format();
-    try {
-      predictor.requireRoom();
-      vertx
-          .executeBlocking(() -> decoded(body, form, format), false)
-          .onComplete(
-              request -> predict(response, request, version, format, end),
-              why -> {
-                end.run();
-                refuse(response, counted(why));
-              });
-    } catch (RuntimeException why) {
-      end.run();
-      refuse(response, counted(why));
+  private void requireLength(String length) {
+    if (length.length() > 18 || !length.chars().allMatch(digit -> digit >= '0' && digit <= '9')) {
+      throw tooLarge();
+    }
+    requireSize(length.isEmpty() ? 0 : Long.parseLong(length));
+  }
+
+  private void requireSize(long bytes) {
+    if (bytes > http.maxBytes()) {
+      throw tooLarge();
     }
   }
 
-  private InferenceRequest decoded(Buffer body, Form form, SampleFormat format) {
-    byte[] content = form.content(body, http.maxBytes(), bytes -> {});
-    return form.isPicture()
-        ? InferenceRequest.of(format.readImage(content), format)
-        : InferenceRequest.read(content, form.headerBytes(), format, http.maxBytes(), bytes -> {});
+  private Refusal tooLarge() {
+    return new Refusal(
+        Code.TOO_LARGE,
+        "body: has more than %d bytes, expected at most so many (serving.maxBytes)"
+            .formatted(http.maxBytes()));
   }
 
-  private void predict(
-      HttpServerResponse response,
-      InferenceRequest request,
-      OptionalLong version,
-      SampleFormat format,
-      Runnable end) {
+  /** Decodes a body: on a worker thread if that may take long. */
+  private void decode(Exchange exchange, Buffer body, Form form, OptionalLong version) {
+    try {
+      predictor.requireRoom();
+      if (form.isPicture() || form.gzip() || body.length() > SMALL_BODY) {
+        if (decoding == MOST_DECODING) {
+          throw new Refusal(
+              Code.OVERLOADED,
+              "%d requests wait to be decoded already; try again later".formatted(MOST_DECODING));
+        }
+        decoding++;
+        loop.executeBlocking(() -> decoded(exchange, body, form), false)
+            .onComplete(done -> decoding--)
+            .onComplete(
+                request -> predict(exchange, request, version), why -> refuse(exchange, why));
+      } else {
+        predict(exchange, decoded(exchange, body, form), version);
+      }
+    } catch (RuntimeException why) {
+      refuse(exchange, why);
+    }
+  }
+
+  /** Decodes a body; the request's share covers what that takes, and then what is left of it. */
+  private InferenceRequest decoded(Exchange exchange, Buffer body, Form form) {
+    if (exchange.request().response().closed()) {
+      throw Refusal.invalid("request: its connection was closed");
+    }
+    SampleFormat format = predictor.format();
+    Share share = exchange.share();
+    byte[] content =
+        form.content(body, http.maxBytes(), bytes -> share.resize(share.bytes() + bytes, "body"));
+    InferenceRequest request;
+    if (form.isPicture()) {
+      if (format.isImage()) {
+        share.resize(share.bytes() + pictureBytes(content), "image");
+      }
+      request = InferenceRequest.of(format.readImage(content), format);
+    } else {
+      request =
+          InferenceRequest.read(
+              content,
+              form.headerBytes(),
+              format,
+              http.maxBytes(),
+              bytes -> share.resize(share.bytes() + bytes, "inputs"));
+    }
+    int samples = request.inputs().length / format.inputs();
+    share.resize(RequestMemory.answerBytes(samples, format), samples + " samples");
+    return request;
+  }
+
+  private static long pictureBytes(byte[] file) {
+    try {
+      return ImageFile.decodingBytes("image", file);
+    } catch (DataException wrong) {
+      throw Refusal.invalid("%s", wrong.getMessage());
+    }
+  }
+
+  private void predict(Exchange exchange, InferenceRequest request, OptionalLong version) {
     predictor.predict(
         request.inputs(),
         version,
         (answer, why) ->
-            context.runOnContext(
+            loop.runOnContext(
                 go -> {
-                  end.run();
                   if (why != null) {
-                    refuse(response, why);
+                    // Counted already.
+                    send(exchange, why);
                   } else {
-                    send(response, request.response(predictor.job(), answer, format));
+                    encode(exchange, request, answer);
                   }
                 }));
   }
 
-  private Throwable counted(Throwable why) {
-    return why instanceof Refusal refusal ? predictor.refused(refusal) : why;
+  /** Encodes an answer: on a worker thread if that may take long. */
+  private void encode(Exchange exchange, InferenceRequest request, PredictionAnswer answer) {
+    try {
+      if (answer.outputs().length > SMALL_ANSWER) {
+        loop.executeBlocking(() -> encoded(exchange, request, answer), false)
+            .onComplete(body -> send(exchange, OK, body), why -> refuse(exchange, why));
+      } else {
+        send(exchange, OK, encoded(exchange, request, answer));
+      }
+    } catch (RuntimeException why) {
+      refuse(exchange, why);
+    }
   }
 
-  private static void refuse(HttpServerResponse response, Throwable why) {
-    if (!(why instanceof Refusal refusal)) {
+  private Body encoded(Exchange exchange, InferenceRequest request, PredictionAnswer answer) {
+    Response response = request.response(predictor.job(), answer, predictor.format());
+    return Body.of(exchange, response.body(), response.headerBytes());
+  }
+
+  /**
+   * A body as it is sent.
+   *
+   * @param bytes its content
+   * @param headerBytes length of the JSON before binary data, if there are any
+   * @param gzip whether it is compressed
+   */
+  private record Body(Buffer bytes, OptionalInt headerBytes, boolean gzip) {
+
+    /** Returns a body, compressed if the peer reads that. */
+    static Body of(Exchange exchange, Buffer plain, OptionalInt headerBytes) {
+      if (plain.length() < LEAST_COMPRESSED || !exchange.readsGzip()) {
+        return new Body(plain, headerBytes, false);
+      }
+      ByteArrayOutputStream packed = new ByteArrayOutputStream();
+      try (GZIPOutputStream gzip = new GZIPOutputStream(packed)) {
+        gzip.write(plain.getBytes());
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+      return new Body(Buffer.buffer(packed.toByteArray()), headerBytes, true);
+    }
+  }
+
+  private void refuse(Exchange exchange, Throwable why) {
+    if (why instanceof Refusal refusal) {
+      send(exchange, predictor.refused(refusal));
+    } else {
       LOG.error("a request could not be answered", why);
-      error(response, Code.FAILED.number(), String.valueOf(why));
+      error(exchange, Code.FAILED.number(), String.valueOf(why));
+    }
+  }
+
+  private static void send(Exchange exchange, Refusal why) {
+    boolean later = why.code() == Code.OVERLOADED || why.code() == Code.NOT_READY;
+    if (later) {
+      exchange.request().response().putHeader("Retry-After", RETRY_SECONDS);
+    }
+    error(exchange, later ? UNAVAILABLE : why.code().number(), why.getMessage());
+  }
+
+  private static void error(Exchange exchange, int status, String message) {
+    send(exchange, status, new JsonObject().put("error", message));
+  }
+
+  private static void send(Exchange exchange, int status, JsonObject body) {
+    send(exchange, status, Body.of(exchange, body.toBuffer(), OptionalInt.empty()));
+  }
+
+  /** Sends an answer, and gives the request's memory back once it has left. */
+  private static void send(Exchange exchange, int status, Body body) {
+    HttpServerResponse response = exchange.request().response();
+    if (response.ended() || response.closed()) {
+      exchange.share().release();
       return;
     }
-    boolean later = refusal.code() == Code.OVERLOADED || refusal.code() == Code.NOT_READY;
-    if (later) {
-      response.putHeader("Retry-After", RETRY_SECONDS);
+    body.headerBytes().ifPresent(bytes -> response.putHeader(LENGTH, Integer.toString(bytes)));
+    response.putHeader(TYPE, body.headerBytes().isPresent() ? "application/octet-stream" : JSON);
+    if (body.gzip()) {
+      response.putHeader("Content-Encoding", "gzip").putHeader("Vary", "Accept-Encoding");
     }
-    error(response, later ? UNAVAILABLE : refusal.code().number(), refusal.getMessage());
-  }
-
-  private static void error(HttpServerResponse response, int status, String message) {
-    send(response, status, new JsonObject().put("error", message));
-  }
-
-  private static void send(HttpServerResponse response, int status, JsonObject body) {
-    if (!response.ended() && !response.closed()) {
-      response.setStatusCode(status).putHeader(TYPE, JSON).end(body.toBuffer());
+    boolean received = exchange.isReceived();
+    if (!received) {
+      response.putHeader("Connection", "close");
     }
-  }
-
-  private static void send(HttpServerResponse response, Response found) {
-    if (!response.ended() && !response.closed()) {
-      found.headerBytes().ifPresent(bytes -> response.putHeader(LENGTH, Integer.toString(bytes)));
-      response
-          .putHeader(TYPE, found.headerBytes().isPresent() ? "application/octet-stream" : JSON)
-          .end(found.body());
-    }
+    Future<Void> written = response.setStatusCode(status).end(body.bytes());
+    exchange.connection().answered(written, received ? Phase.HEAD : Phase.DISCARDING);
+    exchange.connection().left().onComplete(left -> exchange.share().release());
   }
 }

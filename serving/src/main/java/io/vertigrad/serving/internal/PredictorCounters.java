@@ -69,7 +69,7 @@ final class PredictorCounters {
   synchronized void refused(Refusal.Code code) {
     if (code == Refusal.Code.OVERLOADED) {
       overloaded++;
-    } else if (code == Refusal.Code.INVALID) {
+    } else if (code == Refusal.Code.INVALID || code == Refusal.Code.TOO_LARGE) {
       invalid++;
     }
   }

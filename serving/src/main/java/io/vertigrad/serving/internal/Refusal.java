@@ -11,6 +11,8 @@ public final class Refusal extends RuntimeException {
   public enum Code {
     /** The request is wrong; repeating it is useless. */
     INVALID(400),
+    /** Only pages of this server may ask, under its own name. */
+    FORBIDDEN(403),
     /** The requested model or version is not served. */
     UNKNOWN(404),
     /** The body, or what it decodes to, is larger than a limit. */
@@ -21,7 +23,7 @@ public final class Refusal extends RuntimeException {
     NOT_READY(425),
     /** The forward pass failed, or an output is not finite. */
     FAILED(500),
-    /** The queue is full; a later attempt may succeed. */
+    /** The queue or the memory for requests is full; a later attempt may succeed. */
     OVERLOADED(503);
 
     private final int number;
