@@ -121,7 +121,7 @@ final class Backend {
     String reason =
         root instanceof NoAvailableBackendException || root.getMessage() == null
             ? "no ND4J backend on the class path can run here"
-            : root.getMessage().lines().findFirst().orElse("unknown reason");
+            : root.getMessage().strip().lines().findFirst().orElse("unknown reason");
     return new IllegalStateException(
         "engine dl4j cannot start: %s; a build with -Pcuda needs an NVIDIA GPU with CUDA 11.6, "
                 .formatted(reason)

@@ -78,7 +78,7 @@ final class SavedNetwork {
     String first =
         message == null
             ? failure.getClass().getSimpleName()
-            : message.lines().findFirst().orElse("no detail").replaceAll("\\p{Cntrl}", "?");
+            : message.strip().lines().findFirst().orElse("no detail").replaceAll("\\p{Cntrl}", "?");
     return first.substring(0, Math.min(first.length(), MOST_CHARACTERS));
   }
 

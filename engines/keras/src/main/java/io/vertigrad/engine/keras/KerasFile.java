@@ -290,7 +290,7 @@ final class KerasFile {
     String message = root.getMessage();
     return message == null
         ? root.getClass().getSimpleName()
-        : message.lines().findFirst().orElse("no detail");
+        : message.strip().lines().findFirst().orElse("no detail");
   }
 
   /** An error about a file that cannot be used; its message is for the user. */

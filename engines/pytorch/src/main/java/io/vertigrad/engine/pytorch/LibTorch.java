@@ -247,7 +247,9 @@ final class LibTorch {
       root = root.getCause();
     }
     String message = root.getMessage();
-    return message == null ? root.toString() : message.lines().findFirst().orElse(message);
+    return message == null || message.isBlank()
+        ? root.toString()
+        : message.strip().lines().findFirst().orElse(message);
   }
 
   /**

@@ -18,7 +18,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 
 /** A TorchScript module in native memory, and its tensors. Use it from one thread. */
 final class ScriptModule implements AutoCloseable {
@@ -27,6 +26,8 @@ final class ScriptModule implements AutoCloseable {
   record Named(String name, PtNDArray array) {}
 
   private static final String ERROR = "RuntimeError:";
+  private static final String INTERPRETER = "The following operation failed";
+  private static final String MARK = "<--- HERE";
 
   private final Place place;
   private final PtNDManager manager;
@@ -206,16 +207,33 @@ final class ScriptModule implements AutoCloseable {
     place.close();
   }
 
-  /** Returns the line of a native failure that states the error, without the trace around it. */
+  /**
+   * Returns what a native failure says, in one line: the error without the traces around it, and
+   * the code that it is about where the error alone says too little.
+   */
   static String reason(Throwable failure) {
-    String message = failure.getMessage();
-    if (message == null) {
-      return failure.toString();
+    String message = String.valueOf(failure.getMessage());
+    List<String> lines = message.lines().filter(one -> !one.isBlank()).toList();
+    int mark = -1;
+    for (int i = 0; i < lines.size(); i++) {
+      mark = lines.get(i).endsWith(MARK) ? i : mark;
     }
-    return Stream.concat(
-            message.lines().filter(line -> line.startsWith(ERROR)), message.lines().limit(1))
-        .map(line -> line.startsWith(ERROR) ? line.substring(ERROR.length()).strip() : line)
-        .findFirst()
-        .orElse(message);
+    // A failure of running code names the error behind the code, which is indented.
+    int traces = message.startsWith(INTERPRETER) ? mark + 1 : 0;
+    String error =
+        lines.stream()
+            .skip(traces)
+            .filter(one -> traces == 0 || !Character.isWhitespace(one.charAt(0)))
+            .findFirst()
+            .orElse("");
+    String text = error.strip().replaceFirst("^builtins\\.", "");
+    text = (text.startsWith(ERROR) ? text.substring(ERROR.length()) : text).strip();
+    if (text.endsWith(":") && mark > 0) {
+      return text.substring(0, text.length() - 1) + " at " + lines.get(mark - 1).strip();
+    }
+    if (text.isEmpty() || text.equals("null")) {
+      return mark > 0 ? "it fails at " + lines.get(mark - 1).strip() : failure.toString();
+    }
+    return text;
   }
 }

@@ -51,6 +51,37 @@ class Probable(nn.Module):
         return torch.softmax(self.fc(x), 1)
 
 
+class Named(nn.Module):
+    """PyTorch writes code for this name that PyTorch does not read."""
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleDict({"größe": nn.Linear(16, 3)})
+
+    def forward(self, x):
+        return self.layers["größe"](x)
+
+
+class Raising(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(16, 3)
+
+    def forward(self, x):
+        if x.size(0) > 0:
+            raise ValueError("pictures are grey here")
+        return self.fc(x)
+
+
+class Asserting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(16, 3)
+
+    def forward(self, x):
+        assert x.size(0) == 7
+        return self.fc(x)
+
+
 def without_debug(script, name):
     """Our own copy of the archive without positions in source files, half of its size."""
     import io
@@ -93,6 +124,9 @@ def main():
     without_debug(torch.jit.freeze(torch.jit.script(Tied()).eval()), "frozen.pt")
     without_debug(torch.jit.script(Tied().double()), "double.pt")
     without_debug(torch.jit.script(Probable()), "softmax.pt")
+    without_debug(torch.jit.script(Named()), "named.pt")
+    without_debug(torch.jit.script(Raising()), "raising.pt")
+    without_debug(torch.jit.script(Asserting()), "asserting.pt")
     torch.save(tied.state_dict(), "state-dict.pt")
     torch.save(tied.state_dict(), "pickle.pt", _use_new_zipfile_serialization=False)
     normed = torch.jit.load("normed.pt")
