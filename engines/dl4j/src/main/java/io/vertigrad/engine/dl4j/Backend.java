@@ -36,7 +36,7 @@ final class Backend {
    *
    * @param threads number of threads that one model may compute on; later calls use the first
    *     caller's number
-   * @throws IllegalStateException with one sentence for the user when it cannot start
+   * @throws IllegalArgumentException with one sentence for the user when it cannot start
    */
   static synchronized Backend start(int threads) {
     if (started == null) {
@@ -98,6 +98,11 @@ final class Backend {
   }
 
   private static void load(int threads) {
+    CudaDriver.obstacle()
+        .ifPresent(
+            obstacle -> {
+              throw unavailable(obstacle, null);
+            });
     try {
       Nd4j.getExecutioner();
       NativeOpsHolder.getInstance().getDeviceNativeOps().setOmpNumThreads(threads);
@@ -110,7 +115,7 @@ final class Backend {
   }
 
   /** Describes in one sentence why ND4J did not start. */
-  static IllegalStateException unavailable(Throwable failure) {
+  static IllegalArgumentException unavailable(Throwable failure) {
     Throwable root = failure;
     while (root.getCause() != null) {
       if (root instanceof NoAvailableBackendException) {
@@ -122,11 +127,15 @@ final class Backend {
         root instanceof NoAvailableBackendException || root.getMessage() == null
             ? "no ND4J backend on the class path can run here"
             : root.getMessage().strip().lines().findFirst().orElse("unknown reason");
-    return new IllegalStateException(
+    return unavailable(reason, failure);
+  }
+
+  private static IllegalArgumentException unavailable(String reason, Throwable cause) {
+    return new IllegalArgumentException(
         "engine dl4j cannot start: %s; a build with -Pcuda needs an NVIDIA GPU with CUDA 11.6, "
                 .formatted(reason)
             + "build without -Pcuda to compute on the processor",
-        failure);
+        cause);
   }
 
   private void report() {

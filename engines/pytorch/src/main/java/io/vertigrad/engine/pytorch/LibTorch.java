@@ -74,7 +74,7 @@ final class LibTorch {
    * Returns the library. The first call starts it.
    *
    * @param threads number of threads that the caller's model may compute on
-   * @throws IllegalStateException with one sentence for the user when it cannot start
+   * @throws IllegalArgumentException with one sentence for the user when it cannot start
    */
   static synchronized LibTorch start(int threads) {
     if (started == null) {
@@ -237,8 +237,8 @@ final class LibTorch {
     }
   }
 
-  private static IllegalStateException unavailable(String reason, Throwable cause) {
-    return new IllegalStateException("engine pytorch cannot start: " + reason, cause);
+  private static IllegalArgumentException unavailable(String reason, Throwable cause) {
+    return new IllegalArgumentException("engine pytorch cannot start: " + reason, cause);
   }
 
   private static String root(Throwable failure) {
