@@ -47,8 +47,12 @@ final class PageServer {
   private Future<HttpServer> elsewhere(Router router, Throwable failure) {
     if (failure instanceof BindException && where.port() != 0) {
       LOG.info("port {} is taken, the dashboard listens on a free one", where.port());
-      return listen(router, 0);
+      return listen(router, 0).recover(this::refused);
     }
+    return refused(failure);
+  }
+
+  private Future<HttpServer> refused(Throwable failure) {
     return Future.failedFuture(
         "the dashboard cannot listen on %s, port %d: %s; set dashboard.host and dashboard.port, or"
                 .formatted(where.host(), where.port(), failure.getMessage())

@@ -1,8 +1,10 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.compute.settings.FailureReason;
 import io.vertigrad.training.JobFailedException;
 import io.vertx.core.Future;
 import java.util.concurrent.CompletableFuture;
+import io.vertx.core.VertxException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -30,10 +32,12 @@ final class Await {
     try {
       return future.toCompletionStage().toCompletableFuture().get(limitSeconds, TimeUnit.SECONDS);
     } catch (ExecutionException e) {
-      if (e.getCause() instanceof RuntimeException failure) {
+      Throwable cause = e.getCause();
+      // A VertxException may be no more than a message for the user.
+      if (cause instanceof RuntimeException failure && !(cause instanceof VertxException)) {
         throw failure;
       }
-      throw new JobFailedException(what + ": " + e.getCause(), e.getCause());
+      throw new JobFailedException(what + ": " + FailureReason.of(cause), cause);
     } catch (TimeoutException e) {
       throw new JobFailedException("%s took longer than %d s".formatted(what, limitSeconds), e);
     } catch (InterruptedException e) {

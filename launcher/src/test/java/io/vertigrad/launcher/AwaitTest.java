@@ -1,12 +1,15 @@
 package io.vertigrad.launcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
+import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.training.JobFailedException;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
@@ -23,6 +26,29 @@ class AwaitTest {
             () -> Await.result(Promise.promise().future(), 0, "saving the model"));
 
     assertEquals("saving the model took longer than 0 s", late.getMessage());
+  }
+
+  @Test
+  void shouldLeaveTheNameOfTheClassOut() {
+    assertEquals(
+        "starting: disk on fire", failure(Future.failedFuture(new IOException("disk on fire"))));
+    assertEquals("starting: port is taken", failure(Future.failedFuture("port is taken")));
+  }
+
+  @Test
+  void shouldPassOnWhatTheCommandsReport() {
+    SettingsException wrong = new SettingsException("steps is 0");
+
+    assertSame(
+        wrong,
+        assertThrows(
+            SettingsException.class,
+            () -> Await.result(Future.failedFuture(wrong), 1, "starting")));
+  }
+
+  private static String failure(Future<?> future) {
+    return assertThrows(JobFailedException.class, () -> Await.result(future, 1, "starting"))
+        .getMessage();
   }
 
   @Test

@@ -2,9 +2,11 @@ package io.vertigrad.launcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.vertigrad.dashboard.MetricsVerticle;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.training.JobFailedException;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.net.URI;
@@ -46,8 +48,24 @@ class PagePortTest {
     assertEquals(Optional.empty(), Dashboard.otherPort(0, page.toString()));
   }
 
+  @Test
+  void shouldNameTheHostWhereNothingCanListen() {
+    JsonObject nowhere = new JsonObject().put("host", "203.0.113.77").put("port", 18977);
+
+    String failure = assertThrows(JobFailedException.class, () -> page(nowhere)).getMessage();
+
+    assertEquals(
+        "starting the page: the dashboard cannot listen on 203.0.113.77, port 18977: Cannot assign"
+            + " requested address; set dashboard.host and dashboard.port, or leave it out with"
+            + " --no-dashboard",
+        failure);
+  }
+
   private URI page(int port) {
-    JsonObject dashboard = new JsonObject().put("port", port);
+    return page(new JsonObject().put("port", port));
+  }
+
+  private URI page(JsonObject dashboard) {
     JobConfig job = JobConfig.read("test", new JsonObject().put("dashboard", dashboard));
     String url =
         Await.result(

@@ -2,6 +2,7 @@ package io.vertigrad.training;
 
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.settings.FailureReason;
 import io.vertigrad.compute.settings.JsonText;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.JobConfig;
@@ -141,6 +142,6 @@ public final class TrainingJob {
 
   /** Returns the operating system's message, which is in the cause. */
   private static String reason(Throwable failure) {
-    return failure.getCause() == null ? failure.toString() : failure.getCause().toString();
+    return FailureReason.of(failure.getCause() == null ? failure : failure.getCause());
   }
 }

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.checkpoint;
 
 import io.vertigrad.compute.data.DataFingerprint;
+import io.vertigrad.compute.settings.FailureReason;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -129,7 +130,7 @@ public final class CheckpointFolder {
     if (belongsTo(run)) {
       return true;
     }
-    Files.createDirectories(folder);
+    create(folder);
     try {
       Files.writeString(
           folder.resolve(OWNER),
@@ -149,6 +150,18 @@ public final class CheckpointFolder {
     return fingerprints.isEmpty()
         ? owner
         : owner.put(FINGERPRINTS, DataFingerprint.json(fingerprints));
+  }
+
+  private static void create(Path folder) throws IOException {
+    try {
+      Files.createDirectories(folder);
+    } catch (IOException e) {
+      throw new CheckpointException(
+          folder,
+          "this",
+          "no folder and cannot be made one (%s)".formatted(FailureReason.of(e)),
+          "a folder for checkpoints; name another one (checkpoint.directory)");
+    }
   }
 
   /** Reads the owner. Retries, because the member that claims the folder may still be writing. */

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.server;
 
 import io.vertigrad.compute.data.DataFingerprint;
+import io.vertigrad.compute.settings.FailureReason;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
 import io.vertigrad.events.TrainingEvent.CheckpointWritten;
@@ -317,9 +318,10 @@ final class CheckpointSchedule {
   }
 
   private void failed(ShardCopy snapshot, Throwable failure) {
-    LOG.warn("checkpoint of shard {} not written: {}", snapshot.shard(), failure.toString());
+    String why = FailureReason.of(failure);
+    LOG.warn("checkpoint of shard {} not written: {}", snapshot.shard(), why);
     events.publish(
         new CheckpointFailed(
-            System.currentTimeMillis(), snapshot.shard(), snapshot.version(), failure.toString()));
+            System.currentTimeMillis(), snapshot.shard(), snapshot.version(), why));
   }
 }

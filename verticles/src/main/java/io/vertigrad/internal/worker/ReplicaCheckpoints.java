@@ -1,6 +1,7 @@
 package io.vertigrad.internal.worker;
 
 import io.vertigrad.compute.data.DataFingerprint;
+import io.vertigrad.compute.settings.FailureReason;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
 import io.vertigrad.events.TrainingEvent.CheckpointWritten;
@@ -162,8 +163,9 @@ public final class ReplicaCheckpoints implements AutoCloseable {
               System.currentTimeMillis(), rank, version, file.toString(), millis));
       written.complete(file);
     } catch (IOException | RuntimeException e) {
-      LOG.warn("{} has no checkpoint of step {}: {}", name(rank), version, e.toString());
-      events.accept(new CheckpointFailed(System.currentTimeMillis(), rank, version, e.toString()));
+      String why = FailureReason.of(e);
+      LOG.warn("{} has no checkpoint of step {}: {}", name(rank), version, why);
+      events.accept(new CheckpointFailed(System.currentTimeMillis(), rank, version, why));
       written.fail(e);
     } finally {
       copy.release();
@@ -219,7 +221,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
           .filter(file -> file.partitions().size() == 1)
           .toList();
     } catch (IOException e) {
-      LOG.warn("{} cannot read its checkpoints: {}", name(rank), e.toString());
+      LOG.warn("{} cannot read its checkpoints: {}", name(rank), FailureReason.of(e));
       return List.of();
     }
   }

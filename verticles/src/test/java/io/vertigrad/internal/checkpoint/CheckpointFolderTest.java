@@ -28,6 +28,20 @@ class CheckpointFolderTest {
   @TempDir Path folder;
 
   @Test
+  void shouldNameTheKeyWhenTheFolderCannotBeMade() throws IOException {
+    Path file = Files.writeString(folder.resolve("file"), "x");
+
+    IOException error =
+        assertThrows(IOException.class, () -> new CheckpointFolder(file, KEEP).claim("first"));
+
+    assertEquals(
+        ("%s: this is no folder and cannot be made one (%s: there is a file of that name already),"
+                + " expected a folder for checkpoints; name another one (checkpoint.directory)")
+            .formatted(file, file),
+        error.getMessage());
+  }
+
+  @Test
   void shouldReadBackEveryBitThatWasWritten() throws IOException {
     CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
     ShardSnapshot written = snapshot(7);
