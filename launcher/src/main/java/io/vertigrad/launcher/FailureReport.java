@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.settings.FailureReason;
 import io.vertigrad.compute.settings.MissingClass;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.compute.settings.SettingsException;
@@ -17,6 +18,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.UnmatchedArgumentException;
@@ -73,7 +75,7 @@ final class FailureReport {
           input.get() instanceof InvalidPathException path
               ? invalidPath(path, System.getProperty("sun.jnu.encoding"))
               : input.get().getMessage();
-      command.getErr().println("vertigrad: " + oneLine(message));
+      command.getErr().println("vertigrad: " + related(result, message));
       return ExitStatus.BAD_INPUT;
     }
     Optional<String> missing = MissingClass.in(error);
@@ -81,7 +83,8 @@ final class FailureReport {
       command.getErr().println("vertigrad: " + missing.get());
       return ExitStatus.BAD_INPUT;
     }
-    command.getErr().println("vertigrad: " + job.map(FailureReport::messageOf).orElse(bug(error)));
+    String line = job.map(failure -> related(result, FailureReason.of(failure))).orElse(bug(error));
+    command.getErr().println("vertigrad: " + line);
     return ExitStatus.JOB_FAILED;
   }
 
@@ -117,8 +120,16 @@ final class FailureReport {
     return Stream.iterate(error, cause -> cause != null, Throwable::getCause);
   }
 
-  private static String messageOf(Throwable error) {
-    return oneLine(error.getMessage());
+  /** Returns a message without the options of this command that have nothing to do with it. */
+  private static String related(ParseResult result, String message) {
+    return oneLine(
+        Stream.iterate(result, one -> one != null, ParseResult::subcommand)
+            .flatMap(one -> one.commandSpec().mixins().values().stream())
+            .map(CommandSpec::userObject)
+            .filter(JobOptions.class::isInstance)
+            .map(options -> ((JobOptions) options).related(message))
+            .findFirst()
+            .orElse(message));
   }
 
   private static String bug(Throwable error) {

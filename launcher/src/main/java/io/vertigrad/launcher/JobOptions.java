@@ -50,6 +50,8 @@ final class JobOptions {
           "Accepts other machines without TLS: anyone who reaches the port can take over.")
   private boolean insecure;
 
+  private JobRequest requested;
+
   /** Returns true when an address of this machine was given. */
   boolean namesHost() {
     return host != null
@@ -69,11 +71,21 @@ final class JobOptions {
   /** Returns the request that these options make for another job file. */
   JobRequest request(String job) {
     JobRequest request = new JobRequest(job);
+    requested = request;
     assignments.forEach(request::set);
     request.option("--data", "data.directory", data == null && download ? "data" : data);
     request.option("--download", "data.download", download ? mirror() : null);
     request.option("--host", "cluster.host", host);
     return request.option("--insecure", "cluster.insecure", insecure ? true : null);
+  }
+
+  /**
+   * Returns an error's message without the options that have nothing to do with it.
+   *
+   * @param message may name the job file with every option of the last request
+   */
+  String related(String message) {
+    return requested == null || message == null ? message : requested.related(message);
   }
 
   private static String mirror() {

@@ -79,8 +79,8 @@ final class UnfitLossTest {
 
     assertRefused(
         job
-            + " with --insecure --join [\"127.0.0.1:1\"]: model.loss is meanSquaredError, which takes"
-            + " real values as targets, but the data set 'digits' has classes; expected crossEntropy, or other data",
+            + ": model.loss is meanSquaredError, which takes real values as targets, but the data set"
+            + " 'digits' has classes; expected crossEntropy, or other data",
         CommandRun.of(
             "node", "--role", "worker", "--join", "127.0.0.1:1", "--insecure", job.toString()));
   }

@@ -11,6 +11,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -23,9 +24,41 @@ public final class JobRequest {
   /** Sections whose names appear in job names. */
   private static final List<String> NAMING = List.of("data", "model", STRATEGY);
 
+  /** The beginning of an error that names a key. */
+  private static final Pattern ABOUT_A_KEY =
+      Pattern.compile(
+          "([a-z]\\w*\\.)+\\w+\\b|(job|seed|steps|epochs|totalSteps|engine|timeline)\\b");
+
+  /** Sections that have nothing to do with what is computed. */
+  private static final List<String> APART = List.of("dashboard", "timeline", "seed", "cluster");
+
   private final String name;
-  private final List<String> words = new ArrayList<>();
-  private final List<Assignment> assignments = new ArrayList<>();
+  private final List<Change> changes = new ArrayList<>();
+
+  /** An option of the command line, as it was typed, and what it changes. */
+  private record Change(String words, Assignment assignment) {
+
+    /**
+     * Returns true if an error may be about this change: it is about a key of the same section, or
+     * names the changed key or its value.
+     */
+    boolean concerns(String error) {
+      String path = assignment.path();
+      String section = path.replaceFirst("\\..*", "");
+      if (!ABOUT_A_KEY.matcher(error).lookingAt()) {
+        return !APART.contains(section);
+      }
+      return error.matches("(?s)" + Pattern.quote(section) + "\\b.*")
+          || names(error, path)
+          || assignment.value() instanceof String text && !text.isBlank() && names(error, text);
+    }
+
+    private static boolean names(String error, String word) {
+      return Pattern.compile("(?<![\\w.-])" + Pattern.quote(word) + "(?![\\w-])")
+          .matcher(error)
+          .find();
+    }
+  }
 
   public JobRequest(String name) {
     this.name = name == null ? JobFile.DEFAULT : name;
@@ -33,16 +66,15 @@ public final class JobRequest {
 
   /** Adds a {@code --set}. */
   public JobRequest set(String text) {
-    assignments.add(Assignment.parse(text));
-    words.add("--set " + text);
+    changes.add(new Change("--set " + text, Assignment.parse(text)));
     return this;
   }
 
   /** Adds an option that sets one key; null means that the option was not given. */
   public JobRequest option(String option, String key, Object value) {
     if (value != null) {
-      assignments.add(new Assignment(key, value));
-      words.add(value instanceof Boolean ? option : option + " " + value);
+      String words = value instanceof Boolean ? option : option + " " + value;
+      changes.add(new Change(words, new Assignment(key, value)));
     }
     return this;
   }
@@ -59,10 +91,33 @@ public final class JobRequest {
   /** Returns the cluster settings that the changes alone make, before there is a job file. */
   public ClusterConfig cluster() {
     JsonObject alone = new JsonObject();
-    assignments.stream()
-        .filter(assignment -> assignment.path().startsWith("cluster."))
-        .forEach(assignment -> assignment.applyTo(alone));
-    return JobConfig.read(String.join(" ", words), alone).cluster();
+    List<Change> cluster =
+        changes.stream()
+            .filter(change -> change.assignment().path().startsWith("cluster."))
+            .toList();
+    cluster.forEach(change -> change.assignment().applyTo(alone));
+    return JobConfig.read(words(cluster), alone).cluster();
+  }
+
+  /**
+   * Returns an error's message without the changes that have nothing to do with it.
+   *
+   * @param message may begin with the file and all changes, as {@link #resolve} names the job
+   */
+  public String related(String message) {
+    String all = " with " + words(changes) + ": ";
+    int at = changes.isEmpty() ? -1 : message.indexOf(all);
+    if (at < 0) {
+      return message;
+    }
+    String error = message.substring(at + all.length());
+    List<Change> some = changes.stream().filter(change -> change.concerns(error)).toList();
+    String named = some.isEmpty() ? "" : " with " + words(some);
+    return message.substring(0, at) + named + ": " + error;
+  }
+
+  private static String words(List<Change> changes) {
+    return changes.stream().map(Change::words).collect(Collectors.joining(" "));
   }
 
   /**
@@ -72,6 +127,7 @@ public final class JobRequest {
    */
   public JobConfig resolve(JobFile file) {
     JsonObject changed = file.json().copy();
+    List<Assignment> assignments = changes.stream().map(Change::assignment).toList();
     if (assignments.stream().anyMatch(JobRequest::isLength)) {
       TrainingLength.keys().forEach(changed::remove);
     }
@@ -82,8 +138,7 @@ public final class JobRequest {
     if (assignments.stream().anyMatch(assignment -> namesAnotherStrategy(assignment, changed))) {
       changed.remove(STRATEGY);
     }
-    String changes = words.isEmpty() ? "" : " with " + String.join(" ", words);
-    String origin = file.origin() + changes;
+    String origin = file.origin() + (changes.isEmpty() ? "" : " with " + words(changes));
     try {
       assignments.forEach(assignment -> assignment.applyTo(changed));
     } catch (InputException noSection) {

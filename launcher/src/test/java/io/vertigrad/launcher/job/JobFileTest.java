@@ -134,6 +134,42 @@ class JobFileTest {
   }
 
   @Test
+  void shouldLeaveOutOptionsThatHaveNothingToDoWithTheError() {
+    JobRequest request =
+        new JobRequest("conf/mnist-sync.json")
+            .set("data.name=flowers: red")
+            .set("strategy.bound=3")
+            .option("--seed", "seed", 7)
+            .option("--workers", "workers.count", 0)
+            .option("--no-dashboard", "dashboard.enabled", false);
+    String all =
+        "conf/mnist-sync.json with --set data.name=flowers: red --set strategy.bound=3 --seed 7"
+            + " --workers 0 --no-dashboard: ";
+
+    assertEquals(
+        "conf/mnist-sync.json with --workers 0: workers.count is 0, expected more",
+        request.related(all + "workers.count is 0, expected more"));
+    assertEquals(
+        "conf/mnist-sync.json with --set strategy.bound=3: strategy.bond is not a known key",
+        request.related(all + "strategy.bond is not a known key"));
+    assertEquals(
+        "conf/mnist-sync.json with --set data.name=flowers: red: model.loss does not fit 'flowers:"
+            + " red'",
+        request.related(all + "model.loss does not fit 'flowers: red'"));
+    assertEquals(
+        "conf/mnist-sync.json with --no-dashboard: dashboard.port is -1",
+        request.related(all + "dashboard.port is -1"));
+    assertEquals(
+        "conf/mnist-sync.json: optimizer.learningRate is missing",
+        request.related(all + "optimizer.learningRate is missing"));
+    assertEquals(
+        "conf/mnist-sync.json with --set data.name=flowers: red --set strategy.bound=3 --workers 0:"
+            + " this JVM needs more heap",
+        request.related(all + "this JVM needs more heap"));
+    assertEquals("another error", request.related("another error"));
+  }
+
+  @Test
   void shouldNameLineAndColumnWhenJsonIsBroken() throws IOException {
     String file = write("broken.json", "{\n  \"job\": \"a\",\n  \"steps\" 5\n}\n");
 
