@@ -57,8 +57,8 @@ public record NodeLaunch(
   }
 
   /**
-   * Returns a line that says how to start a node on another machine, which has no files of this
-   * run.
+   * Returns a line with the command that starts a node on another machine, which has no files of
+   * this run. Its data and certificates are assumed where they are here.
    */
   public String elsewhere() {
     String host = job.cluster().host();
@@ -66,20 +66,20 @@ public record NodeLaunch(
       return "nodes of other machines cannot reach %s: give train --host ADDRESS for them"
           .formatted(host);
     }
+    List<String> paths = LocalSettings.portable(job);
     List<String> words = new ArrayList<>(List.of("node", joinPort));
     words.addAll(options(Role.WORKER, Path.of(RunDirectory.SECRET)));
-    List<String> more = new ArrayList<>();
-    job.data().directory().ifPresent(path -> more.add("--data DIR with the data's folder there"));
-    if (job.cluster().mutualTls()) {
-      more.add(
-          "--set cluster.certificate=, cluster.key= and cluster.authority= with its own files");
-    }
-    return "on another machine: scp %s:%s . ; %s%s"
+    words.addAll(paths);
+    String secret =
+        "%s:%s"
+            .formatted(
+                host.contains(":") ? "[" + host + "]" : host,
+                directory.secret(job).toAbsolutePath());
+    return "on another machine%s: scp %s . && %s"
         .formatted(
-            host,
-            directory.secret(job).toAbsolutePath(),
-            new ShellCommand(words),
-            more.isEmpty() ? "" : "  (and " + String.join(", and ", more) + ")");
+            paths.isEmpty() ? "" : ", with the paths that its own files have there",
+            ShellCommand.quoted(secret),
+            new ShellCommand(words));
   }
 
   private List<String> options(Role role, Path secret) {

@@ -76,14 +76,10 @@ public final class LocalSettings {
    */
   public static List<String> options(JobConfig job) {
     List<String> options = new ArrayList<>();
-    job.data().directory().ifPresent(path -> options.addAll(List.of("--data", path.toString())));
-    ClusterConfig cluster = job.cluster();
-    if (!cluster.host().equals(LOOPBACK)) {
-      options.addAll(List.of("--host", cluster.host()));
+    if (!job.cluster().host().equals(LOOPBACK)) {
+      options.addAll(List.of("--host", job.cluster().host()));
     }
-    cluster.certificate().ifPresent(file -> set(options, "cluster.certificate", file));
-    cluster.key().ifPresent(file -> set(options, "cluster.key", file));
-    cluster.authority().ifPresent(file -> set(options, "cluster.authority", file));
+    options.addAll(files(job));
     job.checkpoint()
         .directory()
         .ifPresent(path -> set(options, "checkpoint.directory", path.toString()));
@@ -92,6 +88,28 @@ public final class LocalSettings {
 
   /** Returns the same options with absolute paths, which mean the same in every folder. */
   public static List<String> absolute(JobConfig job) {
+    return options(withAbsolutePaths(job));
+  }
+
+  /**
+   * Returns the options that a node of another machine needs, with this machine's absolute paths of
+   * data and certificates.
+   */
+  public static List<String> portable(JobConfig job) {
+    return files(withAbsolutePaths(job));
+  }
+
+  private static List<String> files(JobConfig job) {
+    List<String> options = new ArrayList<>();
+    job.data().directory().ifPresent(path -> options.addAll(List.of("--data", path.toString())));
+    ClusterConfig cluster = job.cluster();
+    cluster.certificate().ifPresent(file -> set(options, "cluster.certificate", file));
+    cluster.key().ifPresent(file -> set(options, "cluster.key", file));
+    cluster.authority().ifPresent(file -> set(options, "cluster.authority", file));
+    return options;
+  }
+
+  private static JobConfig withAbsolutePaths(JobConfig job) {
     JsonObject json = job.json();
     for (String key : KEYS) {
       JsonObject section = json.getJsonObject(key.substring(0, key.indexOf('.')));
@@ -100,7 +118,7 @@ public final class LocalSettings {
         section.put(name, Path.of(section.getString(name)).toAbsolutePath().toString());
       }
     }
-    return options(JobConfig.read(job.origin(), json));
+    return JobConfig.read(job.origin(), json);
   }
 
   private static void set(List<String> options, String key, String text) {

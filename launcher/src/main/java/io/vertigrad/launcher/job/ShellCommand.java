@@ -42,7 +42,8 @@ public record ShellCommand(List<String> words) {
     return all.stream().map(ShellCommand::quoted).collect(Collectors.joining(" "));
   }
 
-  private static String quoted(String word) {
+  /** Returns a word as a shell takes it, quoted if needed. */
+  public static String quoted(String word) {
     return word.matches("[A-Za-z0-9_@%+=:,./-]+") ? word : "'" + word.replace("'", "'\\''") + "'";
   }
 }
