@@ -561,7 +561,9 @@ public final class Shard {
               config.ranks(),
               config.lastVersion(),
               nanoClock);
-      this.filter = new UpdateFilter(strategy.create(context), context, config, window, outcomes);
+      this.filter =
+          new UpdateFilter(
+              strategy.create(context), context, stored::updatedBy, config, window, outcomes);
       this.pulls =
           new PullQueue(
               config.pullDeadlineMillis(),

@@ -20,11 +20,19 @@ import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.PartitionStore;
 import java.nio.FloatBuffer;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /** One partition's parameters, optimizer state, version and samples. */
 public final class StoredPartition implements PartitionStore {
+
+  /** Stands for the workers of a round. */
+  private static final int SEVERAL = -1;
+
+  /** Shorter spans are left out of a timeline, which shall have every update. */
+  private static final long SHORTEST_SPAN_NANOS = 1_000;
 
   private final Partition partition;
   private final PartitionStep step;
@@ -32,6 +40,8 @@ public final class StoredPartition implements PartitionStore {
   private final DataType type;
   private final float[] parameters;
   private final String spanName;
+  private final Map<Integer, String> spanNames = new HashMap<>();
+  private int worker = SEVERAL;
   private float[] strategyMemory = new float[0];
   private long version;
   private long samples;
@@ -93,6 +103,11 @@ public final class StoredPartition implements PartitionStore {
     track = recorder;
   }
 
+  /** Sets the worker whose gradient alone makes the next update. */
+  void updatedBy(int rank) {
+    worker = rank;
+  }
+
   /** Sets the listener for every change from now on. */
   public void onChange(ChangeListener listener) {
     this.listener = listener;
@@ -137,7 +152,16 @@ public final class StoredPartition implements PartitionStore {
     step.step(parameters, gradient, version, (double) samples / trainingSamples);
     version++;
     samples += count;
-    track.span(spanName, startedNanos, track.now(), version - 1);
+    if (track != SpanRecorder.OFF) {
+      long endedNanos = Math.max(track.now(), startedNanos + SHORTEST_SPAN_NANOS);
+      track.span(spanName(), startedNanos, endedNanos, version - 1);
+    }
+  }
+
+  private String spanName() {
+    return worker == SEVERAL
+        ? spanName
+        : spanNames.computeIfAbsent(worker, rank -> spanName + " of worker " + rank);
   }
 
   @Override

@@ -25,6 +25,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.IntConsumer;
 
 /**
  * Filters the updates of one partition before they reach its strategy, and counts their outcomes.
@@ -55,6 +56,7 @@ final class UpdateFilter {
 
   private final ServerStrategy strategy;
   private final ServerStrategyContext context;
+  private final IntConsumer updatedBy;
   private final ShardConfig config;
   private final DuplicateWindow window;
   private final StrategyObserver observer;
@@ -74,11 +76,13 @@ final class UpdateFilter {
   UpdateFilter(
       ServerStrategy strategy,
       ServerStrategyContext context,
+      IntConsumer updatedBy,
       ShardConfig config,
       DuplicateWindow window,
       StrategyObserver observer) {
     this.strategy = strategy;
     this.context = context;
+    this.updatedBy = updatedBy;
     this.config = config;
     this.window = window;
     this.observer = observer;
@@ -271,6 +275,9 @@ final class UpdateFilter {
 
   private Future<Frame> exchangeWithStrategy(GradientPartition update) {
     ExchangeId id = update.id();
+    if (strategy.appliesAtOnce()) {
+      updatedBy.accept(id.worker());
+    }
     Future<Frame> answer = strategy.exchange(strategy.borrows() ? update : update.retain());
     if (!answer.isComplete()) {
       window.await(id, answer);

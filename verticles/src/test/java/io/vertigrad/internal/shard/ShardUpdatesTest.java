@@ -1,14 +1,18 @@
 package io.vertigrad.internal.shard;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.UpdateCounts;
+import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.membership.RankUpdates;
+import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertigrad.testkit.TestJob;
 import io.vertigrad.testkit.TestShard;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -29,6 +33,46 @@ final class ShardUpdatesTest {
     assertEquals(
         List.of(counts(0, 1, 0, 0, 0, Map.of(1L, 1)), counts(1, 1, 0, 0, 0, Map.of(1L, 1))),
         shard.internal().updates());
+  }
+
+  @Test
+  void shouldRecordWhoseGradientWasAppliedWhereEachIsAppliedAlone() {
+    assertEquals(
+        List.of(
+            "apply partition 0 of worker 1, version 0",
+            "apply partition 0 of worker 0, version 1",
+            "apply partition 0 of worker 1, version 2"),
+        spans(job, List.of(1, 0, 1)));
+  }
+
+  @Test
+  void shouldRecordNobodyWhereTheGradientsOfARoundAreAppliedTogether() {
+    TestJob rounds = new TestJob("{\"name\": \"sync\"}", 4, 0, 5, 2).withRanks(2);
+
+    assertEquals(List.of("apply partition 0, version 0"), spans(rounds, List.of(1, 0)));
+  }
+
+  /** Returns the spans of a server that receives one gradient after the other of these ranks. */
+  private List<String> spans(TestJob job, List<Integer> ranks) {
+    List<String> spans = new ArrayList<>();
+    ParameterStore store = job.store(0);
+    store.recordOn(
+        new SpanRecorder() {
+          @Override
+          public long now() {
+            return 5_000;
+          }
+
+          @Override
+          public void span(String name, long begunNanos, long endedNanos, long step) {
+            assertTrue(endedNanos - begunNanos >= 1_000, "no update is too short for a timeline");
+            spans.add(name + ", version " + step);
+          }
+        });
+    TestShard recorded = with(job.shard(0, store, () -> new DuplicateWindow(2)));
+    int[] steps = new int[2];
+    ranks.forEach(rank -> send(recorded, rank, steps[rank]++, 1));
+    return spans;
   }
 
   @Test
