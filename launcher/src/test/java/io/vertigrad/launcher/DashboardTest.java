@@ -13,6 +13,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.PortProbe;
 import io.vertx.core.Deployable;
+import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.Vertx;
@@ -182,6 +183,50 @@ final class DashboardTest {
         result + " To see it again: ./vertigrad replay 'runs/one day'\\''s work'",
         browser.text("#verdict"));
   }
+
+  @Test
+  void shouldSayThatItLoadsUntilTheFirstMessage() throws Exception {
+    String url = page(new NoSource());
+    browser.open(url);
+
+    browser.await("the line", () -> browser.text("#line").equals("loading"));
+    browser.screenshot("loading", 1280);
+    assertEquals("loading", browser.text("#phase"));
+    assertTrue(browser.text("#verdict").startsWith("Loading: "), browser.text("#verdict"));
+    assertEquals(
+        "hidden",
+        browser.run("return getComputedStyle(document.querySelector('#figures dd')).visibility"));
+
+    JobConfig job = JobConfig.read("story", new JsonObject().put("job", "story"));
+    Await.result(
+        vertx.deployVerticle(
+            new MetricsVerticle("", "run"), new DeploymentOptions().setConfig(job.json())),
+        20,
+        "the source");
+    browser.await("the line", () -> browser.text("#line").equals("live"));
+    browser.await("the phase", () -> browser.text("#phase").equals("waiting"));
+    assertFalse(browser.has("body.loading"));
+  }
+
+  @Test
+  void shouldNameMarksRefuseInWordsAndBeginAtZero() throws Exception {
+    browser.open(replay(RunStory.ofTrouble(), 0));
+    browser.await("the end", () -> browser.text("#phase").equals("finished"));
+    browser.screenshot("trouble", 1280);
+
+    assertEquals("0", browser.run("return document.querySelector('#accuracy').dataset.first"));
+    assertEquals(
+        List.of("left", "silent, or training waits", "checkpoint", "joined"),
+        browser.run(
+            "return [...document.querySelectorAll('#loss .marks li')].map(e => e.innerText)"));
+    String events = browser.text("#events");
+    assertTrue(events.contains("worker 0 left: failed: rank 0, cause out of memory"), events);
+    assertTrue(events.contains("shard 0 refused step 5 of worker 0: holds NaN"), events);
+    assertTrue(browser.text("#updates").contains("refused"), browser.text("#updates"));
+  }
+
+  /** Sends nothing. */
+  private static final class NoSource extends VerticleBase {}
 
   @Test
   void shouldDrawNoLineWhereNothingWasMeasured() throws Exception {

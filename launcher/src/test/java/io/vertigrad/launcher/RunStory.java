@@ -138,6 +138,30 @@ final class RunStory {
         now, Role.WORKER, rank, incarnation, node, 1.5, 2, 10, 20, 30, 40, 0.5, 1.5);
   }
 
+  /**
+   * Returns twenty seconds of two workers, one of which leaves with a reason that quotes an object
+   * and comes back. The first test is older than the first step.
+   */
+  static List<TrainingEvent> ofTrouble() {
+    List<TrainingEvent> events = new ArrayList<>();
+    events.add(new MemberJoined(START, Role.WORKER, 0, 0, "a pid 2"));
+    events.add(new MemberJoined(START, Role.WORKER, 1, 0, "a pid 3"));
+    events.add(new Evaluated(START, 0, 500, 2.3, 10, false, "00"));
+    events.add(new JobStarted(START + 1_500, "async", 2, 1, 1_960, 100, 200));
+    for (int second = 2; second <= 20; second++) {
+      events.add(report(START + 1_000L * second, 1, 0, second, second));
+      events.add(new Evaluated(START + 1_000L * second, second, 500, 2, 40, false, "00"));
+    }
+    String reason = "failed: {\"rank\": 0, \"cause\": \"out of memory\"}";
+    events.add(new MemberLeft(START + 5_000, Role.WORKER, 0, 0, reason));
+    events.add(new MemberSuspected(START + 6_000, Role.WORKER, 1, 0, 3_000));
+    events.add(new UpdateRefused(START + 6_500, 0, 0, 5, 1, "holds NaN"));
+    events.add(new CheckpointWritten(START + 7_000, 0, 50, "checkpoint-50", 12));
+    events.add(new MemberJoined(START + 8_000, Role.WORKER, 0, 1, "a pid 4"));
+    events.add(new JobFinished(START + 20_000, 81, 81 * 192));
+    return events;
+  }
+
   /** Returns one event of each kind that the page lists. */
   static List<TrainingEvent> ofEveryKind() {
     return List.of(

@@ -15,6 +15,7 @@ const LEFT_OUT = [
 
 const LINE = {
   connecting: 'connecting',
+  loading: 'loading',
   connected: 'live',
   lost: 'connection lost, trying again',
   outdated: 'another version runs, reload the page',
@@ -115,6 +116,7 @@ function describe(run) {
     config.data?.name,
     many(run.run.workers, run.trainer),
     servers,
+    config.engine && `${config.engine} on ${config.workers?.device ?? 'cpu'}`,
   ]
     .filter(Boolean)
     .join(' · ');

@@ -24,7 +24,8 @@ export class Chart {
     this.legend = element('ul', { class: 'legend' });
     this.canvas = element('div', { role: 'img', 'aria-label': options.label });
     this.empty = element('p', { class: 'empty' }, options.empty);
-    host.append(this.legend, this.canvas, this.empty);
+    this.markLegend = element('ul', { class: 'legend marks' });
+    host.append(this.legend, this.canvas, this.markLegend, this.empty);
     new ResizeObserver(() => this.#resize()).observe(host);
   }
 
@@ -36,7 +37,7 @@ export class Chart {
 
   /**
    * Draws `lines`, each {name, color, x, y, segment, width, value}: x, y and the segment's number are
-   * columns. `marks` are {x, kind}. Every x lies before `end`.
+   * columns. `marks` are {x, kind, name}. Every x lies before `end`.
    */
   show(lines, axis, marks, end) {
     this.end = end;
@@ -50,6 +51,7 @@ export class Chart {
     }
     const data = uPlot.join(drawn.map(withGaps), drawn.map(() => OVER_THE_WHOLE_GAP));
     this.host.dataset.points = new Set(drawn.flatMap((line) => line.x)).size;
+    this.host.dataset.first = Math.min(...drawn.map((line) => line.x[0]));
     this.host.dataset.gaps = drawn.reduce((sum, line) => sum + gapsOf(line).length, 0);
     const look = JSON.stringify([axis, drawn.map((line) => [line.name, line.color, line.width])]);
     if (look !== this.look) {
@@ -60,6 +62,23 @@ export class Chart {
       this.plot.setData(data);
     }
     this.#label(null);
+    this.#nameMarks();
+  }
+
+  /** Names the marks that there are, below the chart. */
+  #nameMarks() {
+    const names = new Map(this.marks.map((mark) => [mark.kind, mark.name]));
+    const state = JSON.stringify([...names]);
+    if (this.markLegend.dataset.shown !== state) {
+      this.markLegend.dataset.shown = state;
+      this.markLegend.replaceChildren(
+        ...[...names].map(([kind, name]) => {
+          const swatch = element('span', { class: 'swatch' });
+          swatch.style.borderColor = `var(--${kind})`;
+          return element('li', {}, swatch, element('span', {}, name));
+        }),
+      );
+    }
   }
 
   #options(lines, axis) {
@@ -142,6 +161,8 @@ export class Chart {
     this.plot = null;
     this.look = null;
     this.legend.replaceChildren();
+    this.markLegend.replaceChildren();
+    delete this.markLegend.dataset.shown;
   }
 }
 

@@ -14,6 +14,14 @@ const KINDS = {
   checkpointWritten: 'mark-checkpoint',
 };
 
+/** The legend of the marks, by kind. */
+const MARKED = {
+  'mark-join': 'joined',
+  lost: 'left',
+  suspect: 'silent, or training waits',
+  'mark-checkpoint': 'checkpoint',
+};
+
 export class Curves {
   constructor() {
     this.axis = 'time';
@@ -115,7 +123,7 @@ export class Curves {
 
   #along(times, versions) {
     const start = this.run.startMillis;
-    const raw = this.axis === 'time' ? times.map((t) => (t - start) / 1000) : versions;
+    const raw = this.axis === 'time' ? times.map((t) => Math.max(0, (t - start) / 1000)) : versions;
     return rising(raw);
   }
 
@@ -128,7 +136,7 @@ export class Curves {
       .filter((event) => event.type in KINDS && event.timeMillis > start)
       .filter((event) => event.type !== 'memberLeft' || event.reason !== 'finished')
       .slice(-MARKS)
-      .map((event) => ({ x: (event.timeMillis - start) / 1000, kind: KINDS[event.type] }));
+      .map((event) => ({ x: (event.timeMillis - start) / 1000, kind: KINDS[event.type], name: MARKED[KINDS[event.type]] }));
   }
 
   #choose(axis) {

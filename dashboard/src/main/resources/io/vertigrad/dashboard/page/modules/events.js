@@ -9,7 +9,7 @@ const WORDS = {
   jobResumed: (e) => `resumed after a pause of ${duration(e.pausedMillis / 1000)}`,
   jobEnding: (e) => `ending at version ${count(e.version)}: ${reached(e)} reached stop.${e.reason}, ${threshold(e)}`,
   jobFinished: (e) => `finished at update ${count(e.version)}`,
-  jobFailed: (e) => `failed: ${e.reason}`,
+  jobFailed: (e) => `failed: ${sentence(e.reason)}`,
   jobStopped: (e) => (e.reason === 'interrupted' ? e.reason : `stopped: ${e.reason}`),
   memberJoined: (e, run) => `${run.called(e)} joined${again(e)} from ${e.node}`,
   memberSuspected: (e, run) => `${run.called(e)} has been silent for ${seconds(e.silentMillis / 1000)}`,
@@ -19,10 +19,10 @@ const WORDS = {
     `${e.waits && `; ${e.waits}`}; last heard: ${e.lastHeard}`,
   dataAwaited: (e) => `worker ${e.rank} waits for events: ${e.source} is silent`,
   dataWarning: (e) => `worker ${e.rank}: ${e.message}`,
-  memberLeft: (e, run) => `${run.called(e)} left: ${e.reason}`,
+  memberLeft: (e, run) => `${run.called(e)} left: ${sentence(e.reason)}`,
   processRestarted: (e) => `${e.reason}; started again (restart ${e.restart} of at most ${e.limit})`,
   evaluationSkipped: (e) => `training goes on without the test of update ${count(e.version)}: ${e.reason}`,
-  updateRefused: (e) => `shard ${e.shard} rejected step ${e.step} of worker ${e.rank}: ${e.reason}`,
+  updateRefused: (e) => `shard ${e.shard} refused step ${e.step} of worker ${e.rank}: ${e.reason}`,
   checkpointWritten: (e, run) => `checkpoint of ${keeper(e.shard, run)} at update ${count(e.version)}, ${e.millis} ms`,
   checkpointFailed: (e, run) => `checkpoint of ${keeper(e.shard, run)} failed: ${e.reason}`,
   backupChanged: (e) => (e.complete ? `shard ${e.shard} has a backup: ${e.reason}` : `shard ${e.shard} has no backup: ${e.reason}`),
@@ -82,6 +82,26 @@ function reached({ reason, value }) {
 
 /** Formats a threshold as in the job file: whole numbers have a digit after the point. */
 const threshold = (e) => (Number.isInteger(e.threshold) ? e.threshold.toFixed(1) : String(e.threshold));
+
+/** Writes an object within a reason in words; other text stays. */
+function sentence(reason = '') {
+  return reason.replace(/\{.*\}/s, (text) => {
+    try {
+      return inWords(JSON.parse(text));
+    } catch {
+      return text;
+    }
+  });
+}
+
+const inWords = (value) =>
+  value === null || typeof value !== 'object'
+    ? String(value)
+    : Array.isArray(value)
+      ? value.map(inWords).join(', ')
+      : Object.entries(value)
+          .map(([key, one]) => `${key} ${inWords(one)}`)
+          .join(', ');
 
 const keeper = (shard, run) => (run.trainer === 'stage' ? run.called({ role: 'worker', rank: shard }) : `shard ${shard}`);
 const again = (event) => (event.incarnation > 0 ? ` again (incarnation ${event.incarnation})` : '');

@@ -9,7 +9,7 @@ const WAITING_DELTAS = 100;
 
 /**
  * Follows a job. It calls `heard(run)` after every message, and `said(state)` when the connection
- * changes: connected, lost, outdated, or the run's last phase when its server has ended with it.
+ * changes: loading, connected, lost, outdated, or the run's last phase when its server has ended with it.
  */
 export class Line {
   constructor(job, { heard, said, replay }) {
@@ -35,7 +35,7 @@ export class Line {
   }
 
   #opened() {
-    this.said('connected');
+    this.said('loading');
     this.bus.registerHandler(`metrics.${this.job}`, (error, message) => {
       if (!error) {
         this.#take(message.body);
@@ -83,6 +83,7 @@ export class Line {
     this.last = this.run;
     const waiting = this.waiting;
     this.waiting = [];
+    this.said('connected');
     this.heard(this.run);
     waiting.forEach((delta) => this.#take(delta));
   }

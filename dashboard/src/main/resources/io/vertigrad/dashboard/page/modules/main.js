@@ -28,9 +28,9 @@ const line = new Line(job, {
   heard: draw,
   said: (state) => bar.line(replaying && state === 'connected' ? 'replay' : state),
   replay: (snapshot) => {
+    bar.line('replay');
     if (!replaying) {
       replaying = true;
-      bar.line('replay');
       new Replay(line, snapshot, draw);
     }
   },
@@ -43,6 +43,7 @@ function draw(newest) {
     drawing = true;
     requestAnimationFrame(() => {
       drawing = false;
+      document.body.classList.remove('loading');
       parts.forEach((part) => part.show(run));
       showVerdict(run);
       byId('verdict').dataset.number = run.number;

@@ -8,7 +8,7 @@ const OUTCOMES = [
   ['late', 'late'],
   ['duplicate', 'duplicate'],
   ['tooStale', 'too stale'],
-  ['refused', 'rejected'],
+  ['refused', 'refused'],
 ];
 
 /** The outcomes of all updates, each counted once; known when the run is over. */
@@ -17,7 +17,7 @@ const LEDGER = [
   ['applied', 'applied'],
   ['late', 'late'],
   ['tooStale', 'too stale'],
-  ['refused', 'rejected'],
+  ['refused', 'refused'],
   ['lost', 'lost'],
   ['rolledBack', 'undone and repeated'],
 ];
