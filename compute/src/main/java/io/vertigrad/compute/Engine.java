@@ -101,8 +101,19 @@ public interface Engine {
   UpdateRule updateRule(OptimizerConfig config, int length);
 
   /**
-   * Describes backend, versions, helpers and thread settings, for the run's summary and for the
-   * {@code doctor} command.
+   * Returns what computes, for the records of a run: the versions of the engine's libraries by
+   * their names and, on a GPU, {@code gpu} and {@code driver} where the machine names them. Starts
+   * nothing.
+   *
+   * @param device the device that the job names
+   * @return texts by name
+   */
+  default Map<String, String> platform(Device device) {
+    return Map.of();
+  }
+
+  /**
+   * Describes backend, versions, helpers and thread settings, for the {@code doctor} command.
    *
    * @return texts by name
    */

@@ -6,6 +6,7 @@ import io.vertx.core.Deployable;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
 import java.net.URI;
 import java.security.SecureRandom;
 import java.util.HexFormat;
@@ -27,7 +28,12 @@ final class Dashboard {
 
   /** Starts the verticle and the page; completes with the page's address. */
   static Future<String> start(Vertx vertx, JobConfig job, Deployable source) {
-    DeploymentOptions options = new DeploymentOptions().setConfig(job.json());
+    return start(vertx, job.json(), source);
+  }
+
+  /** Starts the verticle and the page with a job file as the page shows it. */
+  static Future<String> start(Vertx vertx, JsonObject job, Deployable source) {
+    DeploymentOptions options = new DeploymentOptions().setConfig(job);
     DashboardVerticle page = new DashboardVerticle();
     return vertx
         .deployVerticle(source, options)

@@ -142,7 +142,8 @@ final class TrainingRun {
    * @param placement which of them get processes of their own
    */
   int call(LocalMembers roles, Placement placement, boolean listen) {
-    directory.write(directory.job(), LocalSettings.removedFrom(job.json()));
+    directory.write(
+        directory.job(), RunSummary.withEngine(job, LocalSettings.removedFrom(job.json())));
     RunLog.appendTo(directory.log());
     try (TerminationSignals watched = new TerminationSignals(this::signalled)) {
       signals = watched;
@@ -348,7 +349,10 @@ final class TrainingRun {
     String token = Dashboard.token();
     MetricsVerticle source = new MetricsVerticle(token, directory.path().toString());
     String url =
-        await(Dashboard.start(vertx, job, source), START_SECONDS, "starting the dashboard");
+        await(
+            Dashboard.start(vertx, RunSummary.withEngine(job, job.json()), source),
+            START_SECONDS,
+            "starting the dashboard");
     metrics = Optional.of(source);
     pageUrl = url;
     Dashboard.otherPort(job.dashboard().port(), url).ifPresent(monitor::say);

@@ -48,11 +48,13 @@ class ProcessTrainingTest {
     }
     JsonObject ran = new JsonObject(Files.readString(folder.resolve("shared/job.json")));
     assertEquals(1.875, ran.getDouble("epochs"));
-    JsonObject fingerprints = (JsonObject) ran.getJsonObject("resolved").remove("fingerprints");
+    JsonObject resolved = ran.getJsonObject("resolved");
+    JsonObject fingerprints = (JsonObject) resolved.remove("fingerprints");
     assertEquals(Set.of("testData", "trainingData"), fingerprints.fieldNames());
+    assertEquals(resolved.remove("engine"), summary("shared").getJsonObject("engine"));
     assertEquals(
         new JsonObject().put("steps", 30).put("trainingSamples", 2_000),
-        ran.getJsonObject("resolved"),
+        resolved,
         "1.875 passes of 16 batches of 64 over 1,000 samples each");
     assertEquals(List.of(), children());
     assertFalse(Files.exists(folder.resolve("embedded/timeline.json")), "nobody asked for it");

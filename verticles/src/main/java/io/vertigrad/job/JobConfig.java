@@ -88,6 +88,9 @@ public record JobConfig(
   /** Section that a run adds to its job file: values that follow from the data. */
   public static final String RESOLVED = "resolved";
 
+  /** The key of {@link #RESOLVED} with what computed the run. */
+  public static final String ENGINE = "engine";
+
   private static final String TRAINING_SAMPLES = "trainingSamples";
   private static final String STEPS = "steps";
   private static final String DATA_LENGTH = "dataLength";
@@ -629,6 +632,8 @@ public record JobConfig(
     if (resolved.isSection(FINGERPRINTS)) {
       checkFingerprints(resolved);
     }
+    // For readers of the file only.
+    resolved.has(ENGINE);
     resolved.refuseUnknown();
     return counted ? OptionalLong.of(samples) : OptionalLong.empty();
   }

@@ -1,5 +1,6 @@
 package io.vertigrad.launcher.run;
 
+import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Metric;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobEnding;
@@ -11,6 +12,8 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /** Builds the result of a run, {@code summary.json}. */
 public final class RunSummary {
@@ -93,8 +96,38 @@ public final class RunSummary {
         .put("bytesSaved", (long) progress.ofWorkers(WorkerProgress::bytesSaved))
         .put("encoding", job.exchange().encoding())
         .put("bytesReceived", (long) progress.ofWorkers(WorkerProgress::bytesReceived))
+        .put(JobConfig.ENGINE, engine(job))
         .put("gitRevision", Versions.gitRevision())
         .put("versions", versionsJson);
+  }
+
+  /** Returns a job file with what computes the job in its {@code resolved} part. */
+  public static JsonObject withEngine(JobConfig job, JsonObject json) {
+    JsonObject resolved = json.getJsonObject(JobConfig.RESOLVED, new JsonObject());
+    return json.put(JobConfig.RESOLVED, resolved.put(JobConfig.ENGINE, engine(job)));
+  }
+
+  /** Returns the name of the engine, the device, and what the engine says of its platform. */
+  private static JsonObject engine(JobConfig job) {
+    JsonObject engine =
+        new JsonObject().put("name", job.engine()).put("device", job.workers().device().toString());
+    new TreeMap<>(Engine.named(job.engine()).platform(job.workers().device())).forEach(engine::put);
+    return engine;
+  }
+
+  /** Returns one line with what computed a run; empty for a summary that does not say it. */
+  public static Optional<String> computedBy(JsonObject summary) {
+    return Optional.ofNullable(summary.getJsonObject(JobConfig.ENGINE))
+        .map(
+            engine ->
+                engine.stream()
+                    .filter(fact -> !fact.getKey().equals("name"))
+                    .map(
+                        fact ->
+                            fact.getKey().equals("device")
+                                ? "on " + fact.getValue()
+                                : fact.getKey() + " " + fact.getValue())
+                    .collect(Collectors.joining(", ", engine.getString("name") + " ", "")));
   }
 
   /**

@@ -68,6 +68,7 @@ public final class ResultText {
         .ifPresent(losses -> lines.add(DIVERGED + divergence(job, summary, losses)));
     if (summary.getLong("samples") > 0) {
       lines.add(throughput(job, summary));
+      RunSummary.computedBy(summary).ifPresent(engine -> lines.add("computed by " + engine));
     }
     if (summary.containsKey("replicas")) {
       lines.addAll(replicas(summary.getJsonObject("replicas")));

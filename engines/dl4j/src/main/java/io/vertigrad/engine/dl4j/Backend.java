@@ -85,7 +85,7 @@ final class Backend {
   }
 
   /** Reads the version that Maven wrote into ND4J's jar; the jar's manifest has none. */
-  private static String version() {
+  static String version() {
     Properties release = new Properties();
     try (InputStream in = Nd4j.class.getResourceAsStream(RELEASE)) {
       if (in != null) {

@@ -74,6 +74,11 @@ public final class Dl4jEngine implements Engine {
   }
 
   @Override
+  public Map<String, String> platform(Device device) {
+    return Map.of("nd4j", Backend.version());
+  }
+
+  @Override
   public Map<String, String> describe() {
     return Backend.start(DEFAULT_THREADS).describe();
   }

@@ -141,6 +141,29 @@ final class LibTorch {
     }
   }
 
+  /** Returns the versions on the class path and, for a GPU, its name and driver. Starts nothing. */
+  static Map<String, String> platform(io.vertigrad.compute.Device device) {
+    Map<String, String> facts = new TreeMap<>();
+    facts.put("libtorch", version());
+    facts.put("djl", properties(ENGINE).getProperty("djl_version", "unknown"));
+    if (device.gpu()) {
+      facts.putAll(GpuName.of(device.number().orElse(0)));
+    }
+    return facts;
+  }
+
+  private static String version() {
+    if (System.getenv("PYTORCH_LIBRARY_PATH") != null) {
+      return "of PYTORCH_LIBRARY_PATH";
+    }
+    Properties natives = properties(NATIVES);
+    return "%s %s"
+        .formatted(
+            natives.getProperty("version", "unknown").replaceFirst("-.*", ""),
+            natives.getProperty("flavor", ""))
+        .strip();
+  }
+
   Map<String, String> describe() {
     Map<String, String> facts = new TreeMap<>();
     facts.put("backend", "libtorch " + properties(NATIVES).getProperty("version", "unknown"));

@@ -94,6 +94,11 @@ public final class PyTorchEngine implements Engine {
   }
 
   @Override
+  public Map<String, String> platform(Device device) {
+    return LibTorch.platform(device);
+  }
+
+  @Override
   public Map<String, String> describe() {
     return LibTorch.start(DEFAULT_THREADS).describe();
   }
