@@ -12,8 +12,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -31,7 +31,7 @@ class DocumentedCodeTest {
         "docs/reference/api.md",
         "docs/guide/serve.md",
         "examples/embed/README.md",
-        "examples/serve/README.md"
+        "README.md"
       })
   void shouldShowLinesOfAnExampleWhenAPageHasJava(String page) throws IOException {
     List<String> sources = sources();
@@ -48,26 +48,27 @@ class DocumentedCodeTest {
     assertTrue(found > 0, page + ": has no Java");
   }
 
-  /**
-   * Lines of a method compile only inside their class, so the page shows a class that implements an
-   * interface as a whole.
-   */
-  @Test
-  void shouldShowWholeClassesWhenAPageSaysWhatToImplement() throws IOException {
+  /** Lines of a method compile only inside their class, so these pages show whole files. */
+  @ParameterizedTest
+  @CsvSource({"docs/reference/api.md, 6", "docs/guide/serve.md, 1"})
+  void shouldShowWholeFilesWithTheirImports(String page, int expected) throws IOException {
     List<String> sources = sources();
-    String page = Files.readString(ROOT.resolve("docs/reference/api.md"));
-    Matcher blocks = BLOCK.matcher(page.substring(page.indexOf("## Write a model or a data set")));
+    Matcher blocks = BLOCK.matcher(Files.readString(ROOT.resolve(page)));
 
     int found = 0;
     while (blocks.find()) {
       found++;
       String code = stripped(blocks.group(1));
-      assertTrue(code.startsWith("\npublic final class"), code);
+      assertTrue(code.startsWith("\nimport "), code);
       assertTrue(
-          sources.stream().anyMatch(source -> source.endsWith(code)),
-          () -> "no example ends with this class:\n" + code);
+          sources.stream()
+              .anyMatch(
+                  source ->
+                      source.endsWith(code)
+                          && source.indexOf("\nimport ") == source.length() - code.length()),
+          () -> page + ": no example is this file:\n" + code);
     }
-    assertEquals(2, found, "a data set and a model");
+    assertEquals(expected, found, page);
   }
 
   private static List<String> sources() throws IOException {

@@ -2,8 +2,6 @@ package io.vertigrad.examples.besideverticles;
 
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
-import io.vertigrad.verticles.WorkerVerticle;
-import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
@@ -49,12 +47,6 @@ public final class GreetingWithWorker {
   private static Future<String> serveAndWork(Vertx vertx, JobConfig job) {
     return vertx
         .deployVerticle(new GreetingVerticle(job.addresses().events(), PORT))
-        .compose(greeting -> work(vertx, job));
-  }
-
-  /** Deploys a worker; an application whose Vert.x is in the job's cluster needs nothing else. */
-  static Future<String> work(Vertx vertx, JobConfig job) {
-    return vertx.deployVerticle(
-        new WorkerVerticle(), new DeploymentOptions().setConfig(job.json()));
+        .compose(greeting -> LentWorker.deploy(vertx, job));
   }
 }

@@ -48,7 +48,7 @@ class GreetingWithWorkerTest {
     GreetingVerticle greeting = new GreetingVerticle("vertigrad.by-hand.events", 0);
     get(vertx.deployVerticle(greeting));
 
-    get(GreetingWithWorker.work(vertx, JobConfig.read("test", job)));
+    get(LentWorker.deploy(vertx, JobConfig.read("test", job)));
     String before = ask(greeting.actualPort());
     JsonObject end = get(coordinator.result());
 
