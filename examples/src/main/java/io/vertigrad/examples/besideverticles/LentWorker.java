@@ -6,9 +6,7 @@ import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 
-/**
- * Adds a worker to a job; an application whose Vert.x is in the job's cluster needs nothing else.
- */
+/** Adds a worker to a job whose cluster the application's Vert.x is in. */
 final class LentWorker {
 
   private LentWorker() {}
