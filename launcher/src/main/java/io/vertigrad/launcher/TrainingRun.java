@@ -142,8 +142,7 @@ final class TrainingRun {
    * @param placement which of them get processes of their own
    */
   int call(LocalMembers roles, Placement placement, boolean listen) {
-    directory.write(
-        directory.job(), RunSummary.withEngine(job, LocalSettings.removedFrom(job.json())));
+    writeJob(job);
     RunLog.appendTo(directory.log());
     try (TerminationSignals watched = new TerminationSignals(this::signalled)) {
       signals = watched;
@@ -278,13 +277,12 @@ final class TrainingRun {
 
   /** Adds to the run's job file what its members have shown of their data, for a resumed run. */
   private void recordFingerprints() {
-    coordinator
-        .fingerprints()
-        .onSuccess(
-            known ->
-                directory.write(
-                    directory.job(),
-                    LocalSettings.removedFrom(job.withFingerprints(known).json())));
+    coordinator.fingerprints().onSuccess(known -> writeJob(job.withFingerprints(known)));
+  }
+
+  private void writeJob(JobConfig known) {
+    directory.write(
+        directory.job(), RunSummary.withEngine(job, LocalSettings.removedFrom(known.json())));
   }
 
   /** Starts the predictors; training does not wait for them, and goes on without them. */

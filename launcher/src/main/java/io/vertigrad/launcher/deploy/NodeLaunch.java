@@ -70,11 +70,7 @@ public record NodeLaunch(
     List<String> words = new ArrayList<>(List.of("node", joinPort));
     words.addAll(options(Role.WORKER, Path.of(RunDirectory.SECRET)));
     words.addAll(paths);
-    String secret =
-        "%s:%s"
-            .formatted(
-                host.contains(":") ? "[" + host + "]" : host,
-                directory.secret(job).toAbsolutePath());
+    String secret = host + ":" + directory.secret(job).toAbsolutePath();
     return "on another machine%s: scp %s . && %s"
         .formatted(
             paths.isEmpty() ? "" : ", with the paths that its own files have there",

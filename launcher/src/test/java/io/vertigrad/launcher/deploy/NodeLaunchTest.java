@@ -70,7 +70,7 @@ class NodeLaunchTest {
 
   @Test
   void shouldPrintNoPathsWhenThereAreNone() throws Exception {
-    JsonObject cluster = new JsonObject().put("host", "fd00::5").put("insecure", true);
+    JsonObject cluster = new JsonObject().put("host", "10.0.0.6").put("insecure", true);
 
     String line = launch(cluster, new JsonObject()).elsewhere();
 
@@ -78,7 +78,7 @@ class NodeLaunchTest {
     assertEquals(
         List.of(
             "scp",
-            "[fd00::5]:" + folder.resolve("run & more/secret"),
+            "10.0.0.6:" + folder.resolve("run & more/secret"),
             ".",
             "vertigrad",
             "node",
