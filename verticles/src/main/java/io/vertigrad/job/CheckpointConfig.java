@@ -1,5 +1,6 @@
 package io.vertigrad.job;
 
+import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
@@ -56,7 +57,7 @@ public record CheckpointConfig(long every, double seconds, int keep, Optional<Pa
   /** If the section names a folder, timed checkpoints are on by default. */
   static CheckpointConfig read(Settings section) {
     long every = section.longInteger("every", 0, 0, Long.MAX_VALUE);
-    Optional<Path> directory = section.path("directory");
+    Optional<Path> directory = section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE).path("directory");
     double otherwise = directory.isPresent() ? SECONDS : 0;
     CheckpointConfig config =
         new CheckpointConfig(

@@ -1,5 +1,6 @@
 package io.vertigrad.job;
 
+import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
 import java.util.List;
 import java.util.Optional;
@@ -29,16 +30,17 @@ public record ClusterConfig(
     int restarts) {
 
   static ClusterConfig read(Settings section) {
+    Settings local = section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE);
     ClusterConfig config =
         new ClusterConfig(
-            host(section),
+            host(local),
             section.integer("port", 15_701, 1, 65_535),
-            section.textList("members", List.of()),
+            local.textList("members", List.of()),
             section.flag("insecure", false),
-            Optional.ofNullable(section.string("certificate", null)),
-            Optional.ofNullable(section.string("key", null)),
-            Optional.ofNullable(section.string("authority", null)),
-            Optional.ofNullable(section.string("secretFile", null)),
+            Optional.ofNullable(local.string("certificate", null)),
+            Optional.ofNullable(local.string("key", null)),
+            Optional.ofNullable(local.string("authority", null)),
+            Optional.ofNullable(local.string("secretFile", null)),
             section.integer("restarts", 3, 0, 1_000_000));
     section.refuseUnknown();
     return config;

@@ -1,5 +1,6 @@
 package io.vertigrad.job;
 
+import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
 
 /**
@@ -15,7 +16,7 @@ public record DashboardConfig(boolean enabled, String host, int port) {
     DashboardConfig config =
         new DashboardConfig(
             section.flag("enabled", true),
-            ClusterConfig.host(section),
+            ClusterConfig.host(section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE)),
             section.integer("port", 8_350, 0, 65_535));
     section.refuseUnknown();
     return config;

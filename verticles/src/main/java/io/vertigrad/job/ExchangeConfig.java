@@ -3,6 +3,7 @@ package io.vertigrad.job;
 import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.Compression.Kind;
 import io.vertigrad.codecs.DataType;
+import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
 import io.vertx.core.json.JsonObject;
 import java.util.Locale;
@@ -151,26 +152,29 @@ public record ExchangeConfig(
   }
 
   static ExchangeConfig read(Settings section) {
-    int evictMillis = section.integer("evictMillis", 10_000, 200, 3_600_000);
-    String type = section.choice("type", "float32", "float32", "float16", "bfloat16");
+    Settings agreed = section.with(KeyTrait.AGREED);
+    Settings changeable = section.with(KeyTrait.CHANGEABLE);
+    Settings local = section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE);
+    int evictMillis = changeable.integer("evictMillis", 10_000, 200, 3_600_000);
+    String type = agreed.choice("type", "float32", "float32", "float16", "bfloat16");
     ExchangeConfig config =
         new ExchangeConfig(
             DataType.valueOf(type.toUpperCase(Locale.ROOT)),
-            section.integer("partitionElements", DEFAULT_ELEMENTS, 1, MOST_ELEMENTS),
-            section.integer("windowBytes", 4 << 20, 1, 1 << 30),
-            section.integer("retryMillis", 5_000, 10, 3_600_000),
-            section.integer(
+            agreed.integer("partitionElements", DEFAULT_ELEMENTS, 1, MOST_ELEMENTS),
+            changeable.integer("windowBytes", 4 << 20, 1, 1 << 30),
+            changeable.integer("retryMillis", 5_000, 10, 3_600_000),
+            changeable.integer(
                 "deadlineMillis", evictMillis + BEYOND_EVICTION_MILLIS, 100, 86_400_000),
-            section.integer("suspectMillis", 3_000, 100, 3_600_000),
+            changeable.integer("suspectMillis", 3_000, 100, 3_600_000),
             evictMillis,
-            section.integer("stallMillis", DEFAULT_STALL_MILLIS, 100, 86_400_000),
-            section.integer("orphanSeconds", DEFAULT_ORPHAN_SECONDS, 1, 86_400),
-            compression(section),
-            transport(section),
+            changeable.integer("stallMillis", DEFAULT_STALL_MILLIS, 100, 86_400_000),
+            changeable.integer("orphanSeconds", DEFAULT_ORPHAN_SECONDS, 1, 86_400),
+            compression(agreed),
+            transport(changeable),
             magnitude(section),
-            section.string("sharedFolder", DEFAULT_FOLDER),
-            (long) section.integer("sharedMebibytes", DEFAULT_SHARED_MIB, 1, 1 << 20) << 20,
-            section.flag("overlap", false));
+            local.string("sharedFolder", DEFAULT_FOLDER),
+            (long) changeable.integer("sharedMebibytes", DEFAULT_SHARED_MIB, 1, 1 << 20) << 20,
+            agreed.flag("overlap", false));
     if (config.evictMillis <= config.suspectMillis) {
       throw section.refuse(
           "evictMillis",

@@ -12,6 +12,7 @@ import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.StreamRounds;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertx.core.json.JsonArray;
@@ -113,34 +114,36 @@ public record JobConfig(
     CheckpointConfig.moveOldNames(origin, copy);
     addDefaultsOfData(copy);
     Settings root = Settings.of(origin, copy);
-    Optional<PipelineConfig> pipeline = PipelineConfig.read(root.section("pipeline"));
+    Settings agreed = root.with(KeyTrait.AGREED);
+    Settings changeable = root.with(KeyTrait.CHANGEABLE);
+    Optional<PipelineConfig> pipeline = PipelineConfig.read(agreed.section("pipeline"));
     EvaluatorConfig evaluator = EvaluatorConfig.read(root.section("evaluator"));
     JobConfig job =
         new JobConfig(
             origin,
-            addresses(root),
+            addresses(agreed),
             RunConfig.read(root.section("run")),
-            root.longInteger("seed", 0, 0, Long.MAX_VALUE),
+            agreed.longInteger("seed", 0, 0, Long.MAX_VALUE),
             TrainingLength.read(root),
             counted(root.section(RESOLVED)),
-            root.string("engine", Engine.usual()),
-            model(root.section("model")),
-            data(origin, root.section("data")),
-            optimizer(root.section("optimizer")),
-            NamedConfig.read(root.section("strategy"), pipeline.isEmpty() ? "sync" : "allreduce"),
+            agreed.string("engine", Engine.usual()),
+            model(agreed.section("model")),
+            data(origin, agreed.section("data")),
+            optimizer(agreed.section("optimizer")),
+            NamedConfig.read(agreed.section("strategy"), pipeline.isEmpty() ? "sync" : "allreduce"),
             WorkersConfig.read(root.section("workers"), pipeline),
             pipeline,
             ServersConfig.read(root.section("servers")),
-            CheckpointConfig.read(root.section("checkpoint")),
-            StandbyConfig.read(root.section("coordinator")),
+            CheckpointConfig.read(changeable.section("checkpoint")),
+            StandbyConfig.read(changeable.section("coordinator")),
             evaluator,
-            StopConfig.read(root.section("stop"), evaluator),
+            StopConfig.read(changeable.section("stop"), evaluator),
             ExchangeConfig.read(root.section("exchange")),
-            ClusterConfig.read(root.section("cluster")),
-            DashboardConfig.read(root.section("dashboard")),
-            TrackingConfig.read(root.section("tracking")),
-            ServingConfig.read(root.section("serving")),
-            root.flag("timeline", false),
+            ClusterConfig.read(changeable.section("cluster")),
+            DashboardConfig.read(changeable.section("dashboard")),
+            TrackingConfig.read(changeable.section("tracking")),
+            ServingConfig.read(changeable.section("serving")),
+            changeable.flag("timeline", false),
             root);
     root.refuseUnknown();
     checkLoss(job, root);
@@ -718,8 +721,8 @@ public record JobConfig(
   private static DataConfig data(String origin, Settings section) {
     Map<String, Object> options = section.toJson().getMap();
     String name = section.string("name", "digits");
-    Optional<Path> directory = section.path("directory");
-    Optional<URI> download = section.address("download");
+    Optional<Path> directory = section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE).path("directory");
+    Optional<URI> download = section.with(KeyTrait.CHANGEABLE).address("download");
     Map<String, Object> rest = new TreeMap<>(options);
     rest.keySet().removeAll(List.of("name", "directory", "download"));
     return new DataConfig(name, directory, download, rest, origin);

@@ -1,5 +1,6 @@
 package io.vertigrad.job;
 
+import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
 
 /**
@@ -14,7 +15,8 @@ public record ServersConfig(int count, int replicas) {
   static ServersConfig read(Settings section) {
     ServersConfig config =
         new ServersConfig(
-            section.integer("count", 1, 1, 1024), section.integer("replicas", 0, 0, 1));
+            section.with(KeyTrait.AGREED).integer("count", 1, 1, 1024),
+            section.with(KeyTrait.AGREED, KeyTrait.CHANGEABLE).integer("replicas", 0, 0, 1));
     section.refuseUnknown();
     return config;
   }

@@ -1,5 +1,6 @@
 package io.vertigrad.job;
 
+import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -65,16 +66,17 @@ public record ServingConfig(
   }
 
   static ServingConfig read(Settings section) {
+    Settings local = section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE);
     Http http =
         new Http(
-            ClusterConfig.host(section),
+            ClusterConfig.host(local),
             section.has("port")
                 ? OptionalInt.of(section.integer("port", 0, 0, 65_535))
                 : OptionalInt.empty(),
             section.integer("maxBytes", 8 << 20, 1 << 10, 1 << 30),
-            section.optionalString("certificate"),
-            section.optionalString("key"),
-            section.optionalString("authority"),
+            local.optionalString("certificate"),
+            local.optionalString("key"),
+            local.optionalString("authority"),
             section.flag("insecure", false));
     if (http.certificate().isPresent() != http.key().isPresent()) {
       throw section.refuse(
@@ -88,7 +90,7 @@ public record ServingConfig(
     ServingConfig config =
         new ServingConfig(
             section.integer("count", http.port().isPresent() ? 1 : 0, 0, 64),
-            section.path("file"),
+            local.path("file"),
             section.has("guard")
                 ? OptionalDouble.of(section.number("guard", 0, 0, most))
                 : OptionalDouble.empty(),

@@ -2,6 +2,7 @@ package io.vertigrad.job;
 
 import io.vertigrad.compute.Device;
 import io.vertigrad.compute.data.DistributedSampler;
+import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
 import java.util.Optional;
 
@@ -33,7 +34,9 @@ public record WorkersConfig(
 
   static WorkersConfig read(Settings section, Optional<PipelineConfig> pipeline) {
     int members = pipeline.map(PipelineConfig::members).orElse(2);
-    int count = section.integer("count", members, 1, MOST);
+    Settings agreed = section.with(KeyTrait.AGREED);
+    Settings changeable = section.with(KeyTrait.CHANGEABLE);
+    int count = agreed.integer("count", members, 1, MOST);
     if (pipeline.isPresent() && count != members) {
       throw section.refuse(
           "count",
@@ -45,11 +48,11 @@ public record WorkersConfig(
             count,
             section.integer("minimum", pipeline.isPresent() ? count : 1, 1, count),
             batch(section, pipeline.map(PipelineConfig::replicas).orElse(count)),
-            section.choice("sampler", "distributed", "distributed", "none"),
-            section.flag("dropLast", false),
-            section.integer("threads", 1, 1, 1024),
-            device(section),
-            section.integer("waitSeconds", 120, 1, 86_400));
+            agreed.choice("sampler", "distributed", "distributed", "none"),
+            agreed.flag("dropLast", false),
+            changeable.integer("threads", 1, 1, 1024),
+            device(changeable),
+            changeable.integer("waitSeconds", 120, 1, 86_400));
     section.refuseUnknown();
     return config;
   }

@@ -5,13 +5,14 @@ import io.vertx.core.json.JsonObject;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
@@ -29,14 +30,29 @@ public final class Settings {
   private final String origin;
   private final String path;
   private final JsonObject values;
-  private final Set<String> known = new TreeSet<>();
-  private final JsonObject defaults = new JsonObject();
-  private final Map<String, Settings> sections = new TreeMap<>();
+  private final Set<KeyTrait> traits;
+  private final Map<String, Set<KeyTrait>> known;
+  private final JsonObject defaults;
+  private final Map<String, Settings> sections;
 
-  private Settings(String origin, String path, JsonObject values) {
+  private Settings(String origin, String path, JsonObject values, Set<KeyTrait> traits) {
     this.origin = origin;
     this.path = path;
     this.values = values;
+    this.traits = traits;
+    this.known = new TreeMap<>();
+    this.defaults = new JsonObject();
+    this.sections = new TreeMap<>();
+  }
+
+  private Settings(Settings section, Set<KeyTrait> traits) {
+    this.origin = section.origin;
+    this.path = section.path;
+    this.values = section.values;
+    this.traits = traits;
+    this.known = section.known;
+    this.defaults = section.defaults;
+    this.sections = section.sections;
   }
 
   /**
@@ -47,7 +63,7 @@ public final class Settings {
    * @return the root section
    */
   public static Settings of(String origin, JsonObject values) {
-    return new Settings(origin, "", values);
+    return new Settings(origin, "", values, Set.of());
   }
 
   /**
@@ -60,7 +76,7 @@ public final class Settings {
    * @return the section
    */
   public static Settings at(String origin, String path, JsonObject values) {
-    return new Settings(origin, path, values);
+    return new Settings(origin, path, values, Set.of());
   }
 
   /**
@@ -75,9 +91,55 @@ public final class Settings {
       throw wrong(key, found, "an object { ... }");
     }
     JsonObject object = found == null ? new JsonObject() : (JsonObject) found;
-    Settings section = new Settings(origin, at(key), object);
+    Settings section = new Settings(origin, at(key), object, known.get(key));
     sections.put(key, section);
     return section;
+  }
+
+  /**
+   * Returns this section for reading keys that have the given traits, and sections whose keys have
+   * them unless they are read with others.
+   *
+   * @param traits whom the keys concern
+   * @return the same section
+   */
+  public Settings with(KeyTrait... traits) {
+    return new Settings(
+        this, traits.length == 0 ? Set.of() : EnumSet.copyOf(Arrays.asList(traits)));
+  }
+
+  /**
+   * Returns the traits of a key. A key that has not been read has those of the innermost section
+   * around it that was.
+   *
+   * @param path keys from this section to the key, separated by dots
+   * @return whom it concerns
+   */
+  public Set<KeyTrait> traits(String path) {
+    int dot = path.indexOf('.');
+    String first = dot < 0 ? path : path.substring(0, dot);
+    Settings section = sections.get(first);
+    return dot < 0 || section == null
+        ? known.getOrDefault(first, traits)
+        : section.traits(path.substring(dot + 1));
+  }
+
+  /**
+   * Returns the keys that were read, those of the sections below included.
+   *
+   * @return paths from this section, sorted; a section is no key
+   */
+  public List<String> keys() {
+    List<String> keys = new ArrayList<>();
+    for (String key : known.keySet()) {
+      Settings section = sections.get(key);
+      if (section == null) {
+        keys.add(key);
+      } else {
+        section.keys().forEach(below -> keys.add(key + "." + below));
+      }
+    }
+    return keys;
   }
 
   /**
@@ -326,7 +388,7 @@ public final class Settings {
   /** Refuses every key that was not read, and suggests the nearest known one. */
   public void refuseUnknown() {
     for (String key : values.fieldNames()) {
-      if (!known.contains(key)) {
+      if (!known.containsKey(key)) {
         throw refuse(key, "is not a known key, " + suggestion(key));
       }
     }
@@ -367,7 +429,7 @@ public final class Settings {
         .getMap()
         .forEach(
             (key, value) -> {
-              if (value != null || !known.contains(key)) {
+              if (value != null || !known.containsKey(key)) {
                 resolved.put(key, value);
               }
             });
@@ -409,8 +471,15 @@ public final class Settings {
   }
 
   private Object value(String key) {
-    known.add(key);
+    known.merge(key, traits, Settings::both);
     return values.getValue(key);
+  }
+
+  private static Set<KeyTrait> both(Set<KeyTrait> before, Set<KeyTrait> now) {
+    Set<KeyTrait> all = EnumSet.noneOf(KeyTrait.class);
+    all.addAll(before);
+    all.addAll(now);
+    return all;
   }
 
   private SettingsException wrong(String key, Object found, String expected) {
@@ -462,8 +531,8 @@ public final class Settings {
     if (known.isEmpty()) {
       return "expected none";
     }
-    return NearestKey.of(key, path, known)
+    return NearestKey.of(key, path, known.keySet())
         .map("did you mean \"%s\"?"::formatted)
-        .orElseGet(() -> "expected one of " + String.join(", ", known));
+        .orElseGet(() -> "expected one of " + String.join(", ", known.keySet()));
   }
 }

@@ -10,6 +10,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -229,5 +230,31 @@ class SettingsTest {
             "{\"steps\": 7, \"engine\": \"dl4j\", \"workers\": {\"batch\": 64},"
                 + " \"cluster\": {\"members\": [\"a\", \"b\"]}}"),
         root.resolved());
+  }
+
+  @Test
+  void shouldKnowTheTraitsOfEveryKeyThatWasRead() {
+    Settings root = Settings.of("job.json", new JsonObject("{\"a\": 1, \"in\": {\"x\": 1}}"));
+    root.with(KeyTrait.AGREED).integer("a", 0, 0, 9);
+    root.integer("b", 0, 0, 9);
+    Settings in = root.with(KeyTrait.AGREED).section("in");
+    in.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE).string("path", "");
+
+    assertEquals(List.of("a", "b", "in.path"), root.keys());
+    assertEquals(Set.of(KeyTrait.AGREED), root.traits("a"));
+    assertEquals(Set.of(), root.traits("b"));
+    assertEquals(Set.of(KeyTrait.LOCAL, KeyTrait.CHANGEABLE), root.traits("in.path"));
+    // A key that only a data set, a model or a strategy reads has the traits of its section.
+    assertEquals(Set.of(KeyTrait.AGREED), root.traits("in.x"));
+    assertEquals(Set.of(KeyTrait.AGREED), root.traits("in.deeper.y"));
+  }
+
+  @Test
+  void shouldKeepTraitsWhenASectionIsReadAgain() {
+    Settings root = Settings.of("job.json", new JsonObject());
+    root.with(KeyTrait.AGREED).section("in");
+    root.section("in");
+
+    assertEquals(Set.of(KeyTrait.AGREED), root.traits("in.x"));
   }
 }

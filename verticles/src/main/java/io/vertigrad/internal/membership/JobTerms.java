@@ -1,6 +1,7 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.data.DataFingerprint;
+import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -30,12 +31,6 @@ record JobTerms(Map<String, String> values, Map<String, DataFingerprint> fingerp
     this(values, Map.of());
   }
 
-  /** Sections that count as a whole, except for the settings in {@code LOCAL}. */
-  private static final List<String> SECTIONS =
-      List.of("model", "data", "optimizer", "strategy", "pipeline");
-
-  private static final Set<String> LOCAL = Set.of("data.directory", "data.download");
-
   /**
    * Members must agree on this section only if stages test together or training waits for tests.
    */
@@ -49,29 +44,15 @@ record JobTerms(Map<String, String> values, Map<String, DataFingerprint> fingerp
    */
   private static final Set<String> ENGINE_INDEPENDENT_OPTIMIZERS = Set.of("sgd", "nesterov");
 
-  /** Settings from other sections, which otherwise describe how one member works. */
-  private static final List<String> KEYS =
-      List.of(
-          "job",
-          "seed",
-          ENGINE,
-          "workers.count",
-          "workers.sampler",
-          "workers.dropLast",
-          "servers.count",
-          "servers.replicas",
-          "exchange.type",
-          "exchange.compression",
-          "exchange.topShare",
-          "exchange.partitionElements");
-
   static JobTerms of(JobConfig job) {
     Map<String, String> all = new TreeMap<>();
     flatten("", job.json(), all);
     boolean tests = job.stagesTest() || job.evaluator().blocking();
     all.keySet()
         .removeIf(
-            key -> LOCAL.contains(key) || !isTerm(key) && !(tests && key.startsWith(EVALUATOR)));
+            key ->
+                !job.settings().traits(key).contains(KeyTrait.AGREED)
+                    && !(tests && key.startsWith(EVALUATOR)));
     if (ENGINE_INDEPENDENT_OPTIMIZERS.contains(job.optimizer().name())) {
       all.remove(ENGINE);
     }
@@ -103,10 +84,6 @@ record JobTerms(Map<String, String> values, Map<String, DataFingerprint> fingerp
 
   private static String valueOf(JobTerms terms, String key) {
     return terms.values.getOrDefault(key, "nothing");
-  }
-
-  private static boolean isTerm(String key) {
-    return KEYS.contains(key) || SECTIONS.stream().anyMatch(s -> key.startsWith(s + "."));
   }
 
   private static void flatten(String path, Object value, Map<String, String> into) {

@@ -66,6 +66,44 @@ final class JobTermsTest {
     assertEquals(Optional.empty(), silent.firstDifference(explicit));
   }
 
+  /** Each of these cuts or encodes partitions differently, or hands out other samples. */
+  @ParameterizedTest
+  @CsvSource({
+    "exchange.overlap, true, false",
+    "exchange.type, \"float16\", float32",
+    "exchange.partitionElements, 1000, 114432",
+    "workers.sampler, \"none\", distributed",
+    "workers.dropLast, true, false",
+    "servers.count, 2, 1",
+    "servers.replicas, 1, 0"
+  })
+  void shouldNameTheKeyWhenMembersWouldNotUnderstandEachOther(
+      String key, String value, String otherwise) {
+    String[] names = key.split("\\.");
+    JobTerms other = terms("{\"%s\": {\"%s\": %s}}".formatted(names[0], names[1], value));
+
+    assertEquals(
+        Optional.of("%s: found %s, expected %s".formatted(key, value.replace("\"", ""), otherwise)),
+        terms("{}").firstDifference(other));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "serving.port, 8351",
+    "stop.minutes, 5",
+    "exchange.sharedFolder, \"/other\"",
+    "exchange.deadlineMillis, 99000",
+    "workers.waitSeconds, 7",
+    "dashboard.port, 0",
+    "cluster.port, 15999"
+  })
+  void shouldAgreeWhenOnlyOneMembersOperationDiffers(String key, String value) {
+    String[] names = key.split("\\.");
+    JobTerms other = terms("{\"%s\": {\"%s\": %s}}".formatted(names[0], names[1], value));
+
+    assertEquals(Optional.empty(), terms("{}").firstDifference(other));
+  }
+
   /** With other optimizers the last bits depend on the engine. */
   @Test
   void shouldAgreeOnTheEngineUnlessAllEnginesStepAlike() {

@@ -1,0 +1,14 @@
+package io.vertigrad.compute.settings;
+
+/**
+ * Whom the value of a key of the job file concerns. A key without a trait may differ between the
+ * members of a job, and cannot be changed when a run is resumed.
+ */
+public enum KeyTrait {
+  /** All members of a job must have the same value; a member with another one is refused. */
+  AGREED,
+  /** A path or address that is valid on one machine only and is not sent to others. */
+  LOCAL,
+  /** May be changed when a run is resumed, because it does not affect what is trained. */
+  CHANGEABLE
+}
