@@ -1,6 +1,7 @@
 package io.vertigrad.events;
 
 import io.reactivex.rxjava3.exceptions.MissingBackpressureException;
+import io.vertigrad.events.TrainingEvent.Progress;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Iterator;
@@ -23,7 +24,7 @@ final class EventBacklog {
    */
   EventBacklog plus(TrainingEvent event) throws MissingBackpressureException {
     if (waiting.size() == CAPACITY && !dropOldestProgress()) {
-      if (isProgress(event)) {
+      if (event instanceof Progress) {
         return this;
       }
       throw new MissingBackpressureException(
@@ -42,19 +43,11 @@ final class EventBacklog {
 
   private boolean dropOldestProgress() {
     for (Iterator<TrainingEvent> oldest = waiting.iterator(); oldest.hasNext(); ) {
-      if (isProgress(oldest.next())) {
+      if (oldest.next() instanceof Progress) {
         oldest.remove();
         return true;
       }
     }
     return false;
-  }
-
-  private static boolean isProgress(TrainingEvent event) {
-    return event instanceof TrainingEvent.WorkerProgress
-        || event instanceof TrainingEvent.ServerProgress
-        || event instanceof TrainingEvent.MemberVitals
-        || event instanceof TrainingEvent.PredictorProgress
-        || event instanceof TrainingEvent.UpdateRefused;
   }
 }

@@ -22,6 +22,12 @@ public sealed interface TrainingEvent {
   long timeMillis();
 
   /**
+   * A report of running totals or of something that repeats. A slow subscriber may miss the older
+   * ones; every other event is a landmark, which it gets.
+   */
+  sealed interface Progress extends TrainingEvent {}
+
+  /**
    * Every shard and enough workers are present; step 0 begins.
    *
    * @param timeMillis wall-clock time in milliseconds since 1970
@@ -191,7 +197,7 @@ public sealed interface TrainingEvent {
       Map<Integer, Long> staleness,
       Map<Integer, Long> sentTo,
       Map<Integer, Long> receivedFrom)
-      implements TrainingEvent {
+      implements Progress {
 
     /**
      * Creates the counters of a model that does not report its training accuracy.
@@ -270,7 +276,7 @@ public sealed interface TrainingEvent {
       long duplicate,
       long tooStale,
       long refused)
-      implements TrainingEvent {}
+      implements Progress {}
 
   /**
    * The newest parameters were tested on part of the test set or, at the end, on all of it. Version
@@ -486,7 +492,7 @@ public sealed interface TrainingEvent {
       long unmatched,
       long bad,
       long lost)
-      implements TrainingEvent {
+      implements Progress {
 
     /**
      * Creates the event of a worker's tests.
@@ -548,7 +554,7 @@ public sealed interface TrainingEvent {
    * @param rank rank of the worker
    * @param source where its data come from
    */
-  record DataAwaited(long timeMillis, int rank, String source) implements TrainingEvent {}
+  record DataAwaited(long timeMillis, int rank, String source) implements Progress {}
 
   /**
    * A worker has found something about its stream that the user must know, and goes on: it left out
@@ -558,7 +564,7 @@ public sealed interface TrainingEvent {
    * @param rank rank of the worker
    * @param message says where, what was found and what follows
    */
-  record DataWarning(long timeMillis, int rank, String message) implements TrainingEvent {}
+  record DataWarning(long timeMillis, int rank, String message) implements Progress {}
 
   /**
    * Training continues although it waited for the test of a version that was not tested.
@@ -602,7 +608,7 @@ public sealed interface TrainingEvent {
       double hiddenShare,
       double spectralGap,
       long skipped)
-      implements TrainingEvent {}
+      implements Progress {}
 
   /**
    * The state of a member and its process, about once a second; members of one process report the
@@ -630,7 +636,7 @@ public sealed interface TrainingEvent {
       long residentBytes,
       double roundTripMillis50,
       double roundTripMillis99)
-      implements TrainingEvent {}
+      implements Progress {}
 
   /**
    * The account of all updates of one rank at one server, reported once at the end of a run by each
@@ -669,7 +675,7 @@ public sealed interface TrainingEvent {
   /** A gradient was refused. */
   record UpdateRefused(
       long timeMillis, int shard, int rank, long step, int partition, String reason)
-      implements TrainingEvent {}
+      implements Progress {}
 
   /**
    * A shard's parameters and optimizer state were written to disk.
@@ -751,7 +757,7 @@ public sealed interface TrainingEvent {
       double latencyMillis99,
       long latencyMicrosSum,
       Map<Integer, Long> latencies)
-      implements TrainingEvent {
+      implements Progress {
 
     /**
      * Copies the latencies.

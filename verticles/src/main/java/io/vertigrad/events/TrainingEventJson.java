@@ -31,7 +31,8 @@ final class TrainingEventJson {
       Arrays.stream(Role.values()).map(Role::lower).collect(Collectors.toSet());
 
   private static final Map<String, Class<?>> TYPES =
-      Arrays.stream(TrainingEvent.class.getPermittedSubclasses())
+      Arrays.stream(TrainingEvent.class.getDeclaredClasses())
+          .filter(Class::isRecord)
           .collect(Collectors.toUnmodifiableMap(TrainingEventJson::type, Function.identity()));
 
   private TrainingEventJson() {}

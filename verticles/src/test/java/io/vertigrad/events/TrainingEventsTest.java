@@ -9,14 +9,18 @@ import io.reactivex.rxjava3.subscribers.TestSubscriber;
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobFinished;
+import io.vertigrad.events.TrainingEvent.Progress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 final class TrainingEventsTest {
 
@@ -41,6 +45,34 @@ final class TrainingEventsTest {
     assertEquals(progress(0, 2 * EventBacklog.CAPACITY, 0), seen.get(seen.size() - 1));
     assertEquals(EventBacklog.CAPACITY + 1, seen.size());
     slow.assertNoErrors();
+  }
+
+  static Stream<TrainingEvent> everyKindOfProgress() {
+    return TrainingEventJsonTest.everyType().stream().filter(Progress.class::isInstance);
+  }
+
+  @ParameterizedTest
+  @MethodSource("everyKindOfProgress")
+  void shouldKeepEveryLandmarkWhenFiveThousandReportsOfAnyKindWait(TrainingEvent report) {
+    TestSubscriber<TrainingEvent> slow = TrainingEvents.of(arriving).test(0);
+    List<TrainingEvent> landmarks =
+        TrainingEventJsonTest.everyType().stream()
+            .filter(event -> !(event instanceof Progress))
+            .toList();
+    for (int i = 0; i < 5_000; i++) {
+      arriving.onNext(report.toJson());
+      if (i % 250 == 0) {
+        arriving.onNext(landmarks.get(i / 250).toJson());
+      }
+    }
+
+    slow.request(Long.MAX_VALUE);
+
+    slow.assertNoErrors();
+    List<TrainingEvent> seen =
+        slow.values().stream().filter(event -> !(event instanceof Progress)).toList();
+    assertEquals(landmarks.subList(0, 20), seen);
+    assertEquals(report, slow.values().get(slow.values().size() - 1));
   }
 
   @Test
