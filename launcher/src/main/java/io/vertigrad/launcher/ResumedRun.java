@@ -2,6 +2,8 @@ package io.vertigrad.launcher;
 
 import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.settings.KeyTrait;
+import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
 import io.vertigrad.launcher.cluster.JoinAddress;
@@ -35,33 +37,9 @@ final class ResumedRun {
 
   private static final Logger LOG = LoggerFactory.getLogger(ResumedRun.class);
 
-  /** Keys that may differ from the first start; every other key affects the trained parameters. */
-  private static final List<String> CHANGEABLE =
-      List.of(
-          "cluster.",
-          "dashboard.",
-          "tracking.",
-          "checkpoint.",
-          "data.directory",
-          "data.onBadEvent",
-          "data.deadLetter",
-          "timeline",
-          "servers.replicas",
-          "coordinator.",
-          "workers.waitSeconds",
-          "workers.threads",
-          "workers.device",
-          "exchange.transport",
-          "exchange.deadlineMillis",
-          "exchange.suspectMillis",
-          "exchange.evictMillis",
-          "exchange.stallMillis",
-          "exchange.orphanSeconds",
-          "exchange.sharedFolder",
-          "exchange.sharedMebibytes");
-
   private final RunDirectory directory;
   private final List<Assignment> assignments = new ArrayList<>();
+  private final List<String> changed = new ArrayList<>();
   private final List<String> skipped = new ArrayList<>();
   private final Optional<Placement> placement;
 
@@ -77,12 +55,7 @@ final class ResumedRun {
     this.placement = placement;
     for (String change : changes) {
       Assignment assignment = Assignment.parse(change);
-      if (CHANGEABLE.stream().noneMatch(assignment.path()::startsWith)) {
-        throw new InputException(
-            ("--set %s: is a part of what is trained, expected one of %s; start a new run with"
-                    + " train to change it")
-                .formatted(assignment.path(), String.join(", ", CHANGEABLE)));
-      }
+      changed.add(assignment.path());
       assignments.add(assignment);
     }
   }
@@ -167,15 +140,16 @@ final class ResumedRun {
     addSkipped(json);
     JsonObject run = json.getJsonObject("run");
     json.put("run", run.copy().put("resumes", before.resumes() + 1));
-    JobConfig job =
-        JobCheck.counted(JobConfig.read(directory.job() + " with " + directory.launch(), json));
+    JobConfig read = JobConfig.read(directory.job() + " with " + directory.launch(), json);
+    refuseUnchangeable(read.settings());
+    JobConfig job = JobCheck.counted(read);
     Placement placed = placement.orElse(before.placement());
     LocalMembers all = LocalMembers.of(job);
     LocalMembers roles = all.withWorkers(Math.min(before.workersHere(), all.workers()));
     JobCheck.files(job, roles, placed.apart());
     List<String> notes = new ArrayList<>(List.of("resumes %s".formatted(directory.path())));
     job = withSameData(job, roles, notes);
-    RunLaunch launch = before.again(LocalSettings.of(job.json()), placed);
+    RunLaunch launch = before.again(LocalSettings.of(job), placed);
     launch.write(directory);
     Display display = Display.of(style, System.out, job);
     NextCommand next = new NextCommand(List.of("resume"), directory, true);
@@ -217,6 +191,18 @@ final class ResumedRun {
             : "train a new run";
     return "%s: it was trained on other data, %s; give it the same files, or %s"
         .formatted(directory.path(), difference, instead);
+  }
+
+  /** Refuses changes of keys that affect the trained parameters. */
+  private void refuseUnchangeable(Settings job) {
+    for (String path : changed) {
+      if (!job.traits(path).contains(KeyTrait.CHANGEABLE)) {
+        throw new InputException(
+            ("--set %s: is a part of what is trained, expected one of %s; start a new run with"
+                    + " train to change it")
+                .formatted(path, String.join(", ", job.keys(KeyTrait.CHANGEABLE))));
+      }
+    }
   }
 
   /** Corrects the checkpoint folder when the run's folder was moved together with it. */

@@ -147,8 +147,7 @@ final class TrainCommand implements Callable<Integer> {
     NextCommand next = new NextCommand(arguments(), directory, open);
     RunLock lock = RunLock.take(directory);
     try (lock) {
-      new RunLaunch(LocalSettings.of(kept.json()), placement, open, roles.workers(), 0)
-          .write(directory);
+      new RunLaunch(LocalSettings.of(kept), placement, open, roles.workers(), 0).write(directory);
       TrainingRun run = new TrainingRun(kept, directory, display, notes, next);
       return (keepOpen ? run.keepingPage() : run).call(roles, placement, open);
     }

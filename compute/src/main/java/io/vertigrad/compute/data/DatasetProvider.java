@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.ServiceLoader;
+import java.util.Set;
 
 /** Opens a data set by name. Providers are found through ServiceLoader, or by class name. */
 public interface DatasetProvider {
@@ -151,6 +152,16 @@ public interface DatasetProvider {
    */
   default JsonObject defaults() {
     return new JsonObject();
+  }
+
+  /**
+   * Returns the keys of this data set that may be changed when a run is resumed, because they do
+   * not say which samples there are.
+   *
+   * @return names of keys in the data section
+   */
+  default Set<String> changeableKeys() {
+    return Set.of();
   }
 
   /**
@@ -344,12 +355,25 @@ public interface DatasetProvider {
    * @return sections of a job file; empty if there is no such data set
    */
   static JsonObject defaults(String name, ClassLoader loader) {
-    for (DatasetProvider provider : ServiceLoader.load(DatasetProvider.class, loader)) {
-      if (provider.name().equals(name)) {
-        return provider.defaults();
-      }
-    }
-    return new JsonObject();
+    return registered(name, loader).map(DatasetProvider::defaults).orElseGet(JsonObject::new);
+  }
+
+  /**
+   * Returns the keys of a data set that may be changed when a run is resumed.
+   *
+   * @param name name of the data set
+   * @param loader class loader that finds providers
+   * @return names of keys in the data section; empty if there is no such data set
+   */
+  static Set<String> changeableKeys(String name, ClassLoader loader) {
+    return registered(name, loader).map(DatasetProvider::changeableKeys).orElse(Set.of());
+  }
+
+  private static Optional<DatasetProvider> registered(String name, ClassLoader loader) {
+    return ServiceLoader.load(DatasetProvider.class, loader).stream()
+        .map(ServiceLoader.Provider::get)
+        .filter(provider -> provider.name().equals(name))
+        .findFirst();
   }
 
   /**

@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
@@ -161,6 +162,29 @@ public final class Settings {
    */
   public boolean isSection(String key) {
     return value(key) instanceof JsonObject;
+  }
+
+  /**
+   * Returns the keys that were read and have a trait.
+   *
+   * @param trait the trait
+   * @return paths from this section, sorted; {@code section.*} stands for all keys of a section
+   */
+  public Set<String> keys(KeyTrait trait) {
+    Set<String> names = new TreeSet<>();
+    List<String> keys = keys();
+    for (String key : keys) {
+      String section = key.substring(0, key.lastIndexOf('.') + 1);
+      boolean whole =
+          !section.isEmpty()
+              && keys.stream()
+                  .filter(other -> other.startsWith(section))
+                  .allMatch(other -> traits(other).contains(trait));
+      if (traits(key).contains(trait)) {
+        names.add(whole ? section + "*" : key);
+      }
+    }
+    return names;
   }
 
   /**

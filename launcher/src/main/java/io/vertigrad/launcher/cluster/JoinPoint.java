@@ -38,7 +38,7 @@ public final class JoinPoint {
       String clusterAddress,
       JobSecret secret,
       Consumer<String> report) {
-    JoinOffer offer = new JoinOffer(LocalSettings.removedFrom(job.json()), clusterAddress, "");
+    JoinOffer offer = new JoinOffer(LocalSettings.removedFrom(job), clusterAddress, "");
     String host = job.cluster().host();
     int first = JoinAddress.parse(clusterAddress).port() + ABOVE_CLUSTER;
     try {

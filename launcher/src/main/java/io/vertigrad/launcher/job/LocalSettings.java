@@ -1,11 +1,12 @@
 package io.vertigrad.launcher.job;
 
-import io.vertigrad.job.ClusterConfig;
+import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Separates the settings that are valid on one machine only: paths and addresses. A run's {@code
@@ -13,35 +14,21 @@ import java.util.List;
  */
 public final class LocalSettings {
 
-  private static final List<String> KEYS =
-      List.of(
-          "data.directory",
-          "checkpoint.directory",
-          "cluster.host",
-          "cluster.members",
-          "cluster.certificate",
-          "cluster.key",
-          "cluster.authority",
-          "cluster.secretFile");
+  private static final String DATA = "data.directory";
 
-  private static final List<String> PATHS =
-      KEYS.stream()
-          .filter(key -> !key.equals("cluster.host") && !key.equals("cluster.members"))
-          .toList();
+  /** What a node is given in other ways, or does not need: only the coordinator serves pages. */
+  private static final Set<String> NOT_FOR_NODES =
+      Set.of(DATA, "cluster.host", "cluster.members", "cluster.secretFile");
 
   private static final String LOOPBACK = "127.0.0.1";
 
   private LocalSettings() {}
 
   /** Returns the job file without the local settings. */
-  public static JsonObject removedFrom(JsonObject job) {
-    JsonObject portable = job.copy();
-    for (String key : KEYS) {
-      int dot = key.indexOf('.');
-      JsonObject section = portable.getJsonObject(key.substring(0, dot));
-      if (section != null) {
-        section.remove(key.substring(dot + 1));
-      }
+  public static JsonObject removedFrom(JobConfig job) {
+    JsonObject portable = job.json();
+    for (String key : keys(job)) {
+      section(portable, key).remove(last(key));
     }
     return portable;
   }
@@ -49,23 +36,16 @@ public final class LocalSettings {
   /**
    * Returns the local settings only, with absolute paths, so that they mean the same in any folder.
    */
-  public static JsonObject of(JsonObject job) {
+  public static JsonObject of(JobConfig job) {
+    JsonObject json = job.json();
     JsonObject local = new JsonObject();
-    for (String key : KEYS) {
-      int dot = key.indexOf('.');
-      JsonObject section = job.getJsonObject(key.substring(0, dot));
-      String last = key.substring(dot + 1);
-      if (section != null && section.getValue(last) != null) {
-        Object value = section.getValue(last);
-        boolean path = value instanceof String && !last.equals("host");
-        String name = key.substring(0, dot);
-        if (!local.containsKey(name)) {
-          local.put(name, new JsonObject());
-        }
-        local
-            .getJsonObject(name)
-            .put(last, path ? Path.of((String) value).toAbsolutePath().toString() : value);
+    for (String key : keys(job)) {
+      Object value = section(json, key).getValue(last(key));
+      String name = key.substring(0, key.indexOf('.'));
+      if (!local.containsKey(name)) {
+        local.put(name, new JsonObject());
       }
+      local.getJsonObject(name).put(last(key), absolute(key, value));
     }
     return local;
   }
@@ -75,20 +55,12 @@ public final class LocalSettings {
    * folder of checkpoints: a worker beside servers writes positions of streams and residuals there.
    */
   public static List<String> options(JobConfig job) {
-    List<String> options = new ArrayList<>();
-    if (!job.cluster().host().equals(LOOPBACK)) {
-      options.addAll(List.of("--host", job.cluster().host()));
-    }
-    options.addAll(files(job));
-    job.checkpoint()
-        .directory()
-        .ifPresent(path -> set(options, "checkpoint.directory", path.toString()));
-    return options;
+    return options(job, job.json());
   }
 
   /** Returns the same options with absolute paths, which mean the same in every folder. */
   public static List<String> absolute(JobConfig job) {
-    return options(withAbsolutePaths(job));
+    return options(job, withAbsolutePaths(job));
   }
 
   /**
@@ -96,32 +68,65 @@ public final class LocalSettings {
    * data and certificates.
    */
   public static List<String> portable(JobConfig job) {
-    return files(withAbsolutePaths(job));
+    return files(job, withAbsolutePaths(job), Set.of("checkpoint.directory"));
   }
 
-  private static List<String> files(JobConfig job) {
+  private static List<String> options(JobConfig job, JsonObject json) {
     List<String> options = new ArrayList<>();
-    job.data().directory().ifPresent(path -> options.addAll(List.of("--data", path.toString())));
-    ClusterConfig cluster = job.cluster();
-    cluster.certificate().ifPresent(file -> set(options, "cluster.certificate", file));
-    cluster.key().ifPresent(file -> set(options, "cluster.key", file));
-    cluster.authority().ifPresent(file -> set(options, "cluster.authority", file));
+    if (!job.cluster().host().equals(LOOPBACK)) {
+      options.addAll(List.of("--host", job.cluster().host()));
+    }
+    options.addAll(files(job, json, Set.of()));
     return options;
   }
 
-  private static JobConfig withAbsolutePaths(JobConfig job) {
-    JsonObject json = job.json();
-    for (String key : KEYS) {
-      JsonObject section = json.getJsonObject(key.substring(0, key.indexOf('.')));
-      String name = key.substring(key.indexOf('.') + 1);
-      if (section != null && PATHS.contains(key) && section.getString(name) != null) {
-        section.put(name, Path.of(section.getString(name)).toAbsolutePath().toString());
+  private static List<String> files(JobConfig job, JsonObject json, Set<String> without) {
+    List<String> options = new ArrayList<>();
+    job.data()
+        .directory()
+        .ifPresent(
+            path ->
+                options.addAll(
+                    List.of("--data", section(json, DATA).getString(last(DATA)))));
+    JsonObject defaults = JobConfig.read("defaults", new JsonObject()).json();
+    for (String key : keys(job)) {
+      String value = String.valueOf(section(json, key).getValue(last(key)));
+      boolean forNodes =
+          !NOT_FOR_NODES.contains(key)
+              && !key.startsWith("serving.")
+              && !key.startsWith("dashboard.")
+              && !without.contains(key);
+      if (forNodes && !value.equals(section(defaults, key).getValue(last(key)))) {
+        options.addAll(List.of("--set", Assignment.words(key, value)));
       }
     }
-    return JobConfig.read(job.origin(), json);
+    return options;
   }
 
-  private static void set(List<String> options, String key, String text) {
-    options.addAll(List.of("--set", Assignment.words(key, text)));
+  private static JsonObject withAbsolutePaths(JobConfig job) {
+    return job.json().mergeIn(of(job), true);
+  }
+
+  /** Returns the local keys that have a value. */
+  private static List<String> keys(JobConfig job) {
+    JsonObject json = job.json();
+    return job.settings().keys().stream()
+        .filter(key -> job.settings().traits(key).contains(KeyTrait.LOCAL))
+        .filter(key -> section(json, key).getValue(last(key)) != null)
+        .toList();
+  }
+
+  private static JsonObject section(JsonObject job, String key) {
+    return job.getJsonObject(key.substring(0, key.indexOf('.')), new JsonObject());
+  }
+
+  private static String last(String key) {
+    return key.substring(key.indexOf('.') + 1);
+  }
+
+  private static Object absolute(String key, Object value) {
+    return value instanceof String path && !key.endsWith(".host")
+        ? Path.of(path).toAbsolutePath().toString()
+        : value;
   }
 }

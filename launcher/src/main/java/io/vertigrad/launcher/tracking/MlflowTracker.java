@@ -1,5 +1,6 @@
 package io.vertigrad.launcher.tracking;
 
+import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertx.core.json.JsonArray;
@@ -44,9 +45,8 @@ final class MlflowTracker implements Tracker {
   private static final long BATCH_MILLIS = 1_000;
   private static final long RETRY_MILLIS = 5_000;
 
-  /** Sections that describe where a run is, not what is trained. */
-  private static final Set<String> LEFT_OUT =
-      Set.of("cluster", "dashboard", "run", "checkpoint", "tracking", "resolved");
+  /** Sections that describe one run, and what follows from its data. */
+  private static final Set<String> LEFT_OUT = Set.of("run", "resolved");
 
   private final MlflowApi api;
   private final JobConfig job;
@@ -228,6 +228,7 @@ final class MlflowTracker implements Tracker {
   private void tellParameters() throws IOException, InterruptedException {
     Map<String, String> flat = new TreeMap<>();
     flatten("", job.json(), flat);
+    flat.keySet().removeIf(key -> job.settings().traits(key).contains(KeyTrait.CHANGEABLE));
     List<JsonObject> entries = new ArrayList<>();
     flat.forEach(
         (key, value) ->

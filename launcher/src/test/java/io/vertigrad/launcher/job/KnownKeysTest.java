@@ -9,6 +9,7 @@ import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.StrategyProvider;
 import io.vertx.core.json.JsonObject;
@@ -27,6 +28,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
@@ -97,6 +99,26 @@ class KnownKeysTest {
     addModels(known);
 
     assertEquals(known, documented());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"LOCAL, valid on one machine", "CHANGEABLE, may be changed by resume"})
+  void shouldDocumentWhomAKeyConcerns(KeyTrait trait, String row) throws IOException {
+    JobConfig job = JobConfig.read("test", new JsonObject("{\"data\": {\"name\": \"stream\"}}"));
+    String line =
+        Files.readString(CONF.resolve("README.md"))
+            .lines()
+            .filter(each -> each.startsWith("| " + row))
+            .findFirst()
+            .orElseThrow();
+
+    Set<String> documented = new TreeSet<>();
+    Matcher name = Pattern.compile("`([\\w.*]+)`").matcher(line);
+    while (name.find()) {
+      documented.add(name.group(1));
+    }
+
+    assertEquals(job.settings().keys(trait), documented);
   }
 
   @ParameterizedTest

@@ -61,6 +61,11 @@ public final class StreamProvider implements DatasetProvider {
   }
 
   @Override
+  public Set<String> changeableKeys() {
+    return Set.of("onBadEvent", "deadLetter");
+  }
+
+  @Override
   public Dataset open(DataConfig config, Split split) {
     Options options = options(config);
     return new StreamedEvents(
