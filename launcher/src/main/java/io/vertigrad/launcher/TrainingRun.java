@@ -281,8 +281,7 @@ final class TrainingRun {
   }
 
   private void writeJob(JobConfig known) {
-    directory.write(
-        directory.job(), RunSummary.withEngine(job, LocalSettings.removedFrom(known)));
+    directory.write(directory.job(), RunSummary.withEngine(job, LocalSettings.removedFrom(known)));
   }
 
   /** Starts the predictors; training does not wait for them, and goes on without them. */

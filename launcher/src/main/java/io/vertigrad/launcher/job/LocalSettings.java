@@ -85,9 +85,7 @@ public final class LocalSettings {
     job.data()
         .directory()
         .ifPresent(
-            path ->
-                options.addAll(
-                    List.of("--data", section(json, DATA).getString(last(DATA)))));
+            path -> options.addAll(List.of("--data", section(json, DATA).getString(last(DATA)))));
     JsonObject defaults = JobConfig.read("defaults", new JsonObject()).json();
     for (String key : keys(job)) {
       String value = String.valueOf(section(json, key).getValue(last(key)));

@@ -60,11 +60,11 @@ class NodeLaunchTest {
             "--data",
             data,
             "--set",
+            "cluster.authority=/etc/vertigrad/authority.pem",
+            "--set",
             "cluster.certificate=/etc/vertigrad/node 1.pem",
             "--set",
-            "cluster.key=/etc/vertigrad/node.key",
-            "--set",
-            "cluster.authority=/etc/vertigrad/authority.pem"),
+            "cluster.key=/etc/vertigrad/node.key"),
         pasted(line));
   }
 
