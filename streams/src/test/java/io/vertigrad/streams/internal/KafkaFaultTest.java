@@ -57,9 +57,9 @@ class KafkaFaultTest {
     }
     broker.create("prices", 3);
     broker.send("prices", records);
-    // The same with an event now and then that cannot be read, or has no value.
+    // The same with an event now and then that cannot be read, or is empty.
     for (int i = 100; i < records.size(); i += 331) {
-      records.set(i, new Record(i % 3, null, i % 2 == 0 ? null : "{\"demand\": "));
+      records.set(i, new Record(i % 3, null, i % 2 == 0 ? "" : "{\"demand\": "));
     }
     broker.create("dirty", 3);
     broker.send("dirty", records);
