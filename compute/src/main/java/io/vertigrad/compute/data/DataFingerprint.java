@@ -222,7 +222,7 @@ public record DataFingerprint(
     Targets targets = data.targets();
     boolean features = content == Content.FEATURES;
     int length = data.shape().stream().reduce(1, Math::multiplyExact);
-    float[] values = new float[features ? length : targets.answers()];
+    float[] values = new float[features ? length : targets.outputs()];
     int[] labels = new int[targets.positions()];
     long hash = 0;
     for (int index : indices) {

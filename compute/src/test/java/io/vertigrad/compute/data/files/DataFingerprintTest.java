@@ -32,6 +32,8 @@ import java.util.stream.IntStream;
 import javax.imageio.ImageIO;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests that the same data have one fingerprint, and that other data are named. */
 final class DataFingerprintTest {
@@ -79,6 +81,21 @@ final class DataFingerprintTest {
 
       assertTrue(csv(file).difference(csv(there)).isPresent(), other);
     }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"targets", "labels"})
+  void shouldDifferWhenOneOfSeveralTargetsDoes(String key) {
+    byte[] table = "x,a,b\n1,0,1\n3,1,0\n5,0,0\n7,1,1\n".getBytes(StandardCharsets.UTF_8);
+    byte[] changed = "x,a,b\n1,0,0\n3,1,0\n5,0,1\n7,1,1\n".getBytes(StandardCharsets.UTF_8);
+    Map<String, Object> options = Map.of(key, List.of("a", "b"), "testShare", 0.25);
+    DataConfig file = in("csv", write("here/table.csv", table), options);
+    DataConfig other = in("csv", write("there/table.csv", changed), options);
+
+    DataFingerprint found = of(new CsvProvider(), file, Split.TRAIN);
+
+    assertEquals(found, of(new CsvProvider(), file, Split.TRAIN));
+    assertTrue(found.difference(of(new CsvProvider(), other, Split.TRAIN)).isPresent());
   }
 
   @Test
