@@ -29,8 +29,12 @@ final class Await {
    * @throws RuntimeException as the future failed with, or a {@link JobFailedException}
    */
   static <T> T result(Future<T> future, long limitSeconds, String what) {
+    return result(future.toCompletionStage().toCompletableFuture(), limitSeconds, what);
+  }
+
+  private static <T> T result(CompletableFuture<T> result, long limitSeconds, String what) {
     try {
-      return future.toCompletionStage().toCompletableFuture().get(limitSeconds, TimeUnit.SECONDS);
+      return result.get(limitSeconds, TimeUnit.SECONDS);
     } catch (ExecutionException e) {
       Throwable cause = e.getCause();
       // A VertxException may be no more than a message for the user.
@@ -69,7 +73,7 @@ final class Await {
             "%s: no progress for %d s while %s".formatted(what, limitSeconds, last));
       }
     }
-    return result(future, 0, what);
+    return result(result, 0, what);
   }
 
   /**

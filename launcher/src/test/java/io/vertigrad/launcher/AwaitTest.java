@@ -9,8 +9,12 @@ import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.training.JobFailedException;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.internal.ContextInternal;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
@@ -85,5 +89,42 @@ class AwaitTest {
                     Promise.promise().future(), 0, () -> "reading the parameters", "saving"));
 
     assertEquals("saving: no progress for 0 s while reading the parameters", stuck.getMessage());
+  }
+
+  /** A listener that is added to a completed future runs on its event loop, which may be busy. */
+  @Test
+  @Timeout(20)
+  void shouldReturnTheResultWhenTheEventLoopIsBusyWithSomethingElseNext() {
+    Vertx vertx = Vertx.vertx();
+    CountDownLatch returned = new CountDownLatch(1);
+    ContextInternal loop = (ContextInternal) vertx.getOrCreateContext();
+    Promise<String> saved = loop.promise();
+    AtomicInteger looks = new AtomicInteger();
+    Supplier<String> stage =
+        () -> {
+          if (looks.incrementAndGet() == 1) {
+            loop.runOnContext(
+                then -> {
+                  saved.complete("saved");
+                  awaitUninterruptibly(returned);
+                });
+          }
+          return "saving";
+        };
+
+    try {
+      assertEquals("saved", Await.whileProgressing(saved.future(), 5, stage, "saving"));
+    } finally {
+      returned.countDown();
+      vertx.close();
+    }
+  }
+
+  private static void awaitUninterruptibly(CountDownLatch latch) {
+    try {
+      latch.await(10, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

@@ -46,7 +46,9 @@ class OutsideWorkersTest {
     assertEquals(0, ended.exit(), ended.err());
     assertEquals(0, joined);
     String out = ended.out();
-    assertEquals(List.of(node), PastedCommand.after("nodes may join:", out).words());
+    List<String> printed = new ArrayList<>(List.of(node));
+    printed.addAll(List.of("--set", "checkpoint.directory=" + folder.resolve("run/checkpoints")));
+    assertEquals(printed, PastedCommand.after("nodes may join:", out).words());
     assertTrue(out.contains("waiting up to 60 s (workers.waitSeconds) for worker 0\n"), out);
     assertTrue(out.matches("(?s).*worker 0 joined from 127.0.0.1 pid \\d+\n.*"), out);
   }
