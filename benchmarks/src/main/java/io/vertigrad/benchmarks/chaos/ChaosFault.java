@@ -30,12 +30,12 @@ enum ChaosFault {
    */
   LOST_UPDATE(
       "internal/shard/UpdateFilter.java",
-      "    ExchangeId id = update.id();\n    Future<Frame> answer = strategy",
+      "    ExchangeId id = update.id();\n    if (strategy.appliesAtOnce()) {",
       "    ExchangeId id = update.id();\n"
           + "    if (id.step() % 97 == 50) {\n"
           + "      return answered(id, Outcome.APPLIED);\n"
           + "    }\n"
-          + "    Future<Frame> answer = strategy"),
+          + "    if (strategy.appliesAtOnce()) {"),
 
   /** The disturbed run trains with another seed; found where runs are repeatable. */
   OTHER_SEED("", "", "");
