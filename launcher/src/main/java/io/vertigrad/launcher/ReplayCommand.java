@@ -29,9 +29,9 @@ import picocli.CommandLine.Parameters;
     optionListHeading = "%nOptions:%n")
 final class ReplayCommand implements Callable<Integer> {
 
-  /** Longest time without an event read, of a file of any length. */
   private static final long REPORT_MILLIS = 10_000;
 
+  /** Longest time without an event read, of a file of any length. */
   private static final long STILL_SECONDS = 60;
 
   private static final Path RUNS = Path.of("runs");

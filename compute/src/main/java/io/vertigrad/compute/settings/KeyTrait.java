@@ -1,8 +1,8 @@
 package io.vertigrad.compute.settings;
 
 /**
- * Whom the value of a key of the job file concerns. A key without a trait may differ between the
- * members of a job, and cannot be changed when a run is resumed.
+ * Part of the scope of a key of the job file. A key without a trait may differ between the members
+ * of a job, and cannot be changed when a run is resumed.
  */
 public enum KeyTrait {
   /** All members of a job must have the same value; a member with another one is refused. */

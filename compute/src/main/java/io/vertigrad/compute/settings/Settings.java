@@ -101,7 +101,7 @@ public final class Settings {
    * Returns this section for reading keys that have the given traits, and sections whose keys have
    * them unless they are read with others.
    *
-   * @param traits whom the keys concern
+   * @param traits the scope of the keys
    * @return the same section
    */
   public Settings with(KeyTrait... traits) {
@@ -114,7 +114,7 @@ public final class Settings {
    * around it that was.
    *
    * @param path keys from this section to the key, separated by dots
-   * @return whom it concerns
+   * @return its scope
    */
   public Set<KeyTrait> traits(String path) {
     int dot = path.indexOf('.');

@@ -103,7 +103,7 @@ class KnownKeysTest {
 
   @ParameterizedTest
   @CsvSource({"LOCAL, valid on one machine", "CHANGEABLE, may be changed by resume"})
-  void shouldDocumentWhomAKeyConcerns(KeyTrait trait, String row) throws IOException {
+  void shouldDocumentTheScopeOfKeys(KeyTrait trait, String row) throws IOException {
     JobConfig job = JobConfig.read("test", new JsonObject("{\"data\": {\"name\": \"stream\"}}"));
     String line =
         Files.readString(CONF.resolve("README.md"))
