@@ -9,7 +9,6 @@ import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.FieldReader;
 import io.vertigrad.compute.data.files.ImageFile.Treatment;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.training.NewestParameters.Version;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -19,10 +18,10 @@ import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.BooleanSupplier;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -54,45 +53,18 @@ class BusEndpointTest {
     }
   }
 
-  private final class Zeros implements ServedModel {
-
-    @Override
-    public SampleFormat format() {
-      return new SampleFormat(
-          "words",
-          List.of(INPUTS),
-          Targets.values(1),
-          0,
-          List.of(),
-          Optional.of(new Words()),
-          List.of(),
-          Treatment.ON_BLACK);
-    }
-
-    @Override
-    public Optional<Version> load(long after, BooleanSupplier stop) {
-      return after < 0 ? Optional.of(new Version(1, 1)) : Optional.empty();
-    }
-
-    @Override
-    public long loadedMillis() {
-      return System.currentTimeMillis();
-    }
-
-    @Override
-    public float[] outputs(int count, float[] inputs) {
-      return new float[count];
-    }
-
-    @Override
-    public void wake() {
-      // Nothing waits.
-    }
-
-    @Override
-    public void close() {
-      // Nothing to close.
-    }
+  private ServedModel model() {
+    SampleFormat words =
+        new SampleFormat(
+            "words",
+            List.of(INPUTS),
+            Targets.values(1),
+            0,
+            List.of(),
+            Optional.of(new Words()),
+            List.of(),
+            Treatment.ON_BLACK);
+    return new ZeroModel(words, new CountDownLatch(0));
   }
 
   @BeforeEach
@@ -103,7 +75,7 @@ class BusEndpointTest {
             "fake",
             "a1",
             event -> {},
-            Zeros::new);
+            this::model);
     predictor.ready().join();
     get(new BusEndpoint(vertx, ADDRESSES, "a1", memory, predictor).open());
   }

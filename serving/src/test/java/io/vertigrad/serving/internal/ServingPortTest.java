@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.files.ImageFile.Treatment;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.training.NewestParameters.Version;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
@@ -28,7 +27,6 @@ import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import java.util.zip.CRC32;
 import java.util.zip.DeflaterOutputStream;
@@ -56,51 +54,19 @@ class ServingPortTest {
   private RequestMemory memory;
   private int port;
 
-  /** A model of pictures with outputs of any number, all 0. */
-  private record Zeros(int pixels, int outputs, CountDownLatch passes) implements ServedModel {
-
-    @Override
-    public SampleFormat format() {
-      return new SampleFormat(
-          "fake",
-          List.of(1, pixels, 1),
-          Targets.values(outputs),
-          0,
-          List.of(),
-          Optional.empty(),
-          List.of(new float[256]),
-          Treatment.ON_BLACK);
-    }
-
-    @Override
-    public Optional<Version> load(long after, BooleanSupplier stop) {
-      return after < 0 ? Optional.of(new Version(1, 1)) : Optional.empty();
-    }
-
-    @Override
-    public long loadedMillis() {
-      return System.currentTimeMillis();
-    }
-
-    @Override
-    public float[] outputs(int count, float[] inputs) {
-      try {
-        passes.await();
-      } catch (InterruptedException e) {
-        throw new IllegalStateException(e);
-      }
-      return new float[count * outputs];
-    }
-
-    @Override
-    public void wake() {
-      passes.countDown();
-    }
-
-    @Override
-    public void close() {
-      // Nothing to close.
-    }
+  /** Returns a model of pictures with outputs of any number. */
+  private static ServedModel model(int pixels, int outputs, CountDownLatch passes) {
+    SampleFormat pictures =
+        new SampleFormat(
+            "fake",
+            List.of(1, pixels, 1),
+            Targets.values(outputs),
+            0,
+            List.of(),
+            Optional.empty(),
+            List.of(new float[256]),
+            Treatment.ON_BLACK);
+    return new ZeroModel(pictures, passes);
   }
 
   @AfterEach
@@ -342,7 +308,7 @@ class ServingPortTest {
         JobConfig.read("test", new JsonObject().put("serving", new JsonObject().put("port", 0)));
     predictor =
         Predictor.holding(
-            job.serving(), "fake", "a1", event -> {}, () -> new Zeros(pixels, outputs, until));
+            job.serving(), "fake", "a1", event -> {}, () -> model(pixels, outputs, until));
     predictor.ready().join();
     memory = new RequestMemory(heapBytes);
     server =
