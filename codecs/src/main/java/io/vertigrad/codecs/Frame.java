@@ -11,9 +11,7 @@ public sealed interface Frame
         Refusal,
         Malformed,
         PeerPartition,
-        StageTensor,
-        ReplicaTensor,
-        ReplicaCommit {
+        StageTensor {
 
   /**
    * Returns this frame with a tensor that stays valid: itself, or a copy when its tensor is

@@ -19,9 +19,7 @@ public final class FrameCodecs {
           new RefusalCodec(),
           new MalformedCodec(),
           new PeerPartitionCodec(),
-          new StageTensorCodec(),
-          new ReplicaTensorCodec(),
-          new ReplicaCommitCodec());
+          new StageTensorCodec());
 
   private FrameCodecs() {}
 

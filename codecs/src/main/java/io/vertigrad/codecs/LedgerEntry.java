@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * The outcomes of one worker's updates of one partition, as a server counts them and as commits to
- * a backup and checkpoints hold them.
+ * The outcomes of one worker's updates of one partition, as a server counts them and as checkpoints
+ * hold them.
  *
  * @param rank rank of the worker, from 0
  * @param incarnation of the worker that sent the last update, from 0; steps of a rank beyond the
@@ -20,17 +20,18 @@ public record LedgerEntry(
   /** Largest number of steps in {@code refusedSteps}. */
   public static final int MOST_REFUSED_STEPS = 64;
 
-  /** Bytes in a frame, without the refused steps. */
-  static final int BYTES = 3 * Integer.BYTES + 6 * Long.BYTES;
-
-  /** Checks that a frame can carry the numbers. */
+  /** Checks the numbers. */
   public LedgerEntry {
     FrameLimits.requireAtLeast("worker", rank, 0);
     FrameLimits.requireAtLeast("incarnation", incarnation, 0);
     FrameLimits.requireAtLeast("next", next, 0);
     Objects.requireNonNull(counts, "counts");
     refusedSteps = List.copyOf(refusedSteps);
-    ReplicaCommit.requireAtMost("refusedSteps", refusedSteps.size(), MOST_REFUSED_STEPS);
+    if (refusedSteps.size() > MOST_REFUSED_STEPS) {
+      throw new IllegalArgumentException(
+          "refusedSteps has %d entries, expected at most %d"
+              .formatted(refusedSteps.size(), MOST_REFUSED_STEPS));
+    }
     refusedSteps.forEach(step -> FrameLimits.requireAtLeast("refusedSteps", step, 0));
   }
 }

@@ -84,24 +84,9 @@ final class Frames {
       new StageTensor(
           ID, LAYOUT, StageTensor.Direction.BACKWARD, 6, 1_024, Tensor.ofFloats(1f, -2f));
 
-  static final ReplicaTensor REPLICA =
-      new ReplicaTensor(ID, LAYOUT, 41, ReplicaTensor.Part.PARAMETERS, 2, Tensor.ofFloats(1f, -2f));
-
-  static final ReplicaCommit COMMIT =
-      new ReplicaCommit(
-          ID,
-          LAYOUT,
-          42,
-          640,
-          7,
-          List.of(new ReplicaCommit.Settled(0, 2, 41), new ReplicaCommit.Settled(3, 0, 40)),
-          List.of(
-              new LedgerEntry(0, 2, 42, new UpdateCounts(30, 5, 4, 2, 1), List.of(43L, 45L)),
-              new LedgerEntry(3, 0, 41, new UpdateCounts(41, 0, 0, 0, 0), List.of())));
-
   /** Returns one frame of each kind, in the order of their numbers. */
   static final List<Frame> ALL =
-      List.of(GRADIENT, PARAMETERS, PULL, REFUSAL, MALFORMED, PEER, STAGE, REPLICA, COMMIT);
+      List.of(GRADIENT, PARAMETERS, PULL, REFUSAL, MALFORMED, PEER, STAGE);
 
   /** Returns one frame of each kind and each encoding. */
   static final List<Frame> EVERY =

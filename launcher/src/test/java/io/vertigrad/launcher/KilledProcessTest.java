@@ -120,41 +120,6 @@ class KilledProcessTest {
     assertBalanced(applied, run.summary());
   }
 
-  /**
-   * Without checkpoints: servers are killed one after the other, each when its backup is complete.
-   */
-  @ParameterizedTest
-  @CsvSource({"digits-sync, 300, 300"})
-  void shouldLoseNothingWhenServersWithBackupsAreKilled(String job, int steps, long last)
-      throws Exception {
-    String[] settings = {
-      "steps=" + steps, "evaluator.count=0", "workers.batch=8", "data.millis=25"
-    };
-    ProcessRun run =
-        start(job, Stream.concat(Stream.of("servers.replicas=1"), Stream.of(settings)));
-
-    for (int incarnation = 1; incarnation <= 2; incarnation++) {
-      int complete = incarnation;
-      run.await(() -> run.count("jobStarted") > 0 && run.backups() >= complete);
-      run.process("server", 0).destroyForcibly();
-      run.await(() -> run.happened("memberJoined", "server", 0, complete));
-    }
-    CommandRun ended = run.ended();
-
-    assertEquals(0, ended.exit(), ended.err());
-    assertTrue(run.happened("memberJoined", "server", 0, 2), "both were killed before the end");
-    assertEquals(last, run.summary().getLong("version"));
-    assertBalanced(2L * steps, run.summary());
-    JsonObject updates = run.summary().getJsonObject("updates");
-    assertEquals(2L * steps, updates.getLong("applied"), updates.encode());
-    assertEquals(0, updates.getLong("rolledBack"), updates.encode());
-    if (job.equals("digits-sync")) {
-      assertEquals(
-          undisturbed(job, settings).getString("parametersHash"),
-          run.summary().getString("parametersHash"));
-    }
-  }
-
   /** The test set is held until the kill, and the model is read after that. */
   @Test
   void shouldSaveTheModelOfAServerThatIsKilledAfterTheLastStep() throws Exception {

@@ -107,11 +107,6 @@ record ProcessRun(Path folder, CompletableFuture<CommandRun> command) {
         .anyMatch(event -> event.getInteger("incarnation") == incarnation);
   }
 
-  /** Returns how often a shard got a complete backup. */
-  long backups() throws IOException {
-    return events("backupChanged").filter(event -> event.getBoolean("complete")).count();
-  }
-
   JsonObject summary() throws IOException {
     return new JsonObject(Files.readString(folder.resolve("summary.json")));
   }

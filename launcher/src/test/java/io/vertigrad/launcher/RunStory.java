@@ -1,7 +1,6 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.events.TrainingEvent;
-import io.vertigrad.events.TrainingEvent.BackupChanged;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
 import io.vertigrad.events.TrainingEvent.CheckpointWritten;
 import io.vertigrad.events.TrainingEvent.Evaluated;
@@ -174,7 +173,6 @@ final class RunStory {
         new UpdateRefused(START + 6, 0, 0, 5, 1, "holds NaN"),
         new CheckpointWritten(START + 7, 0, 50, "checkpoint-50", 12),
         new CheckpointFailed(START + 8, 0, 50, "no space"),
-        new BackupChanged(START + 8, 0, false, "server 1 is gone"),
         new ShardRolledBack(START + 8, 0, 59, 50),
         new JobPaused(START + 9),
         new JobResumed(START + 10, 1),

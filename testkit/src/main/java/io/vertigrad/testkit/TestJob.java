@@ -19,7 +19,6 @@ import io.vertigrad.internal.shard.ParameterStore.StoreConfig;
 import io.vertigrad.internal.shard.Shard;
 import io.vertigrad.internal.shard.Shard.ShardConfig;
 import io.vertigrad.internal.shard.Shard.StrategyObserver;
-import io.vertigrad.internal.shard.ShardListener;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
@@ -162,23 +161,6 @@ public final class TestJob {
    * @return a shard without members
    */
   public TestShard shard(int incarnation, ParameterStore store, Supplier<DuplicateWindow> windows) {
-    return shard(incarnation, store, windows, ShardListener.NONE);
-  }
-
-  /**
-   * Creates a shard that another object follows, for Vertigrad's own tests.
-   *
-   * @param incarnation number of times that its server was started before
-   * @param store the parameters; the shard takes ownership
-   * @param windows creates the window of processed updates of each partition
-   * @param listener follows every change
-   * @return a shard without members
-   */
-  public TestShard shard(
-      int incarnation,
-      ParameterStore store,
-      Supplier<DuplicateWindow> windows,
-      ShardListener listener) {
     return new TestShard(
         new Shard(
             new ShardConfig(JOB, incarnation, ranks, lastVersion(), PULL_DEADLINE_MILLIS, 1e9f),
@@ -186,8 +168,7 @@ public final class TestJob {
             strategy,
             clock,
             observer,
-            windows,
-            listener));
+            windows));
   }
 
   private OptimizerConfig optimizer() {

@@ -690,16 +690,6 @@ public sealed interface TrainingEvent {
       implements TrainingEvent {}
 
   /**
-   * A shard has a backup that can take over from its server, or has none any more and continues
-   * alone; only if {@code servers.replicas} is 1.
-   *
-   * @param complete true when the loss of the server would lose no update that was acknowledged
-   * @param reason which member the backup is, or why there is none
-   */
-  record BackupChanged(long timeMillis, int shard, boolean complete, String reason)
-      implements TrainingEvent {}
-
-  /**
    * A shard continues from a version older than the newest that any member knows. The updates in
    * between are repeated; if workers do not move in rounds, they count as lost.
    *

@@ -46,7 +46,7 @@ import java.util.TreeMap;
  * @param workers number and settings of the workers
  * @param pipeline the stages of a model spread over members; empty if each member has the whole
  *     model
- * @param servers number of servers and backups
+ * @param servers number of servers
  * @param checkpoint when and where the job's state is written
  * @param coordinator what happens if the coordinator's process ends before the job
  * @param evaluator how often the newest parameters are tested

@@ -50,8 +50,8 @@ public interface PartitionStore {
   /**
    * Returns an array of the strategy's own, which checkpoints store along with the optimizer's
    * state. Change it only after {@link #apply} or {@link #keepMemory} in the same call of {@link
-   * ServerStrategy#exchange}. Backups of servers do not receive its changes. Call it once, while
-   * the strategy is created; a checkpoint is restored into the same array.
+   * ServerStrategy#exchange}. Call it once, while the strategy is created; a checkpoint is restored
+   * into the same array.
    *
    * @param elements its length
    * @return zeros at first

@@ -46,7 +46,7 @@ public record LocalMembers(int servers, int workers, int evaluators) {
    * Returns all members of a job.
    *
    * @param job the job
-   * @return as many servers as its strategy needs, including backups, its workers and its evaluator
+   * @return as many servers as its strategy needs, its workers and its evaluator
    * @throws io.vertigrad.compute.settings.SettingsException when its strategy is not known
    */
   public static LocalMembers of(JobConfig job) {
@@ -54,7 +54,7 @@ public record LocalMembers(int servers, int workers, int evaluators) {
         StrategyProviders.configure(job.strategy(), LocalMembers.class.getClassLoader())
             .traits()
             .besideServers();
-    int servers = besideServers ? job.servers().verticles() : 0;
+    int servers = besideServers ? job.servers().count() : 0;
     return new LocalMembers(servers, job.workers().count(), job.evaluators());
   }
 

@@ -53,7 +53,6 @@ final class TrainingEventJsonTest {
         new TrainingEvent.UpdatesCounted(8, 0, 1, 100, 90, 4, 3, 2, 1, 0),
         new TrainingEvent.CheckpointWritten(9, 0, 57, "runs/a \"quoted\" file", 12),
         new TrainingEvent.CheckpointFailed(10, 0, 57, "No space left on device"),
-        new TrainingEvent.BackupChanged(10, 0, true, "server 1 has a copy"),
         new TrainingEvent.ShardRolledBack(10, 0, 1_842, 1_800),
         new TrainingEvent.StallFound(10, 17, 15_000, "worker 1", "shard 0", "worker 0 7 ms ago"),
         new TrainingEvent.ProcessRestarted(11, "server-0", 1, 3, "exit code 137"),

@@ -34,8 +34,8 @@ import org.slf4j.LoggerFactory;
  * Runs each member of a job as a process of this machine that joins over the cluster.
  *
  * <p>A process that dies is started again, a few times, if a replacement can continue where the job
- * is. The job ends when a server or stage dies without a checkpoint or backup, or when a member
- * finds its input wrong.
+ * is. The job ends when a server or stage dies without a checkpoint, or when a member finds its
+ * input wrong.
  */
 public final class ProcessDeployment {
 
@@ -276,9 +276,9 @@ public final class ProcessDeployment {
   }
 
   /**
-   * Handles a process that died after the job's end. A server with a checkpoint or a backup is
-   * restarted, because its part of the model is still to be saved. A stage's lost part cannot be
-   * computed again.
+   * Handles a process that died after the job's end. A server with a checkpoint is restarted,
+   * because its part of the model is still to be saved. A stage's lost part cannot be computed
+   * again.
    */
   private void endedLate(Role role, ChildProcess child) {
     if (role == Role.SERVER && restarts.lostWith(role).isEmpty()) {

@@ -24,8 +24,7 @@ final class Restarts {
    * continue.
    */
   String lostWith(Role role) {
-    boolean hasBackup = role == Role.SERVER && job.servers().replicas() > 0;
-    return holdsModel(role) && !job.checkpoint().isOn() && !hasBackup
+    return holdsModel(role) && !job.checkpoint().isOn()
         ? "its parameters are lost, because checkpoint.seconds is 0; with checkpoints it would"
             + " have been started again"
         : "";

@@ -2,7 +2,6 @@ package io.vertigrad.launcher.terminal;
 
 import io.vertigrad.compute.Metric;
 import io.vertigrad.events.TrainingEvent;
-import io.vertigrad.events.TrainingEvent.BackupChanged;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
 import io.vertigrad.events.TrainingEvent.DataAwaited;
 import io.vertigrad.events.TrainingEvent.DataWarning;
@@ -130,11 +129,6 @@ final class EventText {
           format(
               "training goes on without the test of version %d: %s",
               skipped.version(), skipped.reason()));
-    }
-    if (event instanceof BackupChanged backup) {
-      return backup.complete()
-          ? Optional.empty()
-          : Optional.of(format("shard %d has no backup: %s", backup.shard(), backup.reason()));
     }
     if (event instanceof ShardRolledBack back) {
       return Optional.of(

@@ -34,7 +34,6 @@ public record ChaosPlan(
     return List.of(
         of("sync", "sync", "{}", ONE_SERVER, 250, true),
         of("sync-2-servers", "sync", TWO, TWO_SERVERS, 250, true),
-        of("sync-replicas", "sync", "{\"servers\": {\"replicas\": 1}}", ONE_SERVER, 250, true),
         of("sync-standby", "sync", "{\"coordinator\": {\"standby\": true}}", ONE_SERVER, 250, true),
         of("allreduce", "ring", "{\"strategy\": {\"name\": \"allreduce\"}}", WORKERS, 250, true),
         of("ring", "ring", "{}", WORKERS, 250, true),

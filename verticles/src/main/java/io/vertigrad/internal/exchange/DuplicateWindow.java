@@ -9,7 +9,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Consumer;
 
 /**
  * Remembers, for one partition, the last settled update of each worker and the update that still
@@ -27,7 +26,6 @@ public class DuplicateWindow {
   private final int ranks;
   private final Map<Integer, Entry> settled = new HashMap<>();
   private final Map<Integer, Waiting> waiting = new HashMap<>();
-  private Consumer<Entry> listener = entry -> {};
 
   /**
    * The last settled update of a worker.
@@ -65,15 +63,8 @@ public class DuplicateWindow {
   /** Marks this update as settled. */
   public void settle(ExchangeId id) {
     if (!isSettled(id)) {
-      Entry entry = new Entry(id.worker(), id.incarnation(), id.step());
-      settled.put(id.worker(), entry);
-      listener.accept(entry);
+      settled.put(id.worker(), new Entry(id.worker(), id.incarnation(), id.step()));
     }
-  }
-
-  /** Sets the listener that receives every update settled from now on. */
-  public void onSettled(Consumer<Entry> someListener) {
-    listener = someListener;
   }
 
   /** Returns the step of this worker's update that still waits for its answer. */

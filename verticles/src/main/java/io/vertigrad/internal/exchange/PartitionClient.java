@@ -34,7 +34,6 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
@@ -57,7 +56,6 @@ import java.util.function.LongSupplier;
  */
 public final class PartitionClient {
 
-  private static final long PREPARE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long SWEEP_NANOS = 100_000_000;
   private static final long NANOS_PER_MILLI = 1_000_000;
   private static final int MALFORMED_LIMIT = 3;
@@ -75,8 +73,6 @@ public final class PartitionClient {
   private final LongSupplier waitClock;
   private final TensorMemory answers = new TensorMemory();
   private final Map<Integer, Integer> lastIncarnations = new HashMap<>();
-  private boolean backups;
-  private long preparedNanos = System.nanoTime() - PREPARE_NANOS;
   private volatile Membership membership = Membership.NONE;
 
   /** Holds at most one reply per attempt in flight, so it needs no limit of its own. */
@@ -235,15 +231,6 @@ public final class PartitionClient {
   }
 
   /**
-   * Looks for the backups of servers from now on, so that a backup that replaces its server is
-   * reached at once. Call it before the first round.
-   */
-  public PartitionClient withBackups(boolean wanted) {
-    backups = wanted;
-    return this;
-  }
-
-  /**
    * Has the thread of a round receive answers itself where that is possible. {@link #close}
    * releases what that takes. Call it before the first round.
    */
@@ -298,7 +285,6 @@ public final class PartitionClient {
    */
   public void begin(Round next) {
     end();
-    prepareBackups();
     round = next;
     order = next.order();
     unsent.addAll(order);
@@ -306,17 +292,6 @@ public final class PartitionClient {
     sweptNanos = System.nanoTime();
     rejoin = false;
     receivingFailure = null;
-  }
-
-  /** A backup listens in advance at the address that it takes over when its server is lost. */
-  private void prepareBackups() {
-    long now = System.nanoTime();
-    if (backups && now - preparedNanos >= PREPARE_NANOS) {
-      preparedNanos = now;
-      membership
-          .servers()
-          .forEach(s -> transport.prepare(addresses.shard(s.rank(), s.incarnation() + 1)));
-    }
   }
 
   /** Sends the ready partitions for which the window has room. Does not wait. */

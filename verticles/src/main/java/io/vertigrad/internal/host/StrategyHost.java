@@ -1,6 +1,5 @@
 package io.vertigrad.internal.host;
 
-import io.vertigrad.codecs.Frame;
 import io.vertigrad.internal.transport.FrameEndpoint;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.JobConfig;
@@ -207,62 +206,19 @@ public final class StrategyHost implements Shareable {
    * @return completes when others can send
    */
   public Future<Service> serve(String at, FrameEndpoint endpoint) {
-    return serve(reserve(at), endpoint);
-  }
-
-  /**
-   * Listens at an address before there is an endpoint, for members that must start serving at once
-   * later. A cluster needs a while to learn of an address, above all while it loses a node.
-   *
-   * @param at address of the frames; they fail until an endpoint is served there
-   */
-  public Reservation reserve(String at) {
-    Reservation reserved = new Reservation();
-    reserved.listening = call(() -> Transport.borrow(vertx, at, reserved::handle));
-    return reserved;
-  }
-
-  /** A reserved address. Belongs to the strategy verticle's event loop. */
-  public static final class Reservation {
-
-    /** Completes when others can send, which may be after the endpoint is served. */
-    private Future<Transport.Listening> listening;
-
-    private FrameEndpoint endpoint;
-
-    private Reservation() {}
-
-    /** Stops listening. */
-    public Future<Void> close() {
-      return listening.compose(Transport.Listening::close);
-    }
-
-    private Future<Frame> handle(Frame frame) {
-      return endpoint == null
-          ? Future.failedFuture("nobody serves here yet")
-          : endpoint.handle(frame);
-    }
-  }
-
-  /**
-   * Serves an endpoint at a reserved address, at once.
-   *
-   * @return completes when others can send
-   */
-  public Future<Service> serve(Reservation reserved, FrameEndpoint endpoint) {
     return call(
         () -> {
           long timer = vertx.setPeriodic(TICK_MILLIS, id -> endpoint.tick(System.nanoTime()));
-          reserved.endpoint = endpoint;
+          Future<Transport.Listening> listening = Transport.borrow(vertx, at, endpoint::handle);
           Service service =
               why ->
                   call(
                       () -> {
                         vertx.cancelTimer(timer);
                         endpoint.close(why);
-                        return reserved.close();
+                        return listening.compose(Transport.Listening::close);
                       });
-          return reserved.listening.map(service).onFailure(refused -> vertx.cancelTimer(timer));
+          return listening.map(service).onFailure(refused -> vertx.cancelTimer(timer));
         });
   }
 

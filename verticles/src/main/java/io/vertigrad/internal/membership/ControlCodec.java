@@ -15,7 +15,6 @@ import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Refused;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Released;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Unknown;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
-import io.vertigrad.internal.membership.ControlMessage.ControlRequest.DropBackup;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JobCommand;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
@@ -24,9 +23,7 @@ import io.vertigrad.internal.membership.ControlMessage.ControlRequest.ReadParame
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Command;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Evaluate;
-import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Promote;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Propose;
-import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Replicate;
 import io.vertigrad.internal.membership.ControlMessage.Published;
 import io.vertigrad.internal.membership.ControlMessage.Published.MembershipPublished;
 import io.vertigrad.internal.membership.ControlMessage.Published.PausePublished;
@@ -124,7 +121,6 @@ public final class ControlCodec {
           "join", JoinRequest.class,
           "heartbeat", Heartbeat.class,
           "leave", Leave.class,
-          "dropBackup", DropBackup.class,
           "read", ReadParameters.class);
 
   /** Keys that have no value if it is the empty string or the empty list. */
@@ -166,7 +162,7 @@ public final class ControlCodec {
         .orElseThrow(
             () ->
                 new IllegalArgumentException(
-                    "expected request to be one of join, heartbeat, leave, dropBackup, read,"
+                    "expected request to be one of join, heartbeat, leave, read,"
                         + " state, checkpoint, pause, resume, stop"));
   }
 
@@ -226,12 +222,6 @@ public final class ControlCodec {
     String message = "request to a member";
     if (has(json, "propose")) {
       return JSON.read(Propose.class, json, message);
-    }
-    if (has(json, "replicate")) {
-      return JSON.read(Replicate.class, json, message);
-    }
-    if (has(json, "promote")) {
-      return JSON.read(Promote.class, json, message);
     }
     return "evaluate".equals(json.getValue("command"))
         ? JSON.read(Evaluate.class, json, message)

@@ -72,16 +72,6 @@ sealed interface ControlMessage {
         implements ControlRequest {}
 
     /**
-     * A server's backup does not accept changes; once granted, the server goes on without it.
-     *
-     * @param from the server
-     * @param backup the backup, which is no member of the job from then on
-     * @param why for people
-     */
-    record DropBackup(@Inline Admission from, Admission backup, String why)
-        implements ControlRequest {}
-
-    /**
      * A program that is no member, such as a predictor, reads the parameters of a job that has
      * finished. The members stay until it is done, for a limited time.
      *
@@ -194,12 +184,6 @@ sealed interface ControlMessage {
 
     /** Asks the evaluator to test the newest parameters, of this version or a later one. */
     record Evaluate(@MayBeAbsent long version) implements MemberRequest {}
-
-    /** Makes a server send this backup a copy of its shard, and then every change. */
-    record Replicate(@Key("replicate") Admission backup) implements MemberRequest {}
-
-    /** Makes a backup take over its shard under this admission. */
-    record Promote(@Key("promote") Admission as) implements MemberRequest {}
 
     /** Commands without arguments. */
     enum Command implements MemberRequest {

@@ -7,7 +7,6 @@ import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Refused;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Released;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Unknown;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
-import io.vertigrad.internal.membership.ControlMessage.ControlRequest.DropBackup;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JobCommand;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
@@ -67,11 +66,6 @@ public final class ControlRequestHandler {
     if (request instanceof Leave leave) {
       coordinator.leave(leave.from(), leave.reason(), leave.status());
       return granted();
-    }
-    if (request instanceof DropBackup drop) {
-      return coordinator.dropBackup(drop.from(), drop.backup(), drop.why())
-          ? granted()
-          : new Unknown(coordinator.state(), epoch(), coordinator.leaveReason(drop.from()));
     }
     if (request instanceof ReadParameters read) {
       return read(read);

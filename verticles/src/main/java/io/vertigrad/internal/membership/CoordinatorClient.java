@@ -9,7 +9,6 @@ import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Refused;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Released;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Unknown;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
-import io.vertigrad.internal.membership.ControlMessage.ControlRequest.DropBackup;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Leave;
@@ -17,9 +16,7 @@ import io.vertigrad.internal.membership.ControlMessage.ControlRequest.PauseReply
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Command;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Evaluate;
-import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Promote;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Propose;
-import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Replicate;
 import io.vertigrad.internal.membership.ControlMessage.Published;
 import io.vertigrad.internal.membership.ControlMessage.Published.MembershipPublished;
 import io.vertigrad.internal.membership.ControlMessage.Published.PausePublished;
@@ -62,8 +59,6 @@ public final class CoordinatorClient {
   private static final Logger LOG = LoggerFactory.getLogger(CoordinatorClient.class);
 
   private static final long LEAVE_MILLIS = 2_000;
-  private static final long DROP_MILLIS = 1_000;
-  private static final long DROP_RETRY_MILLIS = 50;
   private static final long JOIN_MILLIS = 1_000;
   private static final long JOIN_RETRY_MILLIS = 100;
   private static final long LONGEST_INTERVAL_MILLIS = 1_000;
@@ -88,7 +83,6 @@ public final class CoordinatorClient {
   private Admission admission;
   private Admission previousAdmission;
   private volatile Promise<Membership> started = Promise.promise();
-  private Optional<Expected> expected = Optional.empty();
   private Heartbeats heartbeats;
   private Pause newestPause = Pause.NONE;
   private long startedVersion;
@@ -101,9 +95,6 @@ public final class CoordinatorClient {
   private volatile OptionalLong rollbackVersion = OptionalLong.empty();
   private volatile Membership membership = Membership.NONE;
   private volatile MemberStatus status = MemberStatus.NONE;
-
-  /** An admission that may follow without a join; this member already listens on its address. */
-  private record Expected(Admission as, RequestListener listener) {}
 
   public CoordinatorClient(Vertx vertx, JobConfig job, Role role, MemberHandler handler) {
     this.vertx = vertx;
@@ -220,52 +211,6 @@ public final class CoordinatorClient {
     context.runOnContext(go -> sendHeartbeat());
   }
 
-  /**
-   * Reports that a backup of this server does not accept changes; repeats the request until it is
-   * answered.
-   *
-   * @return true when the coordinator has dropped the backup; false when this server is no member
-   *     itself
-   */
-  public Future<Boolean> dropBackup(Admission backup, String reason) {
-    return onContext(
-        () -> {
-          Promise<Boolean> answer = Promise.promise();
-          dropBackup(admission, backup, reason, answer);
-          return answer.future();
-        });
-  }
-
-  /**
-   * Listens on the address of the admission that a {@link #promote} may bring; replaces another.
-   */
-  public void listenForPromotion(Admission next) {
-    onContext(
-        () -> {
-          if (expected.filter(known -> known.as().equals(next)).isEmpty()) {
-            stopListeningForPromotion();
-            expected = Optional.of(new Expected(next, new RequestListener(next)));
-          }
-          return Future.succeededFuture();
-        });
-  }
-
-  /**
-   * Continues under another admission, which the coordinator has given without a join.
-   *
-   * @return completes when the coordinator can reach this member under it
-   */
-  public Future<Admission> promote(Admission as) {
-    return onContext(
-        () -> {
-          Optional<RequestListener> listener =
-              expected.filter(next -> next.as().equals(as)).map(Expected::listener);
-          expected = expected.filter(next -> !next.as().equals(as));
-          releaseAdmission();
-          return admitted(as, ++attempt, listener);
-        });
-  }
-
   /** Leaves in good order; {@code finished} means that the job's last version was reached. */
   public Future<Void> leave(LeaveReason reason) {
     return onContext(
@@ -311,16 +256,12 @@ public final class CoordinatorClient {
     run = answer.run();
     keepsMemory = answer.keeps();
     rollbackVersion = answer.from();
-    return admitted(answer.admission(), attemptNumber, Optional.empty());
-  }
-
-  private Future<Admission> admitted(
-      Admission admitted, int attemptNumber, Optional<RequestListener> listener) {
+    Admission admitted = answer.admission();
     if (attemptNumber != attempt) {
       sendLeave(admitted, LeaveReason.lost("left while it joined"));
       return Future.failedFuture(new JoinException("left while it joined: " + endReason));
     }
-    requestListener = listener.orElseGet(() -> new RequestListener(admitted));
+    requestListener = new RequestListener(admitted);
     return requestListener
         .open()
         .map(
@@ -345,19 +286,6 @@ public final class CoordinatorClient {
   /** Reports that a member leaves, with its last status. */
   private Future<Void> sendLeave(Admission leaving, LeaveReason reason) {
     return send(new Leave(leaving, reason, status), LEAVE_MILLIS).mapEmpty();
-  }
-
-  private void dropBackup(
-      Admission from, Admission backup, String reason, Promise<Boolean> answer) {
-    if (from == null || !from.equals(admission)) {
-      answer.complete(false);
-      return;
-    }
-    send(new DropBackup(from, backup, reason), DROP_MILLIS)
-        .onSuccess(granted -> answer.complete(granted instanceof Granted))
-        .onFailure(
-            silence ->
-                vertx.setTimer(DROP_RETRY_MILLIS, id -> dropBackup(from, backup, reason, answer)));
   }
 
   private void sendHeartbeat() {
@@ -494,13 +422,7 @@ public final class CoordinatorClient {
       requestListener.close();
       requestListener = null;
     }
-    stopListeningForPromotion();
     admission = null;
-  }
-
-  private void stopListeningForPromotion() {
-    expected.ifPresent(unused -> unused.listener().close());
-    expected = Optional.empty();
   }
 
   /** One join, repeated until a coordinator admits or refuses it, or its time limit has passed. */
@@ -717,12 +639,6 @@ public final class CoordinatorClient {
       }
       if (request instanceof Evaluate) {
         return handler.evaluate().map(ControlCodec::write);
-      }
-      if (request instanceof Replicate replicate) {
-        return handler.replicate(replicate.backup()).map(copied -> new JsonObject());
-      }
-      if (request instanceof Promote promote) {
-        return handler.onPromoted(promote.as()).map(serves -> new JsonObject());
       }
       return switch ((Command) request) {
         case STATUS ->

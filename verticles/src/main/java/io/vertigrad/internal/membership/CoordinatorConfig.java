@@ -24,7 +24,6 @@ import java.util.UUID;
  * @param steps per worker
  * @param lastVersion version at which the job ends
  * @param servers exact number of servers that own a shard
- * @param backups number of servers that are backups
  * @param workers number of workers that the start needs
  * @param workerCapacity most workers at once; with a sampler, one per share of the data
  * @param rememberedRanks number of ranks whose updates the servers remember; 0 without servers
@@ -54,7 +53,6 @@ public record CoordinatorConfig(
     long steps,
     long lastVersion,
     int servers,
-    int backups,
     int workers,
     int workerCapacity,
     int rememberedRanks,
@@ -93,7 +91,6 @@ public record CoordinatorConfig(
         job.steps(),
         traits.lastVersion(job.steps(), job.workers().count()),
         servers,
-        servers * job.servers().replicas(),
         job.workers().count(),
         job.workers().places(),
         traits.besideServers() ? job.workers().count() : 0,
@@ -130,7 +127,7 @@ public record CoordinatorConfig(
   /** Returns how many members of a role may be present at once. */
   int capacity(Role role) {
     return switch (role) {
-      case SERVER -> servers + backups;
+      case SERVER -> servers;
       case WORKER -> workerCapacity;
       case EVALUATOR -> 1;
     };

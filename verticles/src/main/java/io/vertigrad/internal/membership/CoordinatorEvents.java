@@ -1,6 +1,5 @@
 package io.vertigrad.internal.membership;
 
-import io.vertigrad.events.TrainingEvent.BackupChanged;
 import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.events.TrainingEvent.JobEnding;
 import io.vertigrad.events.TrainingEvent.JobFailed;
@@ -93,10 +92,6 @@ final class CoordinatorEvents {
                 parameters,
                 config.steps(),
                 config.lastVersion())));
-  }
-
-  void backupChanged(int shard, boolean complete, String reason) {
-    decisions.accept(new Announce(new BackupChanged(now(), shard, complete, reason)));
   }
 
   void rolledBack(int shard, long known, long version) {

@@ -17,7 +17,6 @@ import io.vertigrad.internal.membership.Decision.Adopt;
 import io.vertigrad.internal.membership.Decision.Complete;
 import io.vertigrad.internal.membership.Decision.Conclude;
 import io.vertigrad.internal.membership.Decision.Hung;
-import io.vertigrad.internal.membership.Decision.Promote;
 import io.vertigrad.internal.membership.Decision.Propose;
 import io.vertigrad.internal.membership.Decision.Publish;
 import io.vertigrad.internal.membership.Decision.Save;
@@ -86,12 +85,10 @@ public final class CoordinatorState {
   private final StallFinder stallFinder;
   private final CheckpointPlan checkpoints;
   private final RankAdoption adoption;
-  private final BackupServers backups;
   private final ShardVersions versions;
 
   private final ConditionTimer startTimer;
   private final ConditionTimer evaluatorTimer;
-  private final ConditionTimer newestMemoryTimer;
   private final ConditionTimer proposalTimer;
   private final ConditionTimer shardTimer;
   private final ConditionTimer workerTimer;
@@ -175,7 +172,7 @@ public final class CoordinatorState {
     this.config = config;
     this.decisions = decisions;
     terms = config.terms();
-    registry = new MemberRegistry(config.names(), config.servers(), config.firstIncarnation());
+    registry = new MemberRegistry(config.names(), config.firstIncarnation());
     RunningTimeClock clock =
         new RunningTimeClock(clockMillis, Math.max(1, config.suspectMillis() / FREEZE_SHARE));
     this.clockMillis = clock;
@@ -191,12 +188,10 @@ public final class CoordinatorState {
     stallFinder = new StallFinder(config, registry, progress, tests, events, clock);
     checkpoints = new CheckpointPlan(config, registry, progress, pauses);
     adoption = new RankAdoption(config, registry, progress, decisions);
-    backups = new BackupServers(config, registry, events, decisions);
     versions = new ShardVersions(events);
     earlyStop = new EarlyStop(config.stop(), clock.getAsLong());
     startTimer = new ConditionTimer(config.waitMillis());
     evaluatorTimer = new ConditionTimer(config.evaluatorWaitMillis());
-    newestMemoryTimer = new ConditionTimer(config.evictMillis());
     proposalTimer = new ConditionTimer(config.evictMillis());
     shardTimer = new ConditionTimer(config.waitMillis());
     workerTimer = new ConditionTimer(config.waitMillis());
@@ -267,7 +262,6 @@ public final class CoordinatorState {
   /** Returns whether a server continues from what it had in memory when it joined. */
   boolean continuesFromMemory(Admission server) {
     return server.role() == Role.SERVER
-        && !backups.isBackup(server)
         && registry.find(server).filter(registry::hasNewestMemory).isPresent();
   }
 
@@ -292,16 +286,6 @@ public final class CoordinatorState {
   /** Returns whether a server's answer to this proposal still counts. */
   boolean isPending(int epoch, int server) {
     return proposal.isPending(epoch, server);
-  }
-
-  /** Returns whether a server's answer about its backup still counts. */
-  boolean isPending(Admission primary, Admission backup) {
-    return backups.isPending(primary, backup);
-  }
-
-  /** Returns whether a promoted backup has not yet reported under its new rank. */
-  boolean awaitsPromotion(Admission as) {
-    return backups.awaitsPromotion(as);
   }
 
   /**
@@ -364,7 +348,7 @@ public final class CoordinatorState {
     Optional<MemberRecord> record = registry.find(from);
     if (record.isEmpty()) {
       failureDetector.onFormerMember(from);
-      return backups.isBeingPromoted(from);
+      return false;
     }
     boolean wasReady = record.get().ready();
     record.get().onStatus(status, clockMillis.getAsLong());
@@ -404,17 +388,6 @@ public final class CoordinatorState {
     progress.onStatus(from, status);
     registry.find(from).ifPresent(record -> remove(record, reason));
     applyChanges();
-  }
-
-  /** Drops the backup of a server; returns false when the server itself is no longer a member. */
-  boolean dropBackup(Admission from, Admission backup, String reason) {
-    boolean known = registry.find(from).isPresent();
-    if (known && backups.isBackup(backup)) {
-      registry
-          .find(backup)
-          .ifPresent(record -> removeLost(record, "its server did without it: " + reason));
-    }
-    return known;
   }
 
   // ---- Requests of users
@@ -510,11 +483,6 @@ public final class CoordinatorState {
     proposal.doubleMargin();
     membershipChanged = true;
     applyChanges();
-  }
-
-  /** Records that a server's backup has everything that the server has. */
-  void replicated(Admission primary, Admission backup) {
-    backups.onCompleted(primary, backup);
   }
 
   /** Announces the outcome of every update at a server; before {@link #concluded}. */
@@ -657,7 +625,6 @@ public final class CoordinatorState {
       case FINISHING, FINISHED -> proposeChanges();
       case FAILED, STOPPED -> {}
     }
-    backups.startReplication();
     holdWhileTooFew();
   }
 
@@ -702,27 +669,7 @@ public final class CoordinatorState {
         registry.readyServers().size() == config.servers()
             && registry.readyWorkers() >= config.workers();
     boolean waited = evaluatorTimer.exceeds(ready, now);
-    boolean newest =
-        hasNewestMemory() || newestMemoryTimer.exceeds(ready && !hasNewestMemory(), now);
-    return ready && newest && (waited || registry.count(Role.EVALUATOR) >= config.evaluators());
-  }
-
-  /**
-   * Returns false while a server with a newer version in memory may still come. That is possible in
-   * a resumed run until all servers and backups are present, or until each shard's server is one
-   * that served this shard before and still has it in memory.
-   */
-  private boolean hasNewestMemory() {
-    return config.resumes() == 0
-        || registry.count(Role.SERVER) >= config.capacity(Role.SERVER)
-        || registry.servers().stream()
-            .allMatch(
-                server ->
-                    server.heldVersion().isPresent()
-                        && server
-                            .previous()
-                            .filter(was -> was.rank() == server.rank())
-                            .isPresent());
+    return ready && (waited || registry.count(Role.EVALUATOR) >= config.evaluators());
   }
 
   private void checkStart(long now) {
@@ -918,7 +865,7 @@ public final class CoordinatorState {
     transition(Transition.CONCLUDE);
     decisions.accept(
         new Conclude(
-            registry.servers().stream().map(MemberRecord::admission).toList(),
+            registry.of(Role.SERVER).stream().map(MemberRecord::admission).toList(),
             registry.of(Role.EVALUATOR).stream().map(MemberRecord::admission).findFirst(),
             progress.version()));
   }
@@ -1119,7 +1066,7 @@ public final class CoordinatorState {
   }
 
   private Optional<MemberRecord> servedBy(int shard) {
-    return registry.servers().stream()
+    return registry.of(Role.SERVER).stream()
         .filter(server -> server.rank() == shard && server.published())
         .findFirst();
   }
@@ -1134,30 +1081,15 @@ public final class CoordinatorState {
     Admission gone = record.admission();
     registry.remove(record, reason);
     events.left(gone, reason.toString());
-    backups.onLeft(gone, reason.toString());
     if (gone.role() == Role.WORKER && reason.kind() == LeaveReason.Kind.FINISHED) {
       progress.workerFinished();
     }
     if (gone.role() == Role.WORKER) {
       adoption.onLeft(gone.rank(), reason);
     }
-    if (gone.role() != Role.EVALUATOR && !backups.isBackup(gone)) {
+    if (gone.role() != Role.EVALUATOR) {
       membershipChanged = true;
     }
-    if (gone.role() == Role.SERVER && replacesMembers()) {
-      backups.successor(gone).ifPresent(backup -> promote(backup, gone));
-    }
-  }
-
-  /** Gives the rank of a lost server to its backup. */
-  private void promote(MemberRecord backup, Admission gone) {
-    Admission previous = backup.admission();
-    registry.remove(backup, LeaveReason.lost("it goes on for " + gone));
-    MemberRecord server = registry.promote(backup, gone.rank(), clockMillis.getAsLong());
-    backups.onPromoted(previous, server.admission());
-    events.left(previous, "goes on for " + gone);
-    events.joined(server);
-    decisions.accept(new Promote(previous, server.admission()));
   }
 
   // ---- Changes of the membership, one at a time: proposed to all servers, in force when all agree

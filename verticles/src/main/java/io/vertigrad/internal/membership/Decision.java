@@ -33,12 +33,6 @@ sealed interface Decision {
   /** Make this worker's process start another worker, for a rank without one. */
   record Adopt(Admission carrier, int rank) implements Decision {}
 
-  /** Make this server send this backup a copy and every change, and return its answer. */
-  record Replicate(Admission primary, Admission backup) implements Decision {}
-
-  /** Make this backup take over the shard of a lost server. */
-  record Promote(Admission backup, Admission as) implements Decision {}
-
   /** This process has been silent for long after its members were evicted. */
   record Hung(String node) implements Decision {}
 

@@ -20,10 +20,8 @@ import io.vertigrad.internal.membership.Decision.Complete;
 import io.vertigrad.internal.membership.Decision.Conclude;
 import io.vertigrad.internal.membership.Decision.Hold;
 import io.vertigrad.internal.membership.Decision.Hung;
-import io.vertigrad.internal.membership.Decision.Promote;
 import io.vertigrad.internal.membership.Decision.Propose;
 import io.vertigrad.internal.membership.Decision.Publish;
-import io.vertigrad.internal.membership.Decision.Replicate;
 import io.vertigrad.internal.membership.Decision.Save;
 import io.vertigrad.internal.membership.Decision.Stop;
 import io.vertigrad.job.JobConfig;
@@ -51,7 +49,6 @@ public final class DecisionExecutor implements Consumer<Decision> {
   private static final Logger LOG = LoggerFactory.getLogger(DecisionExecutor.class);
   private static final long ANSWER_MILLIS = 1_000;
   private static final long RETRY_MILLIS = 100;
-  private static final long COPY_MILLIS = 30_000;
   private static final long COUNTERS_MILLIS = 5_000;
   private static final long UPDATES_MILLIS = 30_000;
   private static final long EVALUATION_MILLIS = 120_000;
@@ -99,10 +96,6 @@ public final class DecisionExecutor implements Consumer<Decision> {
       save.servers().forEach(this::save);
     } else if (decision instanceof Adopt adopt) {
       adopt(adopt);
-    } else if (decision instanceof Replicate replicate) {
-      replicate(replicate);
-    } else if (decision instanceof Promote promote) {
-      promote(promote);
     } else if (decision instanceof Hung silent) {
       hung.accept(silent.node());
     } else if (decision instanceof Complete complete) {
@@ -151,44 +144,6 @@ public final class DecisionExecutor implements Consumer<Decision> {
             failure -> {
               LOG.debug("{} has not answered proposal {}", propose.server(), epoch, failure);
               vertx.setTimer(RETRY_MILLIS, id -> propose(propose));
-            });
-  }
-
-  private void replicate(Replicate replicate) {
-    if (!coordinator.isPending(replicate.primary(), replicate.backup())) {
-      return;
-    }
-    request(replicate.primary(), new MemberRequest.Replicate(replicate.backup()), COPY_MILLIS)
-        .onSuccess(copied -> replicated(replicate.primary(), replicate.backup()))
-        .onFailure(
-            failure -> {
-              LOG.debug("{} has no backup yet", replicate.primary(), failure);
-              vertx.setTimer(RETRY_MILLIS, id -> replicate(replicate));
-            });
-  }
-
-  /**
-   * Sends one request to each address that a promotion needs and ignores the answers. A cluster
-   * that has lost a node cannot look up addresses for a while, so they are looked up now.
-   */
-  private void replicated(Admission primary, Admission backup) {
-    coordinator.replicated(primary, backup);
-    Admission successor = new Admission(Role.SERVER, primary.rank(), primary.incarnation() + 1);
-    for (Admission needed : List.of(backup, successor)) {
-      request(needed, Command.STATUS, ANSWER_MILLIS)
-          .onFailure(serves -> LOG.debug("{} stands by ({})", needed, serves.getMessage()));
-    }
-  }
-
-  private void promote(Promote promote) {
-    if (!coordinator.awaitsPromotion(promote.as())) {
-      return;
-    }
-    request(promote.backup(), new MemberRequest.Promote(promote.as()), ANSWER_MILLIS)
-        .onFailure(
-            failure -> {
-              LOG.debug("{} is not {} yet", promote.backup(), promote.as(), failure);
-              vertx.setTimer(RETRY_MILLIS, id -> promote(promote));
             });
   }
 

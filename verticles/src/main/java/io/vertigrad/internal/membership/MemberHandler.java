@@ -57,27 +57,6 @@ public interface MemberHandler {
     return Future.failedFuture("this member writes no checkpoints");
   }
 
-  /**
-   * Makes a server keep a backup.
-   *
-   * @param backup the backup server
-   * @return completes when the backup has everything that the server has; from then on the server
-   *     answers only with what the backup has
-   */
-  default Future<Void> replicate(Admission backup) {
-    return Future.failedFuture("this member has no backup");
-  }
-
-  /**
-   * Makes a backup take over its shard, because the server it copies is lost.
-   *
-   * @param as its admission from now on
-   * @return completes when it serves
-   */
-  default Future<Void> onPromoted(Admission as) {
-    return Future.failedFuture("this member is no backup");
-  }
-
   /** Makes a worker's process start another worker, for a rank without one. */
   default Future<Void> startSubstitute() {
     return Future.failedFuture("this member starts no workers");

@@ -28,18 +28,15 @@ final class MemberRegistry {
   private final Map<Integer, Admission> lastServedBy = new HashMap<>();
   private final DepartedMembers departures = new DepartedMembers();
   private final MemberNames names;
-  private final int shards;
   private final int firstIncarnation;
 
   /**
    * Creates a registry without members.
    *
-   * @param shards servers of lower ranks own one each; the others are backups
    * @param firstIncarnation of the first member of each rank
    */
-  MemberRegistry(MemberNames names, int shards, int firstIncarnation) {
+  MemberRegistry(MemberNames names, int firstIncarnation) {
     this.names = names;
-    this.shards = shards;
     this.firstIncarnation = firstIncarnation;
     for (Role role : Role.values()) {
       present.put(role, new TreeMap<>());
@@ -49,15 +46,15 @@ final class MemberRegistry {
   /**
    * Admits a member under a free rank and the rank's next incarnation. The member gets the rank it
    * had before, because it may still hold that rank's state in memory, or else the lowest free
-   * rank. A backup that holds its shard gets the rank of its server if that is free.
+   * rank.
    */
   MemberRecord admit(JoinRequest request, long nowMillis) {
     TreeMap<Integer, MemberRecord> members = present.get(request.role());
     int rank =
-        heldShard(request)
-            .or(() -> request.before().map(Admission::rank))
+        request
+            .before()
+            .map(Admission::rank)
             .filter(held -> !members.containsKey(held))
-            .filter(held -> isOpenTo(request.role(), held))
             .orElseGet(() -> lowestFree(members));
     Admission admission = next(request.role(), rank);
     MemberRecord record = new MemberRecord(admission, names.of(admission), request, nowMillis);
@@ -65,23 +62,10 @@ final class MemberRegistry {
     return record;
   }
 
-  /** Gives a backup, which was removed from its own rank, the rank of the lost server. */
-  MemberRecord promote(MemberRecord backup, int rank, long nowMillis) {
-    Admission admission = next(Role.SERVER, rank);
-    MemberRecord record = backup.promoted(admission, names.of(admission), nowMillis);
-    present.get(Role.SERVER).put(rank, record);
-    return record;
-  }
-
   private Admission next(Role role, int rank) {
     int incarnation = incarnations.getOrDefault(key(role, rank), firstIncarnation);
     incarnations.put(key(role, rank), incarnation + 1);
     return new Admission(role, rank, incarnation);
-  }
-
-  /** Returns whether the rank may be given out: a former backup first replaces a missing server. */
-  private boolean isOpenTo(Role role, int rank) {
-    return role != Role.SERVER || rank < shards || servers().size() == shards;
   }
 
   /** Returns whether each of the first {@code ranks} ranks has a worker. */
@@ -126,18 +110,9 @@ final class MemberRegistry {
                     < request.holds().orElse(0));
   }
 
-  /** Returns the shard that a newcomer served or backed up before; empty for other members. */
+  /** Returns the shard that a newcomer served before; empty for other members. */
   Optional<Integer> shardOf(JoinRequest request) {
-    return request
-        .before()
-        .filter(before -> before.role() == Role.SERVER && shards > 0)
-        .map(before -> before.rank() % shards);
-  }
-
-  /** Returns the shard that the newcomer has in memory, if its rank is free. */
-  private Optional<Integer> heldShard(JoinRequest request) {
-    return shardOf(request)
-        .filter(shard -> request.holds().isPresent() && !has(Role.SERVER, shard));
+    return request.before().filter(before -> before.role() == Role.SERVER).map(Admission::rank);
   }
 
   /**
@@ -146,7 +121,7 @@ final class MemberRegistry {
    */
   boolean hasNewestMemory(MemberRecord server) {
     return server.heldVersion().isPresent()
-        && server.previous().filter(before -> before.rank() % shards == server.rank()).isPresent()
+        && server.previous().filter(before -> before.rank() == server.rank()).isPresent()
         && Optional.ofNullable(lastServedBy.get(server.rank()))
             .map(last -> server.previous().filter(last::equals).isPresent())
             .orElse(true);
@@ -194,23 +169,18 @@ final class MemberRegistry {
     membership.servers().forEach(member -> published(Role.SERVER, member));
   }
 
-  /** Returns the servers that own a shard, ready or not. */
-  List<MemberRecord> servers() {
-    return of(Role.SERVER).stream().filter(server -> server.rank() < shards).toList();
-  }
-
-  /** Returns the servers that own a shard and can take part. */
+  /** Returns the servers that can take part. */
   List<MemberRecord> readyServers() {
-    return servers().stream().filter(MemberRecord::ready).toList();
+    return of(Role.SERVER).stream().filter(MemberRecord::ready).toList();
   }
 
   /**
-   * Returns the ready servers that may have gone back to an earlier version: not yet published, not
-   * promoted, and not the first of their rank.
+   * Returns the ready servers that may have gone back to an earlier version: not yet published, and
+   * not the first of their rank.
    */
   List<MemberRecord> rolledBackServers() {
     return readyServers().stream()
-        .filter(server -> !server.published() && !server.wasBackup())
+        .filter(server -> !server.published())
         .filter(server -> server.admission().incarnation() > firstIncarnation)
         .toList();
   }
@@ -266,7 +236,6 @@ final class MemberRegistry {
     private final String node;
     private final String clusterNode;
     private final boolean substitute;
-    private final boolean wasBackup;
     private final Optional<Admission> previous;
     private final OptionalLong heldVersion;
     private MemberStatus status;
@@ -282,68 +251,16 @@ final class MemberRegistry {
      * @param name for messages
      */
     MemberRecord(Admission admission, String name, JoinRequest request, long nowMillis) {
-      this(
-          admission,
-          name,
-          request.token(),
-          request.node(),
-          request.clusterNode(),
-          request.adopts(),
-          false,
-          request.before(),
-          request.holds(),
-          request.status(),
-          nowMillis);
-    }
-
-    private MemberRecord(
-        Admission admission,
-        String name,
-        String token,
-        String node,
-        String clusterNode,
-        boolean substitute,
-        boolean wasBackup,
-        Optional<Admission> previous,
-        OptionalLong heldVersion,
-        MemberStatus status,
-        long nowMillis) {
       this.admission = admission;
       this.name = name;
-      this.token = token;
-      this.node = node;
-      this.clusterNode = clusterNode;
-      this.substitute = substitute;
-      this.wasBackup = wasBackup;
-      this.previous = previous;
-      this.heldVersion = heldVersion;
-      this.status = status;
+      token = request.token();
+      node = request.node();
+      clusterNode = request.clusterNode();
+      substitute = request.adopts();
+      previous = request.before();
+      heldVersion = request.holds();
+      status = request.status();
       heardMillis = nowMillis;
-    }
-
-    /**
-     * Returns the record of this member as a server, which has not yet reported under that rank.
-     */
-    MemberRecord promoted(Admission as, String asName, long nowMillis) {
-      return new MemberRecord(
-          as,
-          asName,
-          token,
-          node,
-          clusterNode,
-          substitute,
-          true,
-          previous,
-          OptionalLong.empty(),
-          MemberStatus.STARTING,
-          nowMillis);
-    }
-
-    /**
-     * Returns whether this server was promoted: it then has every version that a worker has seen.
-     */
-    boolean wasBackup() {
-      return wasBackup;
     }
 
     Admission admission() {

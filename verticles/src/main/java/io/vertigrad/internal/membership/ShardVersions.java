@@ -37,10 +37,6 @@ final class ShardVersions {
   void announceServing(MemberRecord server) {
     if (server.version().isPresent() && serving.add(server.admission())) {
       long version = server.version().getAsLong();
-      if (server.wasBackup()) {
-        // No worker has received a version that a promoted backup lacks.
-        newest.put(server.rank(), version);
-      }
       announceRollback(server.rank(), version);
     }
   }

@@ -82,12 +82,6 @@ final class RemoteStrategy {
    */
   StrategyFactory rules(StrategyFactory strategy) {
     RemoteShard.requireRounds(job, strategy.traits());
-    if (job.servers().replicas() > 0) {
-      throw new IllegalStateException(
-          "%s: servers.replicas is %d and the strategy verticle at %s is in another JVM, expected 0:"
-                  .formatted(job.origin(), job.servers().replicas(), link.address())
-              + " a backup has no strategy to go on with; use checkpoints");
-    }
     return StrategyFactory.inRounds(
         context -> {
           Rule rule = new Rule(context);

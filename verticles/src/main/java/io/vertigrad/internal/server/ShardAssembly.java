@@ -2,11 +2,7 @@ package io.vertigrad.internal.server;
 
 import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.events.EventPublisher;
-import io.vertigrad.internal.backup.BackupService;
-import io.vertigrad.internal.backup.ShardBackup;
-import io.vertigrad.internal.backup.ShardReplication;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
-import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
@@ -28,13 +24,10 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
-import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * Assembles a shard for an admission: parameters, strategy, and a predecessor's checkpoint or copy.
- */
+/** Assembles a shard for an admission: parameters, strategy, and a predecessor's checkpoint. */
 final class ShardAssembly {
 
   private static final Logger LOG = LoggerFactory.getLogger(ShardAssembly.class);
@@ -49,15 +42,6 @@ final class ShardAssembly {
   private final SpanRecorder track;
   private final Consumer<MemberStatus> report;
   private final Runnable onStrategyUndeployed;
-
-  /** A shard and what can keep a backup of it. */
-  private record FollowedShard(Shard shard, ShardReplication replication) {
-
-    FollowedShard continueWith(ShardBackup backup) {
-      shard.continueWith(backup::updates);
-      return this;
-    }
-  }
 
   /**
    * Creates the assembly of one job, on the server's context.
@@ -113,8 +97,7 @@ final class ShardAssembly {
                             vertx
                                 .executeBlocking(
                                     () -> shard(model, admission, snapshot, checkpoints, remote))
-                                .compose(
-                                    followed -> serve(admission, followed, checkpoints, remote))));
+                                .compose(shard -> serve(admission, shard, checkpoints, remote))));
   }
 
   private Future<Optional<RemoteStrategy>> remoteStrategy(int rank) {
@@ -128,15 +111,14 @@ final class ShardAssembly {
    */
   private Future<ShardService> serve(
       Admission admission,
-      FollowedShard followed,
+      Shard shard,
       CheckpointSchedule checkpoints,
       Optional<RemoteStrategy> remote) {
-    Shard shard = followed.shard();
     return finder
         .beside(admission.rank(), admission.incarnation())
         .compose(
             host -> {
-              ShardService service = service(admission, followed, checkpoints, host);
+              ShardService service = service(admission, shard, checkpoints, host);
               return remote.isEmpty() || !shard.hasPartitions()
                   ? Future.succeededFuture(service)
                   : host.call(
@@ -164,104 +146,21 @@ final class ShardAssembly {
         .map(read -> read.filter(found -> found.version() > version).or(() -> kept));
   }
 
-  /** Copies the state of a closed backup for a server that continues with it; any thread. */
-  ShardSnapshot snapshot(ShardBackup backup) {
-    Admission server = new Admission(Role.SERVER, backup.store().shard(), 0);
-    return shard(server, backup.store(), rules(), backup.windows())
-        .continueWith(backup)
-        .shard()
-        .snapshot();
-  }
-
-  /**
-   * Assembles a backup without a copy, which listens for its primary.
-   *
-   * @param onSuccessor receives the admission that follows if the primary is lost
-   */
-  Future<BackupService> assembleBackup(
-      InitialModel model, Admission admission, Consumer<Admission> onSuccessor) {
-    return vertx
-        .executeBlocking(() -> backup(model, admission))
-        .compose(
-            backup ->
-                finder
-                    .beside(admission.rank(), admission.incarnation())
-                    .compose(
-                        host ->
-                            BackupService.open(
-                                vertx,
-                                context,
-                                job.addresses(),
-                                admission,
-                                backup,
-                                host,
-                                onSuccessor)));
-  }
-
-  private ShardBackup backup(InitialModel model, Admission admission) {
-    ShardBackup backup =
-        new ShardBackup(
-            job.addresses().jobHash(),
-            model.store(job, strategy, admission.rank() % job.servers().count()),
-            job.workers().count(),
-            strategy.traits().lockstep());
-    // This shard is never served: it loads classes that a promotion must not wait for.
-    shard(admission, backup.store(), rules(), backup.windows()).continueWith(backup);
-    return backup;
-  }
-
-  /** Assembles a shard that continues with a backup's state and does not take frames yet. */
-  ShardService promote(
-      BackupService.Promotion promotion,
-      Admission admission,
-      String run,
-      Map<String, DataFingerprint> fingerprints) {
-    ShardBackup backup = promotion.backup();
-    FollowedShard followed =
-        shard(admission, backup.store(), rules(), backup.windows()).continueWith(backup);
-    LOG.info("{} goes on at version {}", admission, followed.shard().version());
-    CheckpointSchedule checkpoints = checkpoints(run, admission, fingerprints);
-    checkpoints
-        .open()
-        .onFailure(
-            failure -> LOG.warn("{} writes no checkpoints: {}", admission, failure.getMessage()));
-    return service(admission, followed, checkpoints, promotion.host());
-  }
-
   private CheckpointSchedule checkpoints(
       String run, Admission admission, Map<String, DataFingerprint> fingerprints) {
     return new CheckpointSchedule(
         vertx, job, run, admission.rank(), strategy.traits().lockstep(), fingerprints);
   }
 
-  private FollowedShard shard(
+  private Shard shard(
       InitialModel model,
       Admission admission,
       Optional<ShardSnapshot> snapshot,
       CheckpointSchedule checkpoints,
       Optional<RemoteStrategy> remote) {
     StrategyFactory rules = remote.map(link -> link.rules(rules())).orElseGet(this::rules);
-    int ranks = job.workers().count();
     ParameterStore store = model.store(job, strategy, admission.rank());
-    FollowedShard followed = shard(admission, store, rules, () -> new DuplicateWindow(ranks));
-    Shard shard = followed.shard();
-    snapshot.ifPresent(shard::restore);
-    if (checkpoints.isKnown()) {
-      shard.markRestoredFromStart();
-    }
-    snapshot.ifPresent(past -> LOG.info("{} goes on at version {}", admission, past.version()));
-    return followed;
-  }
-
-  private FollowedShard shard(
-      Admission admission,
-      ParameterStore store,
-      StrategyFactory rules,
-      Supplier<DuplicateWindow> windows) {
     store.recordOn(track);
-    ShardReplication replication =
-        new ShardReplication(
-            job.addresses().jobHash(), store.shard(), admission.incarnation(), store.layout());
     Shard shard =
         new Shard(
             new ShardConfig(
@@ -274,11 +173,14 @@ final class ShardAssembly {
             store,
             rules,
             pausableClock,
-            new RefusalEvents(admission.rank(), System::nanoTime, events::publish),
-            windows,
-            replication);
+            new RefusalEvents(admission.rank(), System::nanoTime, events::publish));
     shard.testAt(firstTest());
-    return new FollowedShard(shard, replication);
+    snapshot.ifPresent(shard::restore);
+    if (checkpoints.isKnown()) {
+      shard.markRestoredFromStart();
+    }
+    snapshot.ifPresent(past -> LOG.info("{} goes on at version {}", admission, past.version()));
+    return shard;
   }
 
   /**
@@ -303,21 +205,9 @@ final class ShardAssembly {
   }
 
   private ShardService service(
-      Admission admission,
-      FollowedShard followed,
-      CheckpointSchedule checkpoints,
-      StrategyHost host) {
+      Admission admission, Shard shard, CheckpointSchedule checkpoints, StrategyHost host) {
     host.endsWith(() -> context.runOnContext(go -> onStrategyUndeployed.run()));
     return new ShardService(
-        context,
-        job,
-        admission,
-        followed.shard(),
-        followed.replication(),
-        checkpoints,
-        host,
-        pausableClock,
-        report,
-        events::publish);
+        context, job, admission, shard, checkpoints, host, pausableClock, report, events::publish);
   }
 }

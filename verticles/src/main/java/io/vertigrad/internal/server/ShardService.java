@@ -5,7 +5,6 @@ import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
-import io.vertigrad.internal.backup.ShardReplication;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.host.StrategyHost;
@@ -44,7 +43,6 @@ final class ShardService {
   private final Admission admission;
   private final Shard shard;
   private final CheckpointSchedule checkpoints;
-  private final ShardReplication replication;
   private final StrategyHost host;
   private final Consumer<MemberStatus> report;
   private final Consumer<TrainingEvent> events;
@@ -57,7 +55,6 @@ final class ShardService {
    * Creates the service of a shard.
    *
    * @param context the server's context
-   * @param replication follows the shard
    * @param host the strategy verticle beside it
    * @param pausableClock the shard's clock
    * @param report receives the shard's status twice a second, on its event loop
@@ -68,7 +65,6 @@ final class ShardService {
       JobConfig job,
       Admission admission,
       Shard shard,
-      ShardReplication replication,
       CheckpointSchedule checkpoints,
       StrategyHost host,
       LongSupplier pausableClock,
@@ -78,7 +74,6 @@ final class ShardService {
     this.job = job;
     this.admission = admission;
     this.shard = shard;
-    this.replication = replication;
     this.checkpoints = checkpoints;
     this.host = host;
     this.report = report;
@@ -95,18 +90,11 @@ final class ShardService {
 
   /** Starts to take frames. */
   Future<ShardService> open() {
-    return open(Optional.empty());
-  }
-
-  /** Starts to take frames, at a reserved address if there is one. */
-  Future<ShardService> open(Optional<StrategyHost.Reservation> reserved) {
     String address = job.addresses().shard(admission.rank(), admission.incarnation());
     return onShardLoop(
             () -> {
               checkpoints.start(shard);
-              return reserved
-                  .map(reservation -> host.serve(reservation, endpoint))
-                  .orElseGet(() -> host.serve(address, endpoint));
+              return host.serve(address, endpoint);
             })
         .map(
             serving -> {
@@ -132,25 +120,6 @@ final class ShardService {
     return shard.hasPartitions() && shard.movesInRounds()
         ? answer.with(new Held(shard.version(), shard.highestVersion(), checkpoints.kept()))
         : answer;
-  }
-
-  /**
-   * Starts to keep a backup.
-   *
-   * @param backup creates the link to it; called on the shard's event loop
-   * @param onLost receives, on the server's context, why it failed; see {@link #detach}
-   * @return completes when the backup has everything that this shard has
-   */
-  Future<Void> attach(Supplier<ShardReplication.Link> backup, Consumer<String> onLost) {
-    return onShardLoop(
-        () ->
-            replication.attach(
-                shard, backup.get(), reason -> context.runOnContext(go -> onLost.accept(reason))));
-  }
-
-  /** Continues without a backup. */
-  void detach() {
-    runOnShardLoop(replication::detach);
   }
 
   /** Lets no update follow this version until another one is set. */

@@ -9,7 +9,6 @@ import io.vertigrad.internal.membership.RankUpdates;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.function.IntConsumer;
 import java.util.stream.Stream;
 
 /**
@@ -27,7 +26,6 @@ public final class PartitionLedger {
   private final int ranks;
   private final Map<Integer, LedgerEntry> entries = new TreeMap<>();
   private long firstVersion;
-  private IntConsumer listener = rank -> {};
 
   /**
    * Creates an empty ledger.
@@ -43,7 +41,6 @@ public final class PartitionLedger {
     LedgerEntry entry = entryOf(id);
     if (id.step() >= entry.next() && outcome != Outcome.DUPLICATE) {
       entries.put(entry.rank(), passed(entry, id.step(), outcome));
-      listener.accept(id.worker());
     }
   }
 
@@ -68,7 +65,6 @@ public final class PartitionLedger {
       entries.put(
           entry.rank(),
           new LedgerEntry(entry.rank(), entry.incarnation(), entry.next(), entry.counts(), all));
-      listener.accept(id.worker());
     }
   }
 
@@ -87,19 +83,9 @@ public final class PartitionLedger {
   }
 
   /** Starts to count at this version of the partition. */
-  public void startFrom(long version) {
+  void startFrom(long version) {
     firstVersion = version;
     entries.clear();
-  }
-
-  /** Sets the listener, which receives every rank whose counts change from now on. */
-  public void onChange(IntConsumer listener) {
-    this.listener = listener;
-  }
-
-  /** Returns the counts of a rank that has some. */
-  public LedgerEntry entry(int rank) {
-    return entries.get(rank);
   }
 
   /** Returns the version of the partition before the first counted update. */
@@ -140,11 +126,6 @@ public final class PartitionLedger {
   /** Continues from the counts of another ledger. */
   void restore(LedgerSnapshot snapshot) {
     startFrom(snapshot.from());
-    snapshot.entries().forEach(this::restore);
-  }
-
-  /** Replaces the counts of one rank. */
-  public void restore(LedgerEntry entry) {
-    entries.put(entry.rank(), entry);
+    snapshot.entries().forEach(entry -> entries.put(entry.rank(), entry));
   }
 }

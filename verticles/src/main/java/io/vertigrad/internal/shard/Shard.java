@@ -11,7 +11,6 @@ import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.internal.checkpoint.CopyMemory;
-import io.vertigrad.internal.checkpoint.LedgerSnapshot;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.checkpoint.ShardCopy;
@@ -38,7 +37,6 @@ import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Function;
-import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -57,7 +55,6 @@ public final class Shard {
   private final boolean lockstep;
   private final OutcomeCount outcomes;
   private final SortedMap<Integer, ServedPartition> partitions = new TreeMap<>();
-  private final ShardListener listener;
   private Membership membership = Membership.NONE;
   private Membership agreedMembership = Membership.NONE;
   private String closeReason;
@@ -179,23 +176,15 @@ public final class Shard {
       StrategyFactory strategy,
       LongSupplier nanoClock,
       StrategyObserver observer) {
-    this(
-        config,
-        store,
-        strategy,
-        nanoClock,
-        observer,
-        () -> new DuplicateWindow(config.ranks()),
-        ShardListener.NONE);
+    this(config, store, strategy, nanoClock, observer, () -> new DuplicateWindow(config.ranks()));
   }
 
   /**
-   * Creates a shard with the caller's duplicate windows, from a backup or from a test.
+   * Creates a shard with the caller's duplicate windows.
    *
    * @param nanoClock monotonic time in nanoseconds, the same as for {@link #tick}
    * @param observer receives the outcome of every update
    * @param windows supplies the window of each partition, in the store's order
-   * @param listener follows every change
    */
   public Shard(
       ShardConfig config,
@@ -203,17 +192,14 @@ public final class Shard {
       StrategyFactory strategy,
       LongSupplier nanoClock,
       StrategyObserver observer,
-      Supplier<DuplicateWindow> windows,
-      ShardListener listener) {
+      Supplier<DuplicateWindow> windows) {
     this.config = config;
     this.store = store;
     this.lockstep = strategy.traits().lockstep();
     this.outcomes = new OutcomeCount(observer);
-    this.listener = listener;
     for (StoredPartition stored : store.partitions()) {
       ServedPartition partition = new ServedPartition(stored, strategy, nanoClock, windows.get());
       partitions.put(stored.partition().index(), partition);
-      listener.follow(stored, partition.window, partition.filter.ledger());
     }
   }
 
@@ -247,11 +233,9 @@ public final class Shard {
       return refused(id, Reason.WRONG_LAYOUT, wrongLayout(id, layout));
     }
     try {
-      return listener.answering(id.partition(), request.apply(partition));
+      return request.apply(partition);
     } catch (RuntimeException e) {
       return Future.failedFuture(e);
-    } finally {
-      listener.committed(this);
     }
   }
 
@@ -312,7 +296,6 @@ public final class Shard {
     if (next.epoch() >= membership.epoch()) {
       membership = next;
       partitions.values().forEach(partition -> partition.filter.membershipChanged(next));
-      listener.committed(this);
     }
     return new ProposalAnswer(OptionalLong.empty(), starts(next.workers()));
   }
@@ -340,7 +323,6 @@ public final class Shard {
         partition.filter.membershipChanged(now);
         partition.pulls.release();
       }
-      listener.committed(this);
     }
   }
 
@@ -350,7 +332,6 @@ public final class Shard {
       partition.filter.testAt(version);
       partition.pulls.release();
     }
-    listener.committed(this);
   }
 
   /** Ends waits that took too long; call about ten times a second. */
@@ -359,13 +340,11 @@ public final class Shard {
       partition.filter.tick(nowNanos);
       partition.pulls.tick();
     }
-    listener.committed(this);
   }
 
   /** Answers pulls after a partition has taken a step that did not come with a worker's frame. */
   public void onStep(int partition) {
     partitions.get(partition).pulls.release();
-    listener.committed(this);
   }
 
   /** Returns the counters so far. */
@@ -512,19 +491,6 @@ public final class Shard {
     restored = true;
   }
 
-  /**
-   * Continues exactly where another server was; this shard was created with that server's store and
-   * windows.
-   *
-   * @param updates the outcomes of all updates by partition
-   */
-  public Shard continueWith(IntFunction<LedgerSnapshot> updates) {
-    restored = true;
-    partitions.forEach(
-        (index, partition) -> partition.filter.ledger().restore(updates.apply(index)));
-    return this;
-  }
-
   /** Ends every wait with {@code UNAVAILABLE}; later frames get the same answer. */
   public void close(String reason) {
     closeReason = reason;
@@ -532,7 +498,6 @@ public final class Shard {
       partition.filter.close(reason);
       partition.pulls.close(reason);
     }
-    listener.closed(reason);
   }
 
   /** One partition with its strategy behind a filter, and the pulls that wait for a version. */

@@ -51,31 +51,6 @@ public final class StoredPartition implements PartitionStore {
   private SharedTensor previous;
   private PartitionCopy copy;
   private SpanRecorder track = SpanRecorder.OFF;
-  private ChangeListener listener = ChangeListener.NONE;
-
-  /** Receives changes of a partition, on the owner's thread. */
-  public interface ChangeListener {
-
-    /** Ignores all changes. */
-    ChangeListener NONE =
-        new ChangeListener() {
-          @Override
-          public void stepping(float[] gradient, long version) {}
-
-          @Override
-          public void skipped() {}
-        };
-
-    /**
-     * Called before the optimizer steps with this gradient, which is overwritten afterwards.
-     *
-     * @param version before the step
-     */
-    void stepping(float[] gradient, long version);
-
-    /** Called when the version moved without a step. */
-    void skipped();
-  }
 
   /**
    * Creates a partition at version 0.
@@ -106,11 +81,6 @@ public final class StoredPartition implements PartitionStore {
   /** Sets the worker whose gradient alone makes the next update. */
   void updatedBy(int rank) {
     worker = rank;
-  }
-
-  /** Sets the listener for every change from now on. */
-  public void onChange(ChangeListener listener) {
-    this.listener = listener;
   }
 
   /** Returns the number of training samples applied so far. */
@@ -148,7 +118,6 @@ public final class StoredPartition implements PartitionStore {
         gradient[i] *= scale;
       }
     }
-    listener.stepping(gradient, version);
     step.step(parameters, gradient, version, (double) samples / trainingSamples);
     version++;
     samples += count;
@@ -172,7 +141,6 @@ public final class StoredPartition implements PartitionStore {
     version = newVersion;
     drop(previous);
     previous = null;
-    listener.skipped();
   }
 
   @Override
@@ -327,16 +295,7 @@ public final class StoredPartition implements PartitionStore {
    * @throws IllegalArgumentException if it is of another partition or another optimizer
    */
   void restore(PartitionSnapshot snapshot) {
-    copy(snapshot);
     restored = true;
-  }
-
-  /**
-   * Takes over a copy of this partition that has every version a worker has seen.
-   *
-   * @throws IllegalArgumentException if it is of another partition or another optimizer
-   */
-  public void copy(PartitionSnapshot snapshot) {
     require("first element", snapshot.first(), partition.first());
     require("length", snapshot.parameters().length, parameters.length);
     require("optimizer state", snapshot.state().length, stateLength());

@@ -146,8 +146,7 @@ final class AsyncFirstCome implements ServerStrategy {
     @Override
     public StrategyFactory configure(Settings settings) {
       Config config = Config.read(settings);
-      return StrategyFactory.perGradient(context -> new AsyncFirstCome(config, context))
-          .checking(job -> config.compensation().ifPresent(each -> each.check(job)));
+      return StrategyFactory.perGradient(context -> new AsyncFirstCome(config, context));
     }
   }
 }

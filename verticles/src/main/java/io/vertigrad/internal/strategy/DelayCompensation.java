@@ -3,7 +3,6 @@ package io.vertigrad.internal.strategy;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.compute.settings.Settings;
-import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.PartitionStore;
 import java.util.HashMap;
@@ -152,23 +151,6 @@ final class DelayCompensation {
         case "adaptive" -> Optional.of(new Config(Kind.ADAPTIVE, rate, decay));
         default -> Optional.empty();
       };
-    }
-
-    /**
-     * Refuses backups of servers, which do not receive the mean square.
-     *
-     * @throws io.vertigrad.compute.settings.SettingsException naming the key
-     */
-    void check(JobConfig job) {
-      if (kind == Kind.ADAPTIVE && job.servers().replicas() > 0) {
-        throw job.settings()
-            .section("strategy")
-            .refuse(
-                "compensation",
-                "is \"adaptive\" with servers.replicas %d, expected \"constant\": a backup has no"
-                        .formatted(job.servers().replicas())
-                    + " mean square");
-      }
     }
   }
 }

@@ -114,12 +114,6 @@ record OuterRounds(int quorum, long graceMillis, long deadlineMillis) {
               "overlap",
               "is true with strategy diloco, expected false: workers send after several steps");
     }
-    if (quorum > 0 && job.servers().replicas() > 0) {
-      throw strategy.refuse(
-          "quorum",
-          "is %d with servers.replicas %d, expected one of them to be 0: a backup has no late pseudo-gradients"
-              .formatted(quorum, job.servers().replicas()));
-    }
     if (job.data().name().equals("stream")) {
       throw strategy.refuse(
           "servers",

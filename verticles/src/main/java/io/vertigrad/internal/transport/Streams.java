@@ -187,13 +187,6 @@ public final class Streams implements Shareable {
       receiver = new AnswerReceiver();
       return Optional.of(receiver);
     }
-
-    @Override
-    public void prepare(String address) {
-      if (!listeners.contains(address)) {
-        to(address, kind);
-      }
-    }
   }
 
   /**

@@ -83,10 +83,4 @@ public interface Transport {
   default Optional<AnswerReceiver> answerReceiver() {
     return Optional.empty();
   }
-
-  /**
-   * Connects to an address that may soon be needed without delay. Lookups can fail for a while
-   * after a cluster has lost a node.
-   */
-  default void prepare(String address) {}
 }

@@ -309,9 +309,7 @@ public class WorkerThread {
   private Function<Incarnation, ParameterExchange> withServers(
       StrategyTraits traits, TrainingPlan plan, Model model, Optional<LocalSteps> local) {
     PartitionClient client =
-        PartitionClient.of(vertx, job.addresses(), limits(plan), member.clock())
-            .withBackups(job.servers().replicas() > 0)
-            .receivingAnswers();
+        PartitionClient.of(vertx, job.addresses(), limits(plan), member.clock()).receivingAnswers();
     return self ->
         new ServerExchange(
             model,

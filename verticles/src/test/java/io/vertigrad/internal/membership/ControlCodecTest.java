@@ -67,8 +67,6 @@ final class ControlCodecTest {
         new Heartbeat(
             WORKER, 0, MemberStatus.ofEvaluator(3, 2, 1), Optional.empty(), PauseReply.NONE),
         new Leave(WORKER, LeaveReason.failed("NaN"), SERVING),
-        new ControlRequest.DropBackup(
-            new Admission(Role.SERVER, 0, 2), new Admission(Role.SERVER, 1, 3), "no answer"),
         new ControlRequest.ReadParameters("5f", true),
         JobCommand.STATE,
         JobCommand.CHECKPOINT,
@@ -126,8 +124,6 @@ final class ControlCodecTest {
     return Stream.of(
         new MemberRequest.Propose(MEMBERSHIP),
         new MemberRequest.Evaluate(1_000),
-        new MemberRequest.Replicate(new Admission(Role.SERVER, 1, 3)),
-        new MemberRequest.Promote(new Admission(Role.SERVER, 0, 4)),
         MemberRequest.Command.STATUS,
         MemberRequest.Command.SAVE,
         MemberRequest.Command.CHECKPOINT);
@@ -191,7 +187,7 @@ final class ControlCodecTest {
         "{'request':'join','terms':{},'role':'worker','token':'t','node':'n','layout':[['W']]}"
             + "|malformed request: join: layout: found [[\"W\"]], expected a list of [name, [dimension, ...], kind]",
         "{'request':'dance'}"
-            + "|expected request to be one of join, heartbeat, leave, dropBackup, read, state, checkpoint, pause,"
+            + "|expected request to be one of join, heartbeat, leave, read, state, checkpoint, pause,"
             + " resume, stop"
       },
       quoteCharacter = '`')

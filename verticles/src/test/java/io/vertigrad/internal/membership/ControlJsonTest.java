@@ -82,11 +82,6 @@ final class ControlJsonTest {
                 + new ServerProgress(5, 0, 0, 17, 4, 17, 1, 2, 3, 4).toJson().encode()
                 + "}}"),
         arguments(
-            request(new ControlRequest.DropBackup(WORKER, SERVER, "no answer")),
-            "{'request':'dropBackup',"
-                + MEMBER
-                + ",'backup':{'role':'server','rank':1,'incarnation':0},'why':'no answer'}"),
-        arguments(
             request(
                 new JoinRequest(
                     Role.SERVER,
@@ -152,8 +147,6 @@ final class ControlJsonTest {
         arguments(
             toMember(new MemberRequest.Propose(MEMBERSHIP)), "{'propose':" + MEMBERSHIP_JSON + "}"),
         arguments(toMember(new MemberRequest.Evaluate(0)), "{'command':'evaluate','version':0}"),
-        arguments(toMember(new MemberRequest.Replicate(WORKER)), "{'replicate':{" + MEMBER + "}}"),
-        arguments(toMember(new MemberRequest.Promote(WORKER)), "{'promote':{" + MEMBER + "}}"),
         arguments(ControlCodec.write(MemberRequest.Command.ADOPT), "{'command':'adopt'}"));
   }
 
@@ -298,11 +291,6 @@ final class ControlJsonTest {
             "{}",
             "request to a member: command: found nothing, expected a text"),
         arguments(
-            reading(ControlCodec::memberRequest),
-            "{'promote':{'role':'server','rank':2147483648}}",
-            "request to a member: promote: rank: found 2147483648,"
-                + " expected a whole number from 0 to 2147483647"),
-        arguments(
             reading(ControlCodec::proposalAnswer),
             "{'starts':[[1,2]]}",
             "answer to a proposal: starts: found [[1,2]], expected a list of [rank, round, step]"),
@@ -335,10 +323,6 @@ final class ControlJsonTest {
             reading(ControlCodec::status),
             "{'counters':{'type':'jobPaused'}}",
             "status: counters: found {\"type\":\"jobPaused\"}, expected a serverProgress event"),
-        arguments(
-            reading(ControlCodec::request),
-            "{'request':'dropBackup'," + MEMBER + "}",
-            "malformed request: dropBackup: backup: found nothing, expected an object"),
         arguments(
             reading(ControlCodec::request),
             "{'request':'join','role':'worker','token':'t','node':'n','terms':{}}",

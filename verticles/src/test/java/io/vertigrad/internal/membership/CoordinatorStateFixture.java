@@ -55,7 +55,6 @@ final class CoordinatorStateFixture {
         1_000,
         1_000,
         servers,
-        0,
         workers,
         places,
         0,
@@ -88,7 +87,6 @@ final class CoordinatorStateFixture {
         c.steps(),
         c.lastVersion(),
         c.servers(),
-        c.backups(),
         c.workers(),
         c.workerCapacity(),
         c.rememberedRanks(),
@@ -103,39 +101,6 @@ final class CoordinatorStateFixture {
         c.stop(),
         c.deadlineMillis(),
         new EvaluationPlan(-9, 10, 1, c.lastVersion(), true, !c.lockstep()),
-        c.names());
-  }
-
-  /** Returns the same with a backup for each server; servers remember every rank's updates. */
-  static CoordinatorConfig withBackups(CoordinatorConfig c) {
-    return new CoordinatorConfig(
-        c.run(),
-        c.resumes(),
-        c.checkpointMillis(),
-        c.writesCheckpoints(),
-        c.terms(),
-        c.strategy(),
-        c.lockstep(),
-        c.stepsTogether(),
-        c.endsEvery(),
-        c.steps(),
-        c.lastVersion(),
-        c.servers(),
-        c.servers(),
-        c.workers(),
-        c.workerCapacity(),
-        c.workers(),
-        c.minimumWorkers(),
-        c.holdsWhenTooFew(),
-        c.evaluators(),
-        c.waitMillis(),
-        c.evaluatorWaitMillis(),
-        c.suspectMillis(),
-        c.evictMillis(),
-        c.stallMillis(),
-        c.stop(),
-        c.deadlineMillis(),
-        c.evaluations(),
         c.names());
   }
 
@@ -154,7 +119,6 @@ final class CoordinatorStateFixture {
         c.steps(),
         c.lastVersion(),
         c.servers(),
-        c.backups(),
         c.workers(),
         c.workerCapacity(),
         c.rememberedRanks(),
@@ -187,7 +151,6 @@ final class CoordinatorStateFixture {
         c.steps(),
         c.lastVersion(),
         c.servers(),
-        c.backups(),
         c.workers(),
         c.workerCapacity(),
         c.rememberedRanks(),

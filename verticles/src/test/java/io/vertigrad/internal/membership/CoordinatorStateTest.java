@@ -359,7 +359,6 @@ final class CoordinatorStateTest {
         c.steps(),
         c.lastVersion(),
         c.servers(),
-        c.backups(),
         c.workers(),
         c.workerCapacity(),
         0,

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 /** Tests two members in processes of their own, and one without a cluster node. */
 final class FailureDetectorTest {
 
-  private final MemberRegistry registry = new MemberRegistry(MemberNames.BY_ROLE, 1, 0);
+  private final MemberRegistry registry = new MemberRegistry(MemberNames.BY_ROLE, 0);
   private final FailureDetector detector =
       new FailureDetector(
           CoordinatorStateFixture.config(1, 3, true),

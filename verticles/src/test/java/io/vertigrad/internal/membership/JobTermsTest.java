@@ -74,8 +74,7 @@ final class JobTermsTest {
     "exchange.partitionElements, 1000, 114432",
     "workers.sampler, \"none\", distributed",
     "workers.dropLast, true, false",
-    "servers.count, 2, 1",
-    "servers.replicas, 1, 0"
+    "servers.count, 2, 1"
   })
   void shouldNameTheKeyWhenMembersWouldNotUnderstandEachOther(
       String key, String value, String otherwise) {

@@ -5,12 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.vertigrad.compute.settings.SettingsException;
-import io.vertigrad.job.JobConfig;
-import io.vertigrad.strategy.StrategyProviders;
 import io.vertigrad.testkit.StrategyContract;
 import io.vertigrad.testkit.TestJob;
 import io.vertigrad.testkit.TestShard;
-import io.vertx.core.json.JsonObject;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -118,26 +115,6 @@ class DelayCompensationTest extends StrategyContract {
         "test.json: compensation is \"%s\", expected one of none, constant, adaptive"
             .formatted(rule),
         refused.getMessage());
-  }
-
-  @Test
-  void shouldRefuseBackupsOfServersWhenAdaptive() {
-    JobConfig job =
-        JobConfig.read(
-            "job.json",
-            new JsonObject()
-                .put("servers", new JsonObject().put("replicas", 1))
-                .put(
-                    "strategy",
-                    new JsonObject().put("name", "async").put("compensation", "adaptive")));
-
-    assertEquals(
-        "job.json: strategy.compensation is \"adaptive\" with servers.replicas 1, expected"
-            + " \"constant\": a backup has no mean square",
-        assertThrows(
-                SettingsException.class,
-                () -> StrategyProviders.configure(job, getClass().getClassLoader()))
-            .getMessage());
   }
 
   private static double[] start() {

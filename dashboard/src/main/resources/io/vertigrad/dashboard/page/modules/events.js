@@ -25,7 +25,6 @@ const WORDS = {
   updateRefused: (e) => `shard ${e.shard} refused step ${e.step} of worker ${e.rank}: ${e.reason}`,
   checkpointWritten: (e, run) => `checkpoint of ${keeper(e.shard, run)} at update ${count(e.version)}, ${e.millis} ms`,
   checkpointFailed: (e, run) => `checkpoint of ${keeper(e.shard, run)} failed: ${e.reason}`,
-  backupChanged: (e) => (e.complete ? `shard ${e.shard} has a backup: ${e.reason}` : `shard ${e.shard} has no backup: ${e.reason}`),
   versionRefused: (e) =>
     `version ${count(e.version)} is not served: ${e.metric} ${fixed(e.value, 2)} in the last test, ${fixed(e.best, 2)} in the best`,
   shardRolledBack: (e) =>
