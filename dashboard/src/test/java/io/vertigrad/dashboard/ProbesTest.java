@@ -191,7 +191,7 @@ final class ProbesTest {
     Awaitility.await().atMost(LIMIT).until(() -> metrics().contains("vertigrad_worker_version{"));
 
     assertEquals(
-        names("(?m)^\\| `(vertigrad_\\w+)`", Files.readString(DOCUMENT)),
+        names("`(vertigrad_\\w+)`", Files.readString(DOCUMENT)),
         names("(?m)^# TYPE (vertigrad_\\w+) ", metrics()));
   }
 

@@ -1,6 +1,5 @@
 package io.vertigrad.examples;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -13,7 +12,6 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -46,29 +44,6 @@ class DocumentedCodeTest {
           () -> page + ": no example has these lines:\n" + code);
     }
     assertTrue(found > 0, page + ": has no Java");
-  }
-
-  /** Lines of a method compile only inside their class, so these pages show whole files. */
-  @ParameterizedTest
-  @CsvSource({"docs/reference/api.md, 6", "docs/guide/serve.md, 1"})
-  void shouldShowWholeFilesWithTheirImports(String page, int expected) throws IOException {
-    List<String> sources = sources();
-    Matcher blocks = BLOCK.matcher(Files.readString(ROOT.resolve(page)));
-
-    int found = 0;
-    while (blocks.find()) {
-      found++;
-      String code = stripped(blocks.group(1));
-      assertTrue(code.startsWith("\nimport "), code);
-      assertTrue(
-          sources.stream()
-              .anyMatch(
-                  source ->
-                      source.endsWith(code)
-                          && source.indexOf("\nimport ") == source.length() - code.length()),
-          () -> page + ": no example is this file:\n" + code);
-    }
-    assertEquals(expected, found, page);
   }
 
   private static List<String> sources() throws IOException {

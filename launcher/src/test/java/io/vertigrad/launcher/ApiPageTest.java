@@ -12,13 +12,17 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Compares {@code docs/reference/api.md} with the public types of the runtime's API packages. */
 class ApiPageTest {
 
   private static final Path PAGE = Path.of("../docs/reference/api.md");
-  private static final Pattern ROW = Pattern.compile("^\\| `(\\w+)` \\|", Pattern.MULTILINE);
+
+  /** An item {@code - `Type`, `Type`: what they are}. */
+  private static final Pattern ITEM = Pattern.compile("(?m)^- (`\\w+`(?:,\\s+`\\w+`)*): ");
+
   private static final String[] PACKAGES = {
     "io.vertigrad.training",
     "io.vertigrad.job",
@@ -31,9 +35,9 @@ class ApiPageTest {
   @Test
   void shouldNameEveryPublicTypeOnceAndNothingElseWhenThePageListsTheApi() throws IOException {
     List<String> named =
-        ROW.matcher(Files.readString(PAGE))
+        ITEM.matcher(Files.readString(PAGE))
             .results()
-            .map(row -> row.group(1))
+            .flatMap(item -> Stream.of(item.group(1).replace("`", "").split(",\\s+")))
             .sorted()
             .collect(Collectors.toList());
 

@@ -15,7 +15,6 @@ import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collector;
 import java.util.stream.Collectors;
@@ -27,8 +26,13 @@ class DataDocumentTest {
   private static final Path DOCUMENT = Path.of("..", "docs", "guide", "data.md");
   private static final String UNHEARD_OF = "q-0-q-0-q-0-q-0";
   private static final Pattern SECTION = Pattern.compile("(?m)^## `(.+)`$([\\s\\S]*?)(?=^## |\\z)");
-  private static final Pattern OPTION = Pattern.compile("(?m)^\\| `(.+?)` \\|");
-  private static final Pattern COUNT = Pattern.compile("(?m)^\\| `(train|test)` \\| (\\d+) \\|");
+  private static final Path KEYS = Path.of("..", "conf", "README.md");
+
+  /** A row {@code | `data.OPTION` | default | `DATASET`, `DATASET`: meaning |}. */
+  private static final Pattern OPTION =
+      Pattern.compile("(?m)^\\| `data\\.(\\w+)` \\| [^|]*\\| ([^:|]+): ");
+
+  private static final String SIZES = "[`%s`](#%<s), generated | %,d + %,d |";
 
   @Test
   void shouldDescribeEveryRegisteredDataSetWithEveryOptionAndNoOther() throws IOException {
@@ -36,8 +40,9 @@ class DataDocumentTest {
     for (DatasetProvider provider : ServiceLoader.load(DatasetProvider.class)) {
       expected.put(provider.name(), options(provider));
     }
+    String keys = Files.readString(KEYS);
     Map<String, Set<String>> described = new TreeMap<>();
-    sections().forEach((name, text) -> described.put(name, found(OPTION, text)));
+    sections().forEach((name, text) -> described.put(name, rows(keys, name)));
 
     assertEquals(expected, described);
   }
@@ -57,11 +62,9 @@ class DataDocumentTest {
   @Tag("slow")
   void shouldStateTheDefaultSizesOfGeneratedDataSets() throws IOException {
     for (String name : new String[] {"digits", "shapes"}) {
-      Matcher counts = COUNT.matcher(sections().get(name));
-      assertTrue(counts.find());
-      assertEquals(open(name, Split.TRAIN).size(), Integer.parseInt(counts.group(2)));
-      assertTrue(counts.find());
-      assertEquals(open(name, Split.TEST).size(), Integer.parseInt(counts.group(2)));
+      int train = open(name, Split.TRAIN).size();
+      String row = SIZES.formatted(name, train, open(name, Split.TEST).size());
+      assertTrue(Files.readString(DOCUMENT).contains(row), row);
     }
   }
 
@@ -72,8 +75,14 @@ class DataDocumentTest {
         .collect(Collectors.toMap(match -> match.group(1), match -> match.group(2)));
   }
 
-  private static Set<String> found(Pattern pattern, String text) {
-    return pattern.matcher(text).results().map(match -> match.group(1)).collect(sorted());
+  /** Returns the options whose rows name the data set. */
+  private static Set<String> rows(String keys, String name) {
+    return OPTION
+        .matcher(keys)
+        .results()
+        .filter(row -> row.group(2).contains("`" + name + "`"))
+        .map(row -> row.group(1))
+        .collect(sorted());
   }
 
   /** Returns the options that the provider lists as expected when it gets an unknown one. */

@@ -16,22 +16,25 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Compares the settings tables of docs/guide/strategies.md with the code. */
-class StrategiesPageTest {
+/** Compares the keys of strategies in conf/README.md with the code. */
+class StrategyKeysTest {
 
-  private static final Path PAGE = Path.of("..", "docs", "guide", "strategies.md");
+  private static final Path PAGE = Path.of("..", "conf", "README.md");
+
+  /** A row {@code | `strategy.KEY` | `DEFAULT` | `STRATEGY`, `STRATEGY`: meaning |}. */
   private static final Pattern ROW =
-      Pattern.compile("\\| `(\\w+)` \\| [^|]+ \\| [^|]+ \\| `([^`]+)` \\|");
+      Pattern.compile("\\| `strategy\\.(\\w+)` \\|(?: `([^`]+)`)? \\| ([^:|]+): ");
 
   @ParameterizedTest
   @ValueSource(
       strings = {"sync", "async", "ssp", "dpsgd", "allreduce", "local", "diloco", "gossip"})
   void shouldListEveryKeyWithADefaultThatIsAccepted(String name) throws IOException {
     JsonObject documented = new JsonObject();
-    Matcher row = ROW.matcher(section(name));
+    Matcher row = ROW.matcher(Files.readString(PAGE));
     while (row.find()) {
-      String value = row.group(2);
-      documented.put(row.group(1), read(value));
+      if (row.group(3).contains("`" + name + "`")) {
+        documented.put(row.group(1), read(row.group(2)));
+      }
     }
     StrategyProvider provider = StrategyProviders.named(name, getClass().getClassLoader());
 
@@ -48,18 +51,12 @@ class StrategiesPageTest {
   }
 
   private static Object read(String value) {
-    if (value.equals("null")) {
+    if (value == null) {
       return null;
     }
     if (value.matches("true|false")) {
       return Boolean.valueOf(value);
     }
     return value.matches("[\\d.]+") ? Double.valueOf(value) : value;
-  }
-
-  private static String section(String name) throws IOException {
-    String page = Files.readString(PAGE);
-    int start = page.indexOf("\n## " + name + "\n");
-    return page.substring(start, page.indexOf("\n## ", start + 1));
   }
 }
