@@ -105,7 +105,7 @@ final class MemberMetrics {
    * @param member the member by the run's view
    * @param report the values, with counters as totals over all incarnations
    */
-  void heard(Member member, JsonObject report) {
+  void onReport(Member member, JsonObject report) {
     if (report.getInteger("incarnation") < member.incarnation()) {
       COUNTERS.stream().filter(report::containsKey).forEach(key -> put(key, report.getValue(key)));
       return;

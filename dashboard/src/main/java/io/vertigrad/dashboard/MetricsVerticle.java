@@ -66,14 +66,14 @@ public final class MetricsVerticle extends VerticleBase {
   public Future<?> start() {
     job = JobConfig.read("-conf", config());
     metrics = new RunMetrics(RunDescription.of(job, token.isPresent(), folder));
-    MetricsRequestHandler desk = new MetricsRequestHandler(this::snapshot);
-    token.ifPresent(secret -> desk.control(new JobControl(vertx, job.addresses(), secret)));
+    MetricsRequestHandler requests = new MetricsRequestHandler(this::snapshot);
+    token.ifPresent(secret -> requests.control(new JobControl(vertx, job.addresses(), secret)));
     events =
         TrainingEvents.of(vertx, job.addresses().job())
             .subscribe(this::onEvent, defect -> LOG.error("no more metrics", defect));
     vertx.setPeriodic(WINDOW_MILLIS, timer -> advance());
     return ClusterStreams.authenticate(vertx, job)
-        .compose(proved -> desk.open(vertx, job.addresses()));
+        .compose(proved -> requests.open(vertx, job.addresses()));
   }
 
   @Override

@@ -51,9 +51,9 @@ public final class ReplayVerticle extends VerticleBase {
             recording -> {
               frames = recording.frames();
               beginning = recording.beginning().put("replayFrames", frames.size());
-              MetricsRequestHandler desk = new MetricsRequestHandler(() -> beginning);
-              desk.replay(this::frames);
-              return desk.open(vertx, job.addresses());
+              MetricsRequestHandler requests = new MetricsRequestHandler(() -> beginning);
+              requests.replay(this::frames);
+              return requests.open(vertx, job.addresses());
             });
   }
 

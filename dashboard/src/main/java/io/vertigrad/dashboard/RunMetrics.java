@@ -148,14 +148,14 @@ final class RunMetrics {
       members.values().forEach(MemberMetrics::interrupt);
     }
     if (event instanceof WorkerProgress worker) {
-      heard(Role.WORKER, worker.rank(), view.worker(worker.rank()).orElseThrow());
+      onReport(Role.WORKER, worker.rank(), view.worker(worker.rank()).orElseThrow());
       member(Role.WORKER, worker.rank()).reports();
     } else if (event instanceof PeerExchange peer) {
-      heard(Role.WORKER, peer.rank(), peer);
+      onReport(Role.WORKER, peer.rank(), peer);
     } else if (event instanceof ServerProgress server) {
-      heard(Role.SERVER, server.shard(), view.server(server.shard()).orElseThrow());
+      onReport(Role.SERVER, server.shard(), view.server(server.shard()).orElseThrow());
     } else if (event instanceof MemberVitals vitals) {
-      heard(vitals.role(), vitals.rank(), vitals);
+      onReport(vitals.role(), vitals.rank(), vitals);
     } else if (!(event instanceof Evaluated
         || event instanceof ReplicasAveraged
         || event instanceof StreamTested
@@ -177,14 +177,14 @@ final class RunMetrics {
     }
   }
 
-  private void heard(Role role, int rank, TrainingEvent report) {
+  private void onReport(Role role, int rank, TrainingEvent report) {
     JsonObject values = report.toJson();
     List.of("type", "role", "shard", "sentTo", "receivedFrom").forEach(values::remove);
     if (report instanceof PeerExchange) {
       // The worker's counter of the same name measures another time.
       values.remove("secondsExchanging");
     }
-    member(role, rank).heard(known(role, rank), values);
+    member(role, rank).onReport(known(role, rank), values);
   }
 
   private Member known(Role role, int rank) {

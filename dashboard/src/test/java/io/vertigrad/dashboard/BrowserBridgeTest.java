@@ -69,14 +69,14 @@ final class BrowserBridgeTest {
     RawBrowser browser = open();
     browser.listen(STORY.metrics());
     browser.ask(STORY.metricsRequests(), new JsonObject().put("request", "snapshot"));
-    until(() -> browser.heard().size() == 1);
+    until(() -> browser.received().size() == 1);
 
     vertx.eventBus().publish(STORY.metrics(), new JsonObject().put("number", 1));
-    until(() -> browser.heard().size() == 2);
+    until(() -> browser.received().size() == 2);
 
     JsonObject reply = new JsonObject().put("request", "snapshot");
-    assertEquals(reply, browser.heard().get(0).getJsonObject("body"));
-    assertEquals(1, browser.heard().get(1).getJsonObject("body").getInteger("number"));
+    assertEquals(reply, browser.received().get(0).getJsonObject("body"));
+    assertEquals(1, browser.received().get(1).getJsonObject("body").getInteger("number"));
   }
 
   @Test
@@ -96,7 +96,7 @@ final class BrowserBridgeTest {
     until(
         () -> {
           server.eventBus().publish(STORY.metrics(), delta(1));
-          return browsers.stream().noneMatch(browser -> browser.heard().isEmpty());
+          return browsers.stream().noneMatch(browser -> browser.received().isEmpty());
         });
 
     server.eventBus().publish(STORY.metrics(), delta(2));
@@ -106,8 +106,8 @@ final class BrowserBridgeTest {
   }
 
   private static int newest(RawBrowser browser) {
-    List<JsonObject> heard = browser.heard();
-    return heard.get(heard.size() - 1).getJsonObject("body").getInteger("number");
+    List<JsonObject> received = browser.received();
+    return received.get(received.size() - 1).getJsonObject("body").getInteger("number");
   }
 
   private static JsonObject delta(int number) {
@@ -155,7 +155,9 @@ final class BrowserBridgeTest {
     browser.send("publish", address, new JsonObject().put("request", "stop"));
 
     until(
-        () -> browser.heard().stream().filter(m -> m.getString("type").equals("err")).count() == 2);
+        () ->
+            browser.received().stream().filter(m -> m.getString("type").equals("err")).count()
+                == 2);
     assertEquals(List.of(), intruded);
   }
 
@@ -168,11 +170,11 @@ final class BrowserBridgeTest {
     browser.send("publish", STORY.metricsRequests(), "hello");
     browser.listen("vertigrad.story.control");
 
-    until(() -> browser.heard().size() == 4);
+    until(() -> browser.received().size() == 4);
     browser.ask(STORY.metricsRequests(), new JsonObject().put("request", "last"));
-    until(() -> browser.heard().size() >= 5);
-    assertEquals(5, browser.heard().size(), "one answer to each: " + browser.heard());
-    List<JsonObject> denied = browser.heard().subList(0, 4);
+    until(() -> browser.received().size() >= 5);
+    assertEquals(5, browser.received().size(), "one answer to each: " + browser.received());
+    List<JsonObject> denied = browser.received().subList(0, 4);
     // "r" is the address at which the sender waits for its answer.
     assertEquals(
         List.of("r", "vertigrad.story.events", STORY.metricsRequests(), "vertigrad.story.control"),
@@ -195,7 +197,7 @@ final class BrowserBridgeTest {
 
     browser.send("publish", STORY.metricsRequests(), "hello");
 
-    until(() -> browser.heard("err"));
+    until(() -> browser.received("err"));
   }
 
   @ParameterizedTest
@@ -205,12 +207,12 @@ final class BrowserBridgeTest {
     RawBrowser browser = open();
 
     browser.listen(address);
-    until(() -> browser.heard("err"));
+    until(() -> browser.received("err"));
     vertx.eventBus().publish(address, new JsonObject().put("secret", true));
     browser.ask(STORY.metricsRequests(), new JsonObject().put("request", "last"));
-    until(() -> browser.heard().size() >= 2);
+    until(() -> browser.received().size() >= 2);
 
-    assertFalse(browser.heard().toString().contains("secret"), browser.heard().toString());
+    assertFalse(browser.received().toString().contains("secret"), browser.received().toString());
   }
 
   @Test
@@ -221,7 +223,7 @@ final class BrowserBridgeTest {
       browser.listen("metrics.job" + i);
     }
 
-    until(() -> browser.heard().toString().contains("max_handlers_reached"));
+    until(() -> browser.received().toString().contains("max_handlers_reached"));
   }
 
   @Test
@@ -257,14 +259,14 @@ final class BrowserBridgeTest {
 
     String bulk = "x".repeat(256 * 1024);
     for (int i = 0; i < 100; i++) {
-      int count = reader.heard().size();
+      int count = reader.received().size();
       vertx.eventBus().publish(STORY.metrics(), new JsonObject().put("bulk", bulk));
-      until(() -> reader.heard().size() > count);
+      until(() -> reader.received().size() > count);
     }
 
     browser.readOn();
     until(browser::closed);
-    assertTrue(browser.heard().size() < 100, "it was sent everything");
+    assertTrue(browser.received().size() < 100, "it was sent everything");
     assertFalse(reader.closed());
   }
 
@@ -291,7 +293,7 @@ final class BrowserBridgeTest {
     other.ask(STORY.metricsRequests(), new JsonObject().put("request", "any"));
 
     until(surplus::closed);
-    until(() -> other.heard("rec"));
+    until(() -> other.received("rec"));
     assertTrue(many.stream().noneMatch(RawBrowser::closed));
   }
 
@@ -302,10 +304,10 @@ final class BrowserBridgeTest {
 
     browsers.forEach(browser -> browser.ask(SNAPSHOTS.metricsRequests(), SNAPSHOT));
 
-    until(() -> browsers.stream().allMatch(browser -> browser.heard("rec")));
+    until(() -> browsers.stream().allMatch(browser -> browser.received("rec")));
     assertTrue(requests.get() < 10, "50 browsers caused " + requests + " snapshots");
     for (RawBrowser browser : browsers) {
-      JsonObject answer = browser.heard().get(0);
+      JsonObject answer = browser.received().get(0);
       assertEquals("r", answer.getString("address"));
       assertEquals("MARK", answer.getJsonObject("body").getString("history"));
     }
@@ -323,14 +325,14 @@ final class BrowserBridgeTest {
     RawBrowser browser = open();
     browser.listen(SNAPSHOTS.metrics());
     browser.ask(SNAPSHOTS.metricsRequests(), SNAPSHOT);
-    until(() -> browser.heard().size() == 1);
+    until(() -> browser.received().size() == 1);
 
     vertx.eventBus().publish(SNAPSHOTS.metrics(), delta(1));
-    until(() -> browser.heard().size() == 2);
+    until(() -> browser.received().size() == 2);
     browser.ask(SNAPSHOTS.metricsRequests(), SNAPSHOT);
 
-    until(() -> browser.heard().size() == 3);
-    assertEquals(2, browser.heard().get(2).getJsonObject("body").getInteger("number"));
+    until(() -> browser.received().size() == 3);
+    assertEquals(2, browser.received().get(2).getJsonObject("body").getInteger("number"));
   }
 
   @Test
@@ -342,13 +344,13 @@ final class BrowserBridgeTest {
       browser.ask(SNAPSHOTS.metricsRequests(), SNAPSHOT);
     }
 
-    until(() -> browser.heard().size() == 8);
+    until(() -> browser.received().size() == 8);
     List<String> refusals =
-        browser.heard().stream()
+        browser.received().stream()
             .map(answer -> answer.getJsonObject("body").getString("refused"))
             .filter(Objects::nonNull)
             .toList();
-    assertTrue(refusals.size() >= 4, browser.heard()::toString);
+    assertTrue(refusals.size() >= 4, browser.received()::toString);
     assertTrue(refusals.get(0).contains("ask again in a second"), refusals::toString);
     assertFalse(browser.closed());
   }
@@ -369,9 +371,9 @@ final class BrowserBridgeTest {
     long most = 0;
 
     for (int i = 0; i < 12; i++) {
-      int count = reader.heard().size();
+      int count = reader.received().size();
       vertx.eventBus().publish(SNAPSHOTS.metrics(), new JsonObject().put("bulk", bulk));
-      until(() -> reader.heard().size() > count);
+      until(() -> reader.received().size() > count);
       most = Math.max(most, page.pendingBytes());
     }
 
@@ -403,7 +405,7 @@ final class BrowserBridgeTest {
 
     until(browser::closed);
     // Half of what it may send before it is closed is answered, and then one message a second.
-    assertTrue(browser.heard().size() < BrowserSocket.BURST, browser.heard()::toString);
+    assertTrue(browser.received().size() < BrowserSocket.BURST, browser.received()::toString);
   }
 
   /** Answers and counts snapshot requests for a second job, whose page is the one that is open. */
@@ -437,11 +439,11 @@ final class BrowserBridgeTest {
 
   private boolean registered(RawBrowser browser, Addresses job) {
     vertx.eventBus().publish(job.metrics(), new JsonObject());
-    return !browser.heard().isEmpty();
+    return !browser.received().isEmpty();
   }
 
   private static List<Integer> numbers(RawBrowser browser) {
-    return browser.heard().stream()
+    return browser.received().stream()
         .map(message -> message.getJsonObject("body"))
         .filter(body -> body.containsKey("number"))
         .map(body -> body.getInteger("number"))

@@ -13,12 +13,12 @@ import java.util.concurrent.CopyOnWriteArrayList;
 final class RawBrowser {
 
   private final WebSocket socket;
-  private final List<JsonObject> heard = new CopyOnWriteArrayList<>();
+  private final List<JsonObject> received = new CopyOnWriteArrayList<>();
   private volatile boolean closed;
 
   private RawBrowser(WebSocket socket) {
     this.socket = socket;
-    socket.binaryMessageHandler(message -> heard.add(new JsonObject(message)));
+    socket.binaryMessageHandler(message -> received.add(new JsonObject(message)));
     socket.closeHandler(gone -> closed = true);
     socket.exceptionHandler(broken -> closed = true);
   }
@@ -74,12 +74,12 @@ final class RawBrowser {
     socket.resume();
   }
 
-  List<JsonObject> heard() {
-    return heard;
+  List<JsonObject> received() {
+    return received;
   }
 
-  boolean heard(String type) {
-    return heard.stream().anyMatch(message -> type.equals(message.getString("type")));
+  boolean received(String type) {
+    return received.stream().anyMatch(message -> type.equals(message.getString("type")));
   }
 
   boolean closed() {

@@ -81,7 +81,7 @@ final class Await {
    * timeout is only logged as a warning. Hazelcast may wait a minute for a member that leaves at
    * the same moment.
    */
-  static void farewell(Future<?> future, long limitSeconds, String what) {
+  static void cleanUp(Future<?> future, long limitSeconds, String what) {
     try {
       result(future, limitSeconds, what);
     } catch (RuntimeException e) {

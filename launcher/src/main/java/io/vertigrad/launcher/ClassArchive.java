@@ -125,15 +125,15 @@ public final class ClassArchive {
         .compose(open -> client.connect(open.actualPort(), "127.0.0.1"))
         .compose(
             socket -> {
-              Promise<Void> heard = Promise.promise();
-              socket.handler(echo -> heard.tryComplete());
-              return socket.write(Buffer.buffer("x")).compose(sent -> heard.future());
+              Promise<Void> echoed = Promise.promise();
+              socket.handler(echo -> echoed.tryComplete());
+              return socket.write(Buffer.buffer("x")).compose(sent -> echoed.future());
             })
         .toCompletionStage()
         .toCompletableFuture()
         .get(LIMIT_SECONDS, TimeUnit.SECONDS);
     client.close();
-    Await.farewell(vertx.close(), LIMIT_SECONDS, "closing");
+    Await.cleanUp(vertx.close(), LIMIT_SECONDS, "closing");
   }
 
   /**

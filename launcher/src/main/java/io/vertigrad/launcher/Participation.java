@@ -94,7 +94,7 @@ final class Participation implements AutoCloseable {
       start.jobOver();
       awaitCoordinator();
     }
-    Await.farewell(vertx.close(), STOP_SECONDS, "leaving the cluster");
+    Await.cleanUp(vertx.close(), STOP_SECONDS, "leaving the cluster");
   }
 
   /**

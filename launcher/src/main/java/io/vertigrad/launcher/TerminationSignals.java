@@ -29,7 +29,7 @@ final class TerminationSignals implements AutoCloseable {
 
   private final Map<String, Object> former = new LinkedHashMap<>();
   private final Promise<Integer> first = Promise.promise();
-  private final Runnable heard;
+  private final Runnable onSignal;
   private volatile Supplier<List<ProcessHandle>> others = List::of;
   private volatile BooleanSupplier ends = () -> false;
   private long firstNanos;
@@ -37,10 +37,10 @@ final class TerminationSignals implements AutoCloseable {
   /**
    * Starts watching for signals.
    *
-   * @param heard called once, on a separate thread, when the first signal arrives
+   * @param onSignal called once, on a separate thread, when the first signal arrives
    */
-  TerminationSignals(Runnable heard) {
-    this.heard = heard;
+  TerminationSignals(Runnable onSignal) {
+    this.onSignal = onSignal;
     STATUS.keySet().forEach(n -> former.put(n, Signals.register(n, () -> received(n))));
   }
 
@@ -90,7 +90,7 @@ final class TerminationSignals implements AutoCloseable {
     int status = STATUS.get(name);
     if (!first.future().isComplete()) {
       firstNanos = System.nanoTime();
-      heard.run();
+      onSignal.run();
       first.complete(status);
     } else if (System.nanoTime() - firstNanos > SAME_NANOS && !ends.getAsBoolean()) {
       ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);

@@ -56,7 +56,7 @@ final class TrainingRun {
   private static final Logger LOG = LoggerFactory.getLogger(TrainingRun.class);
   private static final long START_SECONDS = 120;
   private static final long END_SECONDS = 300;
-  private static final long HEAR_SECONDS = 5;
+  private static final long RECEIVE_SECONDS = 5;
   private static final long STOP_SECONDS = 15;
   private static final long LIVING_SECONDS = 30;
 
@@ -191,7 +191,7 @@ final class TrainingRun {
       RunLog.expectLeavingNodes();
     }
     Future<Void> left = coordinator.stop("the run is over").eventually(this::stopProcesses);
-    Await.farewell(left, STOP_SECONDS, "letting members go");
+    Await.cleanUp(left, STOP_SECONDS, "releasing members");
     display.say(
         (pageUrl.isEmpty() ? "predictions go on" : "the page stays open at " + pageUrl)
             + "  (Ctrl-C ends it)");
@@ -425,7 +425,7 @@ final class TrainingRun {
 
   /** Waits for the events sent before the job's end, so that the summary includes them. */
   private void hearTheEnd(JsonObject end) {
-    Await.farewell(monitor.ended(), HEAR_SECONDS, "hearing of the job's end on the event bus");
+    Await.cleanUp(monitor.ended(), RECEIVE_SECONDS, "receiving the job's end on the event bus");
     JsonArray silent = end.getJsonArray("silent", new JsonArray());
     if (!silent.isEmpty()) {
       monitor.say(
@@ -453,7 +453,7 @@ final class TrainingRun {
         RunSummary.of(job, monitor.progress(), "finished", Optional.of(last), Versions.all());
     directory.write(directory.summary(), summary);
     finished = true;
-    Await.result(tellDashboard(Optional.of(summary)), STOP_SECONDS, "the dashboard");
+    Await.result(reportToDashboard(Optional.of(summary)), STOP_SECONDS, "the dashboard");
     monitor.close();
     display.conclude(ResultText.closing(job, directory, summary), summary);
     offerNext(
@@ -500,7 +500,7 @@ final class TrainingRun {
     Optional<Evaluated> tested = begun ? saveUnfinished() : Optional.empty();
     tested.filter(found -> found.samples() > 0).ifPresent(monitor::onEvent);
     if (vertx != null && coordinating) {
-      Await.farewell(coordinator.stop(JobStopped.INTERRUPTED), STOP_SECONDS, "letting members go");
+      Await.cleanUp(coordinator.stop(JobStopped.INTERRUPTED), STOP_SECONDS, "releasing members");
     }
     JsonObject summary =
         monitor.ask(
@@ -509,7 +509,7 @@ final class TrainingRun {
       summary.put("checkpoints", checkpoints);
     }
     directory.write(directory.summary(), summary);
-    Await.farewell(tellDashboard(Optional.of(summary)), STOP_SECONDS, "the dashboard");
+    Await.cleanUp(reportToDashboard(Optional.of(summary)), STOP_SECONDS, "the dashboard");
     stop(JobStopped.INTERRUPTED);
     display.conclude(ResultText.closing(job, directory, summary), summary);
     display.offer("to go on with it", next.goingOn().toString());
@@ -574,8 +574,8 @@ final class TrainingRun {
     standby.ifPresent(StandbyProcess::stop);
     Future<Void> left = coordinating ? coordinator.stop(why) : Future.succeededFuture();
     Future<?> stopped =
-        left.eventually(() -> tellDashboard(Optional.empty())).eventually(() -> end(closing));
-    Await.farewell(stopped, STOP_SECONDS, "stopping");
+        left.eventually(() -> reportToDashboard(Optional.empty())).eventually(() -> end(closing));
+    Await.cleanUp(stopped, STOP_SECONDS, "stopping");
     timeline.close();
     monitor.close();
     display.close();
@@ -598,7 +598,7 @@ final class TrainingRun {
   }
 
   /** Reports how the run ended to the dashboard, before the dashboard's server closes. */
-  private Future<Void> tellDashboard(Optional<JsonObject> summary) {
+  private Future<Void> reportToDashboard(Optional<JsonObject> summary) {
     return metrics.map(verticle -> verticle.conclude(summary)).orElseGet(Future::succeededFuture);
   }
 }

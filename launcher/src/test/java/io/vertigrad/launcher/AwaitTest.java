@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Timeout;
 class AwaitTest {
 
   @Test
-  void shouldNameWhatDidNotComeWhenTheLimitPasses() {
+  void shouldNameTheMissingResultWhenTheLimitPasses() {
     JobFailedException late =
         assertThrows(
             JobFailedException.class,
@@ -40,7 +40,7 @@ class AwaitTest {
   }
 
   @Test
-  void shouldPassOnWhatTheCommandsReport() {
+  void shouldRethrowErrorsThatCommandsReport() {
     SettingsException wrong = new SettingsException("steps is 0");
 
     assertSame(
@@ -56,20 +56,20 @@ class AwaitTest {
   }
 
   @Test
-  void shouldGoOnWhenFarewellIsNeverAnswered() {
+  void shouldContinueWhenTheLeaveRequestIsNotAnswered() {
     assertTimeoutPreemptively(
         Duration.ofSeconds(10),
-        () -> Await.farewell(Promise.promise().future(), 0, "leaving the cluster"));
+        () -> Await.cleanUp(Promise.promise().future(), 0, "leaving the cluster"));
   }
 
   @Test
-  void shouldGoOnWhenFarewellFails() {
-    Await.farewell(Future.failedFuture(new IllegalStateException("gone")), 1, "leaving");
+  void shouldContinueWhenTheLeaveRequestFails() {
+    Await.cleanUp(Future.failedFuture(new IllegalStateException("gone")), 1, "leaving");
   }
 
   @Test
   @Timeout(20)
-  void shouldWaitAsLongAsThereIsProgressAndNameTheStageThatMakesNone() {
+  void shouldWaitWhileStagesMakeProgressAndNameAStalledOne() {
     AtomicInteger looks = new AtomicInteger();
     Promise<String> slow = Promise.promise();
     Supplier<String> progressing =

@@ -24,8 +24,8 @@ import org.w3c.dom.Element;
 import org.w3c.dom.NodeList;
 
 /**
- * Checks the relative links of all documents, in the repository and in a release, and the width of
- * their lines.
+ * Checks the relative links of all documents, in the repository and in a release, the width of
+ * their lines, and the words in names of test methods.
  */
 class DocumentLinksTest {
 
@@ -37,6 +37,12 @@ class DocumentLinksTest {
 
   private static final Pattern TARGET = Pattern.compile("(?<=])\\([^)\\s]*\\)|https?://\\S+");
   private static final int MOST_COLUMNS = 120;
+
+  /** Names that a colleague would have to read twice. */
+  private static final Pattern TWISTED_NAME =
+      Pattern.compile(
+          "void (should\\w*(?:Tell|Told|Heard|Farewell|Whom|Whoever|Whatever|Wherever"
+              + "|However|Whichever|GoOn|LetGo|Likewise|Anew)(?![a-z])\\w*)");
 
   @Test
   void shouldLeadSomewhereInTheRepository() throws IOException {
@@ -68,6 +74,19 @@ class DocumentLinksTest {
     }
 
     assertEquals(List.of(), wide);
+  }
+
+  @Test
+  void shouldNameTestsByVerbObjectAndCondition() throws IOException {
+    List<String> twisted = new ArrayList<>();
+    for (Path file : files(ROOT)) {
+      if (file.toString().endsWith("Test.java")) {
+        Matcher names = TWISTED_NAME.matcher(Files.readString(file));
+        names.results().forEach(name -> twisted.add(file.getFileName() + ": " + name.group(1)));
+      }
+    }
+
+    assertEquals(List.of(), twisted);
   }
 
   /** Returns the lines that are too wide; tables, code and the targets of links do not count. */

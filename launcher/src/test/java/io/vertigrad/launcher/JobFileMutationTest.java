@@ -143,10 +143,10 @@ class JobFileMutationTest {
           CommandRun.of("train", file.toString(), "--run-dir", folder.resolve("run").toString());
 
       assertEquals(2, run.exit(), bad + ": " + run.err());
-      String told = run.err().strip();
-      assertEquals(1, told.lines().count(), bad + ": " + told);
-      assertTrue(told.startsWith("vertigrad: " + file + ": "), bad + ": " + told);
-      assertTrue(told.contains(bad.place), bad + ": " + told);
+      String message = run.err().strip();
+      assertEquals(1, message.lines().count(), bad + ": " + message);
+      assertTrue(message.startsWith("vertigrad: " + file + ": "), bad + ": " + message);
+      assertTrue(message.contains(bad.place), bad + ": " + message);
       assertFalse(Files.exists(folder.resolve("run")), bad.toString());
     }
   }

@@ -55,8 +55,8 @@ final class PageClient {
                 .connect(page.getPort(), page.getHost(), "/eventbus/websocket")
                 .onSuccess(
                     open -> {
-                      open.textMessageHandler(text -> hear(new JsonObject(text)));
-                      open.binaryMessageHandler(bytes -> hear(bytes.toJsonObject()));
+                      open.textMessageHandler(text -> onMessage(new JsonObject(text)));
+                      open.binaryMessageHandler(bytes -> onMessage(bytes.toJsonObject()));
                     }),
             LIMIT_SECONDS,
             "the page's bridge");
@@ -89,7 +89,7 @@ final class PageClient {
     return Await.result(answered, LIMIT_SECONDS, "the answer to " + request);
   }
 
-  private void hear(JsonObject message) {
+  private void onMessage(JsonObject message) {
     Promise<JsonObject> answer = asked.get(message.getString("address", ""));
     if (answer != null) {
       answer.tryComplete(message.getJsonObject("body"));

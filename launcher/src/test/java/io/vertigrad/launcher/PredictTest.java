@@ -29,18 +29,19 @@ class PredictTest {
     Path whole = Files.write(folder.resolve("whole.csv"), flights);
     Path values = Files.write(folder.resolve("values.csv"), firstThree(flights));
 
-    List<JsonObject> told = told("predict", run.toString(), whole.toString(), "--json");
-    List<JsonObject> same = told("predict", run.toString(), values.toString(), "--json");
+    List<JsonObject> predictions =
+        predictions("predict", run.toString(), whole.toString(), "--json");
+    List<JsonObject> same = predictions("predict", run.toString(), values.toString(), "--json");
 
     Path large = Files.writeString(folder.resolve("large.csv"), "3e38,-3e38,3e38\n");
     assertRefused(
         CommandRun.of("predict", run.toString(), large.toString()),
         large + "[0]: the model answers ");
-    assertEquals(5, told.size());
+    assertEquals(5, predictions.size());
     for (int i = 0; i < 5; i++) {
       String[] cells = flights.get(i).split(",");
-      JsonArray found = told.get(i).getJsonArray("values");
-      assertEquals(whole + "[" + i + "]", told.get(i).getString("sample"));
+      JsonArray found = predictions.get(i).getJsonArray("values");
+      assertEquals(whole + "[" + i + "]", predictions.get(i).getString("sample"));
       assertEquals(Double.parseDouble(cells[3]), found.getDouble(0), 0.2, "how far");
       assertEquals(Double.parseDouble(cells[4]), found.getDouble(1), 0.2, "how high");
       assertEquals(found, same.get(i).getJsonArray("values"), "without the columns of targets");
@@ -54,13 +55,14 @@ class PredictTest {
         Files.readAllLines(Path.of("../examples/losses/labels/test.csv")).subList(0, 100);
     Path file = Files.write(folder.resolve("flights.csv"), firstThree(flights));
 
-    List<JsonObject> told = told("predict", run.toString(), file.toString(), "--json");
+    List<JsonObject> predictions =
+        predictions("predict", run.toString(), file.toString(), "--json");
     CommandRun lines = CommandRun.of("predict", run.toString(), file.toString());
 
     int right = 0;
     for (int i = 0; i < 100; i++) {
       String[] cells = flights.get(i).split(",");
-      JsonArray found = told.get(i).getJsonArray("probabilities");
+      JsonArray found = predictions.get(i).getJsonArray("probabilities");
       for (int k = 0; k < 3; k++) {
         right += found.getDouble(k) > 0.5 == cells[3 + k].equals("1") ? 1 : 0;
       }
@@ -108,7 +110,7 @@ class PredictTest {
     String run = trained(job.toString(), data.toString()).toString();
 
     List<JsonObject> found =
-        told("predict", run, "3,01", "-3,01", "3,5\t", "-,35e1\t2D", "--json", "--", "-3,2");
+        predictions("predict", run, "3,01", "-3,01", "3,5\t", "-,35e1\t2D", "--json", "--", "-3,2");
 
     assertEquals(
         List.of("3,01", "-3,01", "3,5\t", "-,35e1\t2D", "-3,2"),
@@ -184,8 +186,8 @@ class PredictTest {
   }
 
   private static String drawn(Path run, Path prompt, int seed) {
-    List<JsonObject> told =
-        told(
+    List<JsonObject> predictions =
+        predictions(
             "predict",
             run.toString(),
             prompt.toString(),
@@ -196,7 +198,7 @@ class PredictTest {
             "50",
             "--seed",
             Integer.toString(seed));
-    return told.get(0).getString("continuation");
+    return predictions.get(0).getString("continuation");
   }
 
   private Path trained(String job, String data) {
@@ -208,10 +210,10 @@ class PredictTest {
     return run;
   }
 
-  private static List<JsonObject> told(String... arguments) {
-    CommandRun told = CommandRun.of(arguments);
-    assertEquals(0, told.exit(), told.err());
-    return told.out().lines().map(JsonObject::new).toList();
+  private static List<JsonObject> predictions(String... arguments) {
+    CommandRun run = CommandRun.of(arguments);
+    assertEquals(0, run.exit(), run.err());
+    return run.out().lines().map(JsonObject::new).toList();
   }
 
   private static void assertRefused(CommandRun run, String message) {

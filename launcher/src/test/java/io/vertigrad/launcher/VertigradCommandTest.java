@@ -32,11 +32,11 @@ class VertigradCommandTest {
     String help = CommandRun.of("--help").out();
     String commands = help.substring(help.indexOf("Commands:"), help.indexOf("Try:"));
 
-    List<String> told =
+    List<String> descriptions =
         Stream.of(commands.split("\n  (?=\\S)")).skip(1).map(String::strip).toList();
 
-    assertEquals(10, told.size(), commands);
-    told.forEach(command -> assertTrue(command.endsWith("."), command));
+    assertEquals(10, descriptions.size(), commands);
+    descriptions.forEach(command -> assertTrue(command.endsWith("."), command));
   }
 
   @Test

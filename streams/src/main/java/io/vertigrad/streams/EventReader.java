@@ -62,8 +62,8 @@ public interface EventReader extends AutoCloseable {
    *
    * @param index index of the event in the last batch
    * @param why what was found and what was expected
-   * @return true if the sender was told and training goes on without the event; false to end with
-   *     an error, the default
+   * @return true if the sender got the reason and training goes on without the event; false to end
+   *     with an error, the default
    */
   default boolean refuse(int index, String why) {
     return false;

@@ -190,7 +190,7 @@ public final class TestJob {
   }
 
   /**
-   * Tells shards that are created later the number of ranks that the job's work is divided among,
+   * Gives shards that are created later the number of ranks that the job's work is divided among,
    * as a job file does. A round then waits for each of these ranks, and a replacement repeats its
    * predecessor's step.
    *

@@ -130,11 +130,11 @@ public final class RunView {
     if (event instanceof WorkerProgress worker) {
       progressed(worker);
     } else if (event instanceof ServerProgress server) {
-      heard(Role.SERVER, server.shard(), server.incarnation());
+      onReport(Role.SERVER, server.shard(), server.incarnation());
     } else if (event instanceof PeerExchange peer) {
-      heard(Role.WORKER, peer.rank(), peer.incarnation());
+      onReport(Role.WORKER, peer.rank(), peer.incarnation());
     } else if (event instanceof MemberVitals vitals) {
-      heard(vitals.role(), vitals.rank(), vitals.incarnation());
+      onReport(vitals.role(), vitals.rank(), vitals.incarnation());
     } else if (event instanceof Evaluated test) {
       evaluated = test;
       wholeTestSet = test.wholeTestSet() ? test : wholeTestSet;
@@ -182,7 +182,7 @@ public final class RunView {
       samplesBefore.put(worker.rank(), worker.samples());
       return;
     }
-    heard(Role.WORKER, worker.rank(), worker.incarnation());
+    onReport(Role.WORKER, worker.rank(), worker.incarnation());
     workers
         .computeIfAbsent(worker.rank(), rank -> new IncarnationReports<>(RunView::sum))
         .put(worker.incarnation(), worker);
@@ -199,7 +199,7 @@ public final class RunView {
   }
 
   /** Records a sign of life; a member that has left stays away until it joins again. */
-  private void heard(Role role, int rank, int incarnation) {
+  private void onReport(Role role, int rank, int incarnation) {
     Member member = member(role, rank, incarnation);
     if (incarnation > member.incarnation()) {
       put(new Member(role, rank, incarnation, "", Condition.UP, ""));

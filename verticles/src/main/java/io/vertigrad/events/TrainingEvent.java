@@ -547,8 +547,8 @@ public sealed interface TrainingEvent {
   }
 
   /**
-   * A worker takes no step because its data have not come for some seconds. It waits; this is told
-   * once for each silence.
+   * A worker takes no step because its data have not come for some seconds. It waits; this is
+   * reported once for each silence.
    *
    * @param timeMillis wall-clock time in milliseconds since 1970
    * @param rank rank of the worker

@@ -73,11 +73,11 @@ final class JobVerticle extends VerticleBase {
                   + " one another name (key \"job\"), or wait for the other's result"));
     }
     FrameCodecs.register(vertx.eventBus());
-    MessageConsumer<JsonObject> told =
-        vertx.eventBus().consumer(job.addresses().events(), message -> hear(message.body()));
+    MessageConsumer<JsonObject> events =
+        vertx.eventBus().consumer(job.addresses().events(), message -> onEvent(message.body()));
     MessageConsumer<JsonObject> control =
         vertx.eventBus().consumer(job.addresses().control(), message -> follow(message.body()));
-    return Future.all(told.completion(), control.completion())
+    return Future.all(events.completion(), control.completion())
         .onFailure(deaf -> names().remove(name()));
   }
 
@@ -169,7 +169,7 @@ final class JobVerticle extends VerticleBase {
             });
   }
 
-  private void hear(JsonObject json) {
+  private void onEvent(JsonObject json) {
     TrainingEvent event = TrainingEvent.fromJson(json);
     if (event != null) {
       history.apply(event);
@@ -195,7 +195,7 @@ final class JobVerticle extends VerticleBase {
         finishHeard
             .future()
             .timeout(HEAR_SECONDS, TimeUnit.SECONDS)
-            .transform(heard -> read(history.view().wholeTestSet(), Long.MAX_VALUE))
+            .transform(received -> read(history.view().wholeTestSet(), Long.MAX_VALUE))
             .map(model -> result(State.FINISHED, end, early.getString("reason", "")))
             .recover(why -> failed("its model could not be read at the end", why))
             .onSuccess(found -> conclude(Future.succeededFuture(found)))

@@ -123,11 +123,11 @@ public record JoinOffer(JsonObject job, String cluster, String localHost) {
 
   private static void agree(Socket socket, String there, boolean wanted, boolean had)
       throws IOException {
-    int word =
+    int answer =
         wanted == had
             ? JoinMessages.GOES_ON
             : had ? JoinMessages.USES_TLS : JoinMessages.HAS_NO_CERTIFICATE;
-    socket.getOutputStream().write(word);
+    socket.getOutputStream().write(answer);
     if (wanted && !had) {
       throw JoinException.refused(
           "the job at %s demands certificates, and this node has none: give it cluster.certificate,"

@@ -219,14 +219,14 @@ public final class JoinPort implements AutoCloseable {
 
   /** Serves one node; returns why it was refused, or empty. */
   private Optional<String> answer(Socket plain) throws IOException {
-    int word = greet(plain);
-    if (word == JoinMessages.HAS_NO_CERTIFICATE) {
+    int greeted = greet(plain);
+    if (greeted == JoinMessages.HAS_NO_CERTIFICATE) {
       return Optional.of("it has no certificate, and this job demands one");
     }
-    if (word == JoinMessages.USES_TLS) {
+    if (greeted == JoinMessages.USES_TLS) {
       return Optional.of("it has a certificate, and this job uses none");
     }
-    if (word < 0) {
+    if (greeted < 0) {
       // The other side only checked whether the port is open.
       return Optional.empty();
     }
@@ -263,11 +263,11 @@ public final class JoinPort implements AutoCloseable {
     JsonObject asked = new JsonObject(new String(question, StandardCharsets.UTF_8));
     String named = asked.getString("job");
     boolean other = named != null && !named.equals(job);
-    JsonObject told =
+    JsonObject reply =
         other
             ? new JsonObject().put("refused", "the job there is \"%s\"".formatted(job))
             : answer.get();
-    byte[] message = JoinMessages.bytes(told);
+    byte[] message = JoinMessages.bytes(reply);
     JoinMessages.write(out, JoinMessages.code(secret, false, own, theirs, message), message);
     return other
         ? Optional.of("its job file is of job \"%s\", this job is \"%s\"".formatted(named, job))

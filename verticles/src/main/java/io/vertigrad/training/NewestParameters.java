@@ -94,12 +94,12 @@ public final class NewestParameters {
 
   /** Follows changes of the membership from now on. */
   Future<Void> listen() {
-    control.handler(message -> hear(message.body(), true));
+    control.handler(message -> onAnswer(message.body(), true));
     events.handler(
         message -> {
           if (TrainingEvent.fromJson(message.body()) instanceof JobFinished) {
             finished = true;
-            tellReading(false);
+            reportReading(false);
             wakeAll();
           }
         });
@@ -120,7 +120,7 @@ public final class NewestParameters {
             job.addresses().coordinator(),
             new JsonObject().put("request", "state"),
             new DeliveryOptions().setSendTimeout(ASK_MILLIS))
-        .onSuccess(answer -> hear(answer.body(), false))
+        .onSuccess(answer -> onAnswer(answer.body(), false))
         .onFailure(
             absent -> {
               if (first) {
@@ -135,7 +135,7 @@ public final class NewestParameters {
   }
 
   /** Makes the members of the job, which has finished, stay until its parameters are read. */
-  private void tellReading(boolean done) {
+  private void reportReading(boolean done) {
     vertx
         .eventBus()
         .send(
@@ -144,22 +144,22 @@ public final class NewestParameters {
   }
 
   /** Takes over a membership. One that was published is the newest, also after a restart. */
-  private synchronized void hear(JsonObject word, boolean published) {
-    JsonObject now = word.getJsonObject("membership");
-    if (word.containsKey("stop")) {
+  private synchronized void onAnswer(JsonObject message, boolean published) {
+    JsonObject now = message.getJsonObject("membership");
+    if (message.containsKey("stop")) {
       over = true;
       wakeAll();
     } else if (now != null) {
-      Membership heard = Membership.fromJson(now);
-      if (published || heard.epoch() > newest.epoch()) {
+      Membership received = Membership.fromJson(now);
+      if (published || received.epoch() > newest.epoch()) {
         over = false;
-        newest = heard;
+        newest = received;
         boolean before = finished;
-        finished = "finished".equals(word.getString("state"));
+        finished = "finished".equals(message.getString("state"));
         if (finished && !before) {
-          tellReading(false);
+          reportReading(false);
         }
-        readers.forEach(reader -> reader.membership().accept(heard));
+        readers.forEach(reader -> reader.membership().accept(received));
       }
     }
   }
@@ -218,7 +218,7 @@ public final class NewestParameters {
   public Future<Void> close() {
     closed = true;
     if (finished) {
-      tellReading(true);
+      reportReading(true);
     }
     wakeAll();
     return Future.join(control.unregister(), events.unregister()).mapEmpty();
@@ -294,7 +294,7 @@ public final class NewestParameters {
     public void done() {
       if (last && !lastDone) {
         lastDone = true;
-        tellReading(true);
+        reportReading(true);
       }
     }
 

@@ -297,12 +297,12 @@ public final class CoordinatorVerticle extends VerticleBase {
     return job.stop().looksAtTests()
         ? vertx
             .eventBus()
-            .<JsonObject>consumer(job.addresses().events(), message -> hear(message.body()))
+            .<JsonObject>consumer(job.addresses().events(), message -> onEvent(message.body()))
             .completion()
         : Future.succeededFuture();
   }
 
-  private void hear(JsonObject event) {
+  private void onEvent(JsonObject event) {
     if (TrainingEvent.fromJson(event) instanceof Evaluated test) {
       coordinatorState.onTest(test);
     }

@@ -66,13 +66,13 @@ public final class EvaluatorVerticle extends VerticleBase {
             ? LeaveReason.STOPPED
             : LeaveReason.failed(String.valueOf(failure.getMessage()));
     if (failure != null) {
-      tell(failure, reason);
+      logFailure(failure, reason);
     }
     return member.leave(reason).otherwiseEmpty();
   }
 
   /** Logs a failure after admission. Before admission the deployment fails with the reason. */
-  private void tell(Throwable failure, LeaveReason reason) {
+  private void logFailure(Throwable failure, LeaveReason reason) {
     boolean undeployed = member.failAdmission(failure);
     if (!undeployed) {
       LOG.error("evaluator {}", reason, failure instanceof ExchangeException ? null : failure);

@@ -105,13 +105,13 @@ public class WorkerVerticle extends VerticleBase {
         finished == null ? failed(failure) : finished ? LeaveReason.FINISHED : LeaveReason.STOPPED;
     report(reason.toString());
     if (failure != null) {
-      tell(failure, reason);
+      logFailure(failure, reason);
     }
     return member.leave(reason).otherwiseEmpty();
   }
 
   /** Logs a failure after admission. Before admission the deployment fails with the reason. */
-  private void tell(Throwable failure, LeaveReason reason) {
+  private void logFailure(Throwable failure, LeaveReason reason) {
     boolean undeployed = member.failAdmission(failure);
     boolean explained = failure instanceof ExchangeException || failure instanceof DataException;
     if (!undeployed) {

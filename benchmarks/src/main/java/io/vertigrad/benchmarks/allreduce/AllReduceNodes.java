@@ -26,7 +26,7 @@ final class AllReduceNodes implements AutoCloseable {
   double processes(AllReduceCase sum) throws IOException, InterruptedException {
     open(sum.workers());
     for (int rank = 0; rank < sum.workers(); rank++) {
-      workers.get(rank).tell(bus(sum, rank, 1));
+      workers.get(rank).send(bus(sum, rank, 1));
     }
     return collect(sum.workers());
   }
@@ -45,7 +45,7 @@ final class AllReduceNodes implements AutoCloseable {
     }
     for (int rank = 0; rank < sum.workers(); rank++) {
       int right = ports.get((rank + 1) % sum.workers());
-      workers.get(rank).tell(task(AllReduceNode.RAW).put("sum", sum.toJson()).put("right", right));
+      workers.get(rank).send(task(AllReduceNode.RAW).put("sum", sum.toJson()).put("right", right));
     }
     return collect(sum.workers());
   }

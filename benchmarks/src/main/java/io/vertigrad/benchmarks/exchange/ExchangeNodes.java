@@ -119,7 +119,7 @@ final class ExchangeNodes implements AutoCloseable {
 
   private List<RoundTimes> collect(JsonObject task, int count) throws InterruptedException {
     for (int rank = 0; rank < count; rank++) {
-      workers.get(rank).tell(task.copy().put("firstRank", rank));
+      workers.get(rank).send(task.copy().put("firstRank", rank));
     }
     List<RoundTimes> all = new ArrayList<>();
     for (ChildJvm worker : workers.subList(0, count)) {
@@ -130,7 +130,7 @@ final class ExchangeNodes implements AutoCloseable {
 
   private ChildJvm start(String name, boolean clustered, String join) throws IOException {
     return ChildJvm.start(name, ExchangeNode.class, options, Map.of())
-        .tell(
+        .send(
             new JsonObject()
                 .put("task", ExchangeNode.JOIN)
                 .put("clustered", clustered)

@@ -111,7 +111,7 @@ public final class ChildJvm implements AutoCloseable {
   }
 
   /** Sends a question without waiting, so that several children can work at once. */
-  public ChildJvm tell(JsonObject question) {
+  public ChildJvm send(JsonObject question) {
     questions.println(question.encode());
     return this;
   }
@@ -135,7 +135,7 @@ public final class ChildJvm implements AutoCloseable {
 
   /** Sends a question and waits for the answer. */
   public JsonObject ask(JsonObject question, long limitSeconds) throws InterruptedException {
-    return tell(question).answer(limitSeconds);
+    return send(question).answer(limitSeconds);
   }
 
   /** Returns the process id, for profilers. */

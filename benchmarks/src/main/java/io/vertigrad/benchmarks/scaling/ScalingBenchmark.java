@@ -106,7 +106,7 @@ public final class ScalingBenchmark implements Benchmark {
             ChildJvm.start(
                 "local loop " + i, LocalLoop.class, ChildJvm.productOptions("2g"), ENVIRONMENT));
       }
-      loops.forEach(loop -> loop.tell(question));
+      loops.forEach(loop -> loop.send(question));
       double all = 0;
       for (ChildJvm loop : loops) {
         all += loop.answer(LIMIT_SECONDS).getDouble("samplesPerSecond");

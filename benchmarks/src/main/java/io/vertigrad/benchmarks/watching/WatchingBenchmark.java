@@ -58,7 +58,7 @@ public final class WatchingBenchmark implements Benchmark {
     report.remark(
         "asked: %d sockets that ask for %d snapshots a second each, and do not listen."
             .formatted(ASKING, ASKS_PER_SECOND));
-    report.remark("They heard %,d messages in all.".formatted(messages));
+    report.remark("They received %,d messages in all.".formatted(messages));
   }
 
   private void measure(BenchmarkReport report, String model, int seconds, int turns)

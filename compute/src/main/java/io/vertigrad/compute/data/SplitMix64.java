@@ -79,12 +79,12 @@ public final class SplitMix64 {
   }
 
   /**
-   * Returns a number with a bell-shaped distribution, mean 0, deviation 1, never beyond 3.5: a
-   * scaled sum of four uniform numbers.
+   * Returns an approximately normal number, mean 0, deviation 1, never beyond 3.5: a scaled sum of
+   * four uniform numbers.
    *
    * @return the number
    */
-  public double bell() {
+  public double normal() {
     return (uniform() + uniform() + uniform() + uniform() - 2) * SQRT_3;
   }
 

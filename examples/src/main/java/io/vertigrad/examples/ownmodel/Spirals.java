@@ -20,8 +20,8 @@ record Spirals(float[] points, int[] labels, int classes) implements Dataset {
       labels[i] = i % arms;
       double radius = random.between(0.1, 1);
       double angle = 2 * Math.PI * (turns * radius + (double) labels[i] / arms);
-      points[2 * i] = (float) (radius * Math.cos(angle) + noise * random.bell());
-      points[2 * i + 1] = (float) (radius * Math.sin(angle) + noise * random.bell());
+      points[2 * i] = (float) (radius * Math.cos(angle) + noise * random.normal());
+      points[2 * i + 1] = (float) (radius * Math.sin(angle) + noise * random.normal());
     }
     return new Spirals(points, labels, arms);
   }

@@ -107,7 +107,10 @@ final class ProvedTransport implements io.vertx.core.transport.Transport, Transp
       received = 0;
     }
 
-    /** Tells the handlers after this one that the connection is there; this one is removed then. */
+    /**
+     * Reports to the handlers after this one that the connection is there; this one is removed
+     * then.
+     */
     abstract void onProved(ChannelHandlerContext context);
 
     abstract void onRefused(ChannelHandlerContext context, Handshake.RefusedException why);

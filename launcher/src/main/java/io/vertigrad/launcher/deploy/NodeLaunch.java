@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Starts a process for a member of a job, or tells the user how to start one.
+ * Starts a process for a member of a job, or prints how to start one.
  *
  * @param job the job
  * @param directory the run's directory

@@ -66,7 +66,7 @@ class ForgedMessagesTest {
   private final AtomicInteger requests = new AtomicInteger();
   private final AtomicInteger words = new AtomicInteger();
   private final AtomicInteger frames = new AtomicInteger();
-  private final AtomicReference<Message<JsonObject>> heard = new AtomicReference<>();
+  private final AtomicReference<Message<JsonObject>> received = new AtomicReference<>();
 
   @TempDir private Path folder;
   private JobSecret secret;
@@ -212,7 +212,7 @@ class ForgedMessagesTest {
         FRAME, await(new BusTransport(vertx.eventBus()).request(gradients(), FRAME, 5_000)));
     assertEquals(3, frames.get());
 
-    Message<JsonObject> recorded = heard.get();
+    Message<JsonObject> recorded = received.get();
     DeliveryOptions again = new DeliveryOptions().setHeaders(copy(recorded.headers()));
     Vertx insider = insider();
     for (int i = 0; i < TRIES; i++) {
@@ -226,7 +226,7 @@ class ForgedMessagesTest {
   @Test
   void shouldRefuseARecordedMessageInTheSameJobStartedAgain() throws Exception {
     assertEquals("stop", ask(member(), "stop"));
-    Message<JsonObject> recorded = heard.get();
+    Message<JsonObject> recorded = received.get();
     for (Vertx each : started) {
       await(each.close());
     }
@@ -340,11 +340,11 @@ class ForgedMessagesTest {
                 coordinator(),
                 message -> {
                   requests.incrementAndGet();
-                  heard.set(message);
+                  received.set(message);
                   message.reply(message.body());
                 })
             .completion());
-    await(here.eventBus().consumer(control(), word -> words.incrementAndGet()).completion());
+    await(here.eventBus().consumer(control(), message -> words.incrementAndGet()).completion());
     await(
         Transport.listen(
             here,

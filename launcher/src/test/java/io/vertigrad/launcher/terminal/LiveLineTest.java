@@ -31,11 +31,11 @@ final class LiveLineTest {
 
   @RepeatedTest(20)
   void shouldShowEvaluationsInTheLineThatMoves() {
-    hear(new JobStarted(0, "sync", 2, 1, 1_960, 300, 300));
+    apply(new JobStarted(0, "sync", 2, 1, 1_960, 300, 300));
     for (int version = 10; version <= 300; version += 10) {
-      hear(new Evaluated(0, version, 500, 0.5, 90, false, ""));
+      apply(new Evaluated(0, version, 500, 0.5, 90, false, ""));
     }
-    hear(new JobFinished(0, 300, 300 * 128));
+    apply(new JobFinished(0, 300, 300 * 128));
     live.conclude(List.of("accuracy 90.00 % on the whole test set"), new JsonObject());
 
     List<String> left = remaining();
@@ -47,7 +47,7 @@ final class LiveLineTest {
     assertTrue(left.stream().allMatch(line -> line.length() <= COLUMNS), left.toString());
   }
 
-  private void hear(TrainingEvent event) {
+  private void apply(TrainingEvent event) {
     progress.apply(event);
     live.show(event, progress);
   }

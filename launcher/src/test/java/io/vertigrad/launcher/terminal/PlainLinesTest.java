@@ -33,12 +33,12 @@ final class PlainLinesTest {
 
   @Test
   void shouldPrintTheFirstAndTheLastEvaluationOfAShortRun() {
-    hear(new JobStarted(0, "sync", 2, 1, 1_960, 300, 300));
+    apply(new JobStarted(0, "sync", 2, 1, 1_960, 300, 300));
     for (int version = 10; version <= 300; version += 10) {
       nowMillis += 100;
-      hear(evaluated(version, false));
+      apply(evaluated(version, false));
     }
-    hear(evaluated(300, true));
+    apply(evaluated(300, true));
     lines.conclude(List.of("accuracy 90.00 %"), new JsonObject());
 
     assertEquals(
@@ -52,8 +52,8 @@ final class PlainLinesTest {
 
   @Test
   void shouldPrintTheLastEvaluationOfARunThatFailed() {
-    hear(evaluated(10, false));
-    hear(evaluated(20, false));
+    apply(evaluated(10, false));
+    apply(evaluated(20, false));
 
     lines.close();
 
@@ -62,12 +62,12 @@ final class PlainLinesTest {
   }
 
   @Test
-  void shouldPrintEvaluationsAndProgressNoOftenerThanTheTimeTheyTell() {
-    hear(new JobStarted(0, "sync", 2, 1, 1_960, 72_000, 72_000));
+  void shouldLimitTheRateOfPrintedProgress() {
+    apply(new JobStarted(0, "sync", 2, 1, 1_960, 72_000, 72_000));
     for (int second = 1; second <= 7_200; second++) {
       nowMillis += 1_000;
-      hear(worker(0, 10L * second));
-      hear(evaluated(10L * second, false));
+      apply(worker(0, 10L * second));
+      apply(evaluated(10L * second, false));
     }
 
     // One line a minute after the first twenty minutes, and at most one in 5 s before.
@@ -76,26 +76,26 @@ final class PlainLinesTest {
   }
 
   @Test
-  void shouldTellTheJobsStepWhicheverWorkerSpeaks() {
-    hear(new JobStarted(0, "async", 2, 1, 1_960, 100, 200));
-    hear(worker(0, 80));
+  void shouldReportTheJobsStepFromAnyWorker() {
+    apply(new JobStarted(0, "async", 2, 1, 1_960, 100, 200));
+    apply(worker(0, 80));
     nowMillis += 6_000;
 
-    hear(worker(1, 20));
+    apply(worker(1, 20));
 
     // Version 80 of 200 is step 40 of 100, although worker 1 has only seen version 20.
     assertTrue(printedLines().get(1).startsWith("step 40 of 100, "), printedLines().toString());
   }
 
   @Test
-  void shouldNotTellThatMembersLeaveAJobThatWasStopped() {
-    hear(new JobStopped(0, "interrupted"));
-    hear(new MemberLeft(0, Role.WORKER, 0, 0, "stopped"));
+  void shouldNotReportMembersThatLeaveAStoppedJob() {
+    apply(new JobStopped(0, "interrupted"));
+    apply(new MemberLeft(0, Role.WORKER, 0, 0, "stopped"));
 
     assertEquals(List.of(), printedLines());
   }
 
-  private void hear(TrainingEvent event) {
+  private void apply(TrainingEvent event) {
     progress.apply(event);
     lines.show(event, progress);
   }

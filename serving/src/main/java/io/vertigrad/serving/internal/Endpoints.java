@@ -126,7 +126,7 @@ public final class Endpoints {
   }
 
   private Future<Void> listen() {
-    tests.handler(message -> hear(message.body()));
+    tests.handler(message -> onEvent(message.body()));
     vertx.setPeriodic(REPORT_MILLIS, timer -> report());
     return tests.completion();
   }
@@ -150,10 +150,10 @@ public final class Endpoints {
     return http.map(InferenceServer::url);
   }
 
-  private void hear(JsonObject json) {
+  private void onEvent(JsonObject json) {
     if (job.serving().guard().isPresent()
         && TrainingEvent.fromJson(json) instanceof Evaluated test) {
-      predictor.heard(test);
+      predictor.onTest(test);
     }
   }
 

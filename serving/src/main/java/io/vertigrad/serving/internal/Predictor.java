@@ -143,8 +143,8 @@ public final class Predictor {
   }
 
   /** Passes a test of the evaluator to the guard. */
-  void heard(Evaluated test) {
-    guard.heard(test);
+  void onTest(Evaluated test) {
+    guard.onTest(test);
   }
 
   /** Returns a number that changes with every count. */

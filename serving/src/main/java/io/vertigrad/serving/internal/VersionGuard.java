@@ -31,7 +31,7 @@ final class VersionGuard {
     this.predictor = predictor;
   }
 
-  synchronized void heard(Evaluated test) {
+  synchronized void onTest(Evaluated test) {
     double value = value(test);
     boolean better = byAccuracy(test) ? value > best : value < best;
     best = Double.isNaN(best) || better ? value : best;

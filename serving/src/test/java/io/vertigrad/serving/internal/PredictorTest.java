@@ -220,8 +220,8 @@ class PredictorTest {
   @Test
   void shouldNotServeAVersionWhoseTestIsWorseThanTheGuardAllows() {
     start("{\"guard\": 2, \"refreshMillis\": 1}");
-    predictor.heard(test(90));
-    predictor.heard(test(87));
+    predictor.onTest(test(90));
+    predictor.onTest(test(87));
     versions.set(2);
     Awaitility.await().until(() -> !events.isEmpty());
 
@@ -233,7 +233,7 @@ class PredictorTest {
     assertEquals(87, refused.value());
     assertEquals(90, refused.best());
 
-    predictor.heard(test(88));
+    predictor.onTest(test(88));
     Awaitility.await().until(() -> predictor.version() == 2);
     assertEquals(1, events.size(), "one event for each test");
   }
@@ -241,8 +241,8 @@ class PredictorTest {
   @Test
   void shouldNotServeAVersionWhenTheModelHasDiverged() {
     start("{\"guard\": 2, \"refreshMillis\": 1}");
-    predictor.heard(test(90));
-    predictor.heard(test(Double.NaN));
+    predictor.onTest(test(90));
+    predictor.onTest(test(Double.NaN));
     versions.set(2);
 
     Awaitility.await().until(() -> !events.isEmpty());

@@ -42,10 +42,10 @@ final class BadEvents implements AutoCloseable {
   record Config(Action action, Set<String> skip, Optional<String> target) {
 
     static Config read(Settings data) {
-      String word = data.choice("onBadEvent", "stop", "stop", "skip", "deadLetter");
+      String choice = data.choice("onBadEvent", "stop", "stop", "skip", "deadLetter");
       Optional<String> target = data.optionalString("deadLetter");
       List<String> skip = data.textList("skip", List.of());
-      boolean letters = word.equals("deadLetter");
+      boolean letters = choice.equals("deadLetter");
       if (letters && target.isEmpty()) {
         throw data.refuse(
             "deadLetter", "is missing, expected a file, or topic:NAME with the source kafka");
@@ -53,7 +53,7 @@ final class BadEvents implements AutoCloseable {
       if (!letters && target.isPresent()) {
         throw data.refuse(
             "deadLetter",
-            "is given, but onBadEvent is %s, expected onBadEvent deadLetter".formatted(word));
+            "is given, but onBadEvent is %s, expected onBadEvent deadLetter".formatted(choice));
       }
       for (String origin : skip) {
         if (!ORIGIN.matcher(origin).matches()) {
@@ -64,7 +64,7 @@ final class BadEvents implements AutoCloseable {
         }
       }
       return new Config(
-          letters ? Action.DEAD_LETTER : word.equals("skip") ? Action.SKIP : Action.STOP,
+          letters ? Action.DEAD_LETTER : choice.equals("skip") ? Action.SKIP : Action.STOP,
           Set.copyOf(skip),
           target);
     }
@@ -123,13 +123,13 @@ final class BadEvents implements AutoCloseable {
    * Leaves an event out.
    *
    * @param why what was found and what was expected
-   * @param told true if its sender was told, so that training goes on in any case
+   * @param reported true if its sender got a failure, so that training goes on in any case
    * @param again true if it was left out before, and is passed over now
    * @throws DataException if training must end; the message has the command that goes on
    */
-  void leaveOut(Original event, String why, boolean told, boolean again) {
+  void leaveOut(Original event, String why, boolean reported, boolean again) {
     boolean named = config.skip().contains(event.origin());
-    if (config.action() == Action.STOP && !told && !named && !again) {
+    if (config.action() == Action.STOP && !reported && !named && !again) {
       throw new DataException("%s: %s%s".formatted(event.place(), shown(why), next(event)));
     }
     if (again) {

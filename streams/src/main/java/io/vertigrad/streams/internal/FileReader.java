@@ -120,7 +120,7 @@ final class FileReader implements EventReader {
     }
   }
 
-  /** Tells a file from another one by what was read of it. The file may grow. */
+  /** Distinguishes a file from another one by what was read of it. The file may grow. */
   private final class Fingerprint {
 
     static final long HEAD_BYTES = 1L << 28;

@@ -393,8 +393,8 @@ final class PreparedStream implements StreamBatches {
   }
 
   private void leaveOut(int index, Event event, String why, boolean again) {
-    boolean told = !again && reader.refuse(index, why);
-    badEvents.leaveOut(reader.original(index, event), why, told, again);
+    boolean reported = !again && reader.refuse(index, why);
+    badEvents.leaveOut(reader.original(index, event), why, reported, again);
   }
 
   @Override

@@ -239,12 +239,13 @@ class KafkaReaderTest {
 
     try (EventReader again = open(settings, 0, 1, Optional.of(position))) {
       assertEquals(2, again.lost());
-      List<String> told = again.warnings();
+      List<String> warnings = again.warnings();
       assertTrue(
-          told.get(0)
+          warnings
+              .get(0)
               .startsWith(
                   "topic kept, partition 0: 2 records that waited for their labels are no longer there, the first at offset 0"),
-          told::toString);
+          warnings::toString);
       broker.send(
           "late",
           List.of(

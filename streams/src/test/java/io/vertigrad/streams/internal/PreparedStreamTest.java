@@ -217,12 +217,12 @@ class PreparedStreamTest {
       next(batches);
       assertEquals(List.of(8f, 10f, 11f), list(values(next(batches))));
       assertArrayEquals(new float[] {16, 17, 18, 19}, values(next(batches)));
-      List<String> told = batches.warnings();
+      List<String> warnings = batches.warnings();
       assertEquals(
           List.of(
               file
                   + ": line 11: has more than 16,777,216 bytes, expected lines of events; left out"),
-          told);
+          warnings);
     }
   }
 
@@ -254,10 +254,11 @@ class PreparedStreamTest {
     Path blocked = Files.createDirectories(folder.resolve("checkpoints/stream-0.positions.part"));
     try (StreamBatches batches = open(0, 0, true)) {
       next(batches);
-      List<String> told = batches.warnings();
-      assertEquals(1, told.size(), told::toString);
-      assertTrue(told.get(0).contains("the positions of the stream cannot be written from step 0"));
-      assertTrue(told.get(0).contains("training goes on"), told::toString);
+      List<String> warnings = batches.warnings();
+      assertEquals(1, warnings.size(), warnings::toString);
+      assertTrue(
+          warnings.get(0).contains("the positions of the stream cannot be written from step 0"));
+      assertTrue(warnings.get(0).contains("training goes on"), warnings::toString);
       Files.delete(blocked);
       for (int step = 1; step < 48; step++) {
         next(batches);

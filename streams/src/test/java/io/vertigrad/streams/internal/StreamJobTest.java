@@ -182,15 +182,15 @@ class StreamJobTest {
     await(running.stop());
   }
 
-  /** Deploys a job and waits until both workers have told that nothing comes. */
+  /** Deploys a job and waits until both workers have reported that nothing comes. */
   private RunningJob silent(JsonObject source) throws InterruptedException {
-    CountDownLatch told = new CountDownLatch(2);
+    CountDownLatch reported = new CountDownLatch(2);
     TrainingEvents.of(vertx, "prices")
         .ofType(DataAwaited.class)
-        .subscribe(event -> told.countDown());
+        .subscribe(event -> reported.countDown());
     RunningJob running = await(TrainingJob.of(job("sync", source)).deploy(vertx));
     observe(running);
-    assertTrue(told.await(LIMIT_SECONDS, TimeUnit.SECONDS), "the silence is told");
+    assertTrue(reported.await(LIMIT_SECONDS, TimeUnit.SECONDS), "the silence is reported");
     return running;
   }
 

@@ -397,7 +397,7 @@ public final class PowerSgd implements GradientCompression {
       }
       SplitMix64 random = new SplitMix64(SEED, matrix.range().first(), r);
       for (int column = 0; zero && column < matrix.columns(); column++) {
-        state[q + column * rank + r] = (float) random.bell();
+        state[q + column * rank + r] = (float) random.normal();
       }
     }
   }

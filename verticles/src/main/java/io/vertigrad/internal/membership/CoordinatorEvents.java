@@ -57,9 +57,11 @@ final class CoordinatorEvents {
                 now(), member.role(), member.rank(), member.incarnation(), silentMillis)));
   }
 
-  void stalled(long version, long stillMillis, String missing, String stragglers, String heard) {
+  void stalled(
+      long version, long stillMillis, String missing, String stragglers, String lastReports) {
     decisions.accept(
-        new Announce(new StallFound(now(), version, stillMillis, missing, stragglers, heard)));
+        new Announce(
+            new StallFound(now(), version, stillMillis, missing, stragglers, lastReports)));
   }
 
   void left(Admission member, String reason) {

@@ -116,15 +116,15 @@ final class StallFinder {
             .limit(DESCRIBED)
             .map(entry -> entry.getValue().describe(entry.getKey()))
             .collect(Collectors.joining("; "));
-    String heard =
+    String lastReports =
         registry
             .all()
             .limit(DESCRIBED)
             .map(member -> member.describeStatus(nowMillis))
             .collect(Collectors.joining("; "));
     String awaited = where.isEmpty() ? "" : where + "; ";
-    LOG.warn("no step for {} ms: missing {}; {}{}", stillMillis, missing, awaited, heard);
-    events.stalled(progress.version(), stillMillis, missing, where, heard);
+    LOG.warn("no step for {} ms: missing {}; {}{}", stillMillis, missing, awaited, lastReports);
+    events.stalled(progress.version(), stillMillis, missing, where, lastReports);
   }
 
   private String missing(Map<Integer, StragglerReport> stragglers, long nowMillis) {

@@ -32,7 +32,7 @@ public final class AnswerReceiver implements AutoCloseable {
   private volatile Thread waiting;
   private boolean tried;
 
-  /** Number of messages since the bell rang that came without it. */
+  /** Number of messages since the doorbell rang that came without it. */
   private int notWoken;
 
   AnswerReceiver() {

@@ -90,7 +90,7 @@ final class Doorbell implements AutoCloseable {
   }
 
   /**
-   * Has an event loop answer this bell until the bell is closed.
+   * Has an event loop answer this doorbell until the doorbell is closed.
    *
    * @param rung called on the event loop each time it has rung, the first time for the ring of its
    *     own; never if this event loop cannot
@@ -141,7 +141,7 @@ final class Doorbell implements AutoCloseable {
     private volatile InetSocketAddress last = at(0);
 
     /**
-     * Rings a bell.
+     * Rings a doorbell.
      *
      * @return false if that failed
      */
@@ -152,7 +152,7 @@ final class Doorbell implements AutoCloseable {
         last = to;
       }
       try {
-        // Returns 0 whether it was sent or not. If not, the bell is full of others.
+        // Returns 0 whether it was sent or not. If not, the doorbell is full of others.
         channel().send(EMPTY.duplicate(), to);
         return true;
       } catch (IOException unable) {

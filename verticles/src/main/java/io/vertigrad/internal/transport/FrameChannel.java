@@ -39,7 +39,7 @@ final class FrameChannel implements RingConnection.Channel {
   private final ByteBufAllocator allocator;
   private final SharedConnection shared;
   private final Doorbell.Ringer ringer = new Doorbell.Ringer();
-  private LoopDoorbell bell;
+  private LoopDoorbell doorbell;
   private volatile boolean local;
 
   private RingConnection rings;
@@ -164,8 +164,8 @@ final class FrameChannel implements RingConnection.Channel {
 
   /** See {@link LoopDoorbell#check}. */
   void checkBell() {
-    if (bell != null) {
-      bell.check();
+    if (doorbell != null) {
+      doorbell.check();
     }
   }
 
@@ -189,8 +189,8 @@ final class FrameChannel implements RingConnection.Channel {
       return;
     }
     try {
-      bell = new LoopDoorbell(new Doorbell(), rings, this::read);
-      bell.answerOn(socket.channelHandlerContext().channel().eventLoop());
+      doorbell = new LoopDoorbell(new Doorbell(), rings, this::read);
+      doorbell.answerOn(socket.channelHandlerContext().channel().eventLoop());
     } catch (IOException none) {
       LOG.debug("no port to wait at: the stream wakes this end", none);
     }
@@ -237,8 +237,8 @@ final class FrameChannel implements RingConnection.Channel {
     shared.close();
     try {
       ringer.close();
-      if (bell != null) {
-        bell.close();
+      if (doorbell != null) {
+        doorbell.close();
       }
     } catch (IOException harmless) {
       LOG.debug("closing", harmless);

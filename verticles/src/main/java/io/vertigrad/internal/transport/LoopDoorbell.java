@@ -14,12 +14,14 @@ final class LoopDoorbell implements AutoCloseable {
 
   private static final int MOST_MISSED = 3;
 
-  private final Doorbell bell;
+  private final Doorbell doorbell;
   private final RingConnection rings;
   private final BooleanSupplier read;
   private boolean rung;
 
-  /** Number of times since the bell rang that a message was found which nobody had announced. */
+  /**
+   * Number of times since the doorbell rang that a message was found which nobody had announced.
+   */
   private int missed;
 
   /**
@@ -27,21 +29,21 @@ final class LoopDoorbell implements AutoCloseable {
    *
    * @param read reads the ring; returns whether there was anything
    */
-  LoopDoorbell(Doorbell bell, RingConnection rings, BooleanSupplier read) {
-    this.bell = bell;
+  LoopDoorbell(Doorbell doorbell, RingConnection rings, BooleanSupplier read) {
+    this.doorbell = doorbell;
     this.rings = rings;
     this.read = read;
   }
 
   /** Answers from now on. The other end rings once this end has heard its own ring. */
   void answerOn(EventLoop loop) {
-    bell.answerOn(loop, this::onRing);
+    doorbell.answerOn(loop, this::onRing);
   }
 
   private void onRing() {
     rung = true;
     missed = 0;
-    rings.wakeAt(bell.port());
+    rings.wakeAt(doorbell.port());
     read.getAsBoolean();
   }
 
@@ -59,6 +61,6 @@ final class LoopDoorbell implements AutoCloseable {
 
   @Override
   public void close() throws IOException {
-    bell.close();
+    doorbell.close();
   }
 }

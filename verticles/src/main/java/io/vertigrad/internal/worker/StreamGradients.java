@@ -39,7 +39,7 @@ final class StreamGradients implements GradientSource {
   private volatile StreamBatches batches;
   private long next;
   private boolean empty;
-  private boolean silenceTold;
+  private boolean silenceReported;
   private long silentSinceNanos;
   private long waitedNanos;
   private volatile boolean awaiting;
@@ -83,7 +83,7 @@ final class StreamGradients implements GradientSource {
     warn();
     if (ready) {
       awaiting = false;
-      silenceTold = false;
+      silenceReported = false;
       waitedNanos += nanoClock.getAsLong() - start;
       return true;
     }
@@ -92,10 +92,10 @@ final class StreamGradients implements GradientSource {
       silentSinceNanos = start;
     }
     waitedNanos += nanoClock.getAsLong() - start;
-    if (!silenceTold
+    if (!silenceReported
         && !batches.ended()
         && nanoClock.getAsLong() - silentSinceNanos > SILENCE_NANOS) {
-      silenceTold = true;
+      silenceReported = true;
       publisher.accept(
           new DataAwaited(System.currentTimeMillis(), self.identity().rank(), batches.source()));
     }

@@ -25,27 +25,27 @@ final class ResidualFilesTest {
   void shouldReadTheLastTwoVersionsAndTheLastFewOfServersCheckpoints() throws IOException {
     try (ResidualFiles files = files(1, 7)) {
       for (long version = 1; version <= 47; version++) {
-        files.write(version, owed(version));
+        files.write(version, residual(version));
       }
     }
 
     List<Long> readable =
         LongStream.rangeClosed(0, 50).boxed().filter(version -> read(1, 7, version)).toList();
     assertEquals(List.of(20L, 30L, 40L, 46L, 47L), readable);
-    assertArrayEquals(owed(46).array(), files(1, 7).read(46, ELEMENTS).orElseThrow());
-    assertArrayEquals(owed(30).array(), files(1, 7).read(30, ELEMENTS).orElseThrow());
+    assertArrayEquals(residual(46).array(), files(1, 7).read(46, ELEMENTS).orElseThrow());
+    assertArrayEquals(residual(30).array(), files(1, 7).read(30, ELEMENTS).orElseThrow());
   }
 
   @Test
   void shouldKeepNoMoreWhenAReplacementGoesOnFromAnEarlierVersion() throws IOException {
     try (ResidualFiles files = files(1, 7)) {
       for (long version = 1; version <= 47; version++) {
-        files.write(version, owed(version));
+        files.write(version, residual(version));
       }
     }
     try (ResidualFiles replacement = files(1, 7)) {
       for (long version = 31; version <= 41; version++) {
-        replacement.write(version, owed(version));
+        replacement.write(version, residual(version));
       }
     }
 
@@ -57,7 +57,7 @@ final class ResidualFilesTest {
   @Test
   void shouldReadNothingOfAnotherRankJobOrSize() throws IOException {
     try (ResidualFiles files = files(1, 7)) {
-      files.write(3, owed(3));
+      files.write(3, residual(3));
     }
 
     assertTrue(read(1, 7, 3));
@@ -69,7 +69,7 @@ final class ResidualFilesTest {
   @Test
   void shouldReadNothingThatIsNotWhole() throws IOException {
     try (ResidualFiles files = files(1, 7)) {
-      files.write(3, owed(3));
+      files.write(3, residual(3));
     }
     try (RandomAccessFile file =
         new RandomAccessFile(folder.resolve("residual-1-odd").toFile(), "rw")) {
@@ -92,11 +92,11 @@ final class ResidualFilesTest {
     return new ResidualFiles(folder, rank, job, 5, version -> version % 10 == 0, 3);
   }
 
-  private static FloatBuffer owed(long version) {
-    float[] owed = new float[ELEMENTS];
+  private static FloatBuffer residual(long version) {
+    float[] residual = new float[ELEMENTS];
     for (int i = 0; i < ELEMENTS; i++) {
-      owed[i] = version + i;
+      residual[i] = version + i;
     }
-    return FloatBuffer.wrap(owed);
+    return FloatBuffer.wrap(residual);
   }
 }

@@ -96,7 +96,7 @@ class PowerSgdTest {
     assertArrayEquals(wanted, received, 1e-3f);
   }
 
-  /** A mean over small batches divides by their weight, and must not enlarge what is owed. */
+  /** A mean over small batches divides by their weight, and must not enlarge the residual. */
   @Test
   void shouldOweTheSameWhateverTheBatchesWeigh() {
     PowerSgd compression = new PowerSgd(LAYOUT.blocks(), 1);

@@ -20,25 +20,25 @@ final class CoordinatorSilenceTest {
   private final CoordinatorSilence silence = new CoordinatorSilence(3_000, 3_000, LIMIT, now);
 
   @Test
-  void shouldTellOfSilenceAtOnceThenOnceAMinuteAndGiveUpAtTheLimit() {
-    List<Long> told = new ArrayList<>();
+  void shouldReportSilenceOnceAMinuteAndFailAtTheLimit() {
+    List<Long> reports = new ArrayList<>();
     Finding found = Finding.NONE;
     long began = now;
     while (found != Finding.GIVE_UP) {
       now += 1_000;
       found = silence.check(now);
       if (found == Finding.REPORT) {
-        told.add(now - began);
+        reports.add(now - began);
       }
     }
 
     assertEquals(LIMIT, now - began);
-    assertEquals(List.of(3_000L, 63_000L, 123_000L), told.subList(0, 3));
-    assertEquals(10, told.size());
+    assertEquals(List.of(3_000L, 63_000L, 123_000L), reports.subList(0, 3));
+    assertEquals(10, reports.size());
   }
 
   @Test
-  void shouldSayOnceThatItAnswersAgain() {
+  void shouldReportOnceThatItAnswersAgain() {
     assertFalse(silence.onAnswer(now));
     look(4_000);
 
@@ -50,7 +50,7 @@ final class CoordinatorSilenceTest {
 
   @ParameterizedTest
   @ValueSource(longs = {13_000, 30_000, 60_000, 3_600_000})
-  void shouldNotBlameTheCoordinatorForItsOwnSleep(long asleep) {
+  void shouldNotLeaveTheCoordinatorAfterItsOwnSleep(long asleep) {
     look(1_000);
 
     now += asleep;

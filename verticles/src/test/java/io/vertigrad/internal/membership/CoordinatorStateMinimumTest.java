@@ -44,11 +44,11 @@ final class CoordinatorStateMinimumTest {
     fixture.advance(40_000);
 
     assertEquals(1, fixture.events(StallFound.class).size());
-    StallFound told = fixture.events(StallFound.class).get(0);
-    assertEquals("worker 1, worker 2", told.missing());
+    StallFound stall = fixture.events(StallFound.class).get(0);
+    assertEquals("worker 1, worker 2", stall.missing());
     assertEquals(
         "1 of at least 2 workers (workers.minimum), none begins another step until more are there",
-        told.waits());
+        stall.waits());
   }
 
   @Test

@@ -117,14 +117,14 @@ final class PipelineJob implements AutoCloseable {
     JsonObject result = await(coordinator.result());
     assertEquals("finished", result.getString("state"), result::encode);
     Awaitility.await().atMost(10, TimeUnit.SECONDS).until(() -> happened(PipelineJob::isWhole));
-    Evaluated told = last(Evaluated.class, Evaluated::wholeTestSet);
+    Evaluated test = last(Evaluated.class, Evaluated::wholeTestSet);
     Evaluated whole = assembled();
-    assertEquals(whole.version(), told.version());
-    assertEquals(whole.samples(), told.samples());
-    assertEquals(whole.loss(), told.loss(), SAME_LOSS * whole.loss());
-    assertEquals(whole.accuracy(), told.accuracy(), SAME_ACCURACY);
+    assertEquals(whole.version(), test.version());
+    assertEquals(whole.samples(), test.samples());
+    assertEquals(whole.loss(), test.loss(), SAME_LOSS * whole.loss());
+    assertEquals(whole.accuracy(), test.accuracy(), SAME_ACCURACY);
     release();
-    return result.put("evaluation", whole.toJson().put("hashTold", told.parametersHash()));
+    return result.put("evaluation", whole.toJson().put("hashTold", test.parametersHash()));
   }
 
   private Evaluated assembled() {

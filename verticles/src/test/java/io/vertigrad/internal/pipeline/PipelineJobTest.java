@@ -305,16 +305,16 @@ class PipelineJobTest {
 
   /** Pauses and resumes once the new stage has taken a step. */
   private void pauseAndResume() {
-    FakeCoordinator desk = new FakeCoordinator(run.vertx(), "pipe");
+    FakeCoordinator coordinator = new FakeCoordinator(run.vertx(), "pipe");
     Awaitility.await()
         .atMost(60, TimeUnit.SECONDS)
         .until(() -> run.happened(e -> e instanceof WorkerProgress w && w.incarnation() == 1));
-    assertEquals("paused", desk.ask("pause").getString("state"));
+    assertEquals("paused", coordinator.ask("pause").getString("state"));
     PipelineJob.await(run.vertx().timer(700, TimeUnit.MILLISECONDS));
     long version = run.last(WorkerProgress.class, w -> true).version();
     PipelineJob.await(run.vertx().timer(700, TimeUnit.MILLISECONDS));
     assertEquals(version, run.last(WorkerProgress.class, w -> true).version());
     assertTrue(version < LONG, "paused in the middle");
-    assertEquals("running", desk.ask("resume").getString("state"));
+    assertEquals("running", coordinator.ask("resume").getString("state"));
   }
 }

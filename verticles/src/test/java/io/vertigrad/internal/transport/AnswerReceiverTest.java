@@ -50,13 +50,13 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(30)
 class AnswerReceiverTest {
 
-  private static final String ADDRESS = "answer-bell-test";
+  private static final String ADDRESS = "answer-receiver-test";
   private static final long LIMIT_MILLIS = 10_000;
   private static final long LONG_NANOS = TimeUnit.SECONDS.toNanos(25);
   private static final int ELEMENTS = 10_000;
 
   private final Vertx vertx = Vertx.vertx();
-  private AnswerReceiver bell = new AnswerReceiver();
+  private AnswerReceiver answers = new AnswerReceiver();
   private Stream stream;
 
   @BeforeEach
@@ -68,12 +68,12 @@ class AnswerReceiverTest {
         Transport.borrow(
             vertx, ADDRESS, frame -> Future.succeededFuture(answer((GradientPartition) frame))));
     stream = (Stream) await(Streams.of(vertx).orElseThrow().to(ADDRESS, TransportKind.SHARED));
-    bell.follow(stream);
+    answers.follow(stream);
   }
 
   @AfterEach
   void close() {
-    bell.close();
+    answers.close();
     await(vertx.close());
   }
 
@@ -89,15 +89,15 @@ class AnswerReceiverTest {
       stream.request(ADDRESS, gradient(), LIMIT_MILLIS, (answer, no) -> receiver.set(self()));
       until(
           () -> {
-            bell.await(() -> receiver.get() != null, LONG_NANOS);
+            answers.await(() -> receiver.get() != null, LONG_NANOS);
             return receiver.get() != null;
           });
       assertSame(self, receiver.get());
     }
 
     receiver.set(null);
-    bell.end();
-    assertFalse(bell.isReceiving());
+    answers.end();
+    assertFalse(answers.isReceiving());
     stream.request(ADDRESS, gradient(), LIMIT_MILLIS, (answer, no) -> receiver.set(self()));
     until(() -> receiver.get() != null);
     assertNotSame(self, receiver.get());
@@ -111,11 +111,11 @@ class AnswerReceiverTest {
         new Thread(
             () -> {
               done.set(true);
-              bell.wake();
+              answers.wake();
             });
 
     // The thread starts when nothing would end the wait but the waking.
-    bell.await(
+    answers.await(
         () -> {
           waking.start();
           return done.get();
@@ -142,7 +142,7 @@ class AnswerReceiverTest {
   void shouldTakeAnswersWithoutACopyOnTheThreadOfTheRound() {
     untilAnswersAreShared();
     until(this::isReceiving);
-    bell.end();
+    answers.end();
     PartitionClient client = client();
 
     for (int i = 0; i < 10; i++) {
@@ -152,7 +152,7 @@ class AnswerReceiverTest {
 
       assertSame(Thread.currentThread(), round.taker);
       assertTrue(round.inPlace, "the tensor is still in the slot");
-      assertFalse(bell.isReceiving(), "the round is over");
+      assertFalse(answers.isReceiving(), "the round is over");
     }
     client.close();
   }
@@ -162,7 +162,7 @@ class AnswerReceiverTest {
     RuntimeException onPurpose = new IllegalStateException("on purpose");
     untilAnswersAreShared();
     until(this::isReceiving);
-    bell.end();
+    answers.end();
     PartitionClient client = client();
 
     assertSame(
@@ -177,10 +177,10 @@ class AnswerReceiverTest {
     AnswerReceiver deaf =
         new AnswerReceiver(
             () -> {
-              Doorbell bell = new Doorbell();
-              bell.clear();
-              filter(bell);
-              return bell;
+              Doorbell doorbell = new Doorbell();
+              doorbell.clear();
+              filter(doorbell);
+              return doorbell;
             });
     deaf.follow(stream);
     untilAnswersAreShared();
@@ -194,17 +194,17 @@ class AnswerReceiverTest {
   @Test
   void shouldCompleteRoundsWhoseDatagramsAreFilteredAndLeaveThemToEventLoopsAfterAFew() {
     AtomicReference<Doorbell> opened = new AtomicReference<>();
-    bell.close();
-    bell =
+    answers.close();
+    answers =
         new AnswerReceiver(
             () -> {
               opened.set(new Doorbell());
               return opened.get();
             });
-    bell.follow(stream);
+    answers.follow(stream);
     untilAnswersAreShared();
     until(this::isReceiving);
-    bell.end();
+    answers.end();
     PartitionClient client = client();
     GradientRound before = new GradientRound(null);
     assertEquals(Ending.COMPLETE, client.run(before));
@@ -217,9 +217,9 @@ class AnswerReceiverTest {
           GradientRound round = new GradientRound(null);
           assertEquals(Ending.COMPLETE, client.run(round));
           assertSame(Thread.currentThread(), round.taker, "who applies an answer stays the same");
-          bell.begin();
-          boolean receiving = bell.isReceiving();
-          bell.end();
+          answers.begin();
+          boolean receiving = answers.isReceiving();
+          answers.end();
           return !receiving;
         });
     assertEquals(Ending.COMPLETE, client.run(new GradientRound(null)));
@@ -227,20 +227,20 @@ class AnswerReceiverTest {
   }
 
   /** Makes the system drop the datagrams of all other ports, as a filter would. */
-  private static void filter(Doorbell bell) {
+  private static void filter(Doorbell doorbell) {
     try (DatagramChannel silent = DatagramChannel.open(StandardProtocolFamily.INET)) {
       silent.bind(new InetSocketAddress("127.0.0.1", 0));
-      bell.channel().connect(silent.getLocalAddress());
+      doorbell.channel().connect(silent.getLocalAddress());
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
   }
 
   private boolean isReceiving() {
-    if (!bell.isReceiving()) {
-      bell.begin();
+    if (!answers.isReceiving()) {
+      answers.begin();
     }
-    return bell.isReceiving();
+    return answers.isReceiving();
   }
 
   /** Until the listener has a segment, its answers go over the stream. */
@@ -258,7 +258,7 @@ class AnswerReceiverTest {
     PartitionClient client =
         new PartitionClient(
                 new OneBell(),
-                new Addresses("answer-bell-test"),
+                new Addresses("answer-receiver-test"),
                 ExchangeConfig.usual(),
                 System::nanoTime)
             .receivingAnswers();
@@ -293,7 +293,7 @@ class AnswerReceiverTest {
     return result.orTimeout(10, TimeUnit.SECONDS).join();
   }
 
-  /** Sends everything over the stream of the test, and has its bell. */
+  /** Sends everything over the stream of the test, and has its answers. */
   private final class OneBell implements Transport {
 
     @Override
@@ -304,7 +304,7 @@ class AnswerReceiverTest {
 
     @Override
     public Optional<AnswerReceiver> answerReceiver() {
-      return Optional.of(bell);
+      return Optional.of(answers);
     }
   }
 

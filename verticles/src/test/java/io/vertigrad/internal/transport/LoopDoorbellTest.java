@@ -40,18 +40,18 @@ class LoopDoorbellTest {
   private final BlockingQueue<Integer> wakings = new LinkedBlockingQueue<>();
   private final RingConnection sender = connection();
   private final RingConnection receiver = connection();
-  private Doorbell bell;
-  private LoopDoorbell doorbell;
+  private Doorbell doorbell;
+  private LoopDoorbell loopDoorbell;
   private volatile boolean lost;
 
   @BeforeEach
   void open() throws Exception {
-    bell = new Doorbell();
-    doorbell = new LoopDoorbell(bell, receiver, receiver::read);
+    doorbell = new Doorbell();
+    loopDoorbell = new LoopDoorbell(doorbell, receiver, receiver::read);
     sender.use(ring(0), ring(1));
     onLoop(() -> receiver.use(ring(1), ring(0)));
-    doorbell.answerOn(loop);
-    awaitWaitingAt(bell.port());
+    loopDoorbell.answerOn(loop);
+    awaitWaitingAt(doorbell.port());
   }
 
   @AfterEach
@@ -60,7 +60,7 @@ class LoopDoorbellTest {
     onLoop(
         () -> {
           try {
-            doorbell.close();
+            loopDoorbell.close();
           } catch (IOException e) {
             throw new IllegalStateException(e);
           }
@@ -69,27 +69,27 @@ class LoopDoorbellTest {
   }
 
   @Test
-  void shouldReadWhenItRings() throws Exception {
+  void shouldReadWhenADatagramArrives() throws Exception {
     for (long i = 0; i < 100; i++) {
       send(i);
       awaitReceived(i);
-      awaitWaitingAt(bell.port());
-      assertEquals(bell.port(), wakings.take());
+      awaitWaitingAt(doorbell.port());
+      assertEquals(doorbell.port(), wakings.take());
     }
   }
 
   @Test
-  void shouldDelayMessagesWhoseRingsAreLostAndThenBeWokenByTheStream() throws Exception {
-    // The bell's own ring, by which it has found that it works, does not count afterwards.
-    onLoop(doorbell::check);
+  void shouldAskForStreamWakesWhenDatagramsAreLost() throws Exception {
+    // The doorbell's own ring, by which it has found that it works, does not count afterwards.
+    onLoop(loopDoorbell::check);
     lost = true;
     for (long i = 0; i < 3; i++) {
       send(i);
       send(10 + i);
       assertEquals(2 * i, received.size(), "nothing has woken the loop");
-      onLoop(doorbell::check);
+      onLoop(loopDoorbell::check);
       assertEquals(2 * i + 2, received.size());
-      assertEquals(bell.port(), wakings.take());
+      assertEquals(doorbell.port(), wakings.take());
       assertTrue(wakings.isEmpty(), "the loop is woken already, as far as the sender knows");
     }
 
@@ -101,17 +101,17 @@ class LoopDoorbellTest {
   }
 
   @Test
-  void shouldGoOnRingingWhenARingIsLostNowAndThen() throws Exception {
+  void shouldContinueWithDatagramsWhenSomeAreLost() throws Exception {
     for (long i = 0; i < 20; i += 2) {
       lost = true;
       send(i);
-      onLoop(doorbell::check);
+      onLoop(loopDoorbell::check);
       lost = false;
       send(i + 1);
       awaitReceived(i + 1);
-      awaitWaitingAt(bell.port());
-      // This one sees that the bell has rung.
-      onLoop(doorbell::check);
+      awaitWaitingAt(doorbell.port());
+      // This one sees that the doorbell has rung.
+      onLoop(loopDoorbell::check);
     }
 
     assertEquals(LongStream.range(0, 20).boxed().toList(), received);
@@ -119,19 +119,19 @@ class LoopDoorbellTest {
   }
 
   @Test
-  void shouldLeaveMessagesToTheThreadThatHasTakenOver() throws Exception {
+  void shouldDeliverMessagesOnlyToTheThreadThatWaits() throws Exception {
     assertTrue(receiver.takeOver(THREAD_PORT));
     assertFalse(receiver.read());
     lost = true;
     send(0);
 
-    onLoop(doorbell::check);
+    onLoop(loopDoorbell::check);
     assertEquals(List.of(), received);
 
     assertTrue(receiver.read());
     assertEquals(List.of(0L), received);
     receiver.handBack();
-    assertEquals(bell.port(), waitingAt());
+    assertEquals(doorbell.port(), waitingAt());
   }
 
   private RingConnection connection() {

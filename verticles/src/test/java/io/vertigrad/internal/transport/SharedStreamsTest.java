@@ -192,11 +192,11 @@ class SharedStreamsTest {
   @Test
   void shouldTakeTheStreamWhileAllSlotsAreTaken() throws Exception {
     CountDownLatch reading = new CountDownLatch(1);
-    AtomicInteger heard = new AtomicInteger();
+    AtomicInteger received = new AtomicInteger();
     CountDownLatch busy = new CountDownLatch(1);
     borrow(
         frame -> {
-          heard.incrementAndGet();
+          received.incrementAndGet();
           busy.countDown();
           awaitOn(reading);
           return Future.succeededFuture(answer(frame));
@@ -218,7 +218,7 @@ class SharedStreamsTest {
     for (int i = 0; i < 40; i++) {
       assertEquals(answer(frame(i)), await(answers.get(i + 1)));
     }
-    assertEquals(41, heard.get());
+    assertEquals(41, received.get());
   }
 
   @Test

@@ -83,7 +83,7 @@ class StreamsTest {
   }
 
   @Test
-  void shouldBringAFrameThereAndAnAnswerBack() {
+  void shouldDeliverAFrameAndItsAnswer() {
     listen(frame -> Future.succeededFuture(frame(((PeerPartition) frame).tensor())));
 
     Frame answer = await(stream().request(ADDRESS, FRAME, LIMIT_MILLIS));
@@ -93,7 +93,7 @@ class StreamsTest {
   }
 
   @Test
-  void shouldLendAnAnswerOnlyToWhomAsksSo() {
+  void shouldLendAnAnswerOnlyOnRequest() {
     listen(Future::succeededFuture);
     Promise<Boolean> lent = Promise.promise();
 
@@ -112,7 +112,7 @@ class StreamsTest {
   }
 
   @Test
-  void shouldGiveBackWhatAnAnswerWasLentOnceItIsWritten() {
+  void shouldReleaseTheMemoryOfAnAnswerWhenItIsWritten() {
     TensorMemory memory = new TensorMemory();
     List<TensorView> lent = new ArrayList<>();
     listen(
@@ -137,14 +137,14 @@ class StreamsTest {
   }
 
   @Test
-  void shouldBringAnAnswerWithoutFrame() {
+  void shouldDeliverAnAnswerWithoutFrame() {
     listen(frame -> Future.succeededFuture());
 
     assertNull(await(stream().request(ADDRESS, FRAME, LIMIT_MILLIS)));
   }
 
   @Test
-  void shouldTakeTheBusWithinAProcess() {
+  void shouldUseTheBusWithinAProcess() {
     listen(Future::succeededFuture);
     Transport transport = streams().transport(TransportKind.AUTO);
 
@@ -152,7 +152,7 @@ class StreamsTest {
   }
 
   @Test
-  void shouldKeepAnswersApartWhenTheyComeInAnotherOrder() {
+  void shouldMatchAnswersToRequestsInAnyOrder() {
     Promise<Frame> late = Promise.promise();
     listen(frame -> frame.equals(FRAME) ? late.future() : Future.succeededFuture(frame(4)));
     Transport stream = stream();
@@ -165,7 +165,7 @@ class StreamsTest {
   }
 
   @Test
-  void shouldTellTheSenderWhenItsListenerFails() {
+  void shouldReportAFailedListenerToTheSender() {
     listen(frame -> Future.failedFuture(new IllegalStateException("no room")));
 
     ReplyException failure = failure(stream().request(ADDRESS, FRAME, LIMIT_MILLIS));
@@ -176,7 +176,7 @@ class StreamsTest {
   }
 
   @Test
-  void shouldFailWhatIsUnderWayWhenTheListenerEnds() {
+  void shouldFailOpenRequestsWhenTheListenerCloses() {
     Transport.Listening listening = listen(frame -> Promise.<Frame>promise().future());
     Future<Frame> waiting = stream().request(ADDRESS, FRAME, LIMIT_MILLIS);
 
@@ -188,7 +188,7 @@ class StreamsTest {
   }
 
   @Test
-  void shouldFindAListenerThatComesBack() {
+  void shouldReconnectToAListenerThatReturns() {
     await(listen(Future::succeededFuture).close());
     failure(streams().to(ADDRESS, TransportKind.AUTO));
 
@@ -198,7 +198,7 @@ class StreamsTest {
   }
 
   @Test
-  void shouldAskAgainForAnAddressNobodyHasWhenTheAnswerComesAtOnce() {
+  void shouldRepeatTheRequestWhenNobodyHasTheAddress() {
     Promise<Throwable> second = Promise.promise();
     vertx.runOnContext(
         go ->
@@ -223,7 +223,7 @@ class StreamsTest {
   }
 
   @Test
-  void shouldGiveUpAStreamOnWhichNothingComes() {
+  void shouldCloseAStreamThatIsSilent() {
     Future<NetSocket> mute =
         vertx
             .createNetServer()
@@ -251,7 +251,7 @@ class StreamsTest {
   }
 
   @Test
-  void shouldKeepAStreamOnWhichSomebodyAnswersPings() {
+  void shouldKeepAStreamThatAnswersPings() {
     Promise<Frame> late = Promise.promise();
     listen(frame -> late.future());
     Stream stream = assertInstanceOf(Stream.class, stream());
@@ -264,7 +264,7 @@ class StreamsTest {
   }
 
   @Test
-  void shouldHangUpOnWhoeverSpeaksAnotherLanguage() {
+  void shouldCloseConnectionsOfOtherProtocols() {
     listen(Future::succeededFuture);
     NetSocket stranger =
         await(
@@ -283,7 +283,7 @@ class StreamsTest {
   }
 
   @Test
-  void shouldCloseWhoeverComesWhenAsManyAreConnectedAsAllowed() throws Exception {
+  void shouldCloseNewConnectionsWhenTheLimitIsReached() throws Exception {
     Vertx limited = Vertx.vertx();
     FrameCodecs.register(limited.eventBus());
     Streams.open(limited, new EventBusOptions().setHost("127.0.0.1"), ExchangeConfig.usual(), 2);
@@ -307,7 +307,7 @@ class StreamsTest {
   }
 
   @Test
-  void shouldCloseTheOldestOfTooManyConnectionsThatProveNothing() throws Exception {
+  void shouldCloseTheOldestUnprovedConnectionWhenThereAreTooMany() throws Exception {
     Served served = served(vertx);
     List<Socket> idle = new ArrayList<>();
     try (Socket proved = connected(served.server)) {
@@ -328,7 +328,7 @@ class StreamsTest {
   }
 
   @Test
-  void shouldCloseAConnectionThatProvesNothingInTime() throws Exception {
+  void shouldCloseAConnectionThatDoesNotProveItsSecretInTime() throws Exception {
     Served served = served(vertx);
     try (Socket idle = connected(served.server);
         Socket proved = connected(served.server)) {
@@ -347,7 +347,7 @@ class StreamsTest {
   }
 
   @Test
-  void shouldCloseAConnectionWhenAMessageIsBegunAndNotFinished() throws Exception {
+  void shouldCloseAConnectionWhenAMessageIsNotFinishedInTime() throws Exception {
     Served served = served(vertx);
     try (Socket half = connected(served.server);
         Socket idle = connected(served.server)) {
@@ -370,9 +370,9 @@ class StreamsTest {
   }
 
   @Test
-  void shouldTellOfOnePeerOnceAMinuteHowOftenItWentWrong() {
-    List<String> told = new ArrayList<>();
-    PeerWarnings warnings = new PeerWarnings(told::add);
+  void shouldReportFailuresOfAPeerOnceAMinute() {
+    List<String> warned = new ArrayList<>();
+    PeerWarnings warnings = new PeerWarnings(warned::add);
 
     for (int i = 0; i < 442; i++) {
       warnings.warn("10.0.0.1", "broke " + i, i * SECOND / 10);
@@ -387,7 +387,7 @@ class StreamsTest {
             "another",
             "again (and 441 more about 10.0.0.1 since the last line)",
             "later"),
-        told);
+        warned);
   }
 
   /** A port and the context of the event loop that serves it. */

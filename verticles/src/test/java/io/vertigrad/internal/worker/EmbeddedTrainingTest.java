@@ -343,8 +343,8 @@ class EmbeddedTrainingTest {
         .eventBus()
         .<JsonObject>consumer(
             "vertigrad.embedded.control",
-            word ->
-                Optional.ofNullable(word.body().getJsonObject("membership"))
+            message ->
+                Optional.ofNullable(message.body().getJsonObject("membership"))
                     .ifPresent(now -> membership.set(Membership.fromJson(now))));
     String server = start().get(0);
     String trained = hash(get(coordinator.result()));

@@ -82,7 +82,7 @@ final class Brush {
     for (int i = 0; i < canvas.length; i++) {
       double ink = canvas[i] * strength * (1 - grain * random.uniform());
       if (dirt > 0) {
-        ink += dirt * random.bell();
+        ink += dirt * random.normal();
       }
       pixels[offset + i] = (byte) Math.round(255 * Math.max(0, Math.min(1, ink)));
     }

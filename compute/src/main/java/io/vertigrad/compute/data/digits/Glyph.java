@@ -48,7 +48,7 @@ record Glyph(List<List<Knot>> strokes) {
     for (List<Knot> stroke : strokes) {
       List<Knot> knots = new ArrayList<>();
       for (Knot knot : stroke) {
-        knots.add(knot.moved(wobble * random.bell(), wobble * random.bell()));
+        knots.add(knot.moved(wobble * random.normal(), wobble * random.normal()));
       }
       lines.add(spline(knots));
     }

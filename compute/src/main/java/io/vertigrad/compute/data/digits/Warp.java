@@ -32,21 +32,21 @@ final class Warp {
       waves[i] = random.between(-1.1, 1.1);
       waves[i + 1] = random.between(-1.1, 1.1);
       waves[i + 2] = random.uniform();
-      waves[i + 3] = 0.035 * random.bell();
-      waves[i + 4] = 0.035 * random.bell();
+      waves[i + 3] = 0.035 * random.normal();
+      waves[i + 4] = 0.035 * random.normal();
     }
     double height = random.between(16.5, 21.5);
     double width = height * random.between(0.66, 0.98);
-    double angle = 0.1 * random.bell();
-    double slant = 0.08 + 0.17 * random.bell();
+    double angle = 0.1 * random.normal();
+    double slant = 0.08 + 0.17 * random.normal();
     double cos = StrictMath.cos(angle);
     double sin = StrictMath.sin(angle);
     xx = cos * width;
     xy = -(sin + slant * cos) * height;
     yx = sin * width;
     yy = (cos - slant * sin) * height;
-    shiftX = 0.9 * random.bell();
-    shiftY = 0.9 * random.bell();
+    shiftX = 0.9 * random.normal();
+    shiftY = 0.9 * random.normal();
   }
 
   /** Moves points from the unit box to pixels, with the middle of the digit near {@code centre}. */

@@ -45,7 +45,7 @@ final class Canvas {
   /**
    * Writes the image as bytes and adds noise with the given deviation to every channel.
    *
-   * <p>The noise equals {@link SplitMix64#bell()}, but uses the four 16-bit parts of one random
+   * <p>The noise equals {@link SplitMix64#normal()}, but uses the four 16-bit parts of one random
    * number, because the noise takes most of the time of an image.
    */
   void develop(double noise, SplitMix64 random, byte[] pixels, int offset) {

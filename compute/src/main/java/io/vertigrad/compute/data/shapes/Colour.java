@@ -23,9 +23,9 @@ record Colour(double red, double green, double blue) {
   /** Returns a colour close to this one. */
   Colour near(SplitMix64 random, double deviation) {
     return new Colour(
-        clamp(red + deviation * random.bell()),
-        clamp(green + deviation * random.bell()),
-        clamp(blue + deviation * random.bell()));
+        clamp(red + deviation * random.normal()),
+        clamp(green + deviation * random.normal()),
+        clamp(blue + deviation * random.normal()));
   }
 
   private double distance(Colour other) {

@@ -71,8 +71,8 @@ final class Polygon implements Outline {
     double[] shakenX = new double[x.length];
     double[] shakenY = new double[y.length];
     for (int i = 0; i < x.length; i++) {
-      shakenX[i] = x[i] + WOBBLE * random.bell();
-      shakenY[i] = y[i] + WOBBLE * random.bell();
+      shakenX[i] = x[i] + WOBBLE * random.normal();
+      shakenY[i] = y[i] + WOBBLE * random.normal();
     }
     return new Polygon(shakenX, shakenY);
   }

@@ -25,10 +25,10 @@ final class Pose {
     double sin = StrictMath.sin(angle);
     double width = random.between(9.5, 13);
     double height = width * random.between(0.78, 1);
-    double shear = 0.12 * random.bell();
+    double shear = 0.12 * random.normal();
     double middle = (Canvas.SIDE - 1) / 2.0;
-    centreX = middle + 2 * random.bell();
-    centreY = middle + 2 * random.bell();
+    centreX = middle + 2 * random.normal();
+    centreY = middle + 2 * random.normal();
     // The inverse of rotation times ((width, shear * height), (0, height)).
     xx = (cos + shear * sin) / width;
     xy = (sin - shear * cos) / width;

@@ -13,7 +13,7 @@ final class Texture {
   /** Creates a texture whose grid values have this deviation. */
   Texture(double deviation, SplitMix64 random) {
     for (int i = 0; i < lights.length; i++) {
-      lights[i] = deviation * random.bell();
+      lights[i] = deviation * random.normal();
     }
   }
 

@@ -82,8 +82,8 @@ final class NativeEnvironment {
   }
 
   /**
-   * Tells the C library to keep freed memory: returning large blocks to the system costs page
-   * faults at every step.
+   * Makes the C library keep freed memory: returning large blocks to the system costs page faults
+   * at every step.
    */
   private static void keepFreedMemory(List<String> missing) {
     if (System.getenv("MALLOC_MMAP_THRESHOLD_") != null) {

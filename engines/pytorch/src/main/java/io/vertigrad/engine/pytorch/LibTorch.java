@@ -276,8 +276,8 @@ final class LibTorch {
   }
 
   /**
-   * Tells the C library to keep freed memory: returning large blocks to the system costs page
-   * faults at every step.
+   * Makes the C library keep freed memory: returning large blocks to the system costs page faults
+   * at every step.
    */
   private static List<String> keepFreedMemory() {
     List<String> missing = new ArrayList<>();
