@@ -13,14 +13,26 @@ public final class BorrowedTensor extends TensorView {
   /** The shared tensor to return this loan to, once; null where nothing has to be returned. */
   private final AtomicReference<SharedTensor> lender;
 
+  /** Null unless the tensor has to be given back and {@link TensorLeaks} are looked for. */
+  private final TensorLeaks.Loan loan;
+
   BorrowedTensor(DataType type, Encoding encoding, int length, ByteBuffer bytes) {
-    this(type, encoding, length, bytes, null);
+    super(type, encoding, length, bytes);
+    this.lender = null;
+    this.loan = null;
   }
 
-  BorrowedTensor(
+  /** Creates a tensor that its reader has to give back, to a shared tensor or to a memory. */
+  static BorrowedTensor lent(
+      DataType type, Encoding encoding, int length, ByteBuffer bytes, SharedTensor lender) {
+    return new BorrowedTensor(type, encoding, length, bytes, lender);
+  }
+
+  private BorrowedTensor(
       DataType type, Encoding encoding, int length, ByteBuffer bytes, SharedTensor lender) {
     super(type, encoding, length, bytes);
     this.lender = lender == null ? null : new AtomicReference<>(lender);
+    this.loan = TensorLeaks.lent(this);
   }
 
   /**
@@ -36,7 +48,24 @@ public final class BorrowedTensor extends TensorView {
   void giveBackToLender() {
     SharedTensor owner = lender.getAndSet(null);
     if (owner != null) {
+      endLoan();
       owner.givenBack();
+    }
+  }
+
+  /** Records that the tensor was given back. */
+  void endLoan() {
+    if (loan != null) {
+      loan.end();
+    } else {
+      TensorLeaks.requireOff();
+    }
+  }
+
+  /** Records that the tensor may never be given back. */
+  void leaveLoan() {
+    if (loan != null) {
+      loan.leave();
     }
   }
 

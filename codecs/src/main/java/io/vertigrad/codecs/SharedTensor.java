@@ -30,8 +30,22 @@ public final class SharedTensor {
    */
   public BorrowedTensor lend() {
     holders.incrementAndGet();
-    return new BorrowedTensor(
+    return BorrowedTensor.lent(
         type, Encoding.DENSE, payload.remaining() / type.bytes(), payload, this);
+  }
+
+  /**
+   * Copies the elements. Only the owner may call it, before {@link #release}.
+   *
+   * @return a tensor that stays valid
+   */
+  public Tensor copy() {
+    BorrowedTensor lent = lend();
+    try {
+      return lent.retain();
+    } finally {
+      giveBack(lent);
+    }
   }
 
   /** Ends lending; the owner calls it once. */

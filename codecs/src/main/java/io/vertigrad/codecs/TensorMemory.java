@@ -105,7 +105,7 @@ public final class TensorMemory {
   public BorrowedTensor copyOf(TensorView tensor) {
     ByteBuffer payload = take(tensor.payloadBytes());
     payload.put(tensor.payload()).flip();
-    return new BorrowedTensor(tensor.type(), tensor.encoding(), tensor.length(), payload);
+    return BorrowedTensor.lent(tensor.type(), tensor.encoding(), tensor.length(), payload, null);
   }
 
   /**
@@ -144,8 +144,22 @@ public final class TensorMemory {
       if (lent.lastsUntilGivenBack()) {
         lent.giveBackToLender();
       } else {
+        lent.endLoan();
         free(tensor.payload());
       }
+    }
+  }
+
+  /**
+   * Leaves a tensor's memory to the garbage collector unless a reader gives it back: it is no leak.
+   * Call it instead of {@link #giveBack} if somebody may still read the tensor and may never say
+   * when it is read. Does nothing for a tensor that owns its memory.
+   *
+   * @param tensor that the caller no longer reads
+   */
+  public static void leave(TensorView tensor) {
+    if (tensor instanceof BorrowedTensor lent) {
+      lent.leaveLoan();
     }
   }
 
@@ -182,7 +196,7 @@ public final class TensorMemory {
   /** Wraps the whole memory block rather than a slice, because the whole block is given back. */
   private static BorrowedTensor borrowed(DataType type, ByteBuffer payload) {
     int length = payload.remaining() / type.bytes();
-    return new BorrowedTensor(type, Encoding.DENSE, length, payload);
+    return BorrowedTensor.lent(type, Encoding.DENSE, length, payload, null);
   }
 
   private ByteBuffer take(DataType type, int length) {

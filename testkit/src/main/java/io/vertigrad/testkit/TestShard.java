@@ -1,6 +1,8 @@
 package io.vertigrad.testkit;
 
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.SharedTensor;
 import io.vertigrad.internal.shard.Shard;
 import io.vertigrad.internal.shard.Shard.ShardCounters;
 import io.vertigrad.strategy.Membership;
@@ -28,10 +30,20 @@ public final class TestShard {
    * Passes a frame to the shard as if it had arrived over the bus.
    *
    * @param frame a {@code GradientPartition} or a {@code PullRequest}
-   * @return the answer: a {@code ParameterPartition} or a {@code Refusal}; it never fails
+   * @return the answer: a {@code ParameterPartition}, which stays valid, or a {@code Refusal}; it
+   *     never fails
    */
   public Future<Frame> handle(Frame frame) {
-    return shard.handle(frame);
+    return shard.handle(frame).map(TestShard::keep);
+  }
+
+  private static Frame keep(Frame answer) {
+    if (answer instanceof ParameterPartition lent) {
+      ParameterPartition kept = lent.retain();
+      SharedTensor.giveBack(lent.parameters());
+      return kept;
+    }
+    return answer;
   }
 
   /**

@@ -96,7 +96,16 @@ public final class PeerInbox {
   public synchronized void adopt(int newEpoch) {
     epoch = newEpoch;
     taken.clear();
-    waiting.keySet().removeIf(key -> key.epoch() < newEpoch);
+    waiting
+        .entrySet()
+        .removeIf(
+            message -> {
+              boolean old = message.getKey().epoch() < newEpoch;
+              if (old) {
+                memory.giveBack(message.getValue().tensor());
+              }
+              return old;
+            });
   }
 
   /**

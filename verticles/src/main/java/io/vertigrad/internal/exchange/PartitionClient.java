@@ -8,6 +8,7 @@ import io.vertigrad.codecs.Malformed;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.SharedTensor;
 import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.exchange.ExchangeException.UnansweredException;
@@ -126,8 +127,13 @@ public final class PartitionClient {
     /** Takes the parameters, in the order of arrival; those of a later server come last. */
     void answered(Partition partition, ParameterPartition answer);
 
-    /** Takes back a request that was answered and that only the round itself can still read. */
-    default void reclaim(Frame request) {}
+    /**
+     * Takes back a request that needs no answer any more.
+     *
+     * @param unread true if only the round itself can still read the request; otherwise a copy of
+     *     it may be in transit
+     */
+    default void reclaim(Frame request, boolean unread) {}
 
     /** Called if a gradient was refused as not finite; there are no parameters for it. */
     default void onNotFinite(Partition partition, Refusal why) {}
@@ -313,7 +319,7 @@ public final class PartitionClient {
         return Ending.COMPLETE;
       }
       Reply reply = awaitReply(pollNanos());
-      if (reply != null && !reply.request().settled()) {
+      if (reply != null) {
         handle(reply);
       }
       if (rejoin) {
@@ -329,8 +335,14 @@ public final class PartitionClient {
 
   /** Ends the round, if there is one, and gives up its unanswered requests. */
   public void end() {
-    pending.values().forEach(PendingRequest::settle);
+    for (PendingRequest request : pending.values()) {
+      request.settle();
+      round.reclaim(request.frame(), false);
+    }
     pending.clear();
+    for (Reply late = replies.poll(); late != null; late = replies.poll()) {
+      drop(late.frame());
+    }
     unsent.clear();
     unansweredBytes = 0;
     round = null;
@@ -411,7 +423,9 @@ public final class PartitionClient {
           request.frame(),
           limitMillis() + 1_000,
           (frame, failure) -> {
-            if (!request.settled() && !isTakenHere(request, frame)) {
+            if (request.settled()) {
+              ignore(frame);
+            } else if (!isTakenHere(request, frame)) {
               replies.add(new Reply(request, borrowed(frame), failure));
               wake();
             }
@@ -439,6 +453,20 @@ public final class PartitionClient {
       return kept == answer.parameters() ? answer : answer.with(kept);
     }
     return frame;
+  }
+
+  /** Gives back the tensor of an answer that the transport lends, if that takes it back. */
+  private static void ignore(Frame frame) {
+    if (frame instanceof ParameterPartition answer) {
+      SharedTensor.giveBack(answer.parameters());
+    }
+  }
+
+  /** Gives back the tensor of an answer that was kept. */
+  private void drop(Frame frame) {
+    if (frame instanceof ParameterPartition answer) {
+      answers.giveBack(answer.parameters());
+    }
   }
 
   private long pollNanos() {
@@ -506,7 +534,9 @@ public final class PartitionClient {
   private void handle(Reply reply) {
     PendingRequest request = reply.request();
     long now = System.nanoTime();
-    if (reply.failure() != null) {
+    if (request.settled()) {
+      drop(reply.frame());
+    } else if (reply.failure() != null) {
       onFailure(request, reply.failure(), now);
     } else if (reply.frame() instanceof ParameterPartition answer) {
       onAnswer(request, answer, now);
@@ -528,22 +558,18 @@ public final class PartitionClient {
     Partition partition = request.partition();
     if (isOutdated(partition, answer)) {
       request.recordResponse("an answer of the former server", now, request.nextAttemptNanos());
-      return;
-    }
-    if (!isOf(partition, answer)) {
+    } else if (!isOf(partition, answer)) {
       onMalformed(request, describe(answer), now);
-      return;
+    } else {
+      accept(request, answer);
     }
-    accept(request, answer);
-    answers.giveBack(answer.parameters());
+    drop(answer);
   }
 
   private void accept(PendingRequest request, ParameterPartition answer) {
     settle(request);
     round.answered(request.partition(), answer);
-    if (request.sentOnce()) {
-      round.reclaim(request.frame());
-    }
+    round.reclaim(request.frame(), request.sentOnce());
   }
 
   private boolean isOutdated(Partition partition, ParameterPartition answer) {
@@ -569,6 +595,7 @@ public final class PartitionClient {
       case NOT_FINITE -> {
         settle(request);
         round.onNotFinite(request.partition(), refusal);
+        round.reclaim(request.frame(), request.sentOnce());
       }
       default -> throw request.refusedError(refusal);
     }

@@ -2,9 +2,11 @@ package io.vertigrad.internal.exchange;
 
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.codecs.TensorMemory;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayList;
@@ -85,8 +87,17 @@ public final class PullQueue {
   public void release() {
     if (!waiting.isEmpty()) {
       take(pull -> source.isReached().test(pull.request()))
-          .forEach(pull -> pull.promise().complete(source.answer().apply(pull.request())));
+          .forEach(pull -> pull.promise().complete(answerAfterWait(pull.request())));
     }
+  }
+
+  /** Leaves the memory of the answer: who asked may be gone, and the event bus does not say so. */
+  private Frame answerAfterWait(PullRequest request) {
+    Frame answer = source.answer().apply(request);
+    if (answer instanceof ParameterPartition parameters) {
+      TensorMemory.leave(parameters.parameters());
+    }
+    return answer;
   }
 
   /** Answers what can be answered and refuses pulls that are overdue. Call it regularly. */

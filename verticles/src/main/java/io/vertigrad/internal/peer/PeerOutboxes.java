@@ -23,6 +23,7 @@ final class PeerOutboxes {
   private final ExchangeConfig config;
   private final TensorMemory memory = new TensorMemory();
   private final Map<String, PeerOutbox> byAddress = new ConcurrentHashMap<>();
+  private volatile int epoch;
 
   PeerOutboxes(Vertx vertx, ExchangeConfig config) {
     this.vertx = vertx;
@@ -37,13 +38,14 @@ final class PeerOutboxes {
   /** Sends a frame now, or when the window has room. */
   void offer(String address, OutboundFrame frame) {
     byAddress
-        .computeIfAbsent(address, to -> new PeerOutbox(vertx, to, config, memory))
+        .computeIfAbsent(address, to -> new PeerOutbox(vertx, to, config, memory, epoch))
         .offer(frame);
   }
 
   /** Starts a new epoch and drops the queued frames of earlier ones. */
-  void startEpoch(int epoch) {
-    byAddress.values().forEach(outbox -> outbox.startEpoch(epoch));
+  void startEpoch(int newEpoch) {
+    epoch = newEpoch;
+    byAddress.values().forEach(outbox -> outbox.startEpoch(newEpoch));
   }
 
   /**
@@ -72,8 +74,10 @@ final class PeerOutboxes {
      * Creates an empty queue.
      *
      * @param memory memory of the frames' borrowed tensors
+     * @param epoch the membership epoch that has started
      */
-    PeerOutbox(Vertx vertx, String address, ExchangeConfig config, TensorMemory memory) {
+    PeerOutbox(Vertx vertx, String address, ExchangeConfig config, TensorMemory memory, int epoch) {
+      this.epoch = epoch;
       this.vertx = vertx;
       this.memory = memory;
       this.address = address;
@@ -81,9 +85,13 @@ final class PeerOutboxes {
       this.transport = Transport.of(vertx, config);
     }
 
-    /** Sends a frame now, or when the window has room. */
+    /** Sends a frame now, or when the window has room, unless its epoch is over. */
     void offer(OutboundFrame outbound) {
       synchronized (this) {
+        if (isObsolete(outbound)) {
+          memory.giveBack(outbound.tensor());
+          return;
+        }
         queue.add(outbound);
       }
       fillWindow();
@@ -92,7 +100,14 @@ final class PeerOutboxes {
     /** Starts a new epoch and drops the queued frames of earlier ones. */
     synchronized void startEpoch(int newEpoch) {
       epoch = newEpoch;
-      queue.removeIf(this::isObsolete);
+      queue.removeIf(
+          outbound -> {
+            boolean obsolete = isObsolete(outbound);
+            if (obsolete) {
+              memory.giveBack(outbound.tensor());
+            }
+            return obsolete;
+          });
     }
 
     private void fillWindow() {

@@ -5,6 +5,7 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.Malformed;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.collective.PeerInbox;
 import io.vertigrad.internal.collective.PeerInbox.Acceptance;
@@ -94,9 +95,10 @@ public final class WorkerPeers implements Peers {
     return listening.mapEmpty();
   }
 
-  /** Stops listening and drops frames that were not delivered. */
+  /** Stops listening and drops frames that were not delivered or not taken. */
   public Future<Void> close() {
     outboxes.startEpoch(Integer.MAX_VALUE);
+    inbox.adopt(Integer.MAX_VALUE);
     return listening == null
         ? Future.succeededFuture()
         : listening.compose(Transport.Listening::close);
@@ -163,12 +165,20 @@ public final class WorkerPeers implements Peers {
 
   @Override
   public void send(int rank, Tag tag, DataType type, FloatBuffer values) {
-    send(rank, tag, outboxes.memory().copyOf(type, values));
+    send(rank, tag, unclaimed(outboxes.memory().copyOf(type, values)));
   }
 
   @Override
   public void sendSum(int rank, Tag tag, DataType type, FloatBuffer own, TensorView tensor) {
-    send(rank, tag, outboxes.memory().sumOf(type, own, tensor));
+    send(rank, tag, unclaimed(outboxes.memory().sumOf(type, own, tensor)));
+  }
+
+  /**
+   * A frame may be repeated or its worker may end: only the first acknowledgement gives it back.
+   */
+  private static TensorView unclaimed(TensorView tensor) {
+    TensorMemory.leave(tensor);
+    return tensor;
   }
 
   @Override

@@ -105,7 +105,7 @@ public final class StoredPartition implements PartitionStore {
    * @return empty when no worker has received them
    */
   Optional<Tensor> previous() {
-    return Optional.ofNullable(previous).map(shared -> shared.lend().retain());
+    return Optional.ofNullable(previous).map(SharedTensor::copy);
   }
 
   @Override

@@ -152,9 +152,22 @@ final class OutgoingGradient {
         : dense(partition);
   }
 
-  /** Takes back the memory of a copy that nobody reads any more. */
-  void reclaim(TensorView copy) {
-    memory.giveBack(copy);
+  /**
+   * Takes back a copy that is no longer needed.
+   *
+   * @param unread true if nobody reads it any more, so that its memory may be reused
+   */
+  void reclaim(TensorView copy, boolean unread) {
+    if (unread) {
+      memory.giveBack(copy);
+    } else {
+      TensorMemory.leave(copy);
+    }
+  }
+
+  /** Ends the last gradient. */
+  void close() {
+    reclaimPrepared();
   }
 
   /** Returns the number of elements of {@link #pendingResidual}; 0 without compression. */

@@ -296,6 +296,7 @@ final class ServerExchange implements ParameterExchange {
   @Override
   public void close() {
     client.close();
+    gradient.close();
     try {
       if (residuals.isPresent()) {
         residuals.get().close();
@@ -402,8 +403,8 @@ final class ServerExchange implements ParameterExchange {
     }
 
     @Override
-    public void reclaim(Frame request) {
-      gradient.reclaim(((GradientPartition) request).gradient());
+    public void reclaim(Frame request, boolean unread) {
+      gradient.reclaim(((GradientPartition) request).gradient(), unread);
     }
 
     @Override

@@ -94,16 +94,14 @@ class PeerInboxTest {
     TensorView first = inbox.take(1, new Tag(0, 0, 0)).orElseThrow();
 
     senders.giveBack(lent);
-    senders.copyOf(DataType.FLOAT32, FloatBuffer.wrap(new float[] {4}));
+    senders.giveBack(senders.copyOf(DataType.FLOAT32, FloatBuffer.wrap(new float[] {4})));
     assertEquals(Tensor.ofFloats(3), first, "a copy, since the sender writes its memory again");
 
     inbox.giveBack(first);
-    inbox.accept(
-        1,
-        0,
-        new Tag(1, 0, 0),
-        senders.copyOf(DataType.FLOAT32, FloatBuffer.wrap(new float[] {2})),
-        0);
+    TensorView second = senders.copyOf(DataType.FLOAT32, FloatBuffer.wrap(new float[] {2}));
+    inbox.accept(1, 0, new Tag(1, 0, 0), second, 0);
+    senders.giveBack(second);
     assertEquals(Tensor.ofFloats(2), first, "the same memory holds the next message");
+    inbox.adopt(1);
   }
 }

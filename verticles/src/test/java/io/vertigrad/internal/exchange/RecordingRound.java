@@ -50,8 +50,10 @@ final class RecordingRound implements Round {
   }
 
   @Override
-  public void reclaim(Frame request) {
-    takenBack.add(request);
+  public void reclaim(Frame request, boolean unread) {
+    if (unread) {
+      takenBack.add(request);
+    }
   }
 
   @Override

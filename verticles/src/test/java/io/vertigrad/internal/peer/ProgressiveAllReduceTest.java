@@ -61,6 +61,7 @@ class ProgressiveAllReduceTest {
   @AfterEach
   void close() throws Exception {
     threads.shutdownNow();
+    peers.forEach(WorkerPeers::close);
     vertx.close().toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
   }
 

@@ -48,6 +48,8 @@ abstract class TwoPeers {
 
   @AfterEach
   void close() {
+    await(left.close());
+    await(right.close());
     await(vertx.close());
   }
 

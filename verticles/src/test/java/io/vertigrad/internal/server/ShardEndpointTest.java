@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.codecs.SharedTensor;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.server.ShardService.ShardEndpoint;
@@ -14,6 +16,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Tests the answers before and after the last version is on the disk, in a job of two rounds. */
@@ -21,10 +24,20 @@ final class ShardEndpointTest {
 
   private final TestJob job = new TestJob("{\"name\": \"sync\"}", 8, 0, 2, 2).withRanks(2);
   private final TestShard shard = job.shard();
+  private final List<Future<Frame>> answers = new ArrayList<>();
   private final Promise<Void> written = Promise.promise();
   private final List<ShardSnapshot> saves = new ArrayList<>();
   private final ShardEndpoint endpoint =
       new ShardEndpoint(shard.internal(), job.clock, () -> {}, () -> {}, () -> {}, this::save);
+
+  @AfterEach
+  void giveBackAnswers() {
+    written.tryComplete();
+    answers.forEach(
+        answer ->
+            answer.onSuccess(
+                frame -> SharedTensor.giveBack(((ParameterPartition) frame).parameters())));
+  }
 
   @Test
   void shouldAnswerNoWorkerWithTheLastVersionBeforeItIsOnTheDisk() {
@@ -36,7 +49,7 @@ final class ShardEndpointTest {
 
     List<Future<Frame>> last = round(1, 1);
     Future<Frame> again = send(0, 1, 1);
-    Future<Frame> evaluator = endpoint.handle(job.pull(-1, 0, 1, 2));
+    Future<Frame> evaluator = handle(job.pull(-1, 0, 1, 2));
 
     assertTrue(last.stream().noneMatch(Future::isComplete), "a worker would leave");
     assertFalse(again.isComplete(), "a retry, too");
@@ -73,6 +86,12 @@ final class ShardEndpointTest {
   }
 
   private Future<Frame> send(int worker, int step, int partition) {
-    return endpoint.handle(job.gradient(worker, step, partition, step, 1, 1, 1, 1));
+    return handle(job.gradient(worker, step, partition, step, 1, 1, 1, 1));
+  }
+
+  private Future<Frame> handle(Frame frame) {
+    Future<Frame> answer = endpoint.handle(frame);
+    answers.add(answer);
+    return answer;
   }
 }

@@ -105,7 +105,7 @@ class ShardTest {
     shard.membershipChanged(TestJob.workers(1));
     TensorView first = step(0);
     TensorView pulled =
-        ((ParameterPartition) shard.handle(job.pull(-1, 0, 0, 0)).result()).parameters();
+        ((ParameterPartition) shard.internal().handle(job.pull(-1, 0, 0, 0)).result()).parameters();
     float[] values = values(first);
     giveBack(first);
     giveBack(step(1));
@@ -113,11 +113,12 @@ class ShardTest {
 
     giveBack(pulled);
     giveBack(pulled);
-    List<float[]> later = List.of(values(step(2)), values(step(3)), values(step(4)));
+    List<TensorView> later = List.of(step(2), step(3), step(4));
 
     assertTrue(
-        later.stream().anyMatch(version -> Arrays.equals(version, values(pulled))),
+        later.stream().anyMatch(version -> Arrays.equals(values(version), values(pulled))),
         "one of them took its memory");
+    later.forEach(ShardTest::giveBack);
   }
 
   @Test
@@ -131,11 +132,12 @@ class ShardTest {
     }
 
     assertArrayEquals(values, values(first));
+    giveBack(first);
   }
 
-  /** Returns the answer to a gradient of ones for the first partition. */
+  /** Returns the lent answer to a gradient of ones for the first partition. */
   private TensorView step(int step) {
-    Frame answer = shard.handle(job.gradient(0, step, 0, step, 1, 1, 1, 1)).result();
+    Frame answer = shard.internal().handle(job.gradient(0, step, 0, step, 1, 1, 1, 1)).result();
     return assertInstanceOf(ParameterPartition.class, answer).parameters();
   }
 

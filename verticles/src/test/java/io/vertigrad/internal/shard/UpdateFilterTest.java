@@ -77,8 +77,9 @@ class UpdateFilterTest {
   @Test
   void shouldAnswerARepeatedUpdateInMemoryThatTheFirstAnswerDoesNotShare() {
     TestJob two = new TestJob("{\"name\": \"sync\"}", 8, 0, 9, 2);
-    TestShard shared = two.shard();
-    shared.membershipChanged(TestJob.workers(2));
+    TestShard shard = two.shard();
+    shard.membershipChanged(TestJob.workers(2));
+    Shard shared = shard.internal();
     Future<Frame> first = shared.handle(two.gradient(0, 0, 0, 0, 1, 1, 1, 1));
     Future<Frame> repeated = shared.handle(two.gradient(0, 0, 0, 0, 1, 1, 1, 1));
     giveBack(shared.handle(two.gradient(1, 0, 0, 0, 1, 1, 1, 1)).result());
@@ -95,6 +96,7 @@ class UpdateFilterTest {
     assertFalse(
         Arrays.equals(values, TestJob.values((ParameterPartition) first.result())),
         "its memory was written again");
+    giveBack(repeated.result());
   }
 
   private static void giveBack(Frame answer) {

@@ -42,8 +42,8 @@ class StreamMessageReaderTest {
 
   @Test
   void shouldWriteTheSameBytesWhereverTheTensorLies() {
-    TensorView outside =
-        new TensorMemory().copyOf(DataType.FLOAT32, FloatBuffer.wrap(new float[] {1, 2, 3}));
+    TensorMemory tensors = new TensorMemory();
+    TensorView outside = tensors.copyOf(DataType.FLOAT32, FloatBuffer.wrap(new float[] {1, 2, 3}));
     PeerPartition heap = (PeerPartition) FRAME;
 
     ByteBuf bytes =
@@ -57,6 +57,7 @@ class StreamMessageReaderTest {
     assertEquals(
         ByteBufUtil.hexDump(StreamMessage.of(Kind.REQUEST, 7, FrameCodecs.encode(FRAME), memory())),
         ByteBufUtil.hexDump(bytes));
+    tensors.giveBack(outside);
   }
 
   @Test

@@ -12,15 +12,20 @@ import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Encoding;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.Model;
 import io.vertigrad.internal.exchange.ModelPartitions;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.job.Epochs;
 import io.vertigrad.job.Partition;
 import io.vertigrad.testkit.QuadraticModel;
 import java.nio.FloatBuffer;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -33,6 +38,15 @@ class OutgoingGradientTest {
   private final QuadraticModel model = new QuadraticModel(TRAINABLE, 0);
   private Compression compression = Compression.NONE;
   private final PartitionPlan plan = PartitionPlan.of(model.layout(), 4, 1);
+
+  private final List<OutgoingGradient> opened = new ArrayList<>();
+  private final Map<TensorView, OutgoingGradient> copies = new IdentityHashMap<>();
+
+  @AfterEach
+  void giveBackCopies() {
+    copies.forEach((copy, gradient) -> gradient.reclaim(copy, true));
+    opened.forEach(OutgoingGradient::close);
+  }
 
   @ParameterizedTest
   @CsvSource({
@@ -62,7 +76,7 @@ class OutgoingGradientTest {
     OutgoingGradient gradient = gradient(type, 0, element);
 
     assertTrue(gradient.check().isEmpty());
-    assertTrue(plan.partitions().stream().allMatch(p -> gradient.partition(p).isFinite()));
+    assertTrue(plan.partitions().stream().allMatch(p -> copy(gradient, p).isFinite()));
   }
 
   @Test
@@ -83,13 +97,13 @@ class OutgoingGradientTest {
     OutgoingGradient gradient = gradient(DataType.FLOAT32, 0, 3);
 
     gradient.check();
-    TensorView sent = gradient.partition(first);
-    TensorView again = gradient.partition(first);
+    TensorView sent = copy(gradient, first);
+    TensorView again = copy(gradient, first);
     gradient.check();
-    TensorView instead = gradient.partition(first);
+    TensorView instead = copy(gradient, first);
     gradient.delivered(first);
     gradient.check();
-    TensorView next = gradient.partition(first);
+    TensorView next = copy(gradient, first);
 
     // The gradient is 1 everywhere in this partition; one of four elements is sent at a time.
     assertSame(sent, again);
@@ -104,13 +118,13 @@ class OutgoingGradientTest {
     Partition first = plan.partitions().get(0);
     Partition second = plan.partitions().get(1);
     gradient.check();
-    TensorView sent = gradient.partition(second);
+    TensorView sent = copy(gradient, second);
     model.gradient(new Batch(new float[] {-1, -1, -1, -1, -5, -1}, new int[1], List.of(6), 0));
     gradient.check();
 
-    assertArrayEquals(new float[] {5, 1}, elements(gradient.partition(second)));
-    assertArrayEquals(new float[] {5, 1}, elements(gradient.partition(second)), "asked again");
-    assertArrayEquals(new float[] {1, 1, 1, 1}, elements(gradient.partition(first)));
+    assertArrayEquals(new float[] {5, 1}, elements(copy(gradient, second)));
+    assertArrayEquals(new float[] {5, 1}, elements(copy(gradient, second)), "asked again");
+    assertArrayEquals(new float[] {1, 1, 1, 1}, elements(copy(gradient, first)));
     assertArrayEquals(new float[] {3, 1}, elements(sent), "not given back yet");
   }
 
@@ -139,17 +153,18 @@ class OutgoingGradientTest {
             false,
             false);
     OutgoingGradient gradient =
-        new OutgoingGradient(large, new ModelPartitions(large, DataType.FLOAT32), training);
+        opened(large, new ModelPartitions(large, DataType.FLOAT32), training);
     assertTrue(gradient.check().isEmpty());
     float[] expected = new float[length];
     large.readGradient(0, FloatBuffer.wrap(expected));
 
     for (Partition partition : many.partitions()) {
-      TensorView copy = gradient.partition(partition);
+      TensorView copy = copy(gradient, partition);
       int first = partition.first();
       assertArrayEquals(
           Arrays.copyOfRange(expected, first, first + partition.length()), elements(copy));
-      gradient.reclaim(copy);
+      gradient.reclaim(copy, true);
+      copies.remove(copy);
     }
   }
 
@@ -168,9 +183,7 @@ class OutgoingGradientTest {
 
         assertEquals(
             bound == 1e9f,
-            new OutgoingGradient(large, new ModelPartitions(large, type), training)
-                .check()
-                .isPresent());
+            opened(large, new ModelPartitions(large, type), training).check().isPresent());
       }
     }
   }
@@ -186,21 +199,21 @@ class OutgoingGradientTest {
 
     assertEquals(
         Optional.of(one.partitions().get(0)),
-        new OutgoingGradient(large, new ModelPartitions(large, DataType.FLOAT32), training)
-            .check());
+        opened(large, new ModelPartitions(large, DataType.FLOAT32), training).check());
   }
 
   @Test
   void shouldWriteAPartitionsMemoryAgainOnlyWhenItWasTakenBack() {
     OutgoingGradient gradient = gradient(DataType.FLOAT32, 0, 1);
     Partition first = plan.partitions().get(0);
-    TensorView sent = gradient.partition(first);
+    TensorView sent = copy(gradient, first);
     model.gradient(new Batch(new float[] {-5, -5, -5, -5, -5, -5}, new int[1], List.of(6), 0));
 
-    TensorView next = gradient.partition(first);
+    TensorView next = copy(gradient, first);
     assertArrayEquals(new float[] {1, 1, 1, 1}, elements(sent));
-    gradient.reclaim(sent);
-    gradient.partition(first);
+    gradient.reclaim(sent, true);
+    copies.remove(sent);
+    copy(gradient, first);
 
     assertArrayEquals(new float[] {5, 5, 5, 5}, elements(next));
     assertArrayEquals(new float[] {5, 5, 5, 5}, elements(sent), "the third took its memory");
@@ -214,11 +227,11 @@ class OutgoingGradientTest {
     PartitionPlan both = PartitionPlan.of(normed.layout(), 4, 1);
     TrainingPlan training = new TrainingPlan(1, both, DataType.BFLOAT16, compression, 0, 1, false);
     OutgoingGradient gradient =
-        new OutgoingGradient(normed, new ModelPartitions(normed, DataType.BFLOAT16), training);
+        opened(normed, new ModelPartitions(normed, DataType.BFLOAT16), training);
     gradient.check();
 
-    TensorView trainable = gradient.partition(both.partitions().get(0));
-    TensorView statistics = gradient.partition(both.partitions().get(1));
+    TensorView trainable = copy(gradient, both.partitions().get(0));
+    TensorView statistics = copy(gradient, both.partitions().get(1));
 
     assertEquals(Encoding.TOP_K, trainable.encoding());
     assertEquals(DataType.BFLOAT16, statistics.type());
@@ -232,8 +245,21 @@ class OutgoingGradientTest {
 
     Partition broken = gradient.check().orElseThrow();
 
-    assertFalse(gradient.partition(broken).isFinite());
-    assertEquals(Encoding.DENSE, gradient.partition(broken).encoding());
+    assertFalse(copy(gradient, broken).isFinite());
+    assertEquals(Encoding.DENSE, copy(gradient, broken).encoding());
+  }
+
+  /** Returns a copy of a partition, which is given back after the test. */
+  private TensorView copy(OutgoingGradient gradient, Partition partition) {
+    TensorView copy = gradient.partition(partition);
+    copies.put(copy, gradient);
+    return copy;
+  }
+
+  private OutgoingGradient opened(Model of, ModelPartitions partitions, TrainingPlan training) {
+    OutgoingGradient gradient = new OutgoingGradient(of, partitions, training);
+    opened.add(gradient);
+    return gradient;
   }
 
   private static float[] elements(TensorView tensor) {
@@ -247,6 +273,6 @@ class OutgoingGradientTest {
     float[] features = {-1, -1, -1, -1, -element, -1};
     model.gradient(new Batch(features, new int[1], List.of(TRAINABLE), 0));
     TrainingPlan training = new TrainingPlan(1, plan, type, compression, clipNorm, 1, false);
-    return new OutgoingGradient(model, new ModelPartitions(model, type), training);
+    return opened(model, new ModelPartitions(model, type), training);
   }
 }
