@@ -116,12 +116,12 @@ final class ModelOptions {
     return Files.isReadable(folder.job()) ? Optional.of(folder) : Optional.empty();
   }
 
-  /** Reads the run's job and adds the data folder, which {@code job.json} leaves out. */
+  /** Reads the run's job and adds the paths of data, which {@code job.json} leaves out. */
   private static JsonObject ofRun(RunDirectory run) {
     JsonObject json = run.readJob();
     if (Files.isReadable(run.launch())) {
       JsonObject local = RunLaunch.read(run).local().getJsonObject("data", new JsonObject());
-      json.put("data", json.getJsonObject("data", new JsonObject()).mergeIn(local));
+      json.put("data", json.getJsonObject("data", new JsonObject()).mergeIn(local, true));
     }
     return json;
   }

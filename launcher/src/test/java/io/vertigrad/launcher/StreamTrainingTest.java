@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertx.core.json.JsonObject;
@@ -140,6 +141,9 @@ class StreamTrainingTest {
         files(folder.resolve("run/checkpoints")).stream()
             .anyMatch(file -> file.toString().endsWith(".positions")),
         "workers keep their positions in the run's folder");
+    assertFalse(
+        Files.readString(folder.resolve("run/job.json")).contains("events.csv"),
+        "the path of the events is not sent to other machines");
   }
 
   private static Set<Path> files(Path folder) throws IOException {

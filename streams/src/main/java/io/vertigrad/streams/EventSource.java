@@ -34,6 +34,14 @@ public interface EventSource {
   void check(Settings source);
 
   /**
+   * Reads the keys that are valid on one machine, such as paths, with {@code
+   * source.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE)}. They are not sent to other machines.
+   *
+   * @param source the section {@code data.source}, whose values are not checked yet
+   */
+  default void scopes(Settings source) {}
+
+  /**
    * Returns the number of events, if they have an end that is known before they are read.
    *
    * @param source the section {@code data.source}

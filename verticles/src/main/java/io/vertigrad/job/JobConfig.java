@@ -723,8 +723,7 @@ public record JobConfig(
     String name = section.string("name", "digits");
     Optional<Path> directory = section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE).path("directory");
     Optional<URI> download = section.with(KeyTrait.CHANGEABLE).address("download");
-    Settings changeable = section.with(KeyTrait.AGREED, KeyTrait.CHANGEABLE);
-    DatasetProvider.changeableKeys(name, JobConfig.class.getClassLoader()).forEach(changeable::has);
+    DatasetProvider.scopes(name, section, JobConfig.class.getClassLoader());
     Map<String, Object> rest = new TreeMap<>(options);
     rest.keySet().removeAll(List.of("name", "directory", "download"));
     return new DataConfig(name, directory, download, rest, origin);

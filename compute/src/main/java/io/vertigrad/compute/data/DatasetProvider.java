@@ -4,6 +4,7 @@ import io.vertigrad.compute.Model;
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.settings.MissingClass;
 import io.vertigrad.compute.settings.NamedClass;
+import io.vertigrad.compute.settings.Settings;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -12,7 +13,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.ServiceLoader;
-import java.util.Set;
 
 /** Opens a data set by name. Providers are found through ServiceLoader, or by class name. */
 public interface DatasetProvider {
@@ -155,14 +155,13 @@ public interface DatasetProvider {
   }
 
   /**
-   * Returns the keys of this data set that may be changed when a run is resumed, because they do
-   * not say which samples there are.
+   * Reads the keys that are not the same for all members and for the whole run, each with its
+   * {@link io.vertigrad.compute.settings.KeyTrait}s: {@code data.with(LOCAL, CHANGEABLE)
+   * .has("file")} for a path. Members agree on all other keys, and a resumed run keeps them.
    *
-   * @return names of keys in the data section
+   * @param data the data section of a job file, whose values are not checked yet
    */
-  default Set<String> changeableKeys() {
-    return Set.of();
-  }
+  default void scopes(Settings data) {}
 
   /**
    * Returns the number of samples after which the data end, if they are read only once.
@@ -359,14 +358,14 @@ public interface DatasetProvider {
   }
 
   /**
-   * Returns the keys of a data set that may be changed when a run is resumed.
+   * Reads the keys of a data set that have a scope of their own; none if there is no such data set.
    *
    * @param name name of the data set
+   * @param data the data section of a job file
    * @param loader class loader that finds providers
-   * @return names of keys in the data section; empty if there is no such data set
    */
-  static Set<String> changeableKeys(String name, ClassLoader loader) {
-    return registered(name, loader).map(DatasetProvider::changeableKeys).orElse(Set.of());
+  static void scopes(String name, Settings data, ClassLoader loader) {
+    registered(name, loader).ifPresent(provider -> provider.scopes(data));
   }
 
   private static Optional<DatasetProvider> registered(String name, ClassLoader loader) {

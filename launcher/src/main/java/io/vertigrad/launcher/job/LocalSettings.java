@@ -27,9 +27,7 @@ public final class LocalSettings {
   /** Returns the job file without the local settings. */
   public static JsonObject removedFrom(JobConfig job) {
     JsonObject portable = job.json();
-    for (String key : keys(job)) {
-      section(portable, key).remove(last(key));
-    }
+    keys(job).forEach(key -> new Assignment(key, null).applyTo(portable));
     return portable;
   }
 
@@ -39,14 +37,7 @@ public final class LocalSettings {
   public static JsonObject of(JobConfig job) {
     JsonObject json = job.json();
     JsonObject local = new JsonObject();
-    for (String key : keys(job)) {
-      Object value = section(json, key).getValue(last(key));
-      String name = key.substring(0, key.indexOf('.'));
-      if (!local.containsKey(name)) {
-        local.put(name, new JsonObject());
-      }
-      local.getJsonObject(name).put(last(key), absolute(key, value));
-    }
+    keys(job).forEach(key -> new Assignment(key, absolute(key, value(json, key))).applyTo(local));
     return local;
   }
 
@@ -84,17 +75,16 @@ public final class LocalSettings {
     List<String> options = new ArrayList<>();
     job.data()
         .directory()
-        .ifPresent(
-            path -> options.addAll(List.of("--data", section(json, DATA).getString(last(DATA)))));
+        .ifPresent(path -> options.addAll(List.of("--data", String.valueOf(value(json, DATA)))));
     JsonObject defaults = JobConfig.read("defaults", new JsonObject()).json();
     for (String key : keys(job)) {
-      String value = String.valueOf(section(json, key).getValue(last(key)));
+      String value = String.valueOf(value(json, key));
       boolean forNodes =
           !NOT_FOR_NODES.contains(key)
               && !key.startsWith("serving.")
               && !key.startsWith("dashboard.")
               && !without.contains(key);
-      if (forNodes && !value.equals(section(defaults, key).getValue(last(key)))) {
+      if (forNodes && !value.equals(value(defaults, key))) {
         options.addAll(List.of("--set", Assignment.words(key, value)));
       }
     }
@@ -110,16 +100,17 @@ public final class LocalSettings {
     JsonObject json = job.json();
     return job.settings().keys().stream()
         .filter(key -> job.settings().traits(key).contains(KeyTrait.LOCAL))
-        .filter(key -> section(json, key).getValue(last(key)) != null)
+        .filter(key -> value(json, key) != null)
         .toList();
   }
 
-  private static JsonObject section(JsonObject job, String key) {
-    return job.getJsonObject(key.substring(0, key.indexOf('.')), new JsonObject());
-  }
-
-  private static String last(String key) {
-    return key.substring(key.indexOf('.') + 1);
+  /** Returns the value of a key, or null if it or a section around it is missing. */
+  private static Object value(JsonObject job, String key) {
+    Object found = job;
+    for (String name : key.split("\\.")) {
+      found = found instanceof JsonObject section ? section.getValue(name) : null;
+    }
+    return found;
   }
 
   private static Object absolute(String key, Object value) {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
@@ -57,6 +58,54 @@ class LocalSettingsTest {
     assertTrue(options.contains("checkpoint.directory=" + mine), options::toString);
     assertTrue(options.contains("cluster.key=" + mine), options::toString);
     assertTrue(options.stream().noneMatch(word -> word.startsWith("serving.")), options::toString);
+  }
+
+  @Test
+  void shouldSendNoPathOfAStreamAndGiveItToMembersOfThisMachine() {
+    JobConfig stream = stream("{\"kind\": \"file\", \"path\": \"mine.csv\"}", "mine.bad");
+
+    JsonObject sent = LocalSettings.removedFrom(stream);
+
+    assertFalse(sent.encode().contains("mine"), sent::encode);
+    String path = Path.of("mine.csv").toAbsolutePath().toString();
+    JsonObject again = sent.copy().mergeIn(LocalSettings.of(stream), true);
+    assertEquals(path, again.getJsonObject("data").getJsonObject("source").getString("path"));
+    assertEquals("file", again.getJsonObject("data").getJsonObject("source").getString("kind"));
+    for (List<String> options :
+        List.of(LocalSettings.absolute(stream), LocalSettings.portable(stream))) {
+      assertTrue(options.contains("data.source.path=" + path), options::toString);
+      assertTrue(
+          options.contains("data.deadLetter=" + Path.of("mine.bad").toAbsolutePath()),
+          options::toString);
+    }
+    assertFalse(stream.settings().traits("data.source.path").contains(KeyTrait.AGREED));
+    assertTrue(stream.settings().traits("data.source.kind").contains(KeyTrait.AGREED));
+  }
+
+  @Test
+  void shouldSendATopicOfBadEvents() {
+    JobConfig stream =
+        stream("{\"kind\": \"kafka\", \"servers\": \"a:1\", \"topic\": \"b\"}", "topic:bad");
+
+    JsonObject sent = LocalSettings.removedFrom(stream);
+
+    assertEquals("topic:bad", sent.getJsonObject("data").getString("deadLetter"));
+    assertEquals("a:1", sent.getJsonObject("data").getJsonObject("source").getString("servers"));
+    assertTrue(stream.settings().traits("data.deadLetter").contains(KeyTrait.AGREED));
+  }
+
+  private static JobConfig stream(String source, String deadLetter) {
+    JsonObject data =
+        JsonObject.of(
+            "name",
+            "stream",
+            "source",
+            new JsonObject(source),
+            "onBadEvent",
+            "deadLetter",
+            "deadLetter",
+            deadLetter);
+    return JobConfig.read("stream.json", JsonObject.of("data", data));
   }
 
   @Test

@@ -85,10 +85,13 @@ final class BadEvents implements AutoCloseable {
 
     /** Returns the topic that keeps bad events, if it is not a file. */
     Optional<String> topic() {
-      return target
-          .filter(name -> name.startsWith(TOPIC))
-          .map(name -> name.substring(TOPIC.length()));
+      return target.filter(BadEvents::isTopic).map(name -> name.substring(TOPIC.length()));
     }
+  }
+
+  /** Returns whether a value of {@code data.deadLetter} is a topic, not a file. */
+  static boolean isTopic(Object target) {
+    return target instanceof String name && name.startsWith(TOPIC);
   }
 
   private final Config config;

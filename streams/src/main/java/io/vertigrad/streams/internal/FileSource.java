@@ -1,6 +1,7 @@
 package io.vertigrad.streams.internal;
 
 import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.streams.EventReader;
 import io.vertigrad.streams.EventSource;
@@ -60,6 +61,11 @@ public final class FileSource implements EventSource {
   @Override
   public String kind() {
     return "file";
+  }
+
+  @Override
+  public void scopes(Settings source) {
+    source.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE).has("path");
   }
 
   @Override

@@ -9,6 +9,7 @@ import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DecimalNotation;
 import io.vertigrad.compute.data.FieldReader;
 import io.vertigrad.compute.data.MergedValues;
+import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.streams.EventSource;
 import io.vertx.core.json.JsonObject;
@@ -61,8 +62,20 @@ public final class StreamProvider implements DatasetProvider {
   }
 
   @Override
-  public Set<String> changeableKeys() {
-    return Set.of("onBadEvent", "deadLetter");
+  public void scopes(Settings data) {
+    data.with(KeyTrait.AGREED, KeyTrait.CHANGEABLE).has("onBadEvent");
+    if (BadEvents.isTopic(data.toJson().getValue("deadLetter"))) {
+      data.with(KeyTrait.AGREED, KeyTrait.CHANGEABLE).has("deadLetter");
+    } else {
+      data.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE).has("deadLetter");
+    }
+    Settings source = data.section("source");
+    if (source.has("kind")) {
+      EventSource found = sources().get(String.valueOf(source.toJson().getValue("kind")));
+      if (found != null) {
+        found.scopes(source);
+      }
+    }
   }
 
   @Override
@@ -303,6 +316,13 @@ public final class StreamProvider implements DatasetProvider {
     }
   }
 
+  private static Map<String, EventSource> sources() {
+    Map<String, EventSource> known = new TreeMap<>();
+    ServiceLoader.load(EventSource.class, StreamProvider.class.getClassLoader())
+        .forEach(found -> known.put(found.kind(), found));
+    return known;
+  }
+
   private static Options options(DataConfig config) {
     Settings data = config.settings();
     data.section("schema");
@@ -318,15 +338,12 @@ public final class StreamProvider implements DatasetProvider {
     }
     EventSchema schema = EventSchema.read(config);
     String kind = source.requiredString("kind");
-    Map<String, EventSource> known = new LinkedHashMap<>();
-    ServiceLoader.load(EventSource.class, StreamProvider.class.getClassLoader())
-        .forEach(found -> known.put(found.kind(), found));
+    Map<String, EventSource> known = sources();
     EventSource found = known.get(kind);
     if (found == null) {
       throw source.refuse(
           "kind",
-          "is \"%s\", expected one of %s"
-              .formatted(kind, String.join(", ", new TreeMap<>(known).keySet())));
+          "is \"%s\", expected one of %s".formatted(kind, String.join(", ", known.keySet())));
     }
     if (badEvents.topic().isPresent() && !kind.equals("kafka")) {
       throw data.refuse(

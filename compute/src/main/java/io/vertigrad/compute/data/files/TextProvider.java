@@ -8,6 +8,7 @@ import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.compute.data.DataFingerprint.FilePart;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -179,6 +180,11 @@ public final class TextProvider implements DatasetProvider {
   @Override
   public Optional<Targets.Kind> targets(DataConfig config) {
     return Optional.of(Targets.Kind.CLASS);
+  }
+
+  @Override
+  public void scopes(Settings data) {
+    data.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE).has("vocabulary");
   }
 
   @Override
