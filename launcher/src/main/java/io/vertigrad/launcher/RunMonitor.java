@@ -50,7 +50,7 @@ final class RunMonitor implements AutoCloseable {
     this.progress = new RunProgress(System::nanoTime, job.run().firstIncarnation());
     this.epochs = new EpochLog(directory.epochs(), job, progress.view(), display::say);
     this.display = display;
-    this.trackers = RunTrackers.of(job, directory, progress.view(), this::say);
+    this.trackers = RunTrackers.of(job, directory.path(), progress.view(), this::say);
   }
 
   /** Starts listening; completes when no later event can be missed. */

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.dashboard.MetricsVerticle;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobStarted;
@@ -19,7 +20,6 @@ import io.vertigrad.launcher.deploy.ProcessDeployment;
 import io.vertigrad.launcher.deploy.StandbyProcess;
 import io.vertigrad.launcher.deploy.StartProgress;
 import io.vertigrad.launcher.job.ExitStatus;
-import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.LocalSettings;
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.Placement;
@@ -370,7 +370,14 @@ final class TrainingRun {
     ClusterStart start = startCluster(secret);
     cluster = Optional.of(start);
     joinAddress = start.joinAddress();
-    joinPort = JoinPoint.open(job, vertx, joinAddress, secret, this::sayRefusal);
+    joinPort =
+        JoinPoint.open(
+            job.cluster(),
+            LocalSettings.removedFrom(job),
+            vertx,
+            joinAddress,
+            secret,
+            this::sayRefusal);
     start.otherPort().ifPresent(monitor::say);
     start.onNodesChanged(
         nodes ->
@@ -389,7 +396,7 @@ final class TrainingRun {
         vertx = await(start.start(), START_SECONDS, "starting the cluster");
         VertigradApplication.refuseSerialized(vertx);
         return start;
-      } catch (InputException | JoinException e) {
+      } catch (SettingsException | JoinException e) {
         List<JoinAddress> left = living.stream().filter(node -> node.isNodeOf(secret)).toList();
         if (left.size() == living.size()) {
           throw e;

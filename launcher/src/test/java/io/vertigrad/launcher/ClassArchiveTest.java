@@ -46,6 +46,8 @@ class ClassArchiveTest {
             "serving",
             "streams",
             "dashboard",
+            "launcher/cluster",
+            "launcher/tracking",
             "launcher")) {
       Files.createDirectories(folder.resolve(module).resolve("target/classes"));
     }

@@ -11,7 +11,7 @@ import io.vertigrad.dashboard.ReplayVerticle;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.launcher.cluster.PortProbe;
+import io.vertigrad.launcher.cluster.FreePort;
 import io.vertx.core.Deployable;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
@@ -447,7 +447,7 @@ final class DashboardTest {
 
   @Test
   void shouldSayThatTheConnectionIsLostAndComeBack() throws Exception {
-    int port = PortProbe.free();
+    int port = FreePort.find();
     browser.open(replay(RunStory.of("a pid 1", "x"), port));
     browser.await("the page", () -> browser.text("#line").equals("replay"));
 

@@ -40,7 +40,7 @@ class EmbeddingClassPathTest {
   private static final Pattern NOT_FOR_APPLICATIONS =
       Pattern.compile(
           "(vertx-web-\\d|vertx-(health|launcher|hazelcast|config|bridge)|micrometer|prometheus"
-              + "|hazelcast|picocli|logback|jline|progressbar|vertigrad-(dashboard|launcher|testkit)"
+              + "|hazelcast|picocli|logback|jline|progressbar|vertigrad-(dashboard|cluster|launcher|testkit)"
               + "|junit|archunit|awaitility|selenium|jazzer).*");
 
   @Test

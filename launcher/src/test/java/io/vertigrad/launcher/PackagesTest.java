@@ -36,6 +36,7 @@ class PackagesTest {
 
   private static final Path PAGE = Path.of("../docs/internals/architecture.md");
   private static final String ROOT = "io.vertigrad.";
+  private static final String CLUSTER = "io.vertigrad.launcher.cluster..";
 
   private static JavaClasses classes;
 
@@ -67,6 +68,8 @@ class PackagesTest {
             .that()
             .resideInAnyPackage(
                 "io.vertigrad.dashboard..", "io.vertigrad.launcher..", "io.vertigrad.serving..")
+            .and()
+            .resideOutsideOfPackage(CLUSTER)
             .should()
             .dependOnClassesThat()
             .resideInAPackage("io.vertigrad.internal..");
@@ -132,10 +135,30 @@ class PackagesTest {
     ArchRule rule =
         noClasses()
             .that()
-            .resideOutsideOfPackage("io.vertigrad.launcher.cluster..")
+            .resideOutsideOfPackage(CLUSTER)
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage("com.hazelcast..", "io.vertx.spi.cluster..");
+
+    rule.check(classes);
+  }
+
+  /**
+   * The page says why the cluster needs them, and why one class of serving does. Vert.x exports
+   * {@code io.vertx.core.internal}.
+   */
+  @Test
+  void shouldKeepInnerClassesOfLibrariesInsideTheClusterStartWhenTheyAreUsed() {
+    ArchRule rule =
+        noClasses()
+            .that()
+            .resideOutsideOfPackage(CLUSTER)
+            .and()
+            .doNotHaveFullyQualifiedName("io.vertigrad.serving.internal.HttpConnections")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage(
+                "io.vertx..impl..", "io.netty..internal..", "sun..", "jdk.internal..");
 
     rule.check(classes);
   }

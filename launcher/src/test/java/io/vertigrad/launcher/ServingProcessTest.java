@@ -3,7 +3,7 @@ package io.vertigrad.launcher;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.launcher.cluster.PortProbe;
+import io.vertigrad.launcher.cluster.FreePort;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -46,7 +46,7 @@ class ServingProcessTest {
 
   @Test
   void shouldOutliveTrainingAndLeaveItAloneWhenEitherIsKilled() throws Exception {
-    int cluster = PortProbe.free();
+    int cluster = FreePort.find();
     Path run = folder.resolve("run");
     training =
         RunProcess.train(run, "--listen", "--steps", "1000000", "--set", "cluster.port=" + cluster);
@@ -77,7 +77,7 @@ class ServingProcessTest {
   }
 
   private Process start(JsonObject job) throws IOException {
-    port = PortProbe.free();
+    port = FreePort.find();
     job.put("serving", new JsonObject().put("port", port));
     Path file = Files.createTempFile(folder, "predictor", ".json");
     Files.writeString(file, job.encodePrettily());

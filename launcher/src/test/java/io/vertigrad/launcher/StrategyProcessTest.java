@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.launcher.cluster.PortProbe;
+import io.vertigrad.launcher.cluster.FreePort;
 import io.vertigrad.training.RunningJob;
 import io.vertigrad.training.TrainingJob;
 import io.vertx.core.Future;
@@ -134,7 +134,7 @@ class StrategyProcessTest {
   }
 
   private JsonObject job(String strategy) throws IOException {
-    int port = PortProbe.free();
+    int port = FreePort.find();
     JsonArray members = JsonArray.of("127.0.0.1:" + port);
     return new JsonObject()
         .put("job", "apart")

@@ -114,8 +114,7 @@ class VertigradCommandTest {
   @Test
   void shouldSayWhereToStartWhenNobodyIsThereToJoin() {
     assertRefused(
-        "vertigrad: nothing answers at 127.0.0.1:1; start the job there first, with ./vertigrad"
-            + " train --listen",
+        "vertigrad: nothing answers at 127.0.0.1:1; start the job there first, with train --listen",
         "node",
         "--role",
         "worker",

@@ -1,5 +1,6 @@
 package io.vertigrad.training;
 
+import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.internal.job.VerticleJob;
 import io.vertigrad.internal.security.JobSecrets;
 import io.vertigrad.internal.transport.Streams;
@@ -51,6 +52,7 @@ public final class ClusterStreams {
    * @param vertx a clustered Vert.x
    * @param job the job whose messages are proved
    * @param secret the same in every process of the job
+   * @throws SettingsException when the artifact {@code vertigrad-cluster} is missing
    */
   public static void authenticate(Vertx vertx, JobConfig job, JobSecret secret) {
     JobSecrets.of(vertx).add(job.addresses(), secret);
@@ -62,7 +64,8 @@ public final class ClusterStreams {
    *
    * @param vertx a Vert.x; one without a cluster needs no proofs
    * @param job the job whose messages are proved
-   * @return completes when messages are proved; fails when the file contains no valid secret
+   * @return completes when messages are proved; fails when the file contains no valid secret, or
+   *     the artifact {@code vertigrad-cluster} is missing
    */
   public static Future<Void> authenticate(Vertx vertx, JobConfig job) {
     return VerticleJob.protect(vertx, job);

@@ -1,8 +1,8 @@
 package io.vertigrad.launcher.doctor;
 
+import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
-import io.vertigrad.launcher.job.InputException;
 import java.util.List;
 
 /** Checks that certificate, key and authority can be read and belong together. */
@@ -27,7 +27,7 @@ final class TlsCheck implements Check {
           cluster.insecure()
               ? Finding.warn("TLS", "off: anyone who reaches the port can take over", ADVICE)
               : Finding.ok("TLS", "off, only this machine can reach " + cluster.host()));
-    } catch (InputException e) {
+    } catch (SettingsException e) {
       return List.of(Finding.fail("TLS", e.getMessage()));
     }
   }

@@ -38,7 +38,7 @@ public final class VerticleJob {
    * Requires proofs for the job's messages, with the secret in the file that the job names. Does
    * nothing in a Vert.x without a cluster, because no other process sends messages to it.
    *
-   * @return fails when the file contains no valid secret
+   * @return fails when the file contains no valid secret, or {@code vertigrad-cluster} is missing
    */
   public static Future<Void> protect(Vertx vertx, JobConfig job) {
     JobSecrets secrets = JobSecrets.of(vertx);
@@ -52,7 +52,10 @@ public final class VerticleJob {
     }
     return vertx
         .executeBlocking(() -> JobSecret.read(Path.of(file.get())), false)
-        .onSuccess(secret -> secrets.add(job.addresses(), secret))
-        .mapEmpty();
+        .map(
+            secret -> {
+              secrets.add(job.addresses(), secret);
+              return null;
+            });
   }
 }

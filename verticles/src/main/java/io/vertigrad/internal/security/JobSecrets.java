@@ -1,6 +1,7 @@
 package io.vertigrad.internal.security;
 
 import io.vertigrad.codecs.Addresses;
+import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.JobSecret;
 import io.vertx.core.Vertx;
 import io.vertx.core.shareddata.LocalMap;
@@ -35,10 +36,13 @@ public final class JobSecrets implements Shareable {
   /**
    * Requires a proof for messages and streams of this job from now on; a later secret for the same
    * job is ignored.
+   *
+   * @throws SettingsException when {@code vertigrad-cluster} is missing; the job then has no secret
    */
   public void add(Addresses job, JobSecret secret) {
+    BusAuthentication authentication = BusAuthentication.of(job);
     if (secrets.putIfAbsent(job.job(), secret) == null) {
-      BusGuard.install(vertx, job, secret, localFrameAddresses);
+      authentication.install(vertx, job, secret, localFrameAddresses);
     }
   }
 

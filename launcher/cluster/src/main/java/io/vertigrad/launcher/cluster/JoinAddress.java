@@ -1,0 +1,147 @@
+package io.vertigrad.launcher.cluster;
+
+import io.vertigrad.compute.settings.SettingsException;
+import io.vertigrad.job.ClusterConfig;
+import io.vertigrad.job.JobSecret;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.UnknownHostException;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * An address at which a cluster can be joined: {@code HOST} or {@code HOST:PORT}. IPv6 is refused.
+ *
+ * @param host name or address
+ * @param port Hazelcast's port there
+ */
+public record JoinAddress(String host, int port) {
+
+  /** The port of a cluster's first node unless its job file says otherwise. */
+  public static final int DEFAULT_PORT = 15_701;
+
+  private static final int CONNECT_MILLIS = 3_000;
+  private static final int ASK_MILLIS = 500;
+
+  /** Reads an address of a cluster. */
+  public static JoinAddress parse(String text) {
+    return parse(text, DEFAULT_PORT);
+  }
+
+  /** Reads an address, using the default port when it names none. */
+  public static JoinAddress parse(String text, int defaultPort) {
+    int colon = text.indexOf(':');
+    if (colon != text.lastIndexOf(':') || text.startsWith("[")) {
+      throw new SettingsException(
+          "join address \"%s\": IPv6 is not supported, expected the IPv4 address or the name of a machine that has one, such as 10.0.0.5:%d"
+              .formatted(text, DEFAULT_PORT));
+    }
+    if (colon < 0) {
+      return new JoinAddress(checked(text, text), defaultPort);
+    }
+    return new JoinAddress(
+        checked(text, text.substring(0, colon)), port(text, text.substring(colon + 1)));
+  }
+
+  /**
+   * Returns the first member to join that can be reached; empty when the settings list none.
+   *
+   * @throws SettingsException when no listed member can be reached
+   */
+  static Optional<JoinAddress> firstAnswering(ClusterConfig config) {
+    List<JoinAddress> members = config.members().stream().map(JoinAddress::parse).toList();
+    Optional<JoinAddress> first = members.stream().filter(JoinAddress::answers).findFirst();
+    if (!members.isEmpty() && first.isEmpty()) {
+      throw new SettingsException(
+          "nothing answers at %s; start the job there first, with train --listen"
+              .formatted(String.join(", ", config.members())));
+    }
+    return first;
+  }
+
+  /**
+   * Returns the join port of the job whose cluster is at this address, assuming that the usual port
+   * was free.
+   */
+  public JoinAddress joinPort() {
+    return new JoinAddress(host, port + JoinPoint.ABOVE_CLUSTER);
+  }
+
+  /**
+   * Asks twice a second until something answers; returns false when nothing does within the time.
+   */
+  public boolean answersWithin(int seconds) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+    while (System.nanoTime() < end) {
+      if (answers()) {
+        return true;
+      }
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(ASK_MILLIS));
+    }
+    return false;
+  }
+
+  @Override
+  public String toString() {
+    return host + ":" + port;
+  }
+
+  /** Returns true when something listens at this address. */
+  public boolean answers() {
+    return answers(CONNECT_MILLIS);
+  }
+
+  /**
+   * Returns true when a node that knows this secret listens here. The port of a node that has ended
+   * may belong to another job by now, or to any other program.
+   */
+  public boolean isNodeOf(JobSecret secret) {
+    Handshake handshake = new ConnectionGuard(ConnectionGuard.HAZELCAST, secret).connecting();
+    try (Socket socket = new Socket()) {
+      socket.connect(new InetSocketAddress(InetAddress.getByName(host), port), ASK_MILLIS);
+      socket.setSoTimeout((int) TimeUnit.SECONDS.toMillis(ConnectionGuard.SECONDS));
+      socket.getOutputStream().write(handshake.opening());
+      handshake.take(socket.getInputStream().readNBytes(handshake.expectedBytes()));
+      return handshake.proved();
+    } catch (IOException notOurs) {
+      return false;
+    }
+  }
+
+  private boolean answers(int limitMillis) {
+    try (Socket socket = new Socket()) {
+      socket.connect(new InetSocketAddress(InetAddress.getByName(host), port), limitMillis);
+      return true;
+    } catch (UnknownHostException e) {
+      throw new SettingsException(
+          "%s: no machine of that name with an IPv4 address is known here".formatted(host), e);
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  private static String checked(String text, String host) {
+    if (host.isBlank()) {
+      throw new SettingsException(
+          "join address \"%s\": expected HOST or HOST:PORT, such as 10.0.0.5:%d"
+              .formatted(text, DEFAULT_PORT));
+    }
+    return host;
+  }
+
+  private static int port(String text, String digits) {
+    if (digits.matches("[0-9]{1,5}")) {
+      int port = Integer.parseInt(digits);
+      if (port >= 1 && port <= 65_535) {
+        return port;
+      }
+    }
+    throw new SettingsException(
+        "join address \"%s\": port is \"%s\", expected a number from 1 to 65535"
+            .formatted(text, digits));
+  }
+}

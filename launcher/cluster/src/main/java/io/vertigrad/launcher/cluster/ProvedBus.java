@@ -1,0 +1,20 @@
+package io.vertigrad.launcher.cluster;
+
+import io.vertigrad.codecs.Addresses;
+import io.vertigrad.internal.security.BusAuthentication;
+import io.vertigrad.job.JobSecret;
+import io.vertx.core.Vertx;
+import java.util.Set;
+
+/** Gives an event bus its {@link BusGuard}; found through ServiceLoader. */
+public final class ProvedBus implements BusAuthentication {
+
+  /** Creates the provider; called by the {@code ServiceLoader}. */
+  public ProvedBus() {}
+
+  @Override
+  public void install(
+      Vertx vertx, Addresses job, JobSecret secret, Set<String> localFrameAddresses) {
+    BusGuard.install(vertx, job, secret, localFrameAddresses);
+  }
+}
