@@ -53,8 +53,20 @@ final class HttpConnections {
     }
   }
 
-  /** Creates an empty set of connections; {@code nanoTime} is the clock of their limits. */
+  /**
+   * Creates an empty set of connections; {@code nanoTime} is the clock of their limits.
+   *
+   * @throws IllegalStateException when this is a module that may not use {@link
+   *     HttpServerConnection}, naming the option of Java
+   */
   HttpConnections(LongSupplier nanoTime) {
+    Module vertx = HttpConnection.class.getModule();
+    String inner = "io.vertx.core.http.impl";
+    if (!vertx.isExported(inner, HttpConnections.class.getModule())) {
+      throw new IllegalStateException(
+          "module io.vertx.core does not export %s: start java with --add-exports io.vertx.core/%s=io.vertigrad.serving"
+              .formatted(inner, inner));
+    }
     this.nanoTime = nanoTime;
   }
 

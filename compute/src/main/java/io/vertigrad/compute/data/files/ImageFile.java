@@ -84,7 +84,7 @@ public final class ImageFile {
   }
 
   /** The treatment of an image whose proportions differ from the model's input. */
-  enum Fit {
+  public enum Fit {
     /** Keeps the whole image and changes its proportions. */
     STRETCH,
     /** Keeps the middle of the image, cut to the model's proportions. */

@@ -14,6 +14,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.VertxBuilder;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.spi.cluster.ClusterManager;
+import io.vertx.spi.cluster.hazelcast.HazelcastClusterManager;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -49,6 +50,9 @@ public final class ClusterStart {
 
   private ClusterStart(String name, ClusterConfig config, JobSecret secret) {
     BusSecurity.check(config);
+    new InnerPackage(
+            HazelcastClusterManager.class.getModule(), "io.vertx.spi.cluster.hazelcast.impl")
+        .require();
     this.name = name;
     this.config = config;
     this.hazelcastPort = new ConnectionGuard(ConnectionGuard.HAZELCAST, secret);

@@ -7,6 +7,7 @@ import io.vertx.core.Vertx;
 import java.util.Set;
 
 /** Gives an event bus its {@link BusGuard}; found through ServiceLoader. */
+@SuppressWarnings("exports") // Public for the ServiceLoader only.
 public final class ProvedBus implements BusAuthentication {
 
   /** Creates the provider; called by the {@code ServiceLoader}. */
@@ -15,6 +16,9 @@ public final class ProvedBus implements BusAuthentication {
   @Override
   public void install(
       Vertx vertx, Addresses job, JobSecret secret, Set<String> localFrameAddresses) {
+    Module core = Vertx.class.getModule();
+    new InnerPackage(core, "io.vertx.core.eventbus.impl").require();
+    new InnerPackage(core, "io.vertx.core.eventbus.impl.clustered").require();
     BusGuard.install(vertx, job, secret, localFrameAddresses);
   }
 }

@@ -1,0 +1,16 @@
+/** The start of a node; alone uses inner classes of Vert.x and Hazelcast. */
+module io.vertigrad.launcher.cluster {
+  requires transitive io.vertigrad.verticles;
+  requires com.hazelcast.core;
+  requires io.netty.buffer;
+  requires io.netty.common;
+  requires io.netty.transport;
+  requires io.vertigrad.dashboard;
+  requires io.vertx.clustermanager.hazelcast;
+  requires org.slf4j;
+
+  exports io.vertigrad.launcher.cluster;
+
+  provides io.vertigrad.internal.security.BusAuthentication with
+      io.vertigrad.launcher.cluster.ProvedBus;
+}

@@ -1,0 +1,18 @@
+/** The commands. It is open for picocli, and for the job files in its jar. */
+open module io.vertigrad.launcher {
+  requires ch.qos.logback.classic;
+  requires ch.qos.logback.core;
+  requires info.picocli;
+  requires io.vertigrad.dashboard;
+  requires io.vertigrad.launcher.cluster;
+  requires io.vertigrad.launcher.tracking;
+  requires io.vertigrad.serving;
+  requires io.vertigrad.verticles;
+  requires io.vertx.config;
+  requires io.vertx.launcher.application;
+  requires jdk.management;
+  requires me.tongfei.progressbar;
+  requires org.jline.terminal;
+  requires org.slf4j;
+  requires org.yaml.snakeyaml;
+}

@@ -1,0 +1,8 @@
+/** Reports runs to TensorBoard and MLflow. */
+module io.vertigrad.launcher.tracking {
+  requires transitive io.vertigrad.verticles;
+  requires java.net.http;
+  requires org.slf4j;
+
+  exports io.vertigrad.launcher.tracking;
+}

@@ -1,0 +1,9 @@
+/** Predictors: answers with a model while it is trained, or afterwards. */
+module io.vertigrad.serving {
+  requires transitive io.vertigrad.verticles;
+  requires com.fasterxml.jackson.core;
+  requires io.netty.transport;
+  requires org.slf4j;
+
+  exports io.vertigrad.serving;
+}

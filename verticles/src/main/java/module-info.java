@@ -1,0 +1,42 @@
+/** The runtime: jobs, strategies, events, and the verticle of each role. */
+module io.vertigrad.verticles {
+  requires transitive io.reactivex.rxjava3;
+  requires transitive io.vertigrad.compute;
+  requires transitive org.reactivestreams;
+  requires static transitive vertx.rx.java3;
+  requires HdrHistogram;
+  requires io.netty.buffer;
+  requires io.netty.common;
+  requires io.netty.transport;
+  requires jdk.management;
+  requires org.slf4j;
+
+  exports io.vertigrad.events;
+  exports io.vertigrad.job;
+  exports io.vertigrad.strategy;
+  exports io.vertigrad.training;
+  exports io.vertigrad.verticles;
+  exports io.vertigrad.internal.checkpoint to
+      io.vertigrad.testkit;
+  exports io.vertigrad.internal.exchange to
+      io.vertigrad.testkit;
+  exports io.vertigrad.internal.membership to
+      io.vertigrad.testkit;
+  exports io.vertigrad.internal.security to
+      io.vertigrad.launcher.cluster;
+  exports io.vertigrad.internal.shard to
+      io.vertigrad.testkit;
+
+  uses io.vertigrad.internal.security.BusAuthentication;
+  uses io.vertigrad.strategy.StrategyProvider;
+
+  provides io.vertigrad.strategy.StrategyProvider with
+      io.vertigrad.internal.strategy.SyncGather.Provider,
+      io.vertigrad.internal.strategy.AsyncFirstCome.Provider,
+      io.vertigrad.internal.strategy.BoundedStaleness.Provider,
+      io.vertigrad.internal.strategy.DecentralizedSgd.Provider,
+      io.vertigrad.internal.strategy.AllReduceStrategy.Provider,
+      io.vertigrad.internal.strategy.LocalSgd.Provider,
+      io.vertigrad.internal.strategy.DiLoCo.Provider,
+      io.vertigrad.internal.strategy.Gossip.Provider;
+}
