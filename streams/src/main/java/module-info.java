@@ -2,6 +2,10 @@
 module io.vertigrad.streams {
   requires transitive io.vertigrad.compute;
   requires com.fasterxml.jackson.core;
+  // Of kafka.clients, an automatic module, which cannot declare them.
+  requires java.management;
+  requires java.security.jgss;
+  requires java.security.sasl;
   requires kafka.clients;
   requires org.slf4j;
 

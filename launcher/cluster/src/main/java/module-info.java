@@ -7,6 +7,7 @@ module io.vertigrad.launcher.cluster {
   requires io.netty.transport;
   requires io.vertigrad.dashboard;
   requires io.vertx.clustermanager.hazelcast;
+  requires java.sql; // Of Hazelcast, an automatic module, which cannot declare it.
   requires org.slf4j;
 
   exports io.vertigrad.launcher.cluster;
