@@ -95,7 +95,11 @@ public final class Settings {
       throw wrong(key, found, "an object { ... }");
     }
     JsonObject object = found == null ? new JsonObject() : (JsonObject) found;
-    Settings section = new Settings(origin, at(key), object, known.get(key));
+    Settings before = sections.get(key);
+    Settings section =
+        before == null
+            ? new Settings(origin, at(key), object, known.get(key))
+            : new Settings(before, known.get(key));
     sections.put(key, section);
     return section;
   }

@@ -233,6 +233,17 @@ class SettingsTest {
   }
 
   @Test
+  void shouldKeepTheDefaultsOfASectionThatIsReadAgain() {
+    Settings root = Settings.of("job.json", new JsonObject());
+    root.section("workers").integer("batch", 128, 1, 1000);
+
+    root.section("workers").integer("count", 2, 1, 9);
+
+    assertEquals(
+        new JsonObject("{\"workers\": {\"batch\": 128, \"count\": 2}}"), root.resolved());
+  }
+
+  @Test
   void shouldKnowTheTraitsOfEveryKeyThatWasRead() {
     Settings root = Settings.of("job.json", new JsonObject("{\"a\": 1, \"in\": {\"x\": 1}}"));
     root.with(KeyTrait.AGREED).integer("a", 0, 0, 9);
