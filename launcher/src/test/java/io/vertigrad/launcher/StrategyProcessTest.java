@@ -87,10 +87,10 @@ class StrategyProcessTest {
     release();
 
     assertEquals(hashInOneJvm(job), hashAfter(coordinator), this::outputs);
-    assertTrue(strategy.said("serves a member of another JVM"), this::outputs);
-    assertTrue(server.said("its strategy is in another JVM"), this::outputs);
+    assertTrue(strategy.said("runs the member of another JVM"), this::outputs);
+    assertTrue(server.said("runs in another JVM, beside its strategy"), this::outputs);
     assertTrue(server.said("its strategy verticle at"), this::outputs);
-    assertTrue(another.said("serves a member of another JVM"), this::outputs);
+    assertTrue(another.said("runs the member of another JVM"), this::outputs);
   }
 
   @Test
@@ -107,9 +107,9 @@ class StrategyProcessTest {
     release();
 
     assertEquals(hashInOneJvm(job), hashAfter(coordinator), this::outputs);
-    assertTrue(strategy.said("serves a member of another JVM"), this::outputs);
+    assertTrue(strategy.said("runs the member of another JVM"), this::outputs);
     assertTrue(worker.said("its strategy verticle at"), this::outputs);
-    assertTrue(another.said("serves a member of another JVM"), this::outputs);
+    assertTrue(another.said("runs the member of another JVM"), this::outputs);
   }
 
   @ParameterizedTest

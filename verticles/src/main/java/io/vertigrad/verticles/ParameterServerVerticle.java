@@ -1,11 +1,13 @@
 package io.vertigrad.verticles;
 
 import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.internal.host.StrategyService.MovedMember;
 import io.vertigrad.internal.job.VerticleJob;
 import io.vertigrad.internal.server.ServerMember;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
+import java.util.Optional;
 
 /**
  * One parameter server of a job; its configuration is the job file.
@@ -17,7 +19,18 @@ import io.vertx.core.VerticleBase;
  */
 public final class ParameterServerVerticle extends VerticleBase {
 
+  private final Optional<MovedMember> session;
   private ServerMember member;
+
+  /** Creates a server that joins the job by itself. */
+  public ParameterServerVerticle() {
+    this(Optional.empty());
+  }
+
+  /** Creates a server that runs beside its strategy, for one in another JVM. */
+  ParameterServerVerticle(Optional<MovedMember> session) {
+    this.session = session;
+  }
 
   @Override
   public Future<?> start() {
@@ -31,7 +44,7 @@ public final class ParameterServerVerticle extends VerticleBase {
 
   private Future<Void> enrol(JobConfig job) {
     FrameCodecs.register(vertx.eventBus());
-    member = new ServerMember(vertx, context, job);
+    member = new ServerMember(vertx, context, job, session);
     return member.join();
   }
 }

@@ -3,16 +3,15 @@ package io.vertigrad.verticles;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.host.StrategyService;
-import io.vertigrad.internal.host.StrategyService.RemoteMember;
+import io.vertigrad.internal.host.StrategyService.MovedMember;
 import io.vertigrad.internal.job.VerticleJob;
-import io.vertigrad.internal.server.RemoteShard;
-import io.vertigrad.internal.worker.RemoteWorker;
 import io.vertigrad.job.JobConfig;
+import io.vertx.core.Deployable;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.json.JsonObject;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import java.util.Optional;
+import java.util.function.Function;
 
 /**
  * The strategy of one worker or one shard of a job. For a worker it receives the worker's
@@ -24,12 +23,14 @@ import org.slf4j.LoggerFactory;
  * strategy verticle that was deployed for its rank before it was admitted, and deploys one itself
  * if there is none. In the same Vert.x instance the two pass arrays by reference. If you undeploy
  * it there while its worker trains, the worker fails; if you undeploy it beside a shard, the server
- * leaves. From another JVM of the cluster the two exchange frames, and a member whose strategy
- * verticle ends waits for another one at the same place.
+ * leaves.
+ *
+ * <p>If the member is deployed in another JVM of the cluster, it runs here all the same: a server
+ * with its shard, a worker with its replica, for which the other JVM computes the gradients. The
+ * verticle in the other JVM joins for it, and waits for another strategy verticle at the same place
+ * when this one ends.
  */
 public final class StrategyVerticle extends VerticleBase {
-
-  private static final Logger LOG = LoggerFactory.getLogger(StrategyVerticle.class);
 
   private StrategyHost host;
   private StrategyService service;
@@ -70,24 +71,21 @@ public final class StrategyVerticle extends VerticleBase {
     return host.register().compose(registered -> serve(job, beside));
   }
 
-  /**
-   * Serves members of other JVMs of a cluster, unless a member deployed this strategy for itself.
-   */
+  /** Runs the member of another JVM of a cluster, unless a member deployed this for itself. */
   private Future<Void> serve(JobConfig job, JsonObject beside) {
     if (!vertx.isClustered() || StrategyHost.isOwned(beside)) {
       return Future.succeededFuture();
     }
-    if (job.pipeline().isPresent()) {
-      LOG.warn("{} is used by a stage of this JVM only, by none of another one", host.address());
-      return Future.succeededFuture();
-    }
-    RemoteMember member =
-        host.strategy().traits().besideServers()
-            ? new RemoteShard(vertx, job, host.strategy())
-            : new RemoteWorker(vertx, job, host);
-    return StrategyService.open(vertx, job, host, member)
+    return StrategyService.open(vertx, job, host, member(host))
         .onSuccess(open -> service = open)
         .onFailure(taken -> host.unregister())
         .mapEmpty();
+  }
+
+  /** Returns what creates the member's verticle beside its strategy. */
+  static Function<MovedMember, Deployable> member(StrategyHost host) {
+    return host.strategy().traits().besideServers()
+        ? session -> new ParameterServerVerticle(Optional.of(session))
+        : session -> new WorkerVerticle(Optional.of(session));
   }
 }

@@ -8,6 +8,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.host.StrategyService.MovedMember;
 import io.vertigrad.internal.job.VerticleJob;
 import io.vertigrad.internal.membership.LeaveReason;
 import io.vertigrad.internal.worker.ParameterExchange.Report;
@@ -21,6 +22,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
+import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -43,6 +45,7 @@ public class WorkerVerticle extends VerticleBase {
   private static final int ADOPTED_WAIT_SECONDS = 10;
 
   private final Promise<Void> left = Promise.promise();
+  private final Optional<MovedMember> session;
   private boolean adopted;
   private EventPublisher events;
   private WorkerMember member;
@@ -50,6 +53,16 @@ public class WorkerVerticle extends VerticleBase {
   private LoopProgress reported = LoopProgress.NONE;
   private List<StreamTests> reportedTests = List.of();
   private long reportTimer;
+
+  /** Creates a worker that joins the job by itself. */
+  public WorkerVerticle() {
+    this(Optional.empty());
+  }
+
+  /** Creates a worker that runs beside its strategy, for one in another JVM. */
+  WorkerVerticle(Optional<MovedMember> session) {
+    this.session = session;
+  }
 
   @Override
   public final Future<?> start() {
@@ -67,13 +80,13 @@ public class WorkerVerticle extends VerticleBase {
 
   /** Creates the thread that does the work. */
   WorkerThread thread(JobConfig job, WorkerMember admitted) {
-    return new WorkerThread(vertx, job, admitted);
+    return new WorkerThread(vertx, job, admitted, session);
   }
 
   private Future<?> enrol(JobConfig job) {
     FrameCodecs.register(vertx.eventBus());
     events = new EventPublisher(vertx, job.addresses());
-    member = new WorkerMember(vertx, job, adopted, () -> adopt(job));
+    member = new WorkerMember(vertx, job, adopted, () -> adopt(job), session);
     thread = thread(job, member);
     reportTimer = vertx.setPeriodic(REPORT_MILLIS, timer -> report("trains"));
     ContextBridge.to(context, thread.start())

@@ -239,8 +239,7 @@ class SettingsTest {
 
     root.section("workers").integer("count", 2, 1, 9);
 
-    assertEquals(
-        new JsonObject("{\"workers\": {\"batch\": 128, \"count\": 2}}"), root.resolved());
+    assertEquals(new JsonObject("{\"workers\": {\"batch\": 128, \"count\": 2}}"), root.resolved());
   }
 
   @Test

@@ -35,6 +35,7 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.BiFunction;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
@@ -69,7 +70,7 @@ public final class PartitionClient {
   private static final int SPINS = 100;
 
   private final Transport transport;
-  private final Addresses addresses;
+  private final BiFunction<Integer, Integer, String> addresses;
   private final ExchangeConfig config;
   private final LongSupplier waitClock;
   private final TensorMemory answers = new TensorMemory();
@@ -210,6 +211,19 @@ public final class PartitionClient {
    */
   public PartitionClient(
       Transport transport, Addresses addresses, ExchangeConfig config, LongSupplier waitClock) {
+    this(transport, addresses::shard, config, waitClock);
+  }
+
+  /**
+   * Creates a client of shards at other addresses than those of a job's servers.
+   *
+   * @param addresses returns the address of a shard and its server's incarnation
+   */
+  public PartitionClient(
+      Transport transport,
+      BiFunction<Integer, Integer, String> addresses,
+      ExchangeConfig config,
+      LongSupplier waitClock) {
     this.transport = transport;
     this.addresses = addresses;
     this.config = config;
@@ -419,7 +433,7 @@ public final class PartitionClient {
         server.orElse(PendingRequest.NO_SERVER), now + config.retryMillis() * NANOS_PER_MILLI);
     if (server.isPresent()) {
       transport.request(
-          addresses.shard(request.partition().shard(), server.get()),
+          addresses.apply(request.partition().shard(), server.get()),
           request.frame(),
           limitMillis() + 1_000,
           (frame, failure) -> {
@@ -639,7 +653,7 @@ public final class PartitionClient {
   /** Returns the address of a shard, or text that says why there is none. */
   private String address(int shard) {
     return server(shard)
-        .map(incarnation -> addresses.shard(shard, incarnation))
+        .map(incarnation -> addresses.apply(shard, incarnation))
         .orElse("none: no server of that rank in membership epoch " + epoch());
   }
 

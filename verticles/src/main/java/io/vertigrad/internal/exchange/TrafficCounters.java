@@ -24,16 +24,6 @@ public final class TrafficCounters {
   private final Map<Integer, Long> received = new TreeMap<>();
   private long saved;
 
-  /** Creates counters from the counts of another JVM. */
-  public static TrafficCounters of(
-      Map<Integer, Long> sent, Map<Integer, Long> received, long saved) {
-    TrafficCounters counters = new TrafficCounters();
-    counters.sent.putAll(sent);
-    counters.received.putAll(received);
-    counters.saved = saved;
-    return counters;
-  }
-
   /** Counts a tensor sent to a partner. */
   public synchronized void sent(int partner, TensorView tensor) {
     count(sent, partner, tensor.payloadBytes());

@@ -26,6 +26,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -127,8 +128,15 @@ public final class PeerStrategySession {
             () -> closed || setup.stop().getAsBoolean(),
             PeerFrames.ofStrategies());
     this.thread =
-        StrategyThread.executor(
-            "strategy of %s of %s".formatted(setup.name(), job.addresses().job()));
+        Executors.newSingleThreadExecutor(
+            work -> {
+              Thread own =
+                  new Thread(
+                      work, "strategy of %s of %s".formatted(setup.name(), job.addresses().job()));
+              own.setDaemon(true);
+              own.setContextClassLoader(PeerStrategySession.class.getClassLoader());
+              return own;
+            });
   }
 
   /** Creates the rule and listens to other workers. Completes when they can send. */

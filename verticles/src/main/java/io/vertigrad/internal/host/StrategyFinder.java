@@ -1,5 +1,6 @@
 package io.vertigrad.internal.host;
 
+import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertx.core.Context;
@@ -23,6 +24,7 @@ public final class StrategyFinder {
   private final Context context;
   private final JobConfig job;
   private final Role role;
+  private final Optional<StrategyHost> given;
   private volatile String deployedId;
   private volatile Optional<Boolean> isRemote = Optional.empty();
 
@@ -32,6 +34,17 @@ public final class StrategyFinder {
    * @param context context of the member's verticle; deployed verticles are undeployed with it
    */
   public StrategyFinder(Vertx vertx, Context context, JobConfig job, Role role) {
+    this(vertx, context, job, role, Optional.empty());
+  }
+
+  /**
+   * Creates the finder of one member.
+   *
+   * @param given the strategy verticle of a member that runs beside it for another JVM
+   */
+  public StrategyFinder(
+      Vertx vertx, Context context, JobConfig job, Role role, Optional<StrategyHost> given) {
+    this.given = given;
     this.vertx = vertx;
     this.context = context;
     this.job = job;
@@ -45,6 +58,21 @@ public final class StrategyFinder {
    * @return completes with a host that belongs to the caller until {@link StrategyHost#release}
    */
   public Future<StrategyHost> beside(int rank, int incarnation) {
+    if (given.isPresent()) {
+      return Future.succeededFuture(given.get());
+    }
+    if (job.pipeline().isPresent()) {
+      return elsewhere(rank)
+          .compose(
+              apart ->
+                  apart.isPresent()
+                      ? Future.failedFuture(refusal(rank, apart.get(), "it is a stage"))
+                      : deployedHere(rank, incarnation));
+    }
+    return deployedHere(rank, incarnation);
+  }
+
+  private Future<StrategyHost> deployedHere(int rank, int incarnation) {
     JsonObject beside = StrategyHost.beside(role, rank);
     StrategyHost ready = StrategyHost.at(vertx, job, beside);
     if (ready != null && ready.tryTake()) {
@@ -60,7 +88,7 @@ public final class StrategyFinder {
   }
 
   /**
-   * Returns the link to the strategy verticle of a rank in another JVM. The first result is kept: a
+   * Returns a link to the strategy verticle of a rank in another JVM. The first result is kept: a
    * verticle in another JVM is never replaced by one in this JVM, and one that starts later is not
    * used.
    *
@@ -68,18 +96,39 @@ public final class StrategyFinder {
    */
   public Future<Optional<StrategyLink>> elsewhere(int rank) {
     String address = job.addresses().strategy(role.lower(), rank);
-    StrategyLink link = new StrategyLink(vertx, job, job.nameOf(role.lower(), rank), address);
-    Future<Boolean> found =
-        isRemote
-            .map(Future::succeededFuture)
-            .orElseGet(
-                () ->
-                    StrategyHost.at(vertx, job, StrategyHost.beside(role, rank)) == null
-                        ? StrategyLink.isAt(vertx, address, 0)
-                        : Future.succeededFuture(false));
-    return found
+    if (isRemote.isEmpty() && isHere(rank)) {
+      isRemote = Optional.of(false);
+    }
+    return isRemote
+        .map(Future::succeededFuture)
+        .orElseGet(() -> StrategyLink.isAt(vertx, address, 0))
         .onSuccess(remote -> isRemote = Optional.of(remote))
-        .map(remote -> remote ? Optional.of(link) : Optional.<StrategyLink>empty());
+        .map(
+            remote ->
+                Optional.of(remote)
+                    .filter(apart -> apart)
+                    .map(apart -> new StrategyLink(vertx, job, memberName(rank), address)));
+  }
+
+  private boolean isHere(int rank) {
+    return given.isPresent()
+        || StrategyHost.at(vertx, job, StrategyHost.beside(role, rank)) != null;
+  }
+
+  /**
+   * Returns the error for a member that cannot run beside its strategy verticle in another JVM.
+   *
+   * @param because what the member does
+   */
+  public ExchangeException refusal(int rank, StrategyLink apart, String because) {
+    return new ExchangeException(
+        ("%s: strategy \"%s\" has its verticle in another JVM, at %s, where this member cannot run,"
+                + " because %s; deploy it in this JVM, or leave it out")
+            .formatted(memberName(rank), job.strategy().name(), apart.address(), because));
+  }
+
+  private String memberName(int rank) {
+    return job.nameOf(role.lower(), rank);
   }
 
   private Future<StrategyHost> replace(JsonObject beside, int incarnation) {

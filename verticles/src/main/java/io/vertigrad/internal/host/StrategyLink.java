@@ -1,38 +1,35 @@
 package io.vertigrad.internal.host;
 
-import io.vertigrad.codecs.Frame;
 import io.vertigrad.internal.exchange.ExchangeException;
-import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.JobConfig;
-import io.vertx.core.Completable;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.core.eventbus.Message;
+import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.eventbus.ReplyException;
 import io.vertx.core.eventbus.ReplyFailure;
 import io.vertx.core.json.JsonObject;
+import java.util.UUID;
 import java.util.function.BooleanSupplier;
-import java.util.function.Consumer;
-import java.util.function.Supplier;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A member's connection to its strategy verticle in another JVM. Tensors are sent as frames over
- * the job's transport. Everything else is JSON over the event bus ({@code
- * docs/reference/control-protocol.md}).
+ * One session of a member with its strategy verticle in another JVM. The member runs there, under
+ * admissions that this process gets for it; a {@link StrategyService} is the other end. Messages
+ * are JSON over the event bus ({@code docs/reference/control-protocol.md}).
  *
- * <p>A session lasts from {@link #open} until either process ends. Its loss is reported once. The
- * next {@link #open} begins a session with the process that listens at the address then. May be
- * called by any thread.
+ * <p>A link has one session, and another link begins the next one. May be called by any thread.
  */
 public final class StrategyLink {
 
   /** Key of a request: its name. */
   static final String CALL = "call";
 
-  /** Key of a request and of the answer to {@code open}: the session id. */
+  /** Key of a request: the session id. */
   static final String SESSION = "session";
 
   /** Key of an answer: why the strategy verticle refuses the request. */
@@ -41,12 +38,22 @@ public final class StrategyLink {
   /** Key of an answer: why the session does not exist any more. */
   static final String ENDED = "ended";
 
+  /** Key of an answer: why the member takes no further part. */
+  static final String OVER = "over";
+
+  /** Key of an answer: whether the member has begun. */
+  static final String SERVES = "serves";
+
   static final String HELLO = "hello";
   static final String OPEN = "open";
   static final String PING = "ping";
+  static final String COMPUTED = "computed";
+  static final String CLOSE = "close";
 
   private static final Logger LOG = LoggerFactory.getLogger(StrategyLink.class);
+  private static final int REFUSED_CODE = 1;
   private static final long ANSWER_MILLIS = 2_000;
+  private static final long CLOSE_MILLIS = 10_000;
   private static final long PING_MILLIS = 250;
   private static final long RETRY_MILLIS = 200;
   private static final int ABSENT_PINGS = 2;
@@ -55,25 +62,24 @@ public final class StrategyLink {
   private final JobConfig job;
   private final String member;
   private final String address;
-  private final Transport transport;
-  private volatile Session session;
+  private final String session = UUID.randomUUID().toString();
+  private final Promise<Void> serves = Promise.promise();
+  private final Promise<End> ended = Promise.promise();
+  private volatile boolean closed;
+  private volatile boolean begun;
+  private MessageConsumer<JsonObject> admissions;
+  private long timer;
+  private long answeredNanos;
+  private int absent;
+  private boolean pingPending;
 
-  private static final class Session {
-    private final String id;
-    private final Supplier<JsonObject> pingData;
-    private final Consumer<String> onLost;
-    private long timer;
-    private long lastAnswerNanos = System.nanoTime();
-    private int absent;
-    private boolean pingPending;
-    private boolean ended;
-
-    Session(String id, Supplier<JsonObject> pingData, Consumer<String> onLost) {
-      this.id = id;
-      this.pingData = pingData;
-      this.onLost = onLost;
-    }
-  }
+  /**
+   * The end of a session.
+   *
+   * @param lost true if the other process does not answer any more, so that the member may begin
+   *     anew; false if it takes no further part
+   */
+  public record End(boolean lost, String reason) {}
 
   /**
    * Creates a link without a session.
@@ -86,7 +92,6 @@ public final class StrategyLink {
     this.job = job;
     this.member = member;
     this.address = address;
-    this.transport = Transport.of(vertx, job.exchange());
   }
 
   /**
@@ -120,195 +125,177 @@ public final class StrategyLink {
     return address;
   }
 
-  /**
-   * Returns how long a member works without its strategy, less than its peers wait for the member.
-   */
-  public static long absenceMillis(JobConfig job) {
-    return job.exchange().deadlineMillis() * 5 / 6;
+  /** Returns the address at which the member receives frames of this session. */
+  public String frames() {
+    return frames(address, session);
   }
 
-  /** Returns the error message for a strategy verticle that did not come back. */
-  public String missing() {
-    return ("%s: no strategy verticle has been at %s for %d ms; start it again:"
-            + " ./vertigrad io.vertigrad.verticles.StrategyVerticle -cluster -conf FILE")
-        .formatted(member, address, absenceMillis(job));
+  static String frames(String address, String session) {
+    return address + "." + session;
+  }
+
+  /** Returns the address at which the member's own process answers requests for admissions. */
+  static String admissions(String address, String session) {
+    return address + "." + session + ".admissions";
+  }
+
+  /** Completes when the session has ended. */
+  public Future<End> ended() {
+    return ended.future();
   }
 
   /**
-   * Begins a session with the strategy verticle at the address. Waits until one is there, if
+   * Begins the session with the strategy verticle at the address. Waits until one is there, if
    * necessary.
    *
-   * @param request data that the strategy verticle needs
-   * @param pingData returns the data for every ping
-   * @param onLost called once, on any thread, with the reason when the other side has ended the
-   *     session
+   * @param admit gets the admissions for which the member asks
    * @param stop ends the wait
-   * @return fails with a message for the user if the verticle refuses or none is there within
-   *     {@link #absenceMillis}
+   * @return completes when the member has begun; fails with a message for the user if it cannot, or
+   *     if no strategy verticle is there within five sixths of {@code exchange.deadlineMillis}:
+   *     less than others wait for the member
    */
-  public Future<JsonObject> open(
-      JsonObject request,
-      Supplier<JsonObject> pingData,
-      Consumer<String> onLost,
-      BooleanSupplier stop) {
-    close();
-    Promise<JsonObject> opened = Promise.promise();
-    long limit = System.nanoTime() + absenceMillis(job) * 1_000_000;
-    open(request, new Opening(pingData, onLost, stop, limit, opened));
-    return opened.future();
+  public Future<Void> open(Function<JsonObject, Future<JsonObject>> admit, BooleanSupplier stop) {
+    admissions =
+        vertx.eventBus().consumer(admissions(address, session), message -> admit(message, admit));
+    ended.future().onComplete(end -> admissions.unregister());
+    long limitNanos = System.nanoTime() + absenceMillis() * 1_000_000;
+    admissions.completion().onComplete(listening -> open(limitNanos, stop));
+    return serves.future();
   }
 
-  private record Opening(
-      Supplier<JsonObject> pingData,
-      Consumer<String> onLost,
-      BooleanSupplier stop,
-      long limitNanos,
-      Promise<JsonObject> opened) {}
+  private static void admit(
+      Message<JsonObject> request, Function<JsonObject, Future<JsonObject>> admit) {
+    admit
+        .apply(request.body())
+        .onSuccess(request::reply)
+        .onFailure(refused -> request.fail(REFUSED_CODE, String.valueOf(refused.getMessage())));
+  }
 
-  private void open(JsonObject request, Opening opening) {
+  private void open(long limitNanos, BooleanSupplier stop) {
     // A process that has just died may still accept messages: only an answer proves that it is
     // alive.
     ask(vertx, address, new JsonObject().put(CALL, HELLO), ANSWER_MILLIS)
-        .compose(there -> ask(vertx, address, request.copy().put(CALL, OPEN), absenceMillis(job)))
+        .compose(there -> ask(vertx, address, request(OPEN), absenceMillis()))
         .onSuccess(
             answer -> {
               if (answer.containsKey(REFUSED)) {
-                opening.opened.fail(
-                    new ExchangeException(member + ": " + answer.getString(REFUSED)));
+                end(false, answer.getString(REFUSED));
               } else {
-                begin(answer.getString(SESSION), opening);
-                opening.opened.complete(answer);
+                begin();
               }
             })
         .onFailure(
             failure -> {
-              if (opening.stop.getAsBoolean()) {
-                opening.opened.fail(new ExchangeException(member + " is stopping"));
-              } else if (System.nanoTime() > opening.limitNanos) {
-                opening.opened.fail(new ExchangeException(missing(), failure));
+              if (closed || stop.getAsBoolean()) {
+                end(false, "it is stopping");
+              } else if (System.nanoTime() > limitNanos) {
+                end(false, missing());
               } else {
                 LOG.debug("{}: no session with {} yet: {}", member, address, failure.getMessage());
-                vertx.setTimer(RETRY_MILLIS, again -> open(request, opening));
+                vertx.setTimer(RETRY_MILLIS, again -> open(limitNanos, stop));
               }
             });
   }
 
-  private void begin(String id, Opening opening) {
-    Session begun = new Session(id, opening.pingData, opening.onLost);
-    session = begun;
-    begun.timer = vertx.setPeriodic(PING_MILLIS, tick -> ping(begun));
-    LOG.info("{}: its strategy is in another JVM, at {}", member, address);
+  private long absenceMillis() {
+    return job.exchange().deadlineMillis() * 5 / 6;
+  }
+
+  private String missing() {
+    return ("no strategy verticle has been at %s for %d ms; start it again:"
+            + " ./vertigrad io.vertigrad.verticles.StrategyVerticle -cluster -conf FILE")
+        .formatted(address, absenceMillis());
+  }
+
+  private synchronized void begin() {
+    LOG.info("{}: runs in another JVM, beside its strategy at {}", member, address);
+    begun = true;
+    answeredNanos = System.nanoTime();
+    timer = vertx.setPeriodic(1, PING_MILLIS, tick -> ping());
+  }
+
+  /** Sends the facts about a gradient that this process has computed. */
+  public void computed(JsonObject facts) {
+    ask(vertx, address, facts.mergeIn(request(COMPUTED)), job.exchange().evictMillis())
+        .onFailure(failure -> end(true, String.valueOf(failure.getMessage())));
+  }
+
+  /** Ends the session. Completes when the member in the other JVM has left the job. */
+  public Future<?> close() {
+    closed = true;
+    return end(false, "its verticle is stopping") && begun
+        ? ask(vertx, address, request(CLOSE), CLOSE_MILLIS).otherwiseEmpty()
+        : Future.succeededFuture();
+  }
+
+  private JsonObject request(String name) {
+    return new JsonObject().put(CALL, name).put(SESSION, session);
   }
 
   /**
    * The session is lost after two failures without a listener, or a silence that evicts members.
    */
-  private void ping(Session of) {
-    synchronized (of) {
-      if (of.ended || of.pingPending) {
+  private void ping() {
+    synchronized (this) {
+      if (ended.future().isComplete() || pingPending) {
         return;
       }
-      of.pingPending = true;
+      pingPending = true;
     }
-    JsonObject ping = of.pingData.get().put(CALL, PING).put(SESSION, of.id);
-    ask(vertx, address, ping, ANSWER_MILLIS)
+    ask(vertx, address, request(PING), ANSWER_MILLIS)
         .onComplete(
             (answer, failure) -> {
               String why = null;
-              synchronized (of) {
-                of.pingPending = false;
-                long silentMillis = (System.nanoTime() - of.lastAnswerNanos) / 1_000_000;
+              synchronized (this) {
+                pingPending = false;
+                long silentMillis = (System.nanoTime() - answeredNanos) / 1_000_000;
+                absent = failure != null && isAbsent(failure) ? absent + 1 : 0;
                 if (failure == null) {
-                  of.lastAnswerNanos = System.nanoTime();
-                  of.absent = 0;
+                  answeredNanos = System.nanoTime();
                   why = answer.getString(ENDED);
-                } else if (isAbsent(failure)) {
-                  of.absent++;
-                  why = of.absent < ABSENT_PINGS ? null : "it has gone";
+                } else if (absent == ABSENT_PINGS) {
+                  why = "it has gone";
                 } else if (silentMillis > job.exchange().evictMillis()) {
                   why = "it has been silent for %d ms".formatted(silentMillis);
                 }
               }
               if (why != null) {
-                reportLost(of, why);
+                end(true, why);
+              } else if (failure == null) {
+                answered(answer);
               }
             });
   }
 
-  private void reportLost(Session of, String why) {
-    if (end(of)) {
-      LOG.warn("{}: its strategy verticle at {} is lost: {}", member, address, why);
-      of.onLost.accept(why);
+  private void answered(JsonObject answer) {
+    if (answer.getBoolean(SERVES)) {
+      serves.tryComplete();
+    }
+    if (answer.containsKey(OVER)) {
+      end(false, answer.getString(OVER));
     }
   }
 
   /** Ends the session. Returns true only the first time. */
-  private boolean end(Session of) {
-    synchronized (of) {
-      boolean first = !of.ended;
-      of.ended = true;
-      vertx.cancelTimer(of.timer);
-      return first;
+  private boolean end(boolean lost, String reason) {
+    synchronized (this) {
+      if (!ended.tryComplete(new End(lost, reason))) {
+        return false;
+      }
+      vertx.cancelTimer(timer);
     }
-  }
-
-  /** Reports the session as lost through {@code onLost}, unless it has ended. */
-  public void lose(String why) {
-    Session now = session;
-    if (now != null) {
-      reportLost(now, why);
+    if (lost) {
+      LOG.warn("{}: its strategy verticle at {} is lost: {}", member, address, reason);
     }
-  }
-
-  /**
-   * Sends a request to the strategy verticle. The session is lost on any failure, and on an answer
-   * that it has ended.
-   *
-   * @param limitMillis longest wait for the answer
-   */
-  public Future<JsonObject> call(String name, JsonObject request, long limitMillis) {
-    Session now = session;
-    if (now == null || now.ended) {
-      return Future.failedFuture("no session with " + address);
-    }
-    return ask(vertx, address, request.put(CALL, name).put(SESSION, now.id), limitMillis)
-        .compose(
-            answer ->
-                answer.containsKey(ENDED)
-                    ? Future.<JsonObject>failedFuture(answer.getString(ENDED))
-                    : Future.succeededFuture(answer))
-        .onFailure(failure -> reportLost(now, String.valueOf(failure.getMessage())));
-  }
-
-  /** Sends a frame of this session; see {@link Transport#request}. */
-  public void send(Frame frame, long limitMillis, Completable<Frame> answered) {
-    Session now = session;
-    if (now == null || now.ended) {
-      answered.fail("no session with " + address);
-    } else {
-      transport.request(frames(address, now.id), frame, limitMillis, answered);
-    }
-  }
-
-  /** Ends the session without a report. */
-  public void close() {
-    Session now = session;
-    if (now != null) {
-      end(now);
-    }
-  }
-
-  /** Returns the address of a session's frames. */
-  static String frames(String address, String session) {
-    return address + "." + session;
+    serves.tryFail(new ExchangeException(member + ": " + reason));
+    return true;
   }
 
   private static boolean isAbsent(Throwable failure) {
     return failure instanceof ReplyException no && no.failureType() == ReplyFailure.NO_HANDLERS;
   }
 
-  private static Future<JsonObject> ask(
-      Vertx vertx, String address, JsonObject request, long limitMillis) {
+  static Future<JsonObject> ask(Vertx vertx, String address, JsonObject request, long limitMillis) {
     DeliveryOptions options = new DeliveryOptions().setSendTimeout(limitMillis);
     return vertx.eventBus().<JsonObject>request(address, request, options).map(m -> m.body());
   }

@@ -1,76 +1,64 @@
 package io.vertigrad.internal.host;
 
-import io.vertigrad.codecs.Frame;
-import io.vertigrad.internal.transport.Transport;
+import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.membership.CoordinatorClient.AdmissionSource;
 import io.vertigrad.job.JobConfig;
+import io.vertx.core.Deployable;
+import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.Message;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
-import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Lets a member in another JVM use a strategy verticle. It handles what a {@link StrategyLink}
- * sends, in one session at a time. A new session ends the previous one. Belongs to the verticle's
- * context.
+ * Runs the member of another JVM beside its strategy verticle. It handles what a {@link
+ * StrategyLink} sends, in one session at a time; a new session ends the previous one. Belongs to
+ * the verticle's context.
  */
 public final class StrategyService {
 
   private static final Logger LOG = LoggerFactory.getLogger(StrategyService.class);
-  private static final int ERROR_CODE = 500;
+  private static final long WATCH_MILLIS = 250;
 
   private final Vertx vertx;
+  private final JobConfig job;
   private final StrategyHost host;
-  private final RemoteMember member;
+  private final Function<MovedMember, Deployable> members;
   private MessageConsumer<JsonObject> requests;
-  private Transport.Listening frames;
-  private String session;
-  private boolean hostTaken;
+  private MovedMember session;
+  private Future<?> ended = Future.succeededFuture();
   private boolean closed;
 
-  /** The part of a member that runs in the strategy's JVM, if the member is in another one. */
-  public interface RemoteMember {
-
-    /**
-     * Begins a session and ends the previous one.
-     *
-     * @return fails with a message for the user if that is not possible
-     */
-    Future<Void> open(JsonObject request);
-
-    /** Answers a request of this session. */
-    Future<JsonObject> call(String name, JsonObject request);
-
-    /** Handles a frame of this session, whose memory may be borrowed. */
-    Future<Frame> handle(Frame frame);
-
-    /** Ends the session and releases everything. */
-    Future<?> close(String why);
-  }
-
-  private StrategyService(Vertx vertx, StrategyHost host, RemoteMember member) {
+  private StrategyService(
+      Vertx vertx, JobConfig job, StrategyHost host, Function<MovedMember, Deployable> members) {
     this.vertx = vertx;
+    this.job = job;
     this.host = host;
-    this.member = member;
+    this.members = members;
   }
 
   /**
    * Listens at the host's address, in a cluster.
    *
+   * @param members creates the verticle of a member that runs here
    * @return completes when members can find it; fails if another strategy verticle is there
    */
   public static Future<StrategyService> open(
-      Vertx vertx, JobConfig job, StrategyHost host, RemoteMember member) {
+      Vertx vertx, JobConfig job, StrategyHost host, Function<MovedMember, Deployable> members) {
     return StrategyLink.isAt(vertx, host.address(), job.exchange().evictMillis())
         .compose(
             there -> {
               if (there) {
                 return Future.failedFuture(host.takenMessage());
               }
-              StrategyService service = new StrategyService(vertx, host, member);
+              StrategyService service = new StrategyService(vertx, job, host, members);
               service.requests = vertx.eventBus().consumer(host.address(), service::handle);
               return service.requests.completion().map(service);
             });
@@ -79,72 +67,165 @@ public final class StrategyService {
   /** Closes the service. The member looks for another strategy verticle at the address. */
   public Future<?> close() {
     closed = true;
-    Future<?> frameless = frames == null ? Future.succeededFuture() : frames.close();
-    Future<?> ended =
-        Future.join(requests.unregister(), frameless, member.close("it is being undeployed"));
-    if (hostTaken) {
-      host.release();
-    }
-    return ended;
+    return Future.join(requests.unregister(), end("its strategy verticle is being undeployed"));
   }
 
   private void handle(Message<JsonObject> message) {
     JsonObject request = message.body();
-    answer(String.valueOf(request.getString(StrategyLink.CALL)), request)
-        .onSuccess(message::reply)
-        .onFailure(defect -> message.fail(ERROR_CODE, String.valueOf(defect.getMessage())));
-  }
-
-  private Future<JsonObject> answer(String call, JsonObject request) {
-    if (call.equals(StrategyLink.HELLO)) {
-      return Future.succeededFuture(new JsonObject());
-    }
-    if (call.equals(StrategyLink.OPEN)) {
-      return open(request);
-    }
-    if (closed || !String.valueOf(request.getString(StrategyLink.SESSION)).equals(session)) {
-      return Future.succeededFuture(
-          new JsonObject().put(StrategyLink.ENDED, "it began another session, or was restarted"));
-    }
-    try {
-      return member.call(call, request);
-    } catch (RuntimeException malformed) {
-      return Future.failedFuture(malformed);
+    switch (String.valueOf(request.getString(StrategyLink.CALL))) {
+      case StrategyLink.HELLO -> message.reply(new JsonObject());
+      case StrategyLink.OPEN ->
+          open(request.getString(StrategyLink.SESSION)).onSuccess(message::reply);
+      case StrategyLink.CLOSE -> close(request).onSuccess(message::reply);
+      default -> message.reply(answer(request));
     }
   }
 
-  private Future<JsonObject> open(JsonObject request) {
-    if (!host.tryTake() && !hostTaken) {
-      return Future.succeededFuture(
-          new JsonObject()
-              .put(
-                  StrategyLink.REFUSED,
-                  "the strategy verticle at %s is used by a member of its own JVM"
-                      .formatted(host.address())));
+  private Future<JsonObject> open(String id) {
+    return end("another session has begun")
+        .transform(gone -> session == null ? begin(id) : open(id));
+  }
+
+  private Future<JsonObject> begin(String id) {
+    if (closed || !host.tryTake()) {
+      String why =
+          "the strategy verticle at %s is used by a member of its own JVM"
+              .formatted(host.address());
+      LOG.warn("refused: {}", why);
+      return Future.succeededFuture(new JsonObject().put(StrategyLink.REFUSED, why));
     }
-    hostTaken = true;
-    String sessionId = UUID.randomUUID().toString();
+    session = new MovedMember(vertx, job, host, id);
+    LOG.info("{} runs the member of another JVM", host.address());
+    session.deploy(members.apply(session), silence -> end(silence));
+    return Future.succeededFuture(new JsonObject());
+  }
+
+  private JsonObject answer(JsonObject request) {
+    return isOfSession(request)
+        ? session.answer(request)
+        : new JsonObject()
+            .put(StrategyLink.ENDED, "it has begun another session, or was restarted");
+  }
+
+  private Future<JsonObject> close(JsonObject request) {
+    Future<?> gone =
+        isOfSession(request)
+            ? end("its verticle in another JVM is stopping")
+            : Future.succeededFuture();
+    return gone.transform(undeployed -> Future.succeededFuture(new JsonObject()));
+  }
+
+  private boolean isOfSession(JsonObject request) {
+    return session != null && session.id.equals(request.getString(StrategyLink.SESSION));
+  }
+
+  private Future<?> end(String why) {
+    MovedMember now = session;
     session = null;
-    Future<?> before = frames == null ? Future.succeededFuture() : frames.close();
-    frames = null;
-    return before
-        .transform(gone -> member.open(request))
-        .compose(
-            opened ->
-                Transport.borrow(
-                    vertx, StrategyLink.frames(host.address(), sessionId), member::handle))
-        .map(
-            listening -> {
-              frames = listening;
-              session = sessionId;
-              LOG.info("the strategy at {} serves a member of another JVM", host.address());
-              return new JsonObject().put(StrategyLink.SESSION, sessionId);
-            })
-        .recover(
-            refused -> {
-              LOG.warn("{} refuses: {}", host.address(), refused.getMessage());
-              return Future.succeededFuture(
-                  new JsonObject().put(StrategyLink.REFUSED, String.valueOf(refused.getMessage())));
-            });
+    if (now != null) {
+      ended = now.undeploy(why).onComplete(gone -> host.release());
+    }
+    return ended;
+  }
+
+  /**
+   * A member that runs beside its strategy, for a verticle in another JVM that has joined for it.
+   * {@link #next}, {@link #ended} and {@link #onComputed} may be called by any thread.
+   */
+  public static final class MovedMember implements AdmissionSource {
+
+    private final Vertx vertx;
+    private final JobConfig job;
+    private final StrategyHost host;
+    private final String id;
+    private final Promise<String> deployment = Promise.promise();
+    private final Promise<Void> undeployed = Promise.promise();
+    private volatile Consumer<JsonObject> onComputed = computed -> {};
+    private volatile String over;
+    private long requestedNanos = System.nanoTime();
+    private long watchedNanos = System.nanoTime();
+    private long timer;
+
+    private MovedMember(Vertx vertx, JobConfig job, StrategyHost host, String id) {
+      this.vertx = vertx;
+      this.job = job;
+      this.host = host;
+      this.id = id;
+    }
+
+    /** Returns the strategy verticle that the member uses. */
+    public StrategyHost host() {
+      return host;
+    }
+
+    /** Returns the address at which the member in this JVM receives frames of this session. */
+    public String frames() {
+      return StrategyLink.frames(host.address(), id);
+    }
+
+    @Override
+    public Future<JsonObject> next(JsonObject request) {
+      long limitSeconds =
+          2L * Math.max(job.workers().waitSeconds(), job.exchange().orphanSeconds());
+      Promise<JsonObject> next = Promise.promise();
+      StrategyLink.ask(
+              vertx,
+              StrategyLink.admissions(host.address(), id),
+              request,
+              TimeUnit.SECONDS.toMillis(limitSeconds))
+          .onSuccess(next::tryComplete)
+          .onFailure(next::tryFail);
+      undeployed.future().onFailure(next::tryFail);
+      return next.future();
+    }
+
+    @Override
+    public void ended(String reason) {
+      over = reason;
+    }
+
+    /** Sets what receives the facts about each gradient that the other JVM has computed. */
+    public void onComputed(Consumer<JsonObject> receiver) {
+      onComputed = receiver;
+    }
+
+    private void deploy(Deployable member, Consumer<String> onSilence) {
+      timer = vertx.setPeriodic(WATCH_MILLIS, tick -> watch(onSilence));
+      vertx
+          .deployVerticle(member, new DeploymentOptions().setConfig(job.json()))
+          .onFailure(failure -> ended(String.valueOf(failure.getMessage())))
+          .onComplete(deployment);
+    }
+
+    /** Reports silence of the other JVM. Time in which this process did not run does not count. */
+    private void watch(Consumer<String> onSilence) {
+      long now = System.nanoTime();
+      if (now - watchedNanos > 4 * WATCH_MILLIS * 1_000_000) {
+        requestedNanos = now;
+      }
+      watchedNanos = now;
+      if (now - requestedNanos > job.exchange().evictMillis() * 1_000_000) {
+        onSilence.accept("its verticle in another JVM has been silent");
+      }
+    }
+
+    private JsonObject answer(JsonObject call) {
+      requestedNanos = System.nanoTime();
+      if (StrategyLink.COMPUTED.equals(call.getString(StrategyLink.CALL))) {
+        onComputed.accept(call);
+      }
+      String reason = over;
+      JsonObject status =
+          new JsonObject().put(StrategyLink.SERVES, deployment.future().succeeded());
+      return reason == null ? status : status.put(StrategyLink.OVER, reason);
+    }
+
+    private Future<?> undeploy(String why) {
+      vertx.cancelTimer(timer);
+      if (!deployment.future().isComplete()) {
+        undeployed.tryFail(new ExchangeException(host.address() + ": " + why));
+      }
+      return deployment.future().compose(vertx::undeploy).otherwiseEmpty();
+    }
   }
 }

@@ -21,6 +21,7 @@ import io.vertigrad.internal.membership.ControlMessage.Published;
 import io.vertigrad.internal.membership.ControlMessage.Published.MembershipPublished;
 import io.vertigrad.internal.membership.ControlMessage.Published.PausePublished;
 import io.vertigrad.internal.membership.ControlMessage.Published.StopPublished;
+import io.vertigrad.internal.membership.LeaveReason.Kind;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
@@ -78,10 +79,13 @@ public final class CoordinatorClient {
   private final ProcessHealth health;
   private final PauseClock clock = new PauseClock();
   private final int servers;
+  private final Optional<? extends AdmissionSource> source;
   private MessageConsumer<JsonObject> control;
   private RequestListener requestListener;
   private Admission admission;
   private Admission previousAdmission;
+  private Admitted newest;
+  private Admission handedOver;
   private volatile Promise<Membership> started = Promise.promise();
   private Heartbeats heartbeats;
   private Pause newestPause = Pause.NONE;
@@ -96,11 +100,41 @@ public final class CoordinatorClient {
   private volatile Membership membership = Membership.NONE;
   private volatile MemberStatus status = MemberStatus.NONE;
 
+  /** Gives a member its admissions, which another process has got for it from the coordinator. */
+  public interface AdmissionSource {
+
+    /**
+     * Asks for the next admission.
+     *
+     * @param request the join request of this process
+     * @return completes with what {@link #handOver} returned in the other process
+     */
+    Future<JsonObject> next(JsonObject request);
+
+    /** Reports that the member takes no further part. */
+    void ended(String reason);
+  }
+
   public CoordinatorClient(Vertx vertx, JobConfig job, Role role, MemberHandler handler) {
+    this(vertx, job, role, handler, Optional.empty());
+  }
+
+  /**
+   * Creates the connection of a member that may run where another process has joined for it.
+   *
+   * @param source gives it its admissions; empty to ask the coordinator
+   */
+  public CoordinatorClient(
+      Vertx vertx,
+      JobConfig job,
+      Role role,
+      MemberHandler handler,
+      Optional<? extends AdmissionSource> source) {
     this.vertx = vertx;
     this.job = job;
     this.role = role;
     this.handler = handler;
+    this.source = source;
     health = new ProcessHealth(job.engine());
     servers =
         StrategyProviders.configure(job, CoordinatorClient.class.getClassLoader())
@@ -144,9 +178,66 @@ public final class CoordinatorClient {
             started = Promise.promise();
           }
           return listen()
-              .compose(listening -> new JoinAttempt(request(layout, holds), attemptNumber).send())
+              .compose(listening -> admission(layout, holds, attemptNumber))
               .compose(answer -> admitted(answer, attemptNumber));
         });
+  }
+
+  private Future<Admitted> admission(ParameterLayout layout, OptionalLong holds, int number) {
+    JoinRequest request = request(layout, holds);
+    return source
+        .map(
+            from ->
+                from.next(ControlCodec.write((ControlRequest) request))
+                    .map(handed -> (Admitted) ControlCodec.answer(handed)))
+        .orElseGet(() -> new JoinAttempt(request, number).send());
+  }
+
+  /**
+   * Gives up an admission without leaving the job: the member in another process goes on under it.
+   * Joins again if there is no admission.
+   *
+   * @param asked the join request of that process
+   * @return the admission, for an {@link AdmissionSource}; fails if the two processes differ in job
+   *     file, data or model
+   */
+  public Future<JsonObject> handOver(ParameterLayout layout, JsonObject asked) {
+    return onContext(
+        () -> {
+          JoinRequest request = (JoinRequest) ControlCodec.request(asked);
+          JoinRequest own = request(layout, request.holds());
+          Optional<String> difference =
+              own.terms()
+                  .firstDifference(request.terms())
+                  .or(
+                      () ->
+                          DataFingerprint.firstDifference(
+                              own.terms().fingerprints(), request.terms().fingerprints()))
+                  .or(() -> layout.firstDifference(request.layout()));
+          if (difference.isPresent()) {
+            return Future.failedFuture(
+                new JoinException(
+                    ("%s, beside the strategy, differs from this process in %s; start both with the"
+                            + " same job file and data")
+                        .formatted(request.node(), difference.get())));
+          }
+          return (admission == null
+                  ? join(layout, request.holds())
+                  : Future.succeededFuture(admission))
+              .map(this::handOver);
+        });
+  }
+
+  private JsonObject handOver(Admission given) {
+    handedOver = given;
+    previousAdmission = given;
+    releaseAdmission();
+    return ControlCodec.write((ControlAnswer) newest);
+  }
+
+  /** Records that the member under the admission that was handed over has left. */
+  public void handedOverHasLeft() {
+    context.runOnContext(go -> handedOver = null);
   }
 
   /** Sets the fingerprints of data and model files that later joins show; any thread. */
@@ -211,13 +302,23 @@ public final class CoordinatorClient {
     context.runOnContext(go -> sendHeartbeat());
   }
 
-  /** Leaves in good order; {@code finished} means that the job's last version was reached. */
+  /**
+   * Leaves in good order; {@code finished} means that the job's last version was reached. Leaves
+   * for the member to which the admission was {@linkplain #handOver handed over}, if there is one.
+   */
   public Future<Void> leave(LeaveReason reason) {
     return onContext(
         () -> {
-          Admission leaving = admission;
+          Admission leaving = admission == null ? handedOver : admission;
+          handedOver = null;
           close("left: " + reason);
-          return leaving == null ? Future.succeededFuture() : sendLeave(leaving, reason);
+          Future<Void> left =
+              leaving == null ? Future.succeededFuture() : sendLeave(leaving, reason);
+          boolean over = reason.kind() == Kind.FINISHED || reason.kind() == Kind.FAILED;
+          source
+              .filter(unused -> over)
+              .ifPresent(from -> left.onComplete(sent -> from.ended(reason.toString())));
+          return left;
         });
   }
 
@@ -253,6 +354,7 @@ public final class CoordinatorClient {
   }
 
   private Future<Admission> admitted(Admitted answer, int attemptNumber) {
+    newest = answer;
     run = answer.run();
     keepsMemory = answer.keeps();
     rollbackVersion = answer.from();
@@ -396,6 +498,7 @@ public final class CoordinatorClient {
     if (leaving != null) {
       handler.onStopped(reason);
       sendLeave(leaving, LeaveReason.STOPPED);
+      source.ifPresent(from -> from.ended(reason));
     }
   }
 

@@ -1,6 +1,10 @@
 package io.vertigrad.internal.server;
 
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.internal.exchange.ContextBridge;
+import io.vertigrad.internal.host.StrategyFinder;
+import io.vertigrad.internal.host.StrategyLink;
+import io.vertigrad.internal.host.StrategyService.MovedMember;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.CoordinatorClient;
 import io.vertigrad.internal.membership.LeaveReason;
@@ -38,32 +42,43 @@ public final class ServerMember implements MemberHandler {
   private final Vertx vertx;
   private final Context context;
   private final JobConfig job;
+  private final Optional<MovedMember> session;
   private final CoordinatorClient coordinator;
+  private final StrategyFinder finder;
   private final ShardAssembly assembly;
   private final MemberTimeline timeline;
   private final boolean waitsForTests;
   private Optional<ShardService> service = Optional.empty();
+  private Optional<StrategyLink> moved = Optional.empty();
   private Pause pause = Pause.NONE;
   private boolean leaving;
   private Future<Void> leaveResult;
 
-  public ServerMember(Vertx vertx, Context context, JobConfig job) {
+  /**
+   * Creates a server that has not joined.
+   *
+   * @param session set if it runs beside its strategy, for a server of another JVM
+   */
+  public ServerMember(Vertx vertx, Context context, JobConfig job, Optional<MovedMember> session) {
     this.vertx = vertx;
     this.context = context;
     this.job = job;
+    this.session = session;
     waitsForTests =
         EvaluationPlan.of(
                 job,
                 StrategyProviders.configure(job.strategy(), ServerMember.class.getClassLoader())
                     .traits())
             .perGradient();
-    coordinator = new CoordinatorClient(vertx, job, Role.SERVER, this);
+    coordinator = new CoordinatorClient(vertx, job, Role.SERVER, this, session);
+    finder = new StrategyFinder(vertx, context, job, Role.SERVER, session.map(MovedMember::host));
     timeline = MemberTimeline.of(vertx, job);
     assembly =
         new ShardAssembly(
             vertx,
             context,
             job,
+            finder,
             coordinator.clock(),
             timeline.track(),
             coordinator::report,
@@ -81,7 +96,12 @@ public final class ServerMember implements MemberHandler {
               return held()
                   .compose(version -> coordinator.join(model.layout(), version))
                   .compose(admission -> openShard(model, admission));
-            });
+            })
+        .onFailure(failure -> session.ifPresent(beside -> leaveFailed(failure)));
+  }
+
+  private Future<Void> leaveFailed(Throwable failure) {
+    return coordinator.leave(LeaveReason.failed(String.valueOf(failure.getMessage())));
   }
 
   /** Returns the version that this server has in memory from before it was evicted. */
@@ -150,6 +170,8 @@ public final class ServerMember implements MemberHandler {
   @Override
   public void onEvicted(String reason) {
     LOG.warn("this server was evicted ({}), joins again", reason);
+    moved.ifPresent(StrategyLink::close);
+    moved = Optional.empty();
     service.ifPresent(serving -> serving.abandon("evicted: " + reason));
     if (leaving) {
       return;
@@ -170,6 +192,62 @@ public final class ServerMember implements MemberHandler {
 
   private Future<Void> openShard(InitialModel model, Admission admission) {
     timeline.setMember("server " + admission.rank());
+    return finder
+        .elsewhere(admission.rank())
+        .compose(
+            apart ->
+                apart
+                    .map(link -> move(model, link))
+                    .orElseGet(() -> openShardHere(model, admission)));
+  }
+
+  /**
+   * Has this server run beside its strategy in another JVM. Completes when its shard accepts frames
+   * there.
+   */
+  private Future<Void> move(InitialModel model, StrategyLink link) {
+    moved = Optional.of(link);
+    Future<Void> serves =
+        link.open(asked -> coordinator.handOver(model.layout(), asked), () -> leaving);
+    return ContextBridge.to(context, serves)
+        .onSuccess(
+            begun -> link.ended().onSuccess(end -> context.runOnContext(go -> onEnd(link, end))))
+        .recover(
+            failure -> {
+              if (moved.filter(link::equals).isEmpty()) {
+                return Future.failedFuture(failure);
+              }
+              moved = Optional.empty();
+              if (link.ended().result().lost()) {
+                return joinAgain(link.ended().result());
+              }
+              LOG.error("{}", failure.getMessage());
+              return leaveFailed(failure).transform(left -> Future.failedFuture(failure));
+            });
+  }
+
+  private void onEnd(StrategyLink link, StrategyLink.End end) {
+    if (moved.filter(link::equals).isEmpty()) {
+      return;
+    }
+    moved = Optional.empty();
+    if (end.lost()) {
+      joinAgain(end);
+    } else {
+      coordinator.handedOverHasLeft();
+      LOG.info("this server has ended at {}: {}", link.address(), end.reason());
+    }
+  }
+
+  private Future<Void> joinAgain(StrategyLink.End end) {
+    return coordinator
+        .leave(LeaveReason.lost("its strategy verticle is lost: " + end.reason()))
+        .transform(left -> join())
+        .onFailure(
+            refused -> LOG.error("this server could not join again: {}", refused.getMessage()));
+  }
+
+  private Future<Void> openShardHere(InitialModel model, Admission admission) {
     OptionalLong from = coordinator.rollbackVersion();
     boolean keeps = coordinator.keepsMemory() && from.isEmpty();
     Future<Optional<ShardSnapshot>> snapshot =
@@ -210,6 +288,11 @@ public final class ServerMember implements MemberHandler {
 
   private Future<Void> close(String reason) {
     timeline.close();
+    if (moved.isPresent()) {
+      Future<?> ended = moved.get().close();
+      moved = Optional.empty();
+      return ended.mapEmpty();
+    }
     return service.map(serving -> serving.close(reason)).orElseGet(Future::succeededFuture);
   }
 }

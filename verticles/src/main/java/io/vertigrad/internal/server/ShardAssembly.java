@@ -12,7 +12,6 @@ import io.vertigrad.internal.shard.Shard;
 import io.vertigrad.internal.shard.Shard.ShardConfig;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
@@ -46,6 +45,7 @@ final class ShardAssembly {
   /**
    * Creates the assembly of one job, on the server's context.
    *
+   * @param finder finds the strategy verticle beside a shard
    * @param pausableClock monotonic nanoseconds that limit how long workers and readers wait
    * @param track records each update
    * @param report receives a shard's status twice a second, on any thread
@@ -55,6 +55,7 @@ final class ShardAssembly {
       Vertx vertx,
       Context context,
       JobConfig job,
+      StrategyFinder finder,
       LongSupplier pausableClock,
       SpanRecorder track,
       Consumer<MemberStatus> report,
@@ -62,7 +63,7 @@ final class ShardAssembly {
     this.vertx = vertx;
     this.context = context;
     this.job = job;
-    this.finder = new StrategyFinder(vertx, context, job, Role.SERVER);
+    this.finder = finder;
     this.pausableClock = pausableClock;
     this.track = track;
     this.report = report;
@@ -91,48 +92,13 @@ final class ShardAssembly {
         .compose(opened -> newest(kept, checkpoints, from))
         .compose(
             snapshot ->
-                remoteStrategy(admission.rank())
+                vertx
+                    .executeBlocking(() -> shard(model, admission, snapshot, checkpoints))
                     .compose(
-                        remote ->
-                            vertx
-                                .executeBlocking(
-                                    () -> shard(model, admission, snapshot, checkpoints, remote))
-                                .compose(shard -> serve(admission, shard, checkpoints, remote))));
-  }
-
-  private Future<Optional<RemoteStrategy>> remoteStrategy(int rank) {
-    return finder
-        .elsewhere(rank)
-        .map(found -> found.map(link -> new RemoteStrategy(vertx, job, link, pausableClock)));
-  }
-
-  /**
-   * Runs the shard on the event loop of a strategy verticle, even if the rules are in another JVM.
-   */
-  private Future<ShardService> serve(
-      Admission admission,
-      Shard shard,
-      CheckpointSchedule checkpoints,
-      Optional<RemoteStrategy> remote) {
-    return finder
-        .beside(admission.rank(), admission.incarnation())
-        .compose(
-            host -> {
-              ShardService service = service(admission, shard, checkpoints, host);
-              return remote.isEmpty() || !shard.hasPartitions()
-                  ? Future.succeededFuture(service)
-                  : host.call(
-                          () ->
-                              remote
-                                  .get()
-                                  .open(
-                                      partition -> {
-                                        shard.onStep(partition);
-                                        checkpoints.roundEnded(shard);
-                                      }))
-                      .map(service)
-                      .onFailure(refused -> host.release());
-            });
+                        shard ->
+                            finder
+                                .beside(admission.rank(), admission.incarnation())
+                                .map(host -> service(admission, shard, checkpoints, host))));
   }
 
   private static Future<Optional<ShardSnapshot>> newest(
@@ -156,9 +122,7 @@ final class ShardAssembly {
       InitialModel model,
       Admission admission,
       Optional<ShardSnapshot> snapshot,
-      CheckpointSchedule checkpoints,
-      Optional<RemoteStrategy> remote) {
-    StrategyFactory rules = remote.map(link -> link.rules(rules())).orElseGet(this::rules);
+      CheckpointSchedule checkpoints) {
     ParameterStore store = model.store(job, strategy, admission.rank());
     store.recordOn(track);
     Shard shard =
@@ -171,7 +135,7 @@ final class ShardAssembly {
                 job.exchange().deadlineMillis(),
                 job.exchange().maxMagnitude()),
             store,
-            rules,
+            rules(),
             pausableClock,
             new RefusalEvents(admission.rank(), System::nanoTime, events::publish));
     shard.testAt(firstTest());

@@ -342,11 +342,6 @@ public final class Shard {
     }
   }
 
-  /** Answers pulls after a partition has taken a step that did not come with a worker's frame. */
-  public void onStep(int partition) {
-    partitions.get(partition).pulls.release();
-  }
-
   /** Returns the counters so far. */
   public ShardCounters counters() {
     long samples =

@@ -14,7 +14,7 @@ import java.util.OptionalInt;
 /**
  * Exchanges the gradients of one incarnation for the next parameters. {@link ServerExchange} works
  * with the shards of parameter servers, {@link StrategyExchange} with the strategy verticle in the
- * worker's own JVM, {@link RemoteExchange} with one in another JVM.
+ * worker's own JVM.
  *
  * <p>{@link #membershipChanged}, {@link #wake} and {@link #checkpoint} may be called by any thread,
  * the rest only by the training loop's thread.

@@ -44,11 +44,6 @@ final class StepGate {
     return pauseOrder.saveAt();
   }
 
-  /** Returns the coordinator's newest pause order. */
-  Pause pause() {
-    return pauseOrder;
-  }
-
   /** Returns true if a step at this version may begin. */
   public boolean open(long version) {
     return version < pauseOrder.holdFrom() && version < testAt;

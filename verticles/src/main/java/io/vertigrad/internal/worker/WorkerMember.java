@@ -6,6 +6,7 @@ import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.internal.exchange.FutureAwait;
+import io.vertigrad.internal.host.StrategyService.MovedMember;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.CoordinatorClient;
 import io.vertigrad.internal.membership.LeaveReason;
@@ -28,6 +29,7 @@ import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
@@ -65,7 +67,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
 
   /** Creates a worker that starts no other worker beside it. Call it on the verticle's context. */
   public WorkerMember(Vertx vertx, JobConfig job) {
-    this(vertx, job, false, () -> {});
+    this(vertx, job, false, () -> {}, Optional.empty());
   }
 
   /**
@@ -74,9 +76,14 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
    * @param startedForFreeRank true if the worker was started in another worker's JVM for a rank
    *     without a worker
    * @param startAdopted starts such a worker beside this one
+   * @param session set if it runs beside its strategy, for a worker of another JVM
    */
   public WorkerMember(
-      Vertx vertx, JobConfig job, boolean startedForFreeRank, Runnable startAdopted) {
+      Vertx vertx,
+      JobConfig job,
+      boolean startedForFreeRank,
+      Runnable startAdopted,
+      Optional<MovedMember> session) {
     this.job = job;
     this.startedForFreeRank = startedForFreeRank;
     this.startAdopted = startAdopted;
@@ -85,7 +92,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
         StrategyProviders.configure(job.strategy(), WorkerMember.class.getClassLoader()).traits();
     hasServers = traits.besideServers();
     gate = new StepGate(firstTest(job, traits));
-    coordinator = new CoordinatorClient(vertx, job, Role.WORKER, this);
+    coordinator = new CoordinatorClient(vertx, job, Role.WORKER, this, session);
     timeline = MemberTimeline.of(vertx, job);
     if (startedForFreeRank) {
       coordinator.joinAsSubstitute();
@@ -217,6 +224,20 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   private Optional<Membership> awaitStart(Admission admission) {
     return FutureAwait.await(
         coordinator.started(), () -> stopping || admission.equals(evictedAdmission));
+  }
+
+  /** Gives up the admission for the worker that runs beside its strategy in another JVM. */
+  Future<JsonObject> handOver(JsonObject asked) {
+    return coordinator.handOver(handlers.layout(), asked);
+  }
+
+  /** Records that the worker that runs beside its strategy has left. */
+  void handedOverHasLeft() {
+    coordinator.handedOverHasLeft();
+  }
+
+  boolean isStopping() {
+    return stopping;
   }
 
   /** Ends the loop, whatever it waits for. */

@@ -18,16 +18,16 @@ import io.vertigrad.compute.data.StreamDataset;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.checkpoint.ResidualFiles;
-import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.exchange.InitialParameters;
 import io.vertigrad.internal.exchange.JobModel;
 import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.host.StrategyFinder;
-import io.vertigrad.internal.host.StrategyLink;
+import io.vertigrad.internal.host.StrategyService.MovedMember;
 import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.internal.worker.BatchGradients.BatchNumber;
 import io.vertigrad.internal.worker.ParameterExchange.Report;
+import io.vertigrad.internal.worker.TrainingLoop.JoinRequester;
 import io.vertigrad.internal.worker.TrainingLoop.ModelParts;
 import io.vertigrad.internal.worker.TrainingLoop.Parts;
 import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
@@ -61,14 +61,28 @@ public class WorkerThread {
   private final JobConfig job;
   private final WorkerMember member;
   private final StrategyFinder finder;
+  private final Optional<MovedMember> session;
   private final ClassLoader loader = WorkerThread.class.getClassLoader();
   private final Promise<Boolean> ended = Promise.promise();
   private volatile TrainingLoop loop;
 
   /** Creates the thread's task. Call it on the verticle's context. */
   public WorkerThread(Vertx vertx, JobConfig job, WorkerMember member) {
+    this(vertx, job, member, Optional.empty());
+  }
+
+  /**
+   * Creates the thread's task. Call it on the verticle's context.
+   *
+   * @param session set if the worker runs beside its strategy, with gradients of another JVM
+   */
+  public WorkerThread(
+      Vertx vertx, JobConfig job, WorkerMember member, Optional<MovedMember> session) {
     this.vertx = vertx;
-    this.finder = new StrategyFinder(vertx, vertx.getOrCreateContext(), job, Role.WORKER);
+    this.session = session;
+    this.finder =
+        new StrategyFinder(
+            vertx, vertx.getOrCreateContext(), job, Role.WORKER, session.map(MovedMember::host));
     this.job = job;
     this.member = member;
   }
@@ -136,17 +150,44 @@ public class WorkerThread {
         Optional<LocalSteps> local = localSteps(traits, model, data);
         Model sent = local.map(LocalSteps::model).orElse(model);
         Function<Incarnation, ParameterExchange> servers = withServers(traits, plan, sent, local);
-        return train(plan, model, data, BatchNumber.STEP, servers, local);
+        return train(plan, model, data, BatchNumber.STEP, servers, local, member);
       }
       try (ReplicaCheckpoints checkpoints = checkpoints(traits, model)) {
-        return train(
-            plan,
-            model,
-            data,
-            BatchNumber.VERSION,
-            withPeers(traits, checkpoints, plan, model, data),
-            Optional.empty());
+        return session.isPresent()
+            ? trainOnReceived(session.get(), traits, checkpoints, plan, model, data)
+            : train(
+                plan,
+                model,
+                data,
+                BatchNumber.VERSION,
+                withPeers(traits, checkpoints, plan, vector(plan, model, data)),
+                Optional.empty(),
+                new GradientSender(
+                    vertx,
+                    job,
+                    member,
+                    finder,
+                    model,
+                    plan.partitions(),
+                    (rank, first) -> batches(data, rank, first),
+                    data instanceof StreamDataset));
       }
+    }
+  }
+
+  /** Trains on the gradients that a worker in another JVM computes. */
+  private boolean trainOnReceived(
+      MovedMember from,
+      StrategyTraits traits,
+      ReplicaCheckpoints checkpoints,
+      TrainingPlan plan,
+      Model model,
+      Dataset data) {
+    try (ReceivedGradients received =
+        new ReceivedGradients(model, Engine.named(job.engine()), plan, data.size())) {
+      received.open(vertx, from);
+      Parts parts = received.parts(withPeers(traits, checkpoints, plan, received));
+      return runLoop(model.layout(), new TrainingLoop(plan, member, parts, System::nanoTime));
     }
   }
 
@@ -170,7 +211,8 @@ public class WorkerThread {
       Dataset data,
       BatchNumber batchNumber,
       Function<Incarnation, ParameterExchange> exchanges,
-      Optional<LocalSteps> local) {
+      Optional<LocalSteps> local,
+      JoinRequester requester) {
     Parts parts =
         data instanceof StreamDataset stream
             ? new StreamParts(model, stream, batchNumber, exchanges)
@@ -182,7 +224,7 @@ public class WorkerThread {
                 member,
                 System::nanoTime,
                 local);
-    return runLoop(model.layout(), new TrainingLoop(plan, member, parts, System::nanoTime));
+    return runLoop(model.layout(), new TrainingLoop(plan, requester, parts, System::nanoTime));
   }
 
   /** Creates the source and the exchange of a worker that reads a stream, for each incarnation. */
@@ -255,55 +297,29 @@ public class WorkerThread {
         new EventPublisher(vertx, job.addresses())::publish);
   }
 
+  private VectorModel vector(TrainingPlan plan, Model model, Dataset data) {
+    return new VectorModel(
+        model, Engine.named(job.engine()), plan.clipNorm(), data.size(), plan.maxMagnitude());
+  }
+
   private Function<Incarnation, ParameterExchange> withPeers(
       StrategyTraits traits,
       ReplicaCheckpoints checkpoints,
       TrainingPlan plan,
-      Model model,
-      Dataset data) {
-    VectorModel vector =
-        new VectorModel(
-            model, Engine.named(job.engine()), plan.clipNorm(), data.size(), plan.maxMagnitude());
+      VectorModel vector) {
     return self ->
-        remoteLink(self)
-            .<ParameterExchange>map(
-                link -> remoteExchange(link, self, vector.beginIncarnation(), plan))
-            .orElseGet(
-                () -> localExchange(traits, checkpoints, self, vector.beginIncarnation(), plan));
-  }
-
-  /** Returns the link to this rank's strategy verticle, if that is in another JVM. */
-  private Optional<StrategyLink> remoteLink(Incarnation self) {
-    return FutureAwait.await(finder.elsewhere(self.identity().rank()), self.stop())
-        .flatMap(link -> link);
-  }
-
-  private ParameterExchange remoteExchange(
-      StrategyLink link, Incarnation self, VectorModel vector, TrainingPlan plan) {
-    RemoteExchange.Setting setting =
-        new RemoteExchange.Setting(
-            job, member.run(), member::recordSaveMillis, member.clock(), member.timeline());
-    return new RemoteExchange(link, setting, self, vector, plan.partitions());
-  }
-
-  private ParameterExchange localExchange(
-      StrategyTraits traits,
-      ReplicaCheckpoints checkpoints,
-      Incarnation self,
-      VectorModel vector,
-      TrainingPlan plan) {
-    return new StrategyExchange(
-        environment(plan, "exchange", traits),
-        self,
-        vector,
-        new WorkerAgreement(job, traits, checkpoints, self, vector),
-        WorkerAgreement.saves(job, checkpoints, self),
-        new SnapshotServer(
-            plan.partitions(),
-            self.identity().incarnation(),
-            plan.type(),
-            job.exchange().deadlineMillis(),
-            member.clock()));
+        new StrategyExchange(
+            environment(plan, "exchange", traits),
+            self,
+            vector.beginIncarnation(),
+            new WorkerAgreement(job, traits, checkpoints, self, vector),
+            WorkerAgreement.saves(job, checkpoints, self),
+            new SnapshotServer(
+                plan.partitions(),
+                self.identity().incarnation(),
+                plan.type(),
+                job.exchange().deadlineMillis(),
+                member.clock()));
   }
 
   private Function<Incarnation, ParameterExchange> withServers(
