@@ -129,9 +129,28 @@ class JobFileMutationTest {
                 "pipeline.replicas is 1024, expected at most 4"),
             new Bad("a.json", "[".repeat(100_000), "not valid JSON: Document nesting depth (65)"),
             new Bad("a.json", "{} {}", "line 1, column 4: found more behind the end"),
-            new Bad("a.yaml", "a: &x\n  b: *x\n", "line 2, column 3: a.b is an alias of what"),
-            new Bad("a.yaml", "job: a\njob: b\n", "line 2, column 1: job is given twice"),
-            new Bad("a.yaml", "job: !!binary aGFsbG8=\n", "line 1, column 6: job has the type"),
+            new Bad(
+                "a.yaml",
+                "a: &x\n  b: *x\n",
+                "line 1, column 4: not valid YAML: found a value that contains"),
+            new Bad(
+                "a.yaml",
+                "job: a\njob: b\n",
+                "line 2, column 1: not valid YAML: found duplicate key job"),
+            new Bad(
+                "a.yaml",
+                "job: !!binary aGFsbG8=\n",
+                "line 1, column 6: not valid YAML: found the tag"),
+            new Bad(
+                "a.yaml", "1: a\n", "line 1, column 1: not valid YAML: found a key that is not"),
+            new Bad("a.yaml", "a: [1, [2]\n", "line 2, column 1: not valid YAML"),
+            new Bad(
+                "a.yaml", "a: &a {<<: *a}\n", "line 1, column 4: not valid YAML: found a value"),
+            new Bad("a.yaml", "a: !!int b\n", "line 1, column 4: not valid YAML: found the tag"),
+            new Bad("a.yaml", "a: !!set {}\n", "line 1, column 4: not valid YAML: found the tag"),
+            new Bad("a.yaml", "{}\n---\n{}\n", "line 2, column 1: not valid YAML: but found"),
+            new Bad("a.yaml", "a: \u0001\n", "line 1: not valid YAML: found the character U+0001"),
+            new Bad("a.yaml", "a: " + "[".repeat(65) + "\n", "not valid YAML: Nesting Depth"),
             new Bad("a.yaml", "job: \"\\ud800\"\n", "job holds the character U+D800"),
             new Bad(
                 "a.yaml",
