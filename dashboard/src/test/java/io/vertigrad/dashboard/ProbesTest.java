@@ -240,6 +240,7 @@ final class ProbesTest {
         0,
         5_120,
         0.5,
+        Double.NaN,
         1.5,
         0.25,
         0.1,

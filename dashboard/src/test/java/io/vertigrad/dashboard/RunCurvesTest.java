@@ -66,7 +66,8 @@ final class RunCurvesTest {
   void shouldLeaveOutWhoKnowsNoLossAndStayBounded() throws IOException {
     List<TrainingEvent> events = new ArrayList<>(RunStory.beginning());
     events.add(
-        new WorkerProgress(9, 0, 0, 5, 5, 0, 0, 0, 1, 0, 0, 9, 0, 9, Map.of(), Map.of(), Map.of()));
+        new WorkerProgress(
+            9, 0, 0, 5, 5, 0, 0, 0, Double.NaN, 1, 0, 0, 9, 0, 9, Map.of(), Map.of(), Map.of()));
     assertEquals(0, size(curves(events)));
 
     for (int i = 1; i <= 2_000; i++) {

@@ -61,6 +61,7 @@ public final class RunStory {
         0,
         128L * step,
         2.0 / step,
+        Double.NaN,
         0.06 * step,
         0.03 * step,
         0.01 * step,

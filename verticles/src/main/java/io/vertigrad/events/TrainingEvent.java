@@ -197,69 +197,7 @@ public sealed interface TrainingEvent {
       Map<Integer, Long> staleness,
       Map<Integer, Long> sentTo,
       Map<Integer, Long> receivedFrom)
-      implements Progress {
-
-    /**
-     * Creates the counters of a model that does not report its training accuracy.
-     *
-     * @param timeMillis wall-clock time in milliseconds since 1970
-     * @param rank the worker's rank
-     * @param incarnation how many times the rank had been admitted before
-     * @param step its own step, from 0
-     * @param version highest version it has seen
-     * @param epoch passes over its share of the training set
-     * @param samples number of samples it has trained on
-     * @param loss mean training loss since the previous event
-     * @param secondsComputing time spent on gradients
-     * @param secondsExchanging time from the end of each gradient until the next parameters have
-     *     arrived
-     * @param secondsWaitingForData time without a batch
-     * @param bytesSent bytes of gradients
-     * @param bytesSaved how much smaller {@code bytesSent} is than with float32
-     * @param bytesReceived bytes of parameters
-     * @param staleness how many of its gradients were applied, by staleness
-     * @param sentTo {@code bytesSent} by shard, or by worker
-     * @param receivedFrom {@code bytesReceived} in the same way
-     */
-    public WorkerProgress(
-        long timeMillis,
-        int rank,
-        int incarnation,
-        long step,
-        long version,
-        int epoch,
-        long samples,
-        double loss,
-        double secondsComputing,
-        double secondsExchanging,
-        double secondsWaitingForData,
-        long bytesSent,
-        long bytesSaved,
-        long bytesReceived,
-        Map<Integer, Long> staleness,
-        Map<Integer, Long> sentTo,
-        Map<Integer, Long> receivedFrom) {
-      this(
-          timeMillis,
-          rank,
-          incarnation,
-          step,
-          version,
-          epoch,
-          samples,
-          loss,
-          Double.NaN,
-          secondsComputing,
-          secondsExchanging,
-          secondsWaitingForData,
-          bytesSent,
-          bytesSaved,
-          bytesReceived,
-          staleness,
-          sentTo,
-          receivedFrom);
-    }
-  }
+      implements Progress {}
 
   /**
    * One shard's counters since its server started, a few times a second; updates are counted per

@@ -163,6 +163,7 @@ final class TrainingEventJsonTest {
         3,
         7_168,
         loss,
+        Double.NaN,
         1.5,
         0.25,
         0.125,

@@ -9,11 +9,10 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
-import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
+import io.vertigrad.testkit.TestProgress;
 import io.vertx.core.Vertx;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -64,23 +63,6 @@ class RunReportTest {
   }
 
   private static TrainingEvent progress(long timeMillis, long step) {
-    return new WorkerProgress(
-        timeMillis,
-        0,
-        0,
-        step,
-        step,
-        0,
-        128 * step,
-        1,
-        0,
-        0,
-        0,
-        0,
-        0,
-        0,
-        Map.of(),
-        Map.of(),
-        Map.of());
+    return TestProgress.of(timeMillis, 0, 0, step, 128 * step, 1);
   }
 }

@@ -7,6 +7,7 @@ import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
+import io.vertigrad.testkit.TestProgress;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -44,23 +45,6 @@ final class RunCountersTest {
 
   private static WorkerProgress worker(int incarnation, long fresh, long stale) {
     long steps = fresh + stale;
-    return new WorkerProgress(
-        0,
-        0,
-        incarnation,
-        steps,
-        steps,
-        0,
-        128 * steps,
-        1,
-        0,
-        0,
-        0,
-        0,
-        0,
-        0,
-        Map.of(0, fresh, 1, stale),
-        Map.of(),
-        Map.of());
+    return TestProgress.of(0, 0, incarnation, steps, 128 * steps, 1, Map.of(0, fresh, 1, stale));
   }
 }

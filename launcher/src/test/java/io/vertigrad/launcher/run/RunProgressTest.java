@@ -10,7 +10,7 @@ import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
-import java.util.Map;
+import io.vertigrad.testkit.TestProgress;
 import java.util.OptionalDouble;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
@@ -157,30 +157,12 @@ class RunProgressTest {
   }
 
   private static WorkerProgress loss(int rank, double loss) {
-    return new WorkerProgress(
-        0, rank, 0, 1, 1, 0, 128, loss, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(), Map.of());
+    return TestProgress.of(0, rank, 0, 1, 128, loss);
   }
 
   private static WorkerProgress ofIncarnation(int incarnation, long version) {
     long samples = version * 128;
-    return new WorkerProgress(
-        0,
-        0,
-        incarnation,
-        version,
-        version,
-        0,
-        samples,
-        1,
-        0,
-        0,
-        0,
-        0,
-        0,
-        0,
-        Map.of(),
-        Map.of(),
-        Map.of());
+    return TestProgress.of(0, 0, incarnation, version, samples, 1);
   }
 
   private static WorkerProgress worker(int rank, long samples) {
@@ -188,8 +170,6 @@ class RunProgressTest {
   }
 
   private static WorkerProgress worker(int rank, long version, long samples) {
-    return new WorkerProgress(
-        0, rank, 0, version, version, 0, samples, 1, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(),
-        Map.of());
+    return TestProgress.of(0, rank, 0, version, samples, 1);
   }
 }

@@ -11,8 +11,8 @@ import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.launcher.run.RunProgress;
+import io.vertigrad.testkit.TestProgress;
 import io.vertx.core.json.JsonObject;
-import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -93,23 +93,6 @@ final class EventTextTest {
   }
 
   private static WorkerProgress progress(long version) {
-    return new WorkerProgress(
-        0,
-        0,
-        0,
-        version,
-        version,
-        0,
-        Math.max(1, version),
-        0.5,
-        0,
-        0,
-        0,
-        0,
-        0,
-        0,
-        Map.of(),
-        Map.of(),
-        Map.of());
+    return TestProgress.of(0, 0, 0, version, Math.max(1, version), 0.5);
   }
 }

@@ -14,6 +14,7 @@ import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.launcher.run.RunProgress;
+import io.vertigrad.testkit.TestProgress;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -122,8 +123,7 @@ final class PageFiguresTest {
   }
 
   private static WorkerProgress report(double loss, long samples, Map<Integer, Long> staleness) {
-    return new WorkerProgress(
-        0, 0, 0, 1, 1, 0, samples, loss, 0, 0, 0, 0, 0, 0, staleness, Map.of(), Map.of());
+    return TestProgress.of(0, 0, 0, 1, samples, loss, staleness);
   }
 
   private static String part(String text, String pattern) {

@@ -12,12 +12,12 @@ import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.launcher.run.RunProgress;
+import io.vertigrad.testkit.TestProgress;
 import io.vertx.core.json.JsonObject;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 final class PlainLinesTest {
@@ -109,7 +109,6 @@ final class PlainLinesTest {
   }
 
   private static WorkerProgress worker(int rank, long version) {
-    return new WorkerProgress(
-        0, rank, 0, version, version, 0, 1, 1, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(), Map.of());
+    return TestProgress.of(0, rank, 0, version, 1, 1);
   }
 }

@@ -7,11 +7,11 @@ import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.Score;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
-import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunProgress;
 import io.vertigrad.launcher.run.RunSummary;
+import io.vertigrad.testkit.TestProgress;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.List;
@@ -93,9 +93,7 @@ final class ResultTextTest {
       progress.apply(new Evaluated(0, 0, 100, initial, 10, false, ""));
     }
     if (!Double.isNaN(training)) {
-      progress.apply(
-          new WorkerProgress(
-              0, 0, 0, 9, 9, 1, 100, training, 0, 0, 0, 0, 0, 0, Map.of(), Map.of(), Map.of()));
+      progress.apply(TestProgress.of(0, 0, 0, 9, 100, training));
     }
     Evaluated tested = new Evaluated(0, 9, 100, test, 10.45, true, "");
     JsonObject summary = RunSummary.of(JOB, progress, "finished", Optional.of(tested), Map.of());

@@ -8,6 +8,7 @@ import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.testkit.TestProgress;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
@@ -111,23 +112,6 @@ class TrackedMetricsTest {
 
   private static WorkerProgress progress(
       long timeMillis, int rank, long version, long samples, double loss) {
-    return new WorkerProgress(
-        timeMillis,
-        rank,
-        0,
-        version,
-        version,
-        0,
-        samples,
-        loss,
-        0,
-        0,
-        0,
-        0,
-        0,
-        0,
-        Map.of(),
-        Map.of(),
-        Map.of());
+    return TestProgress.of(timeMillis, rank, 0, version, samples, loss);
   }
 }
