@@ -29,7 +29,8 @@ import java.util.stream.Stream;
  * Converts records to JSON and back. Each component is one key, in the order of the components.
  *
  * <p>Numbers, booleans, texts, lists, {@code Map<Integer, Long>} and nested records need no
- * description. A {@link Form} describes any other type. An empty {@code Optional} has no key.
+ * description. A {@link Form} describes any other type. An empty {@code Optional} has no key. A
+ * sealed interface is read as the first of its records whose required keys are all there.
  *
  * <p>A strict reader throws {@link IllegalArgumentException} if a value has the wrong type or a
  * required key is missing; the message names the place, what was found and what was expected. A
@@ -213,12 +214,23 @@ public final class RecordJson {
    * @param message its name, which begins the messages of exceptions
    */
   public <T> T read(Class<T> type, JsonObject json, String message) {
-    Shape shape = SHAPES.get(type);
+    Shape shape = shape(type, json);
     return type.cast(
         shape.create(
             shape.components().stream()
                 .map(component -> read(component, json, message))
                 .toArray()));
+  }
+
+  private static Shape shape(Class<?> type, JsonObject json) {
+    if (!type.isSealed()) {
+      return SHAPES.get(type);
+    }
+    return Arrays.stream(type.getPermittedSubclasses())
+        .map(SHAPES::get)
+        .filter(shape -> shape.required().allMatch(key -> json.getValue(key) != null))
+        .findFirst()
+        .orElseThrow();
   }
 
   private Object read(Component component, JsonObject json, String message) {
@@ -233,7 +245,9 @@ public final class RecordJson {
     if (type == long.class) {
       return component.absentNumber();
     }
-    return raw(type).isRecord() ? nested(type, new JsonObject(), place) : ABSENT.get(raw(type));
+    return raw(type).isRecord() || raw(type).isSealed()
+        ? nested(type, new JsonObject(), place)
+        : ABSENT.get(raw(type));
   }
 
   private Object inlined(Type type, JsonObject json, String message) {
@@ -369,6 +383,10 @@ public final class RecordJson {
       } catch (NoSuchMethodException e) {
         throw new IllegalStateException(type.getName() + " is no record", e);
       }
+    }
+
+    Stream<String> required() {
+      return components.stream().filter(c -> !c.mayBeAbsent()).map(Component::key);
     }
 
     Object create(Object[] values) {

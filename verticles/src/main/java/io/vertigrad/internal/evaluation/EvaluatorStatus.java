@@ -48,6 +48,6 @@ final class EvaluatorStatus {
   }
 
   private MemberStatus status() {
-    return MemberStatus.ofEvaluator(testing, evaluated, samples);
+    return new MemberStatus.EvaluatorStatus(testing, evaluated, samples);
   }
 }

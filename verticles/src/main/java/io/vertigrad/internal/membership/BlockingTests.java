@@ -2,6 +2,7 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.internal.membership.CoordinatorState.JobProgress;
 import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
+import io.vertigrad.internal.membership.MemberStatus.EvaluatorStatus;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import java.util.Optional;
@@ -54,19 +55,14 @@ final class BlockingTests {
     nextTestVersion = plan.firstHold();
   }
 
-  /**
-   * Takes an evaluator's status: {@code testing} is the version it tests now, {@code evaluated} the
-   * last version it has tested.
-   */
-  void onStatus(MemberStatus status) {
+  /** Takes an evaluator's status. */
+  void onStatus(EvaluatorStatus status) {
     if (!plan.blocking() || ended) {
       return;
     }
-    reported = Math.max(reported, status.evaluated().orElse(0));
+    reported = Math.max(reported, status.evaluated());
     releaseTested();
-    if (!testing
-        && nextTestVersion != EvaluationPlan.NONE
-        && status.testing().orElse(0) >= nextTestVersion) {
+    if (!testing && nextTestVersion != EvaluationPlan.NONE && status.testing() >= nextTestVersion) {
       testing = true;
       pauses.test(nextTestVersion, true);
     }

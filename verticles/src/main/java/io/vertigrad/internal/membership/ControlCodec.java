@@ -126,6 +126,9 @@ public final class ControlCodec {
   /** Keys that have no value if it is the empty string or the empty list. */
   private static final Set<String> NOT_EMPTY = Set.of("metric", "silent", "starts");
 
+  /** Keys of a member's status that have no value if it is 0. */
+  private static final Set<String> COUNTED_FROM_ZERO = Set.of("tested", "saveMillis");
+
   private static final String FINGERPRINTS = "fingerprints";
 
   private record CommandName(Command command) {}
@@ -265,6 +268,10 @@ public final class ControlCodec {
     return JSON.write(part);
   }
 
+  static JsonObject writeStatus(MemberStatus status) {
+    return JSON.write((Record) status);
+  }
+
   static MemberStatus status(JsonObject json) {
     return JSON.read(MemberStatus.class, json, "status");
   }
@@ -276,7 +283,7 @@ public final class ControlCodec {
   /** Leaves out what a reader assumes anyway, except where the protocol has always sent it. */
   private static boolean omits(Record part, String key, Object value) {
     if (part instanceof MemberStatus) {
-      return value.equals(false) || value.equals(0L);
+      return value.equals(false) || value.equals(0L) && COUNTED_FROM_ZERO.contains(key);
     }
     if (part instanceof Refused refused) {
       return !key.equals("refused") && !refused.retry() && !refused.late();

@@ -22,6 +22,7 @@ import io.vertigrad.internal.membership.ControlMessage.Published.MembershipPubli
 import io.vertigrad.internal.membership.ControlMessage.Published.PausePublished;
 import io.vertigrad.internal.membership.ControlMessage.Published.StopPublished;
 import io.vertigrad.internal.membership.LeaveReason.Kind;
+import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
@@ -289,11 +290,15 @@ public final class CoordinatorClient {
    */
   public void report(MemberStatus newStatus) {
     boolean ready = status.starting() && !newStatus.starting();
-    boolean ended = newStatus.ended() && !status.ended();
+    boolean ended = ended(newStatus) && !ended(status);
     status = newStatus;
     if (ready || ended) {
       context.runOnContext(go -> sendHeartbeat());
     }
+  }
+
+  private static boolean ended(MemberStatus status) {
+    return status instanceof WorkerStatus worker && worker.ended();
   }
 
   /** Sets the status and sends a heartbeat at once. */
@@ -747,11 +752,11 @@ public final class CoordinatorClient {
         case STATUS ->
             role == Role.WORKER
                 ? handler.stepState().map(ControlCodec::write)
-                : handler.counters().map(ControlCodec::write);
+                : handler.counters().map(ControlCodec::writeStatus);
         case SAVE -> handler.save().map(ControlCodec::writeFile);
         case LEDGER -> handler.updates().map(ControlCodec::writeUpdates);
         case ADOPT -> handler.startSubstitute().map(started -> new JsonObject());
-        case CHECKPOINT -> handler.checkpoint().map(ControlCodec::write);
+        case CHECKPOINT -> handler.checkpoint().map(ControlCodec::writeStatus);
       };
     }
   }

@@ -17,6 +17,7 @@ import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.internal.membership.CoordinatorState.JobProgress;
 import io.vertigrad.internal.membership.Decision.Announce;
 import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
+import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
 import io.vertigrad.strategy.Membership;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -114,7 +115,9 @@ final class CoordinatorEvents {
 
   /** Announces a server's last counters, if its status has them; before the end is announced. */
   void lastCounters(MemberStatus status) {
-    status.counters().ifPresent(counters -> decisions.accept(new Announce(counters)));
+    if (status instanceof ServerStatus server) {
+      server.counters().ifPresent(counters -> decisions.accept(new Announce(counters)));
+    }
   }
 
   /**

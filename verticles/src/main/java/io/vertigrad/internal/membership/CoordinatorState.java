@@ -23,6 +23,9 @@ import io.vertigrad.internal.membership.Decision.Save;
 import io.vertigrad.internal.membership.Decision.Stop;
 import io.vertigrad.internal.membership.FailureDetector.RunningTimeClock;
 import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
+import io.vertigrad.internal.membership.MemberStatus.EvaluatorStatus;
+import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
+import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.job.StopConfig;
@@ -353,11 +356,11 @@ public final class CoordinatorState {
     boolean wasReady = record.get().ready();
     record.get().onStatus(status, clockMillis.getAsLong());
     progress.onStatus(from, status);
-    if (from.role() == Role.SERVER && record.get().published()) {
-      status.version().ifPresent(version -> versions.record(from.rank(), version));
+    if (status instanceof ServerStatus server && record.get().published()) {
+      versions.record(from.rank(), server.version());
     }
-    if (from.role() == Role.EVALUATOR) {
-      tests.onStatus(status);
+    if (status instanceof EvaluatorStatus evaluator) {
+      tests.onStatus(evaluator);
     }
     if (record.get().ready() != wasReady) {
       startTimer.restart();
@@ -1260,16 +1263,19 @@ public final class CoordinatorState {
     /** Takes a member's status; for a worker also the progress of its rank. */
     void onStatus(Admission from, MemberStatus status) {
       onStatus(status);
-      if (from.role() == Role.WORKER) {
-        status.step().ifPresent(step -> steps.merge(from.rank(), step, Math::max));
-        status.version().ifPresent(reached -> versions.merge(from.rank(), reached, Math::max));
+      if (status instanceof WorkerStatus worker) {
+        steps.merge(from.rank(), worker.step(), Math::max);
+        versions.merge(from.rank(), worker.version(), Math::max);
+        samples = Math.max(samples, worker.samples());
       }
     }
 
-    /** Takes {@code version} and {@code samples} of a status, if present. */
+    /** Takes version and samples of a status that has them. */
     void onStatus(MemberStatus status) {
-      updateVersion(status.version().orElse(0));
-      samples = Math.max(samples, status.samples().orElse(0));
+      updateVersion(status.reached().orElse(0));
+      if (status instanceof ServerStatus server) {
+        samples = Math.max(samples, server.samples());
+      }
     }
 
     void updateVersion(long reached) {

@@ -2,6 +2,8 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
 import io.vertigrad.internal.membership.LeaveReason.Kind;
+import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
+import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.StragglerReport;
@@ -313,7 +315,7 @@ final class MemberRegistry {
 
     /** Returns the ranks that this member reported as missing from its current round. */
     Optional<StragglerReport> straggler() {
-      return status.waiting();
+      return status instanceof ServerStatus server ? server.waiting() : Optional.empty();
     }
 
     long silentMillis(long nowMillis) {
@@ -335,22 +337,24 @@ final class MemberRegistry {
 
     /** Returns the version it last reported, if any. */
     OptionalLong version() {
-      return status.version();
+      return status.reached();
     }
 
     /** Returns whether it continues from what an earlier incarnation left. */
     boolean restored() {
-      return status.restored();
+      return status instanceof ServerStatus server && server.restored();
     }
 
     /** Returns the step it last reported, if any. */
     OptionalLong step() {
-      return status.step();
+      return status instanceof WorkerStatus worker
+          ? OptionalLong.of(worker.step())
+          : OptionalLong.empty();
     }
 
     /** Returns whether it waits for samples of a stream. */
     boolean awaitsData() {
-      return status.dataAwaited();
+      return status instanceof WorkerStatus worker && worker.dataAwaited();
     }
 
     /** Returns how many test samples it has processed; 0 if it does not test during training. */
@@ -360,7 +364,7 @@ final class MemberRegistry {
 
     /** Returns whether it has finished everything it had started before an early end. */
     boolean ended() {
-      return status.ended();
+      return status instanceof WorkerStatus worker && worker.ended();
     }
 
     /** Returns how many milliseconds its last checkpoint took to write. */
@@ -394,13 +398,17 @@ final class MemberRegistry {
 
     /** Returns its name, its last status and the age of that status, for messages. */
     String describeStatus(long nowMillis) {
-      return "%s, %d ms ago: %s".formatted(name, silentMillis(nowMillis), status);
+      return "%s, %d ms ago: %s".formatted(name, silentMillis(nowMillis), statusText());
     }
 
     /** Returns how long it has been silent and its last status, for messages. */
     String describeSilence(long nowMillis) {
       String silence = "silent for %d ms".formatted(silentMillis(nowMillis));
-      return status.equals(MemberStatus.NONE) ? silence : silence + ", last heard " + status;
+      return status.equals(MemberStatus.NONE) ? silence : silence + ", last heard " + statusText();
+    }
+
+    private String statusText() {
+      return ControlCodec.writeStatus(status).encode();
     }
   }
 

@@ -107,7 +107,7 @@ public final class ServerMember implements MemberHandler {
   /** Returns the version that this server has in memory from before it was evicted. */
   private Future<OptionalLong> held() {
     return service
-        .map(old -> old.status().map(MemberStatus::version).otherwise(OptionalLong.empty()))
+        .map(old -> old.status().map(MemberStatus::reached).otherwise(OptionalLong.empty()))
         .orElseGet(() -> Future.succeededFuture(OptionalLong.empty()));
   }
 

@@ -10,6 +10,7 @@ import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.MemberStatus;
+import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
 import io.vertigrad.internal.membership.ProposalAnswer;
 import io.vertigrad.internal.membership.ProposalAnswer.Held;
 import io.vertigrad.internal.membership.RankUpdates;
@@ -145,7 +146,7 @@ final class ShardService {
    * {@code waiting}; empty without partitions.
    */
   Future<MemberStatus> status() {
-    return onShardLoop(() -> Future.succeededFuture(statusNow()));
+    return onShardLoop(() -> Future.succeededFuture(statusNow(Optional.empty())));
   }
 
   /** Returns the status with {@code counters}: an event with the counters up to now. */
@@ -153,24 +154,28 @@ final class ShardService {
     return onShardLoop(
         () ->
             Future.succeededFuture(
-                shard.hasPartitions() ? statusNow().withCounters(progress()) : statusNow()));
+                statusNow(shard.hasPartitions() ? Optional.of(progress()) : Optional.empty())));
   }
 
   private void reportProgress() {
     if (shard.hasPartitions()) {
-      report.accept(statusNow());
+      report.accept(statusNow(Optional.empty()));
       events.accept(progress());
     }
   }
 
-  private MemberStatus statusNow() {
+  private MemberStatus statusNow(Optional<ServerProgress> asked) {
     if (!shard.hasPartitions()) {
       return MemberStatus.NONE;
     }
     ShardCounters counters = shard.counters();
-    return MemberStatus.ofServer(
-            counters.version(), counters.samples(), shard.restored(), shard.heldUp())
-        .withSaveMillis(checkpoints.lastMillis());
+    return new ServerStatus(
+        counters.version(),
+        counters.samples(),
+        shard.restored(),
+        checkpoints.lastMillis(),
+        shard.heldUp(),
+        asked);
   }
 
   private ServerProgress progress() {
@@ -201,7 +206,7 @@ final class ShardService {
     return onShardLoop(
         () -> {
           checkpoints.writeNow(shard);
-          return Future.succeededFuture(statusNow());
+          return Future.succeededFuture(statusNow(Optional.empty()));
         });
   }
 

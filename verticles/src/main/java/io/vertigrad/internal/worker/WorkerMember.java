@@ -12,6 +12,7 @@ import io.vertigrad.internal.membership.CoordinatorClient;
 import io.vertigrad.internal.membership.LeaveReason;
 import io.vertigrad.internal.membership.MemberHandler;
 import io.vertigrad.internal.membership.MemberStatus;
+import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
 import io.vertigrad.internal.membership.Pause;
 import io.vertigrad.internal.membership.StepState;
 import io.vertigrad.internal.timeline.MemberTimeline;
@@ -261,15 +262,15 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
         now != null && progress.rank() == now.rank() && progress.incarnation() == now.incarnation();
     coordinator.report(
         agreed
-            ? MemberStatus.ofWorker(
-                    progress.version(),
-                    samplesOfAll,
-                    progress.step(),
-                    event,
-                    tested,
-                    gate.finished())
-                .withSaveMillis(saveMillis)
-                .awaitingData(dataAwaited)
+            ? new WorkerStatus(
+                progress.step(),
+                progress.version(),
+                samplesOfAll,
+                event,
+                tested,
+                gate.finished(),
+                saveMillis,
+                dataAwaited)
             : MemberStatus.NONE);
   }
 

@@ -8,6 +8,7 @@ import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.internal.membership.Decision.Hold;
+import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
 import io.vertigrad.job.Role;
 import io.vertigrad.job.StopConfig;
 import io.vertigrad.strategy.EvaluationPlan;
@@ -48,7 +49,8 @@ final class BlockingTestsTest {
   @Test
   void shouldNotWaitForATestThatLiesBehindAResumedRun() {
     fixture.heartbeat(
-        new Admission(Role.SERVER, 0, 0), MemberStatus.ofServer(15, 0, true, Optional.empty()));
+        new Admission(Role.SERVER, 0, 0),
+        new ServerStatus(15, 0, true, 0, Optional.empty(), Optional.empty()));
 
     fixture.advance(200);
 

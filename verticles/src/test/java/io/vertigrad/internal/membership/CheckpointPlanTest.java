@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.internal.membership.Decision.Hold;
+import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
 import io.vertigrad.job.Role;
 import java.util.List;
 import java.util.Optional;
@@ -63,8 +64,7 @@ final class CheckpointPlanTest {
     for (long end = version + millis / 100; version < end; ) {
       version++;
       MemberStatus status =
-          MemberStatus.ofServer(version, version, false, Optional.empty())
-              .withSaveMillis(saveMillis);
+          new ServerStatus(version, version, false, saveMillis, Optional.empty(), Optional.empty());
       fixture.setStatus(SERVER, status);
       fixture.advance(100);
     }

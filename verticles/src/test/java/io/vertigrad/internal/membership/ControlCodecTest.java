@@ -15,6 +15,9 @@ import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Leave;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.PauseReply;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest;
 import io.vertigrad.internal.membership.ControlMessage.Published;
+import io.vertigrad.internal.membership.MemberStatus.EvaluatorStatus;
+import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
+import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.Membership;
@@ -37,8 +40,13 @@ final class ControlCodecTest {
   private static final Membership MEMBERSHIP =
       new Membership(7, List.of(new Member(0, 1, 12)), List.of(new Member(0, 0, 0)));
   private static final MemberStatus SERVING =
-      MemberStatus.ofServer(17, 4_352, true, Optional.of(new StragglerReport(2, 18, List.of(1, 3))))
-          .withCounters(new ServerProgress(5, 0, 0, 17, 4_352, 17, 1, 2, 3, 4));
+      new ServerStatus(
+          17,
+          4_352,
+          true,
+          0,
+          Optional.of(new StragglerReport(2, 18, List.of(1, 3))),
+          Optional.of(new ServerProgress(5, 0, 0, 17, 4_352, 17, 1, 2, 3, 4)));
 
   static Stream<ControlRequest> requests() {
     return Stream.of(
@@ -61,11 +69,10 @@ final class ControlCodecTest {
         new Heartbeat(
             WORKER,
             7,
-            MemberStatus.ofWorker(9, 0, 10, "computing", 5, true),
+            new WorkerStatus(10, 9, 0, "computing", 5, true, 0, false),
             Optional.of(new ProcessVitals(1.5, 2, 3, 4, 5, 6, 0.25, 7.5)),
             new PauseReply(4, 11)),
-        new Heartbeat(
-            WORKER, 0, MemberStatus.ofEvaluator(3, 2, 1), Optional.empty(), PauseReply.NONE),
+        new Heartbeat(WORKER, 0, new EvaluatorStatus(3, 2, 1), Optional.empty(), PauseReply.NONE),
         new Leave(WORKER, LeaveReason.failed("NaN"), SERVING),
         new ControlRequest.ReadParameters("5f", true),
         JobCommand.STATE,
@@ -182,7 +189,7 @@ final class ControlCodecTest {
             + "'status':{'step':'three'}}"
             + "|malformed request: leave: status: step: found \"three\", expected a whole number",
         "{'request':'leave','role':'worker','rank':0,'incarnation':0,'reason':'x',"
-            + "'status':{'waiting':{'partition':1}}}"
+            + "'status':{'version':1,'waiting':{'partition':1}}}"
             + "|malformed request: leave: status: waiting: found {\"partition\":1}, expected the ranks that a partition waits for",
         "{'request':'join','terms':{},'role':'worker','token':'t','node':'n','layout':[['W']]}"
             + "|malformed request: join: layout: found [[\"W\"]], expected a list of [name, [dimension, ...], kind]",

@@ -15,6 +15,8 @@ import io.vertigrad.internal.membership.ControlMessage.ControlRequest.PauseReply
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest;
 import io.vertigrad.internal.membership.ControlMessage.Published;
 import io.vertigrad.internal.membership.DecisionExecutor.OrderlyStop;
+import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
+import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.Membership;
@@ -52,7 +54,7 @@ final class ControlJsonTest {
                 new Heartbeat(
                     WORKER,
                     7,
-                    MemberStatus.ofWorker(9, 0, 10, "computing", 5, true).withSaveMillis(8),
+                    new WorkerStatus(10, 9, 0, "computing", 5, true, 8, false),
                     Optional.of(new ProcessVitals(1.5, 2, 3, 4, 5, 6, 0.25, 7.5)),
                     new PauseReply(4, 11))),
             "{'request':'heartbeat',"
@@ -72,9 +74,13 @@ final class ControlJsonTest {
                 new Leave(
                     WORKER,
                     LeaveReason.failed("NaN"),
-                    MemberStatus.ofServer(
-                            17, 4, true, Optional.of(new StragglerReport(2, 18, List.of(1, 3))))
-                        .withCounters(new ServerProgress(5, 0, 0, 17, 4, 17, 1, 2, 3, 4)))),
+                    new ServerStatus(
+                        17,
+                        4,
+                        true,
+                        0,
+                        Optional.of(new StragglerReport(2, 18, List.of(1, 3))),
+                        Optional.of(new ServerProgress(5, 0, 0, 17, 4, 17, 1, 2, 3, 4))))),
             "{'request':'leave',"
                 + MEMBER
                 + ",'reason':'failed: NaN','status':{'version':17,'samples':4,'restored':true,"
@@ -321,7 +327,7 @@ final class ControlJsonTest {
             "answer to evaluate: loss: found \"much\", expected a number"),
         arguments(
             reading(ControlCodec::status),
-            "{'counters':{'type':'jobPaused'}}",
+            "{'version':1,'counters':{'type':'jobPaused'}}",
             "status: counters: found {\"type\":\"jobPaused\"}, expected a serverProgress event"),
         arguments(
             reading(ControlCodec::request),
@@ -345,7 +351,7 @@ final class ControlJsonTest {
     assertEquals(
         "{\"step\":10,\"version\":9,\"samples\":0,\"event\":\"computing\",\"tested\":5,"
             + "\"ended\":true,\"saveMillis\":8}",
-        MemberStatus.ofWorker(9, 0, 10, "computing", 5, true).withSaveMillis(8).toString());
+        ControlCodec.write(new WorkerStatus(10, 9, 0, "computing", 5, true, 8, false)).encode());
   }
 
   private static JsonObject request(ControlRequest request) {

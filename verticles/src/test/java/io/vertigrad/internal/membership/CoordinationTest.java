@@ -8,6 +8,7 @@ import io.vertigrad.compute.Block;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.verticles.CoordinatorVerticle;
@@ -127,7 +128,8 @@ final class CoordinationTest extends BusJobFixture {
         new EvaluationResult(1_000, 1_000, 64, 0.1, 97.5, 0, 0, "0123456789abcdef");
     evaluator.evaluation = Future.succeededFuture(evaluation);
     server.counters =
-        Future.succeededFuture(MemberStatus.ofServer(1_000, 128_000, false, Optional.empty()));
+        Future.succeededFuture(
+            new ServerStatus(1_000, 128_000, false, 0, Optional.empty(), Optional.empty()));
     await(evaluator.join());
     joinBoth(server, worker);
 
@@ -158,7 +160,7 @@ final class CoordinationTest extends BusJobFixture {
     await(worker.client.leave(LeaveReason.read("finished")));
     await(vertx.timer(1_200, TimeUnit.MILLISECONDS));
     late.complete(
-        MemberStatus.ofServer(1_000, 0, false, Optional.empty()).withCounters(counters(1_200)));
+        new ServerStatus(1_000, 0, false, 0, Optional.empty(), Optional.of(counters(1_200))));
     JsonObject result = await(coordinator.result());
 
     assertFalse(result.containsKey("silent"), result.encode());

@@ -11,11 +11,11 @@ import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.internal.membership.Decision.Conclude;
 import io.vertigrad.internal.membership.Decision.Hold;
+import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.job.StopConfig;
 import io.vertigrad.strategy.EvaluationPlan;
-import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -47,9 +47,7 @@ final class CoordinatorStateEndTest {
     assertEquals(
         List.of(new JobEnding(0, "accuracy", 90, 91, 10)), fixture.events(JobEnding.class));
     fixture.coordinator.leave(
-        FIRST,
-        LeaveReason.read("finished"),
-        ControlCodec.status(new JsonObject().put("version", 19)));
+        FIRST, LeaveReason.read("finished"), CoordinatorStateFixture.worker(19, false));
     assertTrue(fixture.all(Conclude.class).isEmpty());
     fixture.coordinator.leave(SECOND, LeaveReason.read("finished"), MemberStatus.NONE);
     assertEquals(19, fixture.last(Conclude.class).version());
@@ -67,7 +65,7 @@ final class CoordinatorStateEndTest {
     fixture.coordinator.concluded(List.of(), List.of(), Optional.empty());
 
     fixture.coordinator.leave(SERVER, LeaveReason.lost("killed"), MemberStatus.NONE);
-    MemberStatus saved = MemberStatus.ofServer(1_000, 9, true, Optional.empty());
+    MemberStatus saved = new ServerStatus(1_000, 9, true, 0, Optional.empty(), Optional.empty());
     Admission replacement = fixture.join(Role.SERVER, FakeMember.LAYOUT, saved);
     fixture.acceptAll();
 
@@ -81,7 +79,7 @@ final class CoordinatorStateEndTest {
     CoordinatorStateFixture fixture = finishing();
 
     fixture.coordinator.leave(SERVER, LeaveReason.lost("killed"), MemberStatus.NONE);
-    MemberStatus older = MemberStatus.ofServer(980, 9, true, Optional.empty());
+    MemberStatus older = new ServerStatus(980, 9, true, 0, Optional.empty(), Optional.empty());
     fixture.join(Role.SERVER, FakeMember.LAYOUT, older);
 
     assertTrue(
@@ -92,9 +90,10 @@ final class CoordinatorStateEndTest {
   @Test
   void shouldAdmitWorkersAgainWhenAServerThatReachedTheLastVersionWentBackBeforeAnybodyLeft() {
     CoordinatorStateFixture fixture = fixture(1, true, 1);
-    fixture.heartbeat(SERVER, MemberStatus.ofServer(1_000, 9, false, Optional.empty()));
+    fixture.heartbeat(
+        SERVER, new ServerStatus(1_000, 9, false, 0, Optional.empty(), Optional.empty()));
     fixture.coordinator.leave(SERVER, LeaveReason.lost("killed"), MemberStatus.NONE);
-    MemberStatus older = MemberStatus.ofServer(980, 9, true, Optional.empty());
+    MemberStatus older = new ServerStatus(980, 9, true, 0, Optional.empty(), Optional.empty());
     fixture.coordinator.leave(SECOND, LeaveReason.lost("joins again"), MemberStatus.NONE);
     assertThrows(JoinException.class, () -> fixture.join(Role.WORKER), "all steps are made");
 
@@ -105,7 +104,7 @@ final class CoordinatorStateEndTest {
 
   private static CoordinatorStateFixture finishing() {
     CoordinatorStateFixture fixture = fixture(1, true, 1);
-    MemberStatus last = ControlCodec.status(new JsonObject().put("version", 1_000));
+    MemberStatus last = CoordinatorStateFixture.worker(1_000, false);
     fixture.coordinator.leave(FIRST, LeaveReason.read("finished"), last);
     fixture.coordinator.leave(SECOND, LeaveReason.read("finished"), last);
     assertEquals(1, fixture.all(Conclude.class).size());
@@ -119,7 +118,7 @@ final class CoordinatorStateEndTest {
         new CoordinatorStateFixture(CoordinatorStateFixture.config(0, 2, true));
     fixture.join(Role.WORKER);
     fixture.join(Role.WORKER);
-    MemberStatus atTheEnd = ControlCodec.status(new JsonObject().put("version", 1_000));
+    MemberStatus atTheEnd = CoordinatorStateFixture.worker(1_000, false);
     fixture.setStatus(FIRST, atTheEnd);
     fixture.advance(200);
 
@@ -155,12 +154,10 @@ final class CoordinatorStateEndTest {
     reply(fixture, SECOND, 2, 17);
     assertEquals(
         new Pause(3, 20, EvaluationPlan.NONE, false, true, 0), fixture.last(Hold.class).pause());
-    fixture.setStatus(
-        FIRST, ControlCodec.status(new JsonObject().put("version", 20).put("ended", true)));
+    fixture.setStatus(FIRST, CoordinatorStateFixture.worker(20, true));
     fixture.advance(2_000);
     assertEquals(JobPhase.ENDING, fixture.coordinator.state());
-    fixture.setStatus(
-        SECOND, ControlCodec.status(new JsonObject().put("version", 20).put("ended", true)));
+    fixture.setStatus(SECOND, CoordinatorStateFixture.worker(20, true));
     fixture.advance(200);
 
     assertEquals(20, fixture.last(Conclude.class).version());

@@ -3,6 +3,7 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
+import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
 import io.vertigrad.job.Role;
 import io.vertigrad.job.StopConfig;
 import io.vertigrad.strategy.EvaluationPlan;
@@ -252,6 +253,11 @@ final class CoordinatorStateFixture {
   }
 
   /** Sends this status with every heartbeat from now on. */
+  /** Returns the status of a worker in the step after the last version that it received. */
+  static MemberStatus worker(long version, boolean ended) {
+    return new WorkerStatus(version, version, 0, "", 0, ended, 0, false);
+  }
+
   void setStatus(Admission member, MemberStatus status) {
     statuses.put(member, status);
   }

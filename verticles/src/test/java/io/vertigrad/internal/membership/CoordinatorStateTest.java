@@ -9,6 +9,7 @@ import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
+import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
@@ -217,9 +218,7 @@ final class CoordinatorStateTest {
   void shouldLetNewcomersStartAtOnceWhenWorkersDoNotMoveInRounds() {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, false)).started(1, 2);
-    fixture.heartbeat(
-        new Admission(Role.WORKER, 0, 0),
-        ControlCodec.status(new JsonObject().put("version", 400)));
+    fixture.heartbeat(new Admission(Role.WORKER, 0, 0), CoordinatorStateFixture.worker(400, false));
 
     fixture.join(Role.WORKER);
     fixture.acceptAll();
@@ -231,8 +230,7 @@ final class CoordinatorStateTest {
   void shouldConcludeWhenTheLastWorkerFinishedThoughAnotherDied() {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
-    MemberStatus last =
-        ControlCodec.status(new JsonObject().put("version", 1_000).put("samples", 5_000));
+    MemberStatus last = new WorkerStatus(1_000, 1_000, 5_000, "", 0, false, 0, false);
 
     fixture.coordinator.leave(new Admission(Role.WORKER, 0, 0), LeaveReason.FINISHED, last);
     assertTrue(fixture.all(Decision.Conclude.class).isEmpty());
@@ -283,7 +281,7 @@ final class CoordinatorStateTest {
     Admission finished = fixture.join(Role.WORKER);
     fixture.join(Role.WORKER);
     Admission evicted = fixture.join(Role.WORKER);
-    fixture.heartbeat(finished, ControlCodec.status(new JsonObject().put("version", 1_000)));
+    fixture.heartbeat(finished, CoordinatorStateFixture.worker(1_000, false));
     fixture.coordinator.leave(evicted, LeaveReason.lost("silent"), MemberStatus.NONE);
 
     JoinException refused = assertThrows(JoinException.class, () -> fixture.join(Role.WORKER));

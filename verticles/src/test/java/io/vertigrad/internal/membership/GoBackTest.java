@@ -5,9 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
 import io.vertigrad.internal.membership.ProposalAnswer.Held;
 import io.vertigrad.job.Role;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
@@ -100,7 +102,7 @@ final class GoBackTest {
   }
 
   private static MemberStatus restored(long version) {
-    return MemberStatus.ofServer(version, 0, true, java.util.Optional.empty());
+    return new ServerStatus(version, 0, true, 0, Optional.empty(), Optional.empty());
   }
 
   private void answer(int server, Held held) {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
+import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
 import io.vertigrad.job.Role;
 import io.vertigrad.job.RunConfig;
 import java.util.List;
@@ -16,8 +17,10 @@ class ServerMemoryTest {
 
   private static final Admission SERVER = new Admission(Role.SERVER, 0, 0);
   private static final int FIRST = RunConfig.ADMISSIONS;
-  private static final MemberStatus EMPTY = MemberStatus.ofServer(0, 0, true, Optional.empty());
-  private static final MemberStatus SERVES = MemberStatus.ofServer(6, 60, true, Optional.empty());
+  private static final MemberStatus EMPTY =
+      new ServerStatus(0, 0, true, 0, Optional.empty(), Optional.empty());
+  private static final MemberStatus SERVES =
+      new ServerStatus(6, 60, true, 0, Optional.empty(), Optional.empty());
 
   /** An empty server joins before the one that still has its shard in memory. */
   @Test
@@ -26,7 +29,8 @@ class ServerMemoryTest {
     Admission empty = resumed.join(Role.SERVER);
 
     Admission survivor = resumed.joinAgain(SERVER, 1_842);
-    resumed.heartbeat(survivor, MemberStatus.ofServer(1_842, 60, true, Optional.empty()));
+    resumed.heartbeat(
+        survivor, new ServerStatus(1_842, 60, true, 0, Optional.empty(), Optional.empty()));
     resumed.join(Role.WORKER);
     resumed.join(Role.WORKER);
 

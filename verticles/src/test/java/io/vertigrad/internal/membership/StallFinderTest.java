@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent.StallFound;
+import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.StragglerReport;
 import io.vertx.core.json.JsonObject;
@@ -116,7 +117,7 @@ final class StallFinderTest {
     fixture.setStatus(fixture.join(Role.WORKER), at(0));
     fixture.advance(20_000);
     fixture.setStatus(
-        fixture.join(Role.WORKER), MemberStatus.ofWorker(1_000, 0, 0, "trains", 0, false));
+        fixture.join(Role.WORKER), new WorkerStatus(0, 1_000, 0, "trains", 0, false, 0, false));
     fixture.join(Role.SERVER);
     fixture.acceptAll();
 
@@ -132,7 +133,7 @@ final class StallFinderTest {
     fixture.started(1, 2);
     fixture.setStatus(FIRST, at(5));
     for (long tested = 0; tested < 5; tested++) {
-      fixture.setStatus(SECOND, MemberStatus.ofWorker(5, 0, 5, "trains", tested, false));
+      fixture.setStatus(SECOND, new WorkerStatus(5, 5, 0, "trains", tested, false, 0, false));
       fixture.advance(14_000);
     }
     assertTrue(stalls().isEmpty(), () -> stalls().toString());
