@@ -46,7 +46,7 @@ final class BlockingTests {
       Pauses pauses,
       CoordinatorEvents events) {
     plan = config.evaluations();
-    limitMillis = config.deadlineMillis();
+    limitMillis = config.exchange().deadlineMillis();
     waitsForResult = config.stop().looksAtTests();
     this.registry = registry;
     this.progress = progress;

@@ -66,6 +66,9 @@ public final class CoordinatorState {
   /** A finished job without requests is stopped after this time. */
   private static final long RELEASE_MILLIS = 60_000;
 
+  /** How long the start waits when only the evaluator is missing. */
+  private static final long EVALUATOR_WAIT_MILLIS = 5_000;
+
   /**
    * A process that runs without joining prolongs the wait for the start up to this many times the
    * wait, because it may hang although it runs.
@@ -175,16 +178,20 @@ public final class CoordinatorState {
     this.config = config;
     this.decisions = decisions;
     terms = config.terms();
-    registry = new MemberRegistry(config.names(), config.firstIncarnation());
+    registry = new MemberRegistry(config.names(), config.run().firstIncarnation());
     RunningTimeClock clock =
-        new RunningTimeClock(clockMillis, Math.max(1, config.suspectMillis() / FREEZE_SHARE));
+        new RunningTimeClock(
+            clockMillis, Math.max(1, config.exchange().suspectMillis() / FREEZE_SHARE));
     this.clockMillis = clock;
     createdMillis = clock.getAsLong();
     events = new CoordinatorEvents(decisions, wallMillis);
     progress = new JobProgress(config, registry);
     proposal =
         new MembershipProposal(
-            config.lockstep(), config.rememberedRanks(), config.lastVersion(), config.firstEpoch());
+            config.traits().lockstep(),
+            config.places().rememberedRanks(),
+            config.lastVersion(),
+            config.firstEpoch());
     failureDetector = new FailureDetector(config, registry, events, clock);
     pauses = new Pauses(config, registry, events, clock, decisions);
     tests = new BlockingTests(config, registry, progress, pauses, events);
@@ -194,8 +201,8 @@ public final class CoordinatorState {
     versions = new ShardVersions(events);
     earlyStop = new EarlyStop(config.stop(), clock.getAsLong());
     startTimer = new ConditionTimer(config.waitMillis());
-    evaluatorTimer = new ConditionTimer(config.evaluatorWaitMillis());
-    proposalTimer = new ConditionTimer(config.evictMillis());
+    evaluatorTimer = new ConditionTimer(EVALUATOR_WAIT_MILLIS);
+    proposalTimer = new ConditionTimer(config.exchange().evictMillis());
     shardTimer = new ConditionTimer(config.waitMillis());
     workerTimer = new ConditionTimer(config.waitMillis());
     endingTimer = new ConditionTimer(config.waitMillis());
@@ -254,7 +261,7 @@ public final class CoordinatorState {
 
   /** Returns the name of the run, under which members keep their checkpoints. */
   String run() {
-    return config.run();
+    return config.run().id().orElseThrow();
   }
 
   /** Returns for how many milliseconds the job waits for a missing member. */
@@ -306,7 +313,7 @@ public final class CoordinatorState {
 
   /** Returns whether servers hold the final model; a lost one may come back with it. */
   boolean servesModel() {
-    return config.servers() > 0 && (phase == FINISHING || phase == FINISHED);
+    return config.places().servers() > 0 && (phase == FINISHING || phase == FINISHED);
   }
 
   // ---- Requests of members
@@ -322,7 +329,7 @@ public final class CoordinatorState {
       return again.get().admission();
     }
     registry
-        .substituteFor(request, config.workers())
+        .substituteFor(request, config.places().workers())
         .ifPresent(
             substitute -> removeLost(substitute, "its rank goes to a worker that has come for it"));
     registry
@@ -493,7 +500,9 @@ public final class CoordinatorState {
     ranks.forEach(
         of ->
             events.updates(
-                server, of, of.rank() < config.rememberedRanks() ? progress.steps(of.rank()) : 0));
+                server,
+                of,
+                of.rank() < config.places().rememberedRanks() ? progress.steps(of.rank()) : 0));
   }
 
   /** Announces a server's last status and {@code counters}, before the job ends. */
@@ -504,13 +513,14 @@ public final class CoordinatorState {
 
   /** Announces, in a job without servers, how many of each rank's steps its replica holds. */
   void countReplicas() {
-    if (config.servers() == 0) {
+    if (config.places().servers() == 0) {
       Map<Integer, Long> held = new HashMap<>();
       registry
           .of(Role.WORKER)
           .forEach(worker -> held.put(worker.rank(), worker.version().orElse(0)));
       progress.versions().entrySet().stream()
-          .filter(rank -> rank.getKey() < config.workers() || held.containsKey(rank.getKey()))
+          .filter(
+              rank -> rank.getKey() < config.places().workers() || held.containsKey(rank.getKey()))
           .forEach(
               rank ->
                   events.steps(
@@ -669,10 +679,10 @@ public final class CoordinatorState {
    */
   private boolean canStart(long now) {
     boolean ready =
-        registry.readyServers().size() == config.servers()
-            && registry.readyWorkers() >= config.workers();
+        registry.readyServers().size() == config.places().servers()
+            && registry.readyWorkers() >= config.places().workers();
     boolean waited = evaluatorTimer.exceeds(ready, now);
-    return ready && (waited || registry.count(Role.EVALUATOR) >= config.evaluators());
+    return ready && (waited || registry.count(Role.EVALUATOR) >= config.places().evaluators());
   }
 
   private void checkStart(long now) {
@@ -683,8 +693,8 @@ public final class CoordinatorState {
 
   private String notStartedMessage() {
     List<String> missing = new ArrayList<>();
-    missing.add(registry.missing(Role.SERVER, config.servers()));
-    missing.add(registry.missing(Role.WORKER, config.workers()));
+    missing.add(registry.missing(Role.SERVER, config.places().servers()));
+    missing.add(registry.missing(Role.WORKER, config.places().workers()));
     registry
         .all()
         .filter(a -> !a.ready())
@@ -736,17 +746,18 @@ public final class CoordinatorState {
 
   /** Returns why the job cannot go on, if a shard or too many workers were missing for too long. */
   private Optional<String> missingTooLong(long now) {
-    if (shardTimer.exceeds(registry.readyServers().size() < config.servers(), now)) {
+    if (shardTimer.exceeds(registry.readyServers().size() < config.places().servers(), now)) {
       return Optional.of(shardMissingMessage());
     }
-    boolean tooFew = !progress.anyFinished() && registry.readyWorkers() < config.minimumWorkers();
+    boolean tooFew =
+        !progress.anyFinished() && registry.readyWorkers() < config.places().minimumWorkers();
     return workerTimer.exceeds(tooFew, now)
         ? Optional.of(workersMissingMessage())
         : Optional.empty();
   }
 
   private String shardMissingMessage() {
-    String missing = registry.missing(Role.SERVER, config.servers());
+    String missing = registry.missing(Role.SERVER, config.places().servers());
     return "%s missing for %s and no replacement came (%s)"
         .formatted(
             missing.isEmpty() ? "a server that is still starting is" : missing + " is",
@@ -758,7 +769,7 @@ public final class CoordinatorState {
     return "%d of at least %d workers for %s (%s): %s"
         .formatted(
             registry.readyWorkers(),
-            config.minimumWorkers(),
+            config.places().minimumWorkers(),
             workerTimer.limitText(),
             config.minimumReason(),
             registry.departures());
@@ -772,11 +783,11 @@ public final class CoordinatorState {
   private void holdWhileTooFew() {
     long present = registry.readyWorkers();
     boolean tooFew =
-        config.holdsWhenTooFew()
+        config.places().holdsWhenTooFew()
             && (phase == RUNNING || phase == PAUSED)
             && !progress.anyFinished()
             && present > 0
-            && present < config.minimumWorkers();
+            && present < config.places().minimumWorkers();
     if (tooFew == tooFewWorkers) {
       return;
     }
@@ -785,9 +796,9 @@ public final class CoordinatorState {
       events.stalled(
           progress.version(),
           0,
-          registry.missing(Role.WORKER, config.workers()),
+          registry.missing(Role.WORKER, config.places().workers()),
           "%d of at least %d workers (%s), none begins another step until more are there"
-              .formatted(present, config.minimumWorkers(), config.minimumReason()),
+              .formatted(present, config.places().minimumWorkers(), config.minimumReason()),
           registry.departures().toString());
     }
     pauses.tooFew(tooFew);
@@ -903,7 +914,7 @@ public final class CoordinatorState {
   /** Describes a server that came back after the last step without the final model. */
   private Optional<String> lostFinalModel() {
     return registry.rolledBackServers().stream()
-        .filter(server -> servesModel() && config.lockstep())
+        .filter(server -> servesModel() && config.traits().lockstep())
         .filter(server -> server.version().orElse(0) < progress.version())
         .findFirst()
         .map(
@@ -973,7 +984,9 @@ public final class CoordinatorState {
    * without rounds, each worker reaches the last version by itself, some much later than others.
    */
   private boolean holdsReplica(JoinRequest request) {
-    return request.before().isPresent() && config.servers() == 0 && !config.lockstep();
+    return request.before().isPresent()
+        && config.places().servers() == 0
+        && !config.traits().lockstep();
   }
 
   /**
@@ -1016,13 +1029,13 @@ public final class CoordinatorState {
   }
 
   private void checkCapacity(JoinRequest request) {
-    if (request.adopts() && registry.hasAllWorkers(config.workers())) {
+    if (request.adopts() && registry.hasAllWorkers(config.places().workers())) {
       // The worker that was taken for lost is back, or another one has joined.
       throw JoinException.refused(
           refusal(request)
-              + "all %d ranks of the job have a worker again".formatted(config.workers()));
+              + "all %d ranks of the job have a worker again".formatted(config.places().workers()));
     }
-    int capacity = config.capacity(request.role());
+    int capacity = config.places().capacity(request.role());
     if (registry.count(request.role()) < capacity) {
       return;
     }
@@ -1052,9 +1065,9 @@ public final class CoordinatorState {
   /** Records the version that a newcomer knows of shards that nobody serves yet. */
   private void recordVersions(JoinRequest request, long version) {
     // Without rounds, the shards of several servers have different versions.
-    boolean comparable = config.lockstep() || config.servers() == 1;
+    boolean comparable = config.traits().lockstep() || config.places().servers() == 1;
     if (request.role() == Role.WORKER && comparable) {
-      IntStream.range(0, config.servers())
+      IntStream.range(0, config.places().servers())
           .filter(shard -> servedBy(shard).isEmpty())
           .forEach(shard -> versions.record(shard, version));
     }
@@ -1140,7 +1153,7 @@ public final class CoordinatorState {
         .filter(server -> !server.published())
         .forEach(versions::announceServing);
     // Newcomers wait for a missing server: only it knows where they start in its shard.
-    boolean whole = registry.readyServers().size() == config.servers();
+    boolean whole = registry.readyServers().size() == config.places().servers();
     boolean held = phase == PAUSED || phase == ENDING;
     boolean first = membership.epoch() == 0;
     Membership next =
@@ -1163,7 +1176,7 @@ public final class CoordinatorState {
         "%s went back to version %d; joins again to repeat what is missing there"
             .formatted(server.describe(), server.version().orElse(0));
     registry.of(Role.WORKER).stream()
-        .filter(worker -> worker.published() && worker.rank() < config.rememberedRanks())
+        .filter(worker -> worker.published() && worker.rank() < config.places().rememberedRanks())
         .toList()
         .forEach(worker -> removeLost(worker, reason));
     // The proposal that is about to be made leaves these workers out already.
@@ -1177,7 +1190,7 @@ public final class CoordinatorState {
   private void restartLateWorkers(List<ProposalAnswer.Start> starts) {
     List<MemberRecord> late =
         starts.stream()
-            .filter(start -> start.rank() < config.rememberedRanks())
+            .filter(start -> start.rank() < config.places().rememberedRanks())
             .flatMap(
                 start ->
                     registry.of(Role.WORKER).stream()
@@ -1215,7 +1228,7 @@ public final class CoordinatorState {
         rollBack(common.getAsLong());
         return;
       }
-      boolean all = registry.readyServers().size() == config.servers();
+      boolean all = registry.readyServers().size() == config.places().servers();
       rollbackVersion = all ? OptionalLong.empty() : rollbackVersion;
     }
     if (!replacesMembers() || !proposal.complete()) {
@@ -1321,9 +1334,9 @@ public final class CoordinatorState {
      * mean of all replicas. An early end takes the mean of those that are left.
      */
     boolean waitsForRanks() {
-      return config.servers() == 0
+      return config.places().servers() == 0
           && registry.of(Role.WORKER).stream().noneMatch(MemberRecord::ended)
-          && registry.readyWorkers() < config.minimumWorkers();
+          && registry.readyWorkers() < config.places().minimumWorkers();
     }
 
     /**
@@ -1343,7 +1356,7 @@ public final class CoordinatorState {
      */
     boolean complete() {
       Collection<MemberRecord> workers = registry.of(Role.WORKER);
-      return config.servers() > 0
+      return config.places().servers() > 0
           ? anyFinished && workers.isEmpty()
           : !workers.isEmpty()
               && !waitsForRanks()
@@ -1475,7 +1488,7 @@ public final class CoordinatorState {
 
     /** Chooses the next version when it is time; called a few times a second. */
     void check(boolean trains, long nowMillis) {
-      if (config.checkpointMillis() == 0 || !config.stepsTogether()) {
+      if (!config.checkpoint().isTimed() || !config.traits().stepsTogether()) {
         return;
       }
       if (!trains || !trained) {
@@ -1492,7 +1505,9 @@ public final class CoordinatorState {
         startMeasuring(nowMillis);
       }
       long intervalMillis =
-          Math.max(config.checkpointMillis(), WRITE_SHARE_DIVISOR * writeMillis());
+          Math.max(
+              Math.round(1_000 * config.checkpoint().seconds()),
+              WRITE_SHARE_DIVISOR * writeMillis());
       if (nowMillis - chosenMillis >= intervalMillis && versionsPerMilli > 0) {
         chooseVersion(nowMillis);
       }
@@ -1506,8 +1521,8 @@ public final class CoordinatorState {
     private void chooseVersion(long nowMillis) {
       long ahead = 2 + (long) Math.ceil(versionsPerMilli * LEAD_MILLIS);
       // Without servers a worker may be as many steps ahead as there are workers.
-      ahead += config.servers() == 0 ? config.workers() : 0;
-      long every = config.endsEvery();
+      ahead += config.places().servers() == 0 ? config.places().workers() : 0;
+      long every = config.traits().exchangesEvery();
       long at = (progress.version() + ahead + every - 1) / every * every;
       if (at < config.lastVersion()) {
         pauses.save(at);
@@ -1519,7 +1534,7 @@ public final class CoordinatorState {
      * Returns the time of the last checkpoint in ms, summed as if all members shared one machine.
      */
     private long writeMillis() {
-      Role holder = config.servers() > 0 ? Role.SERVER : Role.WORKER;
+      Role holder = config.places().servers() > 0 ? Role.SERVER : Role.WORKER;
       return registry.of(holder).stream().mapToLong(MemberRecord::saveMillis).sum();
     }
   }
@@ -1588,7 +1603,7 @@ public final class CoordinatorState {
      * writes no checkpoints. A replacement would silently start from the initial parameters.
      */
     private boolean losesModel() {
-      return !config.holdsWhenTooFew() && !config.writesCheckpoints();
+      return !config.places().holdsWhenTooFew() && !config.checkpoint().isOn();
     }
 
     /** Looks for ranks without a worker; called a few times a second while steps are left. */
@@ -1597,7 +1612,7 @@ public final class CoordinatorState {
         nextRequestMillis.clear();
         return;
       }
-      for (int rank = 0; rank < config.workers(); rank++) {
+      for (int rank = 0; rank < config.places().workers(); rank++) {
         if (registry.has(Role.WORKER, rank)) {
           nextRequestMillis.remove(rank);
         } else if (nowMillis

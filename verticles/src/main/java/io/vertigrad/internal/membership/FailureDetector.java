@@ -57,14 +57,15 @@ final class FailureDetector {
    * hangs, and excuses nobody any more.
    */
   void onEventLoops(boolean run) {
-    clock.setStarved(!run, HUNG_LOOP_EVICTIONS * config.evictMillis());
+    clock.setStarved(!run, HUNG_LOOP_EVICTIONS * config.exchange().evictMillis());
   }
 
   /** Returns whether a member has been silent for long enough to look at the event loops. */
   boolean awaitsHeartbeat(long nowMillis) {
     return registry
         .all()
-        .anyMatch(member -> member.silentMillis(nowMillis) >= config.suspectMillis() / 2);
+        .anyMatch(
+            member -> member.silentMillis(nowMillis) >= config.exchange().suspectMillis() / 2);
   }
 
   /** Describes a member's silence, and the time that was left out of it. */
@@ -83,16 +84,17 @@ final class FailureDetector {
       // What members sent meanwhile is still on its way to the coordinator.
       long frozen = clock.pausedMillis() - pausedMillis;
       pausedMillis = clock.pausedMillis();
-      long reachable = frozen >= config.evictMillis() ? nowMillis + RECONNECT_MILLIS : nowMillis;
+      long reachable =
+          frozen >= config.exchange().evictMillis() ? nowMillis + RECONNECT_MILLIS : nowMillis;
       registry.all().forEach(member -> member.restartSilence(reachable));
     }
     registry
         .all()
-        .filter(member -> member.checkSuspect(config.suspectMillis(), nowMillis))
+        .filter(member -> member.checkSuspect(config.exchange().suspectMillis(), nowMillis))
         .forEach(suspect -> events.suspected(suspect.admission(), suspect.silentMillis(nowMillis)));
     return registry
         .all()
-        .filter(member -> member.silentMillis(nowMillis) >= config.evictMillis())
+        .filter(member -> member.silentMillis(nowMillis) >= config.exchange().evictMillis())
         .toList();
   }
 
@@ -151,7 +153,7 @@ final class FailureDetector {
         .forEach(member -> evicted.values().removeIf(e -> e.node().equals(member.node())));
     List<String> hung = new ArrayList<>();
     evicted.values().stream()
-        .filter(silent -> nowMillis - silent.sinceMillis() >= config.evictMillis())
+        .filter(silent -> nowMillis - silent.sinceMillis() >= config.exchange().evictMillis())
         .map(Evicted::node)
         .distinct()
         .forEach(hung::add);

@@ -107,10 +107,12 @@ final class Pauses {
 
   /** Publishes where the job ends, once that is known. */
   void publishEnd() {
-    if (!ending || pause.ends() || (config.stepsTogether() && !knownByAll(pause.number()))) {
+    if (!ending
+        || pause.ends()
+        || (config.traits().stepsTogether() && !knownByAll(pause.number()))) {
       return;
     }
-    long every = config.endsEvery();
+    long every = config.traits().exchangesEvery();
     long rounded = (pause.holdFrom() + every - 1) / every * every;
     publish(pause.ending(Math.min(rounded, config.lastVersion())));
     endNumber = pause.number();
@@ -138,7 +140,10 @@ final class Pauses {
    */
   void onReply(Admission from, long number, long startedVersion) {
     boolean current = pause.holds() && number >= firstNumber;
-    if (config.stepsTogether() && current && !pause.ends() && startedVersion > pause.holdFrom()) {
+    if (config.traits().stepsTogether()
+        && current
+        && !pause.ends()
+        && startedVersion > pause.holdFrom()) {
       holdFrom(startedVersion);
     }
     acknowledged.put(from, number);

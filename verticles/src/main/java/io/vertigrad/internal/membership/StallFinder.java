@@ -62,9 +62,9 @@ final class StallFinder {
     }
     pausedMillis = clock.pausedMillis();
     long longest = running ? longestStill(nowMillis) : 0;
-    if (longest < config.stallMillis()) {
+    if (longest < config.exchange().stallMillis()) {
       reported = false;
-    } else if (!reported || nowMillis - reportedMillis >= config.stallMillis()) {
+    } else if (!reported || nowMillis - reportedMillis >= config.exchange().stallMillis()) {
       reported = true;
       reportedMillis = nowMillis;
       report(longest, nowMillis);
@@ -134,12 +134,12 @@ final class StallFinder {
         .distinct()
         .sorted()
         .forEach(rank -> found.add(config.names().of(Role.WORKER, rank)));
-    found.add(registry.missing(Role.SERVER, config.servers()));
+    found.add(registry.missing(Role.SERVER, config.places().servers()));
     found.add(tests.trainingWaits() ? config.names().of(Role.EVALUATOR, 0) : "");
     found.removeIf(String::isEmpty);
     registry
         .all()
-        .filter(member -> member.silentMillis(nowMillis) >= config.suspectMillis())
+        .filter(member -> member.silentMillis(nowMillis) >= config.exchange().suspectMillis())
         .map(member -> config.names().of(member.admission().role(), member.rank()))
         .filter(name -> !found.contains(name))
         .forEach(found::add);
@@ -160,9 +160,9 @@ final class StallFinder {
         working.stream()
             .filter(
                 worker ->
-                    config.stepsTogether()
+                    config.traits().stepsTogether()
                         ? worker.step().orElseThrow() == slowest
-                        : stillMillis(worker, nowMillis) >= config.stallMillis())
+                        : stillMillis(worker, nowMillis) >= config.exchange().stallMillis())
             .toList();
     String named =
         late.stream()

@@ -3,11 +3,17 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
+import io.vertigrad.internal.membership.CoordinatorConfig.Places;
 import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
+import io.vertigrad.job.CheckpointConfig;
+import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.Role;
+import io.vertigrad.job.RunConfig;
 import io.vertigrad.job.StopConfig;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.StrategyTraits;
+import io.vertigrad.strategy.StrategyTraits.Rounds;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -43,129 +49,81 @@ final class CoordinatorStateFixture {
   /** Returns a configuration that may end early, at a multiple of {@code endsEvery} versions. */
   static CoordinatorConfig config(
       int servers, int workers, int places, boolean lockstep, long endsEvery, StopConfig stop) {
+    Rounds rounds = lockstep ? Rounds.SOME_RANKS : Rounds.NONE;
+    StrategyTraits traits =
+        servers > 0 ? StrategyTraits.atServers(rounds) : StrategyTraits.atWorkers(rounds);
     return new CoordinatorConfig(
-        "run",
-        0,
-        0,
-        true,
+        new RunConfig(Optional.of("run"), 0),
         new JobTerms(Map.of()),
         "sync",
-        lockstep,
-        lockstep,
-        endsEvery,
+        traits.exchangingEvery(endsEvery),
         1_000,
         1_000,
-        servers,
-        workers,
-        places,
-        0,
-        2,
-        true,
-        0,
+        new Places(servers, workers, places, 0, 2, true, 0),
         60_000,
-        5_000,
-        3_000,
-        10_000,
-        15_000,
+        ExchangeConfig.usual(),
+        new CheckpointConfig(1, 0, 1, Optional.empty()),
         stop,
-        60_000,
         new EvaluationPlan(10, 1_000),
         MemberNames.BY_ROLE);
   }
 
   /** Returns the same with an evaluator that training waits for at versions 1, 11, 21 and so on. */
   static CoordinatorConfig waitingForTests(CoordinatorConfig c) {
-    return new CoordinatorConfig(
+    return with(
+        c,
         c.run(),
-        c.resumes(),
-        c.checkpointMillis(),
-        c.writesCheckpoints(),
-        c.terms(),
-        c.strategy(),
-        c.lockstep(),
-        c.stepsTogether(),
-        c.endsEvery(),
-        c.steps(),
-        c.lastVersion(),
-        c.servers(),
-        c.workers(),
-        c.workerCapacity(),
-        c.rememberedRanks(),
+        withEvaluator(c.places()),
+        c.checkpoint(),
+        new EvaluationPlan(-9, 10, 1, c.lastVersion(), true, !c.traits().lockstep()));
+  }
+
+  /** Returns the same with an evaluator, and with one worker as the minimum. */
+  static Places withEvaluator(Places p) {
+    return new Places(
+        p.servers(),
+        p.workers(),
+        p.workerCapacity(),
+        p.rememberedRanks(),
         1,
-        c.holdsWhenTooFew(),
-        1,
-        c.waitMillis(),
-        c.evaluatorWaitMillis(),
-        c.suspectMillis(),
-        c.evictMillis(),
-        c.stallMillis(),
-        c.stop(),
-        c.deadlineMillis(),
-        new EvaluationPlan(-9, 10, 1, c.lastVersion(), true, !c.lockstep()),
-        c.names());
+        p.holdsWhenTooFew(),
+        1);
   }
 
   /** Returns the same for a run that had one coordinator before. */
   static CoordinatorConfig resumed(CoordinatorConfig c) {
-    return new CoordinatorConfig(
-        c.run(),
-        1,
-        c.checkpointMillis(),
-        c.writesCheckpoints(),
-        c.terms(),
-        c.strategy(),
-        c.lockstep(),
-        c.stepsTogether(),
-        c.endsEvery(),
-        c.steps(),
-        c.lastVersion(),
-        c.servers(),
-        c.workers(),
-        c.workerCapacity(),
-        c.rememberedRanks(),
-        c.minimumWorkers(),
-        c.holdsWhenTooFew(),
-        c.evaluators(),
-        c.waitMillis(),
-        c.evaluatorWaitMillis(),
-        c.suspectMillis(),
-        c.evictMillis(),
-        c.stallMillis(),
-        c.stop(),
-        c.deadlineMillis(),
-        c.evaluations(),
-        c.names());
+    return with(c, new RunConfig(c.run().id(), 1), c.places(), c.checkpoint(), c.evaluations());
   }
 
   /** Returns the same with timed checkpoints. */
   static CoordinatorConfig savingEvery(long millis, CoordinatorConfig c) {
+    CheckpointConfig timed = new CheckpointConfig(0, millis / 1_000.0, 1, Optional.empty());
+    return with(c, c.run(), c.places(), timed, c.evaluations());
+  }
+
+  static CoordinatorConfig with(CoordinatorConfig c, Places places) {
+    return with(c, c.run(), places, c.checkpoint(), c.evaluations());
+  }
+
+  private static CoordinatorConfig with(
+      CoordinatorConfig c,
+      RunConfig run,
+      Places places,
+      CheckpointConfig checkpoint,
+      EvaluationPlan evaluations) {
     return new CoordinatorConfig(
-        c.run(),
-        c.resumes(),
-        millis,
-        true,
+        run,
         c.terms(),
         c.strategy(),
-        c.lockstep(),
-        c.stepsTogether(),
-        c.endsEvery(),
+        c.traits(),
         c.steps(),
         c.lastVersion(),
-        c.servers(),
-        c.workers(),
-        c.workerCapacity(),
-        c.rememberedRanks(),
-        c.minimumWorkers(),
-        c.holdsWhenTooFew(),
-        c.evaluators(),
+        places,
         c.waitMillis(),
-        c.evaluatorWaitMillis(),
-        c.suspectMillis(),
-        c.evictMillis(),
-        c.stallMillis(),
+        c.exchange(),
+        checkpoint,
         c.stop(),
-        c.deadlineMillis(),
-        c.evaluations(),
+        evaluations,
         c.names());
   }
 

@@ -344,33 +344,6 @@ final class CoordinatorStateTest {
   }
 
   private static CoordinatorConfig withEvaluator(CoordinatorConfig c) {
-    return new CoordinatorConfig(
-        c.run(),
-        c.resumes(),
-        c.checkpointMillis(),
-        c.writesCheckpoints(),
-        c.terms(),
-        c.strategy(),
-        c.lockstep(),
-        c.stepsTogether(),
-        c.endsEvery(),
-        c.steps(),
-        c.lastVersion(),
-        c.servers(),
-        c.workers(),
-        c.workerCapacity(),
-        0,
-        1,
-        c.holdsWhenTooFew(),
-        1,
-        c.waitMillis(),
-        c.evaluatorWaitMillis(),
-        c.suspectMillis(),
-        c.evictMillis(),
-        c.stallMillis(),
-        c.stop(),
-        c.deadlineMillis(),
-        c.evaluations(),
-        c.names());
+    return CoordinatorStateFixture.with(c, CoordinatorStateFixture.withEvaluator(c.places()));
   }
 }
