@@ -81,23 +81,14 @@ public final class CoordinatorClient {
   private final PauseClock clock = new PauseClock();
   private final int servers;
   private final Optional<? extends AdmissionSource> source;
+  private Phase phase = new Outside("it has not joined");
   private MessageConsumer<JsonObject> control;
-  private RequestListener requestListener;
-  private Admission admission;
-  private Admission previousAdmission;
-  private Admitted newest;
-  private Admission handedOver;
+  private Optional<Admission> previousAdmission = Optional.empty();
+  private PauseReply pauseReply = PauseReply.NONE;
   private volatile Promise<Membership> started = Promise.promise();
-  private Heartbeats heartbeats;
-  private Pause newestPause = Pause.NONE;
-  private long startedVersion;
-  private String endReason = "";
-  private int attempt;
   private volatile boolean joinsAsSubstitute;
   private volatile Map<String, DataFingerprint> fingerprints = Map.of();
-  private volatile String run = "";
-  private volatile boolean keepsMemory;
-  private volatile OptionalLong rollbackVersion = OptionalLong.empty();
+  private volatile Optional<Admitted> lastAnswer = Optional.empty();
   private volatile Membership membership = Membership.NONE;
   private volatile MemberStatus status = MemberStatus.NONE;
 
@@ -115,6 +106,26 @@ public final class CoordinatorClient {
     /** Reports that the member takes no further part. */
     void ended(String reason);
   }
+
+  /**
+   * It is {@link Outside}, then a {@link JoinAttempt}, then a {@link Member}, which may become
+   * {@link HandedOver}; from all of them it may become outside again.
+   */
+  private sealed interface Phase {}
+
+  /**
+   * It is no member of the job.
+   *
+   * @param why it is none, for messages
+   */
+  private record Outside(String why) implements Phase {}
+
+  /**
+   * A member in another process goes on under the admission.
+   *
+   * @param as the admission
+   */
+  private record HandedOver(Admission as) implements Phase {}
 
   public CoordinatorClient(Vertx vertx, JobConfig job, Role role, MemberHandler handler) {
     this(vertx, job, role, handler, Optional.empty());
@@ -173,25 +184,32 @@ public final class CoordinatorClient {
   public Future<Admission> join(ParameterLayout layout, OptionalLong holds) {
     return onContext(
         () -> {
-          int attemptNumber = ++attempt;
+          if (!(phase instanceof Outside || phase instanceof HandedOver)) {
+            return Future.failedFuture(
+                new IllegalStateException(
+                    "expected a join from outside of the job, not "
+                        + phase.getClass().getSimpleName()));
+          }
+          JoinAttempt attempt = new JoinAttempt(request(layout, holds));
+          phase = attempt;
           resetPause();
           if (started.future().isComplete()) {
             started = Promise.promise();
           }
           return listen()
-              .compose(listening -> admission(layout, holds, attemptNumber))
-              .compose(answer -> admitted(answer, attemptNumber));
+              .compose(listening -> answer(attempt))
+              .onFailure(why -> leavePhase(attempt, why.getMessage()))
+              .compose(answer -> admitted(answer, attempt));
         });
   }
 
-  private Future<Admitted> admission(ParameterLayout layout, OptionalLong holds, int number) {
-    JoinRequest request = request(layout, holds);
+  private Future<Admitted> answer(JoinAttempt attempt) {
     return source
         .map(
             from ->
-                from.next(ControlCodec.write((ControlRequest) request))
+                from.next(ControlCodec.write((ControlRequest) attempt.request))
                     .map(handed -> (Admitted) ControlCodec.answer(handed)))
-        .orElseGet(() -> new JoinAttempt(request, number).send());
+        .orElseGet(attempt::send);
   }
 
   /**
@@ -222,23 +240,32 @@ public final class CoordinatorClient {
                             + " same job file and data")
                         .formatted(request.node(), difference.get())));
           }
-          return (admission == null
-                  ? join(layout, request.holds())
-                  : Future.succeededFuture(admission))
+          return member()
+              .map(member -> Future.succeededFuture(member.as))
+              .orElseGet(
+                  () -> {
+                    leaveMember("the member in another process joins again");
+                    return join(layout, request.holds());
+                  })
               .map(this::handOver);
         });
   }
 
   private JsonObject handOver(Admission given) {
-    handedOver = given;
-    previousAdmission = given;
-    releaseAdmission();
-    return ControlCodec.write((ControlAnswer) newest);
+    leaveMember("handed over");
+    phase = new HandedOver(given);
+    previousAdmission = Optional.of(given);
+    return ControlCodec.write((ControlAnswer) lastAnswer.orElseThrow());
   }
 
   /** Records that the member under the admission that was handed over has left. */
   public void handedOverHasLeft() {
-    context.runOnContext(go -> handedOver = null);
+    context.runOnContext(
+        go -> {
+          if (phase instanceof HandedOver) {
+            phase = new Outside("the member in another process has left");
+          }
+        });
   }
 
   /** Sets the fingerprints of data and model files that later joins show; any thread. */
@@ -253,17 +280,17 @@ public final class CoordinatorClient {
 
   /** Returns the name of the run that this member was admitted to; empty before. */
   public String run() {
-    return run;
+    return lastAnswer.map(Admitted::run).orElse("");
   }
 
   /** Returns whether a server continues from what it had in memory when it last joined. */
   public boolean keepsMemory() {
-    return keepsMemory;
+    return lastAnswer.filter(Admitted::keeps).isPresent();
   }
 
   /** Returns the version that a server goes back to after its last join; empty for its newest. */
   public OptionalLong rollbackVersion() {
-    return rollbackVersion;
+    return lastAnswer.map(Admitted::from).orElse(OptionalLong.empty());
   }
 
   /** Returns the clock by which this member limits how long it waits for others. */
@@ -314,16 +341,19 @@ public final class CoordinatorClient {
   public Future<Void> leave(LeaveReason reason) {
     return onContext(
         () -> {
-          Admission leaving = admission == null ? handedOver : admission;
-          handedOver = null;
+          Phase left = phase;
           close("left: " + reason);
-          Future<Void> left =
-              leaving == null ? Future.succeededFuture() : sendLeave(leaving, reason);
+          Future<Void> leaving =
+              left instanceof HandedOver other
+                  ? sendLeave(other.as, reason)
+                  : left instanceof Member member
+                      ? sendLeave(member.as, reason)
+                      : Future.succeededFuture();
           boolean over = reason.kind() == Kind.FINISHED || reason.kind() == Kind.FAILED;
           source
               .filter(unused -> over)
-              .ifPresent(from -> left.onComplete(sent -> from.ended(reason.toString())));
-          return left;
+              .ifPresent(from -> leaving.onComplete(sent -> from.ended(reason.toString())));
+          return leaving;
         });
   }
 
@@ -353,30 +383,51 @@ public final class CoordinatorClient {
         new JobTerms(JobTerms.of(job).values(), fingerprints),
         layout,
         joinsAsSubstitute,
-        Optional.ofNullable(previousAdmission),
+        previousAdmission,
         holds,
         status);
   }
 
-  private Future<Admission> admitted(Admitted answer, int attemptNumber) {
-    newest = answer;
-    run = answer.run();
-    keepsMemory = answer.keeps();
-    rollbackVersion = answer.from();
-    Admission admitted = answer.admission();
-    if (attemptNumber != attempt) {
-      sendLeave(admitted, LeaveReason.lost("left while it joined"));
-      return Future.failedFuture(new JoinException("left while it joined: " + endReason));
+  private Future<Admission> admitted(Admitted answer, JoinAttempt attempt) {
+    if (phase != attempt) {
+      sendLeave(answer.admission(), LeaveReason.lost("left while it joined"));
+      return Future.failedFuture(leftWhileJoining());
     }
-    requestListener = new RequestListener(admitted);
-    return requestListener
+    lastAnswer = Optional.of(answer);
+    Member member = new Member(answer.admission());
+    phase = member;
+    return member
         .open()
-        .map(
+        .compose(
             listening -> {
-              admission = admitted;
-              heartbeats = new Heartbeats(admitted.toString());
-              return admitted;
+              if (phase != member) {
+                return Future.failedFuture(leftWhileJoining());
+              }
+              member.startHeartbeats();
+              return Future.succeededFuture(member.as);
             });
+  }
+
+  private JoinException leftWhileJoining() {
+    return new JoinException("left while it joined: " + outsideReason());
+  }
+
+  private String outsideReason() {
+    return phase instanceof Outside outside ? outside.why() : "it joins again";
+  }
+
+  /** Returns the member that the coordinator can reach, if there is one. */
+  private Optional<Member> member() {
+    return phase instanceof Member member && member.heartbeats != null
+        ? Optional.of(member)
+        : Optional.empty();
+  }
+
+  /** Leaves a phase, unless another one has followed already. */
+  private void leavePhase(Phase left, String why) {
+    if (phase == left) {
+      phase = new Outside(why);
+    }
   }
 
   // ---- Requests to the coordinator
@@ -396,27 +447,20 @@ public final class CoordinatorClient {
   }
 
   private void sendHeartbeat() {
-    if (heartbeats != null) {
-      heartbeats.send();
-    }
+    member().ifPresent(member -> member.heartbeats.send());
   }
 
-  private Future<Void> sendHeartbeat(long limitMillis) {
-    Admission sender = admission;
+  private Future<Void> sendHeartbeat(Member member, long limitMillis) {
     Heartbeat request =
         new Heartbeat(
-            sender,
-            membership.epoch(),
-            status,
-            Optional.of(health.measure()),
-            new PauseReply(newestPause.number(), startedVersion));
+            member.as, membership.epoch(), status, Optional.of(health.measure()), pauseReply);
     long sentNanos = System.nanoTime();
     return send(request, limitMillis)
         .onSuccess(
             answer -> {
               health.recordRoundTrip(System.nanoTime() - sentNanos);
-              if (sender.equals(admission)) {
-                handle(answer);
+              if (phase == member) {
+                handle(member, answer);
               }
             })
         .mapEmpty();
@@ -424,18 +468,18 @@ public final class CoordinatorClient {
 
   // ---- Answers and messages of the coordinator
 
-  private void handle(ControlAnswer answer) {
+  private void handle(Member member, ControlAnswer answer) {
     if (answer instanceof Released released) {
       onStopped(released.why());
     } else if (answer instanceof Unknown unknown) {
-      previousAdmission = admission;
-      releaseAdmission();
+      previousAdmission = Optional.of(member.as);
+      leaveMember("evicted: " + unknown.why());
       handler.onEvicted(unknown.why());
     } else if (answer instanceof Granted granted) {
       granted.membership().ifPresent(this::handle);
       granted.pause().ifPresent(this::handle);
     } else if (answer instanceof Refused refused) {
-      LOG.warn("the coordinator refused a heartbeat of {}: {}", admission, refused.why());
+      LOG.warn("the coordinator refused a heartbeat of {}: {}", member.as, refused.why());
     }
   }
 
@@ -458,36 +502,36 @@ public final class CoordinatorClient {
   }
 
   private void handle(Membership newer) {
-    if (admission == null || newer.epoch() <= membership.epoch()) {
+    Optional<Member> member = member();
+    if (member.isEmpty() || newer.epoch() <= membership.epoch()) {
       return;
     }
     membership = newer;
     clock.setReason(PauseClock.Reason.SERVER_MISSING, newer.servers().size() < servers);
     handler.membershipChanged(newer);
-    if (admission != null && admission.isPartOf(newer)) {
+    if (phase == member.get() && member.get().as.isPartOf(newer)) {
       started.tryComplete(newer);
     }
   }
 
   /** Applies an instruction if it is new, and replies to it with a heartbeat. */
   private void handle(Pause pause) {
-    if (heartbeats != null && pause.number() > newestPause.number()) {
+    if (member().isPresent() && pause.number() > pauseReply.number()) {
       apply(pause);
-      heartbeats.send();
+      sendHeartbeat();
     }
   }
 
   /** Forgets the newest instruction before another admission, because numbers may start again. */
   private void resetPause() {
-    if (newestPause != Pause.NONE) {
+    if (pauseReply.number() != Pause.NONE.number()) {
       apply(Pause.NONE);
     }
   }
 
   private void apply(Pause pause) {
-    newestPause = pause;
     clock.setReason(PauseClock.Reason.PAUSE, pause.stopsClocks());
-    startedVersion = handler.onPause(pause);
+    pauseReply = new PauseReply(pause.number(), handler.onPause(pause));
   }
 
   private void onCoordinatorLost(long silentMillis) {
@@ -498,20 +542,26 @@ public final class CoordinatorClient {
   }
 
   private void onStopped(String reason) {
-    Admission leaving = admission;
+    Phase left = phase;
     close(reason);
-    if (leaving != null) {
+    if (left instanceof Member member) {
       handler.onStopped(reason);
-      sendLeave(leaving, LeaveReason.STOPPED);
+      sendLeave(member.as, LeaveReason.STOPPED);
       source.ifPresent(from -> from.ended(reason));
     }
   }
 
+  /** Gives up rank and address; control messages are still received. */
+  private void leaveMember(String reason) {
+    if (phase instanceof Member member) {
+      member.close();
+    }
+    phase = new Outside(reason);
+  }
+
   /** Stops listening and stops heartbeats, for good or until the next join. */
   private void close(String reason) {
-    endReason = reason;
-    attempt++;
-    releaseAdmission();
+    leaveMember(reason);
     started.tryFail(new JoinException("not started: " + reason));
     if (control != null) {
       control.unregister();
@@ -519,33 +569,17 @@ public final class CoordinatorClient {
     }
   }
 
-  /** Gives up rank and address; control messages are still received. */
-  private void releaseAdmission() {
-    if (heartbeats != null) {
-      heartbeats.stop();
-      heartbeats = null;
-      clock.setReason(PauseClock.Reason.COORDINATOR_SILENT, false);
-    }
-    if (requestListener != null) {
-      requestListener.close();
-      requestListener = null;
-    }
-    admission = null;
-  }
-
   /** One join, repeated until a coordinator admits or refuses it, or its time limit has passed. */
-  private final class JoinAttempt {
+  private final class JoinAttempt implements Phase {
 
     private final JoinRequest request;
-    private final int number;
     private final Promise<Admitted> admitted = Promise.promise();
     private final long silenceSeconds;
     private final long startedNanos = System.nanoTime();
     private boolean waitLogged;
 
-    JoinAttempt(JoinRequest request, int number) {
+    JoinAttempt(JoinRequest request) {
       this.request = request;
-      this.number = number;
       // A former member may hold what nobody else has, so it keeps asking for longer.
       silenceSeconds =
           request.before().isPresent()
@@ -609,8 +643,8 @@ public final class CoordinatorClient {
     }
 
     private void retry(JoinException failure, long limitSeconds) {
-      if (number != attempt) {
-        admitted.fail(new JoinException("the job is over: " + endReason));
+      if (phase != this) {
+        admitted.fail(new JoinException("the job is over: " + outsideReason()));
       } else if (System.nanoTime() - startedNanos > TimeUnit.SECONDS.toNanos(limitSeconds)) {
         admitted.fail(failure);
       } else {
@@ -642,17 +676,13 @@ public final class CoordinatorClient {
    */
   private final class Heartbeats {
 
-    private final String name;
+    private final Member member;
     private final CoordinatorSilence silence;
     private final long timer;
 
-    /**
-     * Starts to send heartbeats.
-     *
-     * @param name of the member, for messages
-     */
-    Heartbeats(String name) {
-      this.name = name;
+    /** Starts to send heartbeats. */
+    Heartbeats(Member member) {
+      this.member = member;
       long suspectMillis = job.exchange().suspectMillis();
       silence =
           new CoordinatorSilence(
@@ -666,11 +696,12 @@ public final class CoordinatorClient {
 
     void stop() {
       vertx.cancelTimer(timer);
+      clock.setReason(PauseClock.Reason.COORDINATOR_SILENT, false);
     }
 
     /** Sends one heartbeat now, in addition to the regular ones. */
     void send() {
-      sendHeartbeat(job.exchange().evictMillis()).onSuccess(answer -> onAnswer());
+      sendHeartbeat(member, job.exchange().evictMillis()).onSuccess(answer -> onAnswer());
     }
 
     private void checkAndSend() {
@@ -685,7 +716,7 @@ public final class CoordinatorClient {
         LOG.warn(
             "the coordinator has not answered {} for {} s; it goes on, and stops after {} s"
                 + " (exchange.orphanSeconds)",
-            name,
+            member.as,
             seconds(),
             job.exchange().orphanSeconds());
       }
@@ -696,7 +727,7 @@ public final class CoordinatorClient {
       String seconds = seconds();
       if (silence.onAnswer(now())) {
         clock.setReason(PauseClock.Reason.COORDINATOR_SILENT, false);
-        LOG.info("the coordinator answers {} again after {} s", name, seconds);
+        LOG.info("the coordinator answers {} again after {} s", member.as, seconds);
       }
     }
 
@@ -709,14 +740,19 @@ public final class CoordinatorClient {
     }
   }
 
-  /** Serves a member's own address: passes requests to its handler and sends back the answers. */
-  private final class RequestListener {
+  /**
+   * One admission. Serves the member's own address: passes requests to the handler and sends back
+   * the answers. Sends heartbeats once the coordinator can reach that address.
+   */
+  private final class Member implements Phase {
 
+    private final Admission as;
     private final MessageConsumer<JsonObject> consumer;
+    private Heartbeats heartbeats;
 
-    RequestListener(Admission member) {
-      String address =
-          job.addresses().member(member.role().lower(), member.rank(), member.incarnation());
+    Member(Admission as) {
+      this.as = as;
+      String address = job.addresses().member(as.role().lower(), as.rank(), as.incarnation());
       consumer = vertx.eventBus().consumer(address, this::answer);
     }
 
@@ -725,8 +761,16 @@ public final class CoordinatorClient {
       return consumer.completion();
     }
 
+    void startHeartbeats() {
+      heartbeats = new Heartbeats(this);
+    }
+
     void close() {
       consumer.unregister();
+      if (heartbeats != null) {
+        heartbeats.stop();
+        heartbeats = null;
+      }
     }
 
     private void answer(Message<JsonObject> message) {

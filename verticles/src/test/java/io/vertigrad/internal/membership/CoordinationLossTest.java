@@ -194,4 +194,19 @@ final class CoordinationLossTest extends BusJobFixture {
     assertTrue(refusal(joining).startsWith("left while it joined"), joining::toString);
     assertEquals(0, event(TrainingEvent.MemberLeft.class).rank());
   }
+
+  @Test
+  void shouldRefuseASecondJoinOfOneMemberUntilItHasLeft() {
+    deploy();
+    FakeMember worker = member(Role.WORKER);
+    Future<Admission> first = worker.join();
+
+    String refused = refusal(worker.join());
+
+    assertTrue(refused.startsWith("expected a join from outside of the job"), refused);
+    assertEquals(0, await(first).rank());
+    assertTrue(refusal(worker.join()).endsWith("not Member"));
+    await(worker.client.leave(LeaveReason.read("joins again")));
+    assertEquals(1, await(worker.join()).incarnation());
+  }
 }
