@@ -45,6 +45,7 @@ import io.vertx.core.json.JsonObject;
 import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
@@ -77,24 +78,45 @@ final class TrainingRun {
   private final NextCommand next;
   private final RunMonitor monitor;
   private final TimelineRecorder timeline;
-  private List<JoinAddress> living = List.of();
-  private boolean resumed;
-  private boolean keepsPage;
-  private Optional<StandbyProcess> standby = Optional.empty();
   private final CoordinatorVerticle coordinator = new CoordinatorVerticle();
+  private volatile Phase phase = Phase.CREATED;
+  private List<JoinAddress> living = List.of();
+  private boolean keepsPage;
+  private TerminationSignals signals;
+  private EarlyProcesses early = EarlyProcesses.none();
   private Vertx vertx;
   private Optional<ClusterStart> cluster = Optional.empty();
-  private boolean coordinating;
-  private boolean finished;
-  private volatile boolean concluding;
-  private volatile boolean pageKept;
-  private String pageUrl = "";
-  private TerminationSignals signals;
-  private String joinAddress;
-  private JoinPort joinPort;
-  private EarlyProcesses early = EarlyProcesses.none();
+  private Optional<JoinPort> joinPort = Optional.empty();
+  private Optional<Page> page = Optional.empty();
+  private Optional<StandbyProcess> standby = Optional.empty();
   private volatile Optional<ProcessDeployment> processes = Optional.empty();
-  private Optional<MetricsVerticle> metrics = Optional.empty();
+
+  /** The phases of a run, each with those that it may follow. */
+  private enum Phase {
+    /** Nothing is open. */
+    CREATED,
+    /** Vert.x runs, alone or in a cluster. */
+    OPEN(CREATED),
+    /** The coordinator runs; members join and train. */
+    COORDINATING(OPEN),
+    /** The job has ended, and its model is being saved. */
+    CONCLUDING(COORDINATING),
+    /** The summary of the whole job is written. */
+    FINISHED(CONCLUDING),
+    /** The members are released; the page stays open until a signal arrives. */
+    KEEPING_PAGE(FINISHED),
+    /** Everything is closed, at the end of the job or before. */
+    CLOSED(OPEN, COORDINATING, CONCLUDING, FINISHED, KEEPING_PAGE);
+
+    private final Set<Phase> after;
+
+    Phase(Phase... after) {
+      this.after = Set.of(after);
+    }
+  }
+
+  /** The page of the run, and the verticle that it shows. */
+  private record Page(String url, MetricsVerticle metrics) {}
 
   /**
    * Creates a run that has not started.
@@ -124,7 +146,6 @@ final class TrainingRun {
    * @param nodes nodes of its cluster that still answer; this coordinator joins them
    */
   TrainingRun resuming(List<JoinAddress> nodes) {
-    resumed = true;
     living = nodes;
     return this;
   }
@@ -149,18 +170,14 @@ final class TrainingRun {
       return run(roles, placement, listen);
     } finally {
       stop("the run is over");
-      discardCheckpoints();
     }
   }
 
-  /**
-   * Deletes the timed checkpoints of a finished run, because nobody resumes from them. Checkpoints
-   * of chosen versions stay.
-   */
-  private void discardCheckpoints() {
-    if (finished && job.checkpoint().isTimed()) {
-      directory.discardCheckpoints();
+  private void enter(Phase next) {
+    if (!next.after.contains(phase)) {
+      throw new IllegalStateException("a run cannot become %s while %s".formatted(next, phase));
     }
+    phase = next;
   }
 
   private int run(LocalMembers roles, Placement placement, boolean listen) {
@@ -185,15 +202,16 @@ final class TrainingRun {
 
   /** Releases all members and serves the page until a signal arrives. */
   private void keepPage() {
-    pageKept = true;
-    if (joinPort != null) {
-      joinPort.close();
-      RunLog.expectLeavingNodes();
-    }
+    enter(Phase.KEEPING_PAGE);
+    joinPort.ifPresent(
+        port -> {
+          port.close();
+          RunLog.expectLeavingNodes();
+        });
     Future<Void> left = coordinator.stop("the run is over").eventually(this::stopProcesses);
     Await.cleanUp(left, STOP_SECONDS, "releasing members");
     display.say(
-        (pageUrl.isEmpty() ? "predictions go on" : "the page stays open at " + pageUrl)
+        page.map(shown -> "the page stays open at " + shown.url()).orElse("predictions go on")
             + "  (Ctrl-C ends it)");
     Await.result(signals.first(), FOREVER_SECONDS, "Ctrl-C");
   }
@@ -206,7 +224,7 @@ final class TrainingRun {
   }
 
   private void finish(JsonObject end) {
-    concluding = true;
+    enter(Phase.CONCLUDING);
     if (!end.getString("state").equals("finished")) {
       String prefix = end.getString("state").equals("stopped") ? "stopped: " : "";
       throw new JobFailedException(
@@ -227,7 +245,7 @@ final class TrainingRun {
     if (job.dashboard().enabled()) {
       showDashboard();
     }
-    if (joinAddress != null) {
+    if (cluster.isPresent()) {
       offerJoining(roles);
     }
     monitor.say(ResultText.opening(job, directory));
@@ -244,14 +262,14 @@ final class TrainingRun {
     }
     DeploymentOptions options = new DeploymentOptions().setConfig(job.json().copy());
     await(vertx.deployVerticle(coordinator, options), START_SECONDS, "starting the coordinator");
-    coordinating = true;
+    enter(Phase.COORDINATING);
     if (job.coordinator().standby()) {
       standby =
           Optional.of(
               StandbyProcess.start(
                   directory, VertigradApplication.class.getName(), job.run().resumes()));
     }
-    PresentMembers present = resumed ? awaitLiving() : PresentMembers.NOBODY;
+    PresentMembers present = awaitLiving();
     if (placement.apart()) {
       ProcessDeployment deployment = processes(apart, present);
       processes = Optional.of(deployment);
@@ -338,8 +356,13 @@ final class TrainingRun {
   }
 
   private NodeLaunch launch() {
-    String port = new JoinAddress(job.cluster().host(), joinPort.port()).toString();
-    return new NodeLaunch(job, directory, joinAddress, port, VertigradApplication.class.getName());
+    int port = joinPort.orElseThrow().port();
+    return new NodeLaunch(
+        job,
+        directory,
+        cluster.orElseThrow().joinAddress(),
+        new JoinAddress(job.cluster().host(), port).toString(),
+        VertigradApplication.class.getName());
   }
 
   private void showDashboard() {
@@ -350,8 +373,7 @@ final class TrainingRun {
             Dashboard.start(vertx, RunSummary.withEngine(job, job.json()), source),
             START_SECONDS,
             "starting the dashboard");
-    metrics = Optional.of(source);
-    pageUrl = url;
+    page = Optional.of(new Page(url, source));
     Dashboard.otherPort(job.dashboard().port(), url).ifPresent(monitor::say);
     monitor.say("dashboard: %s  (to control the run: %s#token=%s)".formatted(url, url, token));
   }
@@ -364,20 +386,21 @@ final class TrainingRun {
   private void open(boolean clustered) {
     if (!clustered) {
       vertx = ClusterStart.alone();
+      enter(Phase.OPEN);
       return;
     }
     JobSecret secret = JobSecret.createOrRead(directory.secret(job));
     ClusterStart start = startCluster(secret);
     cluster = Optional.of(start);
-    joinAddress = start.joinAddress();
     joinPort =
-        JoinPoint.open(
-            job.cluster(),
-            LocalSettings.removedFrom(job),
-            vertx,
-            joinAddress,
-            secret,
-            this::sayRefusal);
+        Optional.of(
+            JoinPoint.open(
+                job.cluster(),
+                LocalSettings.removedFrom(job),
+                vertx,
+                start.joinAddress(),
+                secret,
+                this::sayRefusal));
     start.otherPort().ifPresent(monitor::say);
     start.onNodesChanged(
         nodes ->
@@ -394,6 +417,7 @@ final class TrainingRun {
       ClusterStart start = ClusterStart.ofMember(joining(), secret, true);
       try {
         vertx = await(start.start(), START_SECONDS, "starting the cluster");
+        enter(Phase.OPEN);
         VertigradApplication.refuseSerialized(vertx);
         return start;
       } catch (SettingsException | JoinException e) {
@@ -459,7 +483,7 @@ final class TrainingRun {
     JsonObject summary =
         RunSummary.of(job, monitor.progress(), "finished", Optional.of(last), Versions.all());
     directory.write(directory.summary(), summary);
-    finished = true;
+    enter(Phase.FINISHED);
     Await.result(reportToDashboard(Optional.of(summary)), STOP_SECONDS, "the dashboard");
     monitor.close();
     display.conclude(ResultText.closing(job, directory, summary), summary);
@@ -480,13 +504,13 @@ final class TrainingRun {
     // First of all, because members that get the same signal ask whether this process has got it.
     coordinator.announceStop();
     processes.ifPresent(ProcessDeployment::startNothing);
-    if (pageKept) {
-      return;
+    switch (phase) {
+      case KEEPING_PAGE, CLOSED -> LOG.info("a signal ends the run");
+      case CONCLUDING, FINISHED ->
+          monitor.say("the job has ended, its model is being saved; Ctrl-C again ends at once");
+      case CREATED, OPEN, COORDINATING ->
+          monitor.say("interrupted: saving what there is; Ctrl-C again ends at once");
     }
-    monitor.say(
-        concluding
-            ? "the job has ended, its model is being saved; Ctrl-C again ends at once"
-            : "interrupted: saving what there is; Ctrl-C again ends at once");
   }
 
   private static boolean allStepsMade(RunProgress progress) {
@@ -506,7 +530,7 @@ final class TrainingRun {
     JsonArray checkpoints = begun ? rest() : new JsonArray();
     Optional<Evaluated> tested = begun ? saveUnfinished() : Optional.empty();
     tested.filter(found -> found.samples() > 0).ifPresent(monitor::onEvent);
-    if (vertx != null && coordinating) {
+    if (phase == Phase.COORDINATING) {
       Await.cleanUp(coordinator.stop(JobStopped.INTERRUPTED), STOP_SECONDS, "releasing members");
     }
     JsonObject summary =
@@ -570,34 +594,37 @@ final class TrainingRun {
 
   /**
    * Releases the members, then ends the processes and closes Vert.x; a second call does nothing.
+   * Deletes the timed checkpoints of a finished run, because nobody resumes from them.
    */
   private void stop(String why) {
     early.end();
-    if (vertx == null) {
+    Phase before = phase;
+    if (before == Phase.CREATED || before == Phase.CLOSED) {
       return;
     }
-    Vertx closing = vertx;
-    vertx = null;
+    enter(Phase.CLOSED);
     standby.ifPresent(StandbyProcess::stop);
-    Future<Void> left = coordinating ? coordinator.stop(why) : Future.succeededFuture();
+    Future<Void> left = before == Phase.OPEN ? Future.succeededFuture() : coordinator.stop(why);
     Future<?> stopped =
-        left.eventually(() -> reportToDashboard(Optional.empty())).eventually(() -> end(closing));
+        left.eventually(() -> reportToDashboard(Optional.empty())).eventually(this::end);
     Await.cleanUp(stopped, STOP_SECONDS, "stopping");
     timeline.close();
     monitor.close();
     display.close();
+    boolean finished = before == Phase.FINISHED || before == Phase.KEEPING_PAGE;
+    if (finished && job.checkpoint().isTimed()) {
+      directory.discardCheckpoints();
+    }
   }
 
   /** Ends the processes and closes Vert.x at the same time, because each may wait for the other. */
-  private Future<?> end(Vertx closing) {
-    if (joinPort != null) {
-      joinPort.close();
-    }
+  private Future<?> end() {
+    joinPort.ifPresent(JoinPort::close);
     if (cluster.isPresent()) {
       RunLog.expectLeavingNodes();
       cluster.get().jobOver();
     }
-    return Future.join(stopProcesses(), closing.close());
+    return Future.join(stopProcesses(), vertx.close());
   }
 
   private Future<Void> stopProcesses() {
@@ -606,6 +633,6 @@ final class TrainingRun {
 
   /** Reports how the run ended to the dashboard, before the dashboard's server closes. */
   private Future<Void> reportToDashboard(Optional<JsonObject> summary) {
-    return metrics.map(verticle -> verticle.conclude(summary)).orElseGet(Future::succeededFuture);
+    return page.map(shown -> shown.metrics().conclude(summary)).orElseGet(Future::succeededFuture);
   }
 }
