@@ -76,7 +76,7 @@ final class ResumedRunTest {
     String[] words = {"digits-sync", "steps=300", "cluster.port=17501"};
     String undisturbed = undisturbed(words);
     Process killed = train("run", words, "--processes");
-    await(killed, () -> count("serverProgress") > 3);
+    await(killed, () -> count("workerProgress") > 3);
     List<Long> pids = pids();
 
     killed.destroyForcibly().waitFor();
@@ -149,7 +149,7 @@ final class ResumedRunTest {
       "digits-sync", "steps=300", "cluster.port=17521", "coordinator={\"standby\":true}"
     };
     Process killed = train("run", words, "--processes");
-    await(killed, () -> count("serverProgress") > 3);
+    await(killed, () -> count("workerProgress") > 3);
     pids();
     members.addAll(killed.descendants().toList());
 
