@@ -5,8 +5,7 @@ import io.vertigrad.events.RunView.Member;
 import io.vertigrad.events.Throughput.WorkerRate;
 import io.vertigrad.events.ThroughputBook;
 import io.vertigrad.events.TrainingEvent;
-import io.vertigrad.events.TrainingEvent.EpochTrained;
-import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.Figures;
 import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
@@ -14,11 +13,8 @@ import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberSuspected;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
-import io.vertigrad.events.TrainingEvent.PredictorProgress;
-import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.StreamTested;
-import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonArray;
@@ -31,9 +27,9 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Turns a run's events into the snapshots and numbered deltas that a dashboard receives, as {@code
- * docs/reference/metrics.md} describes them. Its size has a limit that does not depend on the
- * length of the run; single-threaded.
+ * The messages to a page: snapshots and numbered deltas, as {@code docs/reference/metrics.md}
+ * describes them, with a {@link RunState} for the job and {@link MemberMetrics} for each member.
+ * Its size has a limit that does not depend on the length of the run; single-threaded.
  */
 final class RunMetrics {
 
@@ -156,12 +152,7 @@ final class RunMetrics {
       onReport(Role.SERVER, server.shard(), view.server(server.shard()).orElseThrow());
     } else if (event instanceof MemberVitals vitals) {
       onReport(vitals.role(), vitals.rank(), vitals);
-    } else if (!(event instanceof Evaluated
-        || event instanceof ReplicasAveraged
-        || event instanceof StreamTested
-        || event instanceof EpochTrained
-        || event instanceof PredictorProgress
-        || event instanceof UpdatesCounted)) {
+    } else if (!(event instanceof Figures)) {
       applyListed(event);
     }
   }

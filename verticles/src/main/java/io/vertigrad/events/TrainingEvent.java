@@ -28,6 +28,12 @@ public sealed interface TrainingEvent {
   sealed interface Progress extends TrainingEvent {}
 
   /**
+   * Measurements, which curves and counters show. Every other event is one of the things that
+   * happened, which logs and the page list.
+   */
+  sealed interface Figures extends TrainingEvent {}
+
+  /**
    * Every shard and enough workers are present; step 0 begins.
    *
    * @param timeMillis wall-clock time in milliseconds since 1970
@@ -197,7 +203,7 @@ public sealed interface TrainingEvent {
       Map<Integer, Long> staleness,
       Map<Integer, Long> sentTo,
       Map<Integer, Long> receivedFrom)
-      implements Progress {}
+      implements Progress, Figures {}
 
   /**
    * One shard's counters since its server started, a few times a second; updates are counted per
@@ -214,7 +220,7 @@ public sealed interface TrainingEvent {
       long duplicate,
       long tooStale,
       long refused)
-      implements Progress {}
+      implements Progress, Figures {}
 
   /**
    * The newest parameters were tested on part of the test set or, at the end, on all of it. Version
@@ -241,7 +247,7 @@ public sealed interface TrainingEvent {
       String parametersHash,
       String metric,
       double metricValue)
-      implements TrainingEvent {
+      implements Figures {
 
     /**
      * Creates a test of a model that predicts one class for each sample.
@@ -389,7 +395,7 @@ public sealed interface TrainingEvent {
       double loss,
       double accuracy,
       double seconds)
-      implements TrainingEvent {}
+      implements Figures {}
 
   /**
    * The tests of a worker that reads a stream, each of a sample before the model was trained on it.
@@ -430,7 +436,7 @@ public sealed interface TrainingEvent {
       long unmatched,
       long bad,
       long lost)
-      implements Progress {
+      implements Progress, Figures {
 
     /**
      * Creates the event of a worker's tests.
@@ -522,7 +528,7 @@ public sealed interface TrainingEvent {
    */
   record ReplicasAveraged(
       long timeMillis, long version, int workers, double consensusDistance, double localAccuracy)
-      implements TrainingEvent {}
+      implements Figures {}
 
   /**
    * The cost of one worker's exchange with the others since it was admitted.
@@ -546,7 +552,7 @@ public sealed interface TrainingEvent {
       double hiddenShare,
       double spectralGap,
       long skipped)
-      implements Progress {}
+      implements Progress, Figures {}
 
   /**
    * The state of a member and its process, about once a second; members of one process report the
@@ -574,7 +580,7 @@ public sealed interface TrainingEvent {
       long residentBytes,
       double roundTripMillis50,
       double roundTripMillis99)
-      implements Progress {}
+      implements Progress, Figures {}
 
   /**
    * The account of all updates of one rank at one server, reported once at the end of a run by each
@@ -604,7 +610,7 @@ public sealed interface TrainingEvent {
       long refused,
       long lost,
       long unexplained)
-      implements TrainingEvent {
+      implements Figures {
 
     /** Takes the place of a shard in a job without servers, where workers hold the model. */
     public static final int NO_SERVER = -1;
@@ -685,7 +691,7 @@ public sealed interface TrainingEvent {
       double latencyMillis99,
       long latencyMicrosSum,
       Map<Integer, Long> latencies)
-      implements Progress {
+      implements Progress, Figures {
 
     /**
      * Copies the latencies.

@@ -3,10 +3,9 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.Figures;
 import io.vertigrad.events.TrainingEvent.JobStarted;
-import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
-import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Command;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Evaluate;
@@ -114,7 +113,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
           back.shard(),
           back.version(),
           back.known());
-    } else if (!(event instanceof MemberVitals || event instanceof UpdatesCounted)) {
+    } else if (!(event instanceof Figures)) {
       LOG.info("{}", event);
     }
     events.publish(event);
