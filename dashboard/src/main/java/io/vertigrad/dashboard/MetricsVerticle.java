@@ -16,9 +16,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reports a job to dashboards: it publishes numbered deltas three times a second on {@code
- * metrics.<job>} and answers snapshot requests at {@code metrics-requests.<job>}. Its configuration
- * is the job file.
+ * Puts the messages of {@link RunMetrics} on the event bus: it publishes deltas three times a
+ * second on {@code metrics.<job>} and answers snapshot requests at {@code metrics-requests.<job>}.
+ * Its configuration is the job file.
  *
  * <p>It only listens: members do not know of it and never wait for it.
  */

@@ -18,11 +18,9 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Exposes a job's numbers and those of this JVM to Prometheus, with the names of {@code
- * docs/reference/metrics.md}.
- *
- * <p>Meters only read values of the newest delta, so a scrape does not slow down training;
- * single-threaded.
+ * The meters that Prometheus scrapes, with the names of {@code docs/reference/metrics.md}: the
+ * newest values of {@link RunMetrics}, and those of this JVM. A scrape only reads them, so it does
+ * not slow down training; single-threaded.
  */
 final class RunMeters implements AutoCloseable {
 

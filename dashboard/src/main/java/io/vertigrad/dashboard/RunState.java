@@ -18,7 +18,10 @@ import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 
-/** Holds the state of the whole job as the page shows it. */
+/**
+ * The object {@code state} in the messages of {@link RunMetrics}: what a {@link RunView} knows of
+ * the whole job, under the keys that the page reads.
+ */
 final class RunState {
 
   /** The phase of a job whose command was interrupted, and the state in its summary. */

@@ -25,8 +25,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 
 /**
- * Receives a job's events, updates the run's progress, records the events and displays them, in the
- * order of arrival.
+ * The launcher's subscription to a job's events. Passes each to {@link RunProgress}, the run's
+ * files, the trackers and the terminal, in the order of arrival.
  *
  * <p>Events arrive on an event loop; any thread may call {@link #progress()} and {@link #close()}
  * once the job has ended.

@@ -31,7 +31,7 @@ import java.util.stream.Stream;
 /**
  * The state of a run, computed from its events: phase, members, versions, samples, losses, tests
  * and the outcome of updates. Terminals, pages, trackers and results read it, so that all of them
- * show the same run.
+ * show the same run; what only one of them shows is computed there.
  *
  * <p>Pass it every event of the run, in order. It reads no clock and does no I/O. Its size depends
  * on the number of ranks, not on the length of the run. Used by one thread.

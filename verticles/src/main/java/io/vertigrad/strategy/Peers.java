@@ -9,8 +9,9 @@ import java.util.Optional;
 import java.util.function.BiConsumer;
 
 /**
- * Connects one worker to the others of its group. Belongs to the strategy's thread. While that
- * thread waits, the thread that delivers a message or computes the gradient may also send.
+ * Sends and receives the messages of one worker's strategy to and from the other workers of its
+ * {@link PeerGroup}. Belongs to the strategy's thread. While that thread waits, the thread that
+ * delivers a message or computes the gradient may also send.
  *
  * <p>Each message arrives once, even if the transport repeats it, and is stored until it is
  * received. A message is identified by its sender, the group's epoch and its {@link Tag}. Messages

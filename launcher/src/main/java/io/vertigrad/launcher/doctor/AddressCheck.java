@@ -21,31 +21,31 @@ final class AddressCheck implements Check {
   }
 
   @Override
-  public List<Finding> run() {
+  public List<CheckResult> run() {
     String where = cluster.host() + ":" + cluster.port();
     try (ServerSocket socket = new ServerSocket()) {
       InetAddress host = InetAddress.getByName(cluster.host());
       socket.bind(new InetSocketAddress(host, cluster.port()));
-      return List.of(Finding.ok(SUBJECT, where + " is free for the cluster"));
+      return List.of(CheckResult.ok(SUBJECT, where + " is free for the cluster"));
     } catch (UnknownHostException e) {
       return List.of(
-          Finding.fail(SUBJECT, cluster.host() + " is not known here", "set cluster.host"));
+          CheckResult.fail(SUBJECT, cluster.host() + " is not known here", "set cluster.host"));
     } catch (BindException e) {
       return List.of(taken(where, e));
     } catch (IOException e) {
-      return List.of(Finding.fail(SUBJECT, where + ": " + e.getMessage(), "set cluster.host"));
+      return List.of(CheckResult.fail(SUBJECT, where + ": " + e.getMessage(), "set cluster.host"));
     }
   }
 
-  private Finding taken(String where, BindException error) {
+  private CheckResult taken(String where, BindException error) {
     if (String.valueOf(error.getMessage()).contains("Cannot assign")) {
-      return Finding.fail(
+      return CheckResult.fail(
           SUBJECT,
           cluster.host() + " is no address of this machine",
           "set cluster.host to one of its own, or leave it at 127.0.0.1");
     }
     String holder = PortHolder.of(cluster.port()).map(text -> " by " + text).orElse("");
-    return Finding.warn(
+    return CheckResult.warn(
         SUBJECT,
         where + " is taken" + holder,
         "the next free port is used; nodes then join with the port that train prints");

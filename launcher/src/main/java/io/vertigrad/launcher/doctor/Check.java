@@ -7,5 +7,5 @@ import java.util.List;
 interface Check {
 
   /** Runs the check; never throws for the problem that it looks for. */
-  List<Finding> run();
+  List<CheckResult> run();
 }

@@ -20,16 +20,16 @@ final class DataCheck implements Check {
   }
 
   @Override
-  public List<Finding> run() {
+  public List<CheckResult> run() {
     try {
       Dataset test = DatasetProvider.open(data, Split.TEST, getClass().getClassLoader());
       return List.of(
-          Finding.ok(
+          CheckResult.ok(
               "data",
               "%s: %,d test samples of shape %s, %d classes"
                   .formatted(data.name(), test.size(), test.shape(), test.classes())));
     } catch (DataException e) {
-      return List.of(Finding.fail("data", e.getMessage()));
+      return List.of(CheckResult.fail("data", e.getMessage()));
     }
   }
 }

@@ -23,21 +23,21 @@ final class DiskCheck implements Check {
   }
 
   @Override
-  public List<Finding> run() {
+  public List<CheckResult> run() {
     try {
       FileStore store = Files.getFileStore(folder);
       long free = store.getUsableSpace() / MIB;
       String found = "%,d MiB free in %s for runs/".formatted(free, folder);
       if (!Files.isWritable(folder)) {
         return List.of(
-            Finding.fail("disk", folder + " may not be written", "use train --run-dir DIR"));
+            CheckResult.fail("disk", folder + " may not be written", "use train --run-dir DIR"));
       }
       if (free < LEAST_MIB) {
-        return List.of(Finding.warn("disk", found, "make room, or use train --run-dir DIR"));
+        return List.of(CheckResult.warn("disk", found, "make room, or use train --run-dir DIR"));
       }
-      return List.of(Finding.ok("disk", found));
+      return List.of(CheckResult.ok("disk", found));
     } catch (IOException e) {
-      return List.of(Finding.fail("disk", folder + ": " + e.getMessage(), "use --run-dir DIR"));
+      return List.of(CheckResult.fail("disk", folder + ": " + e.getMessage(), "use --run-dir DIR"));
     }
   }
 }

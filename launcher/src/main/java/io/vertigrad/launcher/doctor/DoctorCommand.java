@@ -44,18 +44,18 @@ public final class DoctorCommand implements Callable<Integer> {
     RunLog.leaveConsole();
     JobConfig job = read();
     PrintWriter out = spec.commandLine().getOut();
-    Finding.Level worst = Finding.Level.OK;
+    CheckResult.Level worst = CheckResult.Level.OK;
     for (Check check : checks(job)) {
-      for (Finding finding : check.run()) {
-        out.println(finding.line());
+      for (CheckResult result : check.run()) {
+        out.println(result.line());
         out.flush();
-        worst = finding.level().compareTo(worst) > 0 ? finding.level() : worst;
+        worst = result.level().compareTo(worst) > 0 ? result.level() : worst;
       }
     }
     out.println();
     out.println(verdict(worst, next()));
     out.flush();
-    return worst == Finding.Level.FAIL ? ExitStatus.JOB_FAILED : ExitStatus.OK;
+    return worst == CheckResult.Level.FAIL ? ExitStatus.JOB_FAILED : ExitStatus.OK;
   }
 
   private static List<Check> checks(JobConfig job) {
@@ -77,7 +77,7 @@ public final class DoctorCommand implements Callable<Integer> {
     return data == null ? train : train.with("--data", data);
   }
 
-  private static String verdict(Finding.Level worst, ShellCommand next) {
+  private static String verdict(CheckResult.Level worst, ShellCommand next) {
     return switch (worst) {
       case OK -> "All is well. Next: " + next;
       case WARN -> "It will run, with the drawbacks above. Next: " + next;

@@ -18,17 +18,17 @@ final class EngineCheck implements Check {
   }
 
   @Override
-  public List<Finding> run() {
+  public List<CheckResult> run() {
     try {
-      List<Finding> findings = new ArrayList<>();
-      findings.add(Finding.ok("engines", String.join(", ", Engine.names())));
+      List<CheckResult> results = new ArrayList<>();
+      results.add(CheckResult.ok("engines", String.join(", ", Engine.names())));
       Engine found = Engine.named(engine);
-      found.describe().forEach((key, value) -> findings.add(judge(key, value)));
-      findings.add(usable(found));
-      return findings;
+      found.describe().forEach((key, value) -> results.add(judge(key, value)));
+      results.add(usable(found));
+      return results;
     } catch (IllegalArgumentException | IllegalStateException | LinkageError e) {
       return List.of(
-          Finding.fail(
+          CheckResult.fail(
               engine,
               String.valueOf(e.getMessage()),
               engine.equals(Engine.USUAL)
@@ -38,21 +38,21 @@ final class EngineCheck implements Check {
     }
   }
 
-  private Finding usable(Engine found) {
+  private CheckResult usable(Engine found) {
     try {
       found.checkDevice(device);
-      return Finding.ok(engine, "workers.device: " + device);
+      return CheckResult.ok(engine, "workers.device: " + device);
     } catch (IllegalArgumentException missing) {
-      return Finding.fail(
+      return CheckResult.fail(
           engine, "workers.device is %s, but %s".formatted(device, missing.getMessage()));
     }
   }
 
-  private Finding judge(String key, String value) {
+  private CheckResult judge(String key, String value) {
     String text = key + ": " + value;
     boolean bad = key.equals("missing") && !value.equals("nothing");
     return bad
-        ? Finding.warn(engine, text, "start with ./vertigrad, which sets the environment")
-        : Finding.ok(engine, text);
+        ? CheckResult.warn(engine, text, "start with ./vertigrad, which sets the environment")
+        : CheckResult.ok(engine, text);
   }
 }

@@ -8,7 +8,7 @@ final class JavaCheck implements Check {
   private static final int LEAST = 17;
 
   @Override
-  public List<Finding> run() {
+  public List<CheckResult> run() {
     String found =
         "%s %s (%s)"
             .formatted(
@@ -16,11 +16,11 @@ final class JavaCheck implements Check {
                 System.getProperty("java.vm.version"),
                 System.getProperty("os.arch"));
     if (Runtime.version().feature() < LEAST) {
-      return List.of(Finding.fail("Java", found, "install JDK 17 or newer, and set JAVA_HOME"));
+      return List.of(CheckResult.fail("Java", found, "install JDK 17 or newer, and set JAVA_HOME"));
     }
     if (!System.getProperty("os.arch").endsWith("64")) {
-      return List.of(Finding.fail("Java", found, "install a 64-bit JDK"));
+      return List.of(CheckResult.fail("Java", found, "install a 64-bit JDK"));
     }
-    return List.of(Finding.ok("Java", found));
+    return List.of(CheckResult.ok("Java", found));
   }
 }

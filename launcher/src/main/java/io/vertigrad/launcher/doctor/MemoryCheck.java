@@ -26,22 +26,22 @@ final class MemoryCheck implements Check {
   }
 
   @Override
-  public List<Finding> run() {
+  public List<CheckResult> run() {
     String found =
         "%,d MiB for this machine or container, heap at most %,d MiB"
             .formatted(machineMib, heapMib);
     if (machineMib < LEAST_MIB) {
       return List.of(
-          Finding.warn("memory", found, "give it 2 GiB or more, or train with fewer workers"));
+          CheckResult.warn("memory", found, "give it 2 GiB or more, or train with fewer workers"));
     }
     if (heapMib > machineMib * 3 / 4) {
       return List.of(
-          Finding.warn(
+          CheckResult.warn(
               "memory",
               found,
               "networks live outside the heap: set VERTIGRAD_JAVA_OPTS=-Xmx%dm"
                   .formatted(machineMib / 2)));
     }
-    return List.of(Finding.ok("memory", found));
+    return List.of(CheckResult.ok("memory", found));
   }
 }

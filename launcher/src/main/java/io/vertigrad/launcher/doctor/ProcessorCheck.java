@@ -14,22 +14,22 @@ final class ProcessorCheck implements Check {
   private static final List<String> OF_INTEREST = List.of("avx2", "fma", "avx512f", "avx512_bf16");
 
   @Override
-  public List<Finding> run() {
+  public List<CheckResult> run() {
     int cores = Runtime.getRuntime().availableProcessors();
     Set<String> flags = flags();
     String vectors = OF_INTEREST.stream().filter(flags::contains).collect(Collectors.joining(", "));
     String found = "%d core%s, %s".formatted(cores, cores == 1 ? "" : "s", vectors);
     if (!flags.isEmpty() && !flags.contains("avx2")) {
       return List.of(
-          Finding.fail(
+          CheckResult.fail(
               "processor",
               "%d cores, no AVX2".formatted(cores),
               "build with -Dnd4j.classifier=linux-x86_64 for a processor without AVX2"));
     }
     if (cores < 2) {
-      return List.of(Finding.warn("processor", found, "two workers will share one core"));
+      return List.of(CheckResult.warn("processor", found, "two workers will share one core"));
     }
-    return List.of(Finding.ok("processor", found));
+    return List.of(CheckResult.ok("processor", found));
   }
 
   private static Set<String> flags() {

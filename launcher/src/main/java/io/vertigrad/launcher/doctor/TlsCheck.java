@@ -17,18 +17,18 @@ final class TlsCheck implements Check {
   }
 
   @Override
-  public List<Finding> run() {
+  public List<CheckResult> run() {
     try {
       ClusterStart.check(cluster);
       if (cluster.mutualTls()) {
-        return List.of(Finding.ok("TLS", ClusterStart.certificate(cluster)));
+        return List.of(CheckResult.ok("TLS", ClusterStart.certificate(cluster)));
       }
       return List.of(
           cluster.insecure()
-              ? Finding.warn("TLS", "off: anyone who reaches the port can take over", ADVICE)
-              : Finding.ok("TLS", "off, only this machine can reach " + cluster.host()));
+              ? CheckResult.warn("TLS", "off: anyone who reaches the port can take over", ADVICE)
+              : CheckResult.ok("TLS", "off, only this machine can reach " + cluster.host()));
     } catch (SettingsException e) {
-      return List.of(Finding.fail("TLS", e.getMessage()));
+      return List.of(CheckResult.fail("TLS", e.getMessage()));
     }
   }
 }

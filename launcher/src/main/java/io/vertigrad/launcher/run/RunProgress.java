@@ -18,8 +18,8 @@ import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
 
 /**
- * The progress of a run for its terminal and its summary: the {@link RunView}, and what depends on
- * the time that training has taken here. Single-threaded.
+ * A {@link RunView} with what only the terminal and the summary need: how long training has taken
+ * on this machine, and at which pace it goes on. Single-threaded.
  */
 public final class RunProgress {
 

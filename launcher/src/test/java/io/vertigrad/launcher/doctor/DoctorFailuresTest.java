@@ -41,7 +41,7 @@ class DoctorFailuresTest {
   void shouldSayWhyWhenTheEngineCannotComputeOnTheDevice() {
     List<String> lines =
         new EngineCheck("dl4j", Device.of("cuda").orElseThrow())
-            .run().stream().map(Finding::line).toList();
+            .run().stream().map(CheckResult::line).toList();
 
     assertEquals(
         "FAIL  dl4j        workers.device is cuda, but the engine dl4j computes where the ND4J that"
