@@ -8,4 +8,4 @@ package io.vertigrad.internal.membership;
  * @param value the value that was measured
  * @param version of the parameters at that time
  */
-public record EarlyEnd(String reason, double threshold, double value, long version) {}
+record EarlyEnd(String reason, double threshold, double value, long version) {}

@@ -3,7 +3,7 @@ package io.vertigrad.internal.membership;
 import java.util.Locale;
 
 /** The phase of a job. */
-public enum JobPhase {
+enum JobPhase {
   /** The job waits for its members. */
   WAITING,
   /** A membership is, or is about to be, in force. */
