@@ -250,43 +250,6 @@ public sealed interface TrainingEvent {
       implements Figures {
 
     /**
-     * Creates a test of a model that predicts one class for each sample.
-     *
-     * @param timeMillis wall-clock time in milliseconds since 1970
-     * @param version version of the tested parameters
-     * @param samples number of tested samples
-     * @param loss mean loss over them
-     * @param accuracy accuracy in percent
-     * @param topK how many of the most probable classes count; 0 for no such count
-     * @param topAccuracy share of the samples whose class is among them, in percent
-     * @param wholeTestSet true when no test sample was left out
-     * @param parametersHash hash of the parameters
-     */
-    public Evaluated(
-        long timeMillis,
-        long version,
-        int samples,
-        double loss,
-        double accuracy,
-        int topK,
-        double topAccuracy,
-        boolean wholeTestSet,
-        String parametersHash) {
-      this(
-          timeMillis,
-          version,
-          samples,
-          loss,
-          accuracy,
-          topK,
-          topAccuracy,
-          wholeTestSet,
-          parametersHash,
-          Metric.ACCURACY.key(),
-          0);
-    }
-
-    /**
      * Creates a test without a count of the most probable classes.
      *
      * @param timeMillis wall-clock time in milliseconds since 1970
@@ -305,7 +268,18 @@ public sealed interface TrainingEvent {
         double accuracy,
         boolean wholeTestSet,
         String parametersHash) {
-      this(timeMillis, version, samples, loss, accuracy, 0, 0, wholeTestSet, parametersHash);
+      this(
+          timeMillis,
+          version,
+          samples,
+          loss,
+          accuracy,
+          0,
+          0,
+          wholeTestSet,
+          parametersHash,
+          Metric.ACCURACY.key(),
+          0);
     }
 
     /**

@@ -27,7 +27,7 @@ final class TrainingEventJsonTest {
         progress(0.25),
         new TrainingEvent.ServerProgress(6, 0, 1, 57, 5_000, 114, 1, 2, 3, 4),
         new TrainingEvent.Evaluated(7, 57, 1_152, 0.5, 87.25, true, "c0ffee"),
-        new TrainingEvent.Evaluated(7, 57, 1_152, 0.5, 87.25, 5, 98.5, true, "c0ffee"),
+        new TrainingEvent.Evaluated(7, 57, 1_152, 0.5, 87.25, 5, 98.5, true, "c0ffee", "", 0),
         new TrainingEvent.EpochTrained(6, 1, 0, 2, 782, 50_000, 0.75, 80.5, 12.5),
         new TrainingEvent.StreamTested(
             6,
