@@ -316,6 +316,8 @@ final class TrainingJobTest extends PointsJob {
   @Tag("slow")
   void shouldEndWithTheBitsOfAnUndisturbedRunWhenOneOfTwoServersCrashed(long every) {
     job.getJsonObject("exchange").put("partitionElements", 1);
+    // A blocked event loop is excused for six eviction limits, and longer on a busy machine.
+    job.getJsonObject("workers").put("waitSeconds", 60);
     job.put("servers", new JsonObject().put("count", 2));
     job.put("checkpoint", new JsonObject().put("every", every).put("directory", folder.toString()));
     pace(5);
