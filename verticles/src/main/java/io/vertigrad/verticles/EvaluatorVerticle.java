@@ -3,7 +3,6 @@ package io.vertigrad.verticles;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.internal.evaluation.EvaluatorMember;
-import io.vertigrad.internal.evaluation.EvaluatorThread;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.job.VerticleJob;
@@ -53,8 +52,7 @@ public final class EvaluatorVerticle extends VerticleBase {
     FrameCodecs.register(vertx.eventBus());
     EventPublisher events = new EventPublisher(vertx, job.addresses());
     member = new EvaluatorMember(vertx, job);
-    EvaluatorThread thread = new EvaluatorThread(vertx, job, member, events::publish);
-    ContextBridge.to(context, thread.start())
+    ContextBridge.to(context, member.start(vertx, job, events::publish))
         .transform(result -> depart(result.cause()))
         .onComplete(left);
     return member.admitted();

@@ -2,6 +2,7 @@ package io.vertigrad.internal.evaluation;
 
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.DataFingerprint;
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.CoordinatorClient;
@@ -39,6 +40,15 @@ public final class EvaluatorMember implements MemberHandler {
   public EvaluatorMember(Vertx vertx, JobConfig job) {
     coordinator = new CoordinatorClient(vertx, job, Role.EVALUATOR, this);
     timeline = MemberTimeline.of(vertx, job);
+  }
+
+  /**
+   * Starts the thread that joins and tests.
+   *
+   * @return completes on that thread after it was told to stop
+   */
+  public Future<Void> start(Vertx vertx, JobConfig job, Consumer<TrainingEvent> events) {
+    return new EvaluatorThread(vertx, job, this, events).start();
   }
 
   /** Completes with the first admission, or fails with the reason why there was none. */

@@ -22,7 +22,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /** The thread that builds an evaluator's model, scores with it and closes it. */
-public final class EvaluatorThread {
+final class EvaluatorThread {
 
   private final Vertx vertx;
   private final JobConfig job;
@@ -31,7 +31,7 @@ public final class EvaluatorThread {
   private final ClassLoader loader = EvaluatorThread.class.getClassLoader();
   private final Promise<Void> ended = Promise.promise();
 
-  public EvaluatorThread(
+  EvaluatorThread(
       Vertx vertx, JobConfig job, EvaluatorMember member, Consumer<TrainingEvent> events) {
     this.vertx = vertx;
     this.job = job;
@@ -40,7 +40,7 @@ public final class EvaluatorThread {
   }
 
   /** Starts the thread. The future completes on that thread after it was told to stop. */
-  public Future<Void> start() {
+  Future<Void> start() {
     Thread thread = new Thread(this::run, "evaluator of " + job.addresses().job());
     thread.setDaemon(true);
     thread.setPriority(Thread.MIN_PRIORITY);
