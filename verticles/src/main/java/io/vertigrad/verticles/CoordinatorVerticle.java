@@ -8,12 +8,9 @@ import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.internal.job.VerticleJob;
 import io.vertigrad.internal.membership.ControlCodec;
 import io.vertigrad.internal.membership.ControlRequestHandler;
-import io.vertigrad.internal.membership.CoordinatorConfig;
 import io.vertigrad.internal.membership.CoordinatorState;
 import io.vertigrad.internal.membership.DecisionExecutor;
 import io.vertigrad.internal.membership.DecisionExecutor.OrderlyStop;
-import io.vertigrad.internal.membership.JobOutcome;
-import io.vertigrad.internal.membership.MemberNames;
 import io.vertigrad.internal.membership.NodeName;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.StrategyProviders;
@@ -30,7 +27,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -54,9 +50,8 @@ public final class CoordinatorVerticle extends VerticleBase {
   private static final long POLL_MILLIS = 10;
   private static final long RIVAL_MILLIS = 500;
 
-  private final Promise<JobOutcome> result = Promise.promise();
+  private final Promise<JsonObject> result = Promise.promise();
   private JobConfig job;
-  private boolean workersHoldModel;
   private CoordinatorState coordinatorState;
   private ControlRequestHandler requests;
   private DecisionExecutor executor;
@@ -72,7 +67,7 @@ public final class CoordinatorVerticle extends VerticleBase {
    *     and {@code failure} with the reason when it failed or was stopped; it never fails
    */
   public Future<JsonObject> result() {
-    return result.future().map(ControlCodec::write);
+    return result.future();
   }
 
   /**
@@ -130,13 +125,7 @@ public final class CoordinatorVerticle extends VerticleBase {
     Promise<JsonObject> saved = Promise.promise();
     context.runOnContext(
         go ->
-            new OrderlyStop(
-                    vertx,
-                    coordinatorState,
-                    executor,
-                    MemberNames.of(job),
-                    workersHoldModel,
-                    checkpoints)
+            new OrderlyStop(vertx, coordinatorState, executor, checkpoints)
                 .start()
                 .map(ControlCodec::write)
                 .onComplete(saved));
@@ -225,16 +214,9 @@ public final class CoordinatorVerticle extends VerticleBase {
     job = read;
     StrategyTraits traits =
         StrategyProviders.configure(job, CoordinatorVerticle.class.getClassLoader()).traits();
-    workersHoldModel = !traits.besideServers();
-    CoordinatorConfig config = CoordinatorConfig.of(job, traits);
-    job.warnings(config.lastVersion()).forEach(LOG::warn);
+    job.warnings(traits.lastVersion(job.steps(), job.workers().count())).forEach(LOG::warn);
     executor = new DecisionExecutor(vertx, job, result);
-    coordinatorState =
-        new CoordinatorState(
-            config,
-            () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()),
-            System::currentTimeMillis,
-            executor);
+    coordinatorState = CoordinatorState.of(job, traits, executor);
     executor.setCoordinator(coordinatorState);
     loops = new EventLoops(((VertxInternal) vertx).nettyEventLoopGroup());
     requests = new ControlRequestHandler(coordinatorState);

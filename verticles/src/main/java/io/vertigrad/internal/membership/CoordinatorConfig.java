@@ -29,7 +29,7 @@ import java.util.UUID;
  * @param evaluations when the model is tested, and whether training waits for the tests
  * @param names names of members in messages
  */
-public record CoordinatorConfig(
+record CoordinatorConfig(
     RunConfig run,
     JobTerms terms,
     String strategy,
@@ -59,7 +59,7 @@ public record CoordinatorConfig(
    *     few
    * @param evaluators 0 or 1
    */
-  public record Places(
+  record Places(
       int servers,
       int workers,
       int workerCapacity,
@@ -78,7 +78,7 @@ public record CoordinatorConfig(
     }
   }
 
-  public static CoordinatorConfig of(JobConfig job, StrategyTraits traits) {
+  static CoordinatorConfig of(JobConfig job, StrategyTraits traits) {
     int servers = traits.besideServers() ? job.servers().count() : 0;
     int workers = job.workers().count();
     String run = job.run().id().orElseGet(() -> UUID.randomUUID().toString());

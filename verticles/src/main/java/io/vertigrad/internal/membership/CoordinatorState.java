@@ -26,10 +26,12 @@ import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.internal.membership.MemberStatus.EvaluatorStatus;
 import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
 import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.job.StopConfig;
 import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.StrategyTraits;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -41,6 +43,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
@@ -162,6 +165,16 @@ public final class CoordinatorState {
     }
   }
 
+  /** Creates the state of a job without members; the time is this process's. */
+  public static CoordinatorState of(
+      JobConfig job, StrategyTraits traits, Consumer<Decision> decisions) {
+    return new CoordinatorState(
+        CoordinatorConfig.of(job, traits),
+        () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()),
+        System::currentTimeMillis,
+        decisions);
+  }
+
   /**
    * Creates the state of a job without members.
    *
@@ -170,7 +183,7 @@ public final class CoordinatorState {
    * @param wallMillis milliseconds since 1970, for events only
    * @param decisions called on the thread that owns this state
    */
-  public CoordinatorState(
+  CoordinatorState(
       CoordinatorConfig config,
       LongSupplier clockMillis,
       LongSupplier wallMillis,
@@ -252,6 +265,16 @@ public final class CoordinatorState {
    */
   public Map<String, DataFingerprint> fingerprints() {
     return terms.fingerprints();
+  }
+
+  /** Returns the names of members in messages. */
+  MemberNames names() {
+    return config.names();
+  }
+
+  /** Returns whether the workers hold the model, and keep its checkpoints. */
+  boolean workersHoldModel() {
+    return config.places().servers() == 0;
   }
 
   /** Returns the number of the model's parameters; 0 while no member has joined. */

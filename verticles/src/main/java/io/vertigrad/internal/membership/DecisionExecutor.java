@@ -55,12 +55,12 @@ public final class DecisionExecutor implements Consumer<Decision> {
   private final Vertx vertx;
   private final Addresses addresses;
   private final List<String> classes;
-  private final Promise<JobOutcome> result;
+  private final Promise<JsonObject> result;
   private final EventPublisher events;
   private CoordinatorState coordinator;
   private Consumer<String> hung = node -> {};
 
-  public DecisionExecutor(Vertx vertx, JobConfig job, Promise<JobOutcome> result) {
+  public DecisionExecutor(Vertx vertx, JobConfig job, Promise<JsonObject> result) {
     this.vertx = vertx;
     this.addresses = job.addresses();
     this.classes = job.classNames();
@@ -98,8 +98,9 @@ public final class DecisionExecutor implements Consumer<Decision> {
     } else if (decision instanceof Hung silent) {
       hung.accept(silent.node());
     } else if (decision instanceof Complete complete) {
-      LOG.info("the job is over: {}", ControlCodec.write(complete.outcome()).encode());
-      result.complete(complete.outcome());
+      JsonObject outcome = ControlCodec.write(complete.outcome());
+      LOG.info("the job is over: {}", outcome.encode());
+      result.complete(outcome);
     } else if (decision instanceof Stop stop) {
       control(new StopPublished(stop.reason()));
     }
@@ -313,7 +314,6 @@ public final class DecisionExecutor implements Consumer<Decision> {
     private final CoordinatorState coordinator;
     private final DecisionExecutor executor;
     private final MemberNames names;
-    private final boolean workersHoldModel;
     private final boolean saves;
     private final List<Path> files = new ArrayList<>();
     private final List<String> unsaved = new ArrayList<>();
@@ -337,21 +337,14 @@ public final class DecisionExecutor implements Consumer<Decision> {
     /**
      * Creates a stop that has not begun.
      *
-     * @param workersHoldModel true when the workers keep checkpoints
      * @param saves true to have checkpoints written
      */
     public OrderlyStop(
-        Vertx vertx,
-        CoordinatorState coordinator,
-        DecisionExecutor executor,
-        MemberNames names,
-        boolean workersHoldModel,
-        boolean saves) {
+        Vertx vertx, CoordinatorState coordinator, DecisionExecutor executor, boolean saves) {
       this.vertx = vertx;
       this.coordinator = coordinator;
       this.executor = executor;
-      this.names = names;
-      this.workersHoldModel = workersHoldModel;
+      this.names = coordinator.names();
       this.saves = saves;
     }
 
@@ -411,7 +404,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
 
     private Future<Void> saveAll() {
       List<Admission> holders = new ArrayList<>(coordinator.members(Role.SERVER));
-      if (workersHoldModel) {
+      if (coordinator.workersHoldModel()) {
         holders.addAll(coordinator.members(Role.WORKER));
       }
       return Future.join(holders.stream().map(this::save).toList()).mapEmpty();

@@ -15,7 +15,7 @@ import java.util.Optional;
  * @param stopped why it ended before its last version, for an early end that the job file asks for
  * @param failure why it did not end well
  */
-public record JobOutcome(
+record JobOutcome(
     JobPhase state,
     long version,
     long samples,

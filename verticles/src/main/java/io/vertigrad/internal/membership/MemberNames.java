@@ -5,7 +5,7 @@ import io.vertigrad.job.Role;
 
 /** The names of members in messages. */
 @FunctionalInterface
-public interface MemberNames {
+interface MemberNames {
 
   /** Names by role and rank: {@code worker 1}. */
   MemberNames BY_ROLE = (role, rank) -> role.lower() + " " + rank;
