@@ -21,7 +21,7 @@ import java.util.stream.Stream;
  * <p>Bounded: one entry per rank that ever sent an update, each with at most {@value
  * LedgerEntry#MOST_REFUSED_STEPS} refused steps; a worker gives up after fewer refusals in a row.
  */
-public final class PartitionLedger {
+final class PartitionLedger {
 
   private final int ranks;
   private final Map<Integer, LedgerEntry> entries = new TreeMap<>();

@@ -26,7 +26,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /** One partition's parameters, optimizer state, version and samples. */
-public final class StoredPartition implements PartitionStore {
+final class StoredPartition implements PartitionStore {
 
   /** Stands for the workers of a round. */
   private static final int SEVERAL = -1;
