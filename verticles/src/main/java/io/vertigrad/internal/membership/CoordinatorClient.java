@@ -341,14 +341,10 @@ public final class CoordinatorClient {
   public Future<Void> leave(LeaveReason reason) {
     return onContext(
         () -> {
-          Phase left = phase;
+          Optional<Admission> held = admission();
           close("left: " + reason);
           Future<Void> leaving =
-              left instanceof HandedOver other
-                  ? sendLeave(other.as, reason)
-                  : left instanceof Member member
-                      ? sendLeave(member.as, reason)
-                      : Future.succeededFuture();
+              held.map(as -> sendLeave(as, reason)).orElseGet(Future::succeededFuture);
           boolean over = reason.kind() == Kind.FINISHED || reason.kind() == Kind.FAILED;
           source
               .filter(unused -> over)
@@ -421,6 +417,14 @@ public final class CoordinatorClient {
     return phase instanceof Member member && member.heartbeats != null
         ? Optional.of(member)
         : Optional.empty();
+  }
+
+  /** Returns the admission of this member, or that of the one in another process. */
+  private Optional<Admission> admission() {
+    if (phase instanceof Member member) {
+      return Optional.of(member.as);
+    }
+    return phase instanceof HandedOver other ? Optional.of(other.as) : Optional.empty();
   }
 
   /** Leaves a phase, unless another one has followed already. */

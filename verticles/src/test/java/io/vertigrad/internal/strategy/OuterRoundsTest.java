@@ -161,8 +161,7 @@ class OuterRoundsTest extends StrategyContract {
         "\"servers\": true, \"fragmentSyncDelay\": 3; {}; strategy.fragmentSyncDelay is 3, expected 0",
         "\"servers\": true, \"fragmentUpdateAlpha\": 0.5; {}; strategy.fragmentUpdateAlpha is 0.5",
         "\"servers\": true; {\"exchange\": {\"overlap\": true}}; exchange.overlap is true with",
-        "\"servers\": true; {\"data\": {\"name\": \"stream\"}}; strategy.servers is true with data set",
-        "\"servers\": true, \"quorum\": 2; {\"servers\": {\"replicas\": 1}}; strategy.quorum is 2 with"
+        "\"servers\": true; {\"data\": {\"name\": \"stream\"}}; strategy.servers is true with data set"
       })
   void shouldRefuseWhatDoesNotGoTogether(String keys, String job, String message) {
     String strategy = "{\"name\": \"diloco\", %s}".formatted(keys);
