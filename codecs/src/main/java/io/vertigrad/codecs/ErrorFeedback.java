@@ -82,6 +82,11 @@ public final class ErrorFeedback implements GradientCompression {
     return FloatBuffer.wrap(pending).asReadOnlyBuffer();
   }
 
+  @Override
+  public FloatBuffer current() {
+    return FloatBuffer.wrap(residual).asReadOnlyBuffer();
+  }
+
   /**
    * Replaces the residual by an earlier one.
    *

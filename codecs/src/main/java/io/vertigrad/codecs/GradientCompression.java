@@ -46,9 +46,17 @@ public interface GradientCompression {
   FloatBuffer pending();
 
   /**
+   * Returns the state that holds now, without tensors that have not been delivered.
+   *
+   * @return a read-only view, as long as {@link #pending}; it changes with {@link #delivered}
+   */
+  FloatBuffer current();
+
+  /**
    * Replaces the state by an earlier one.
    *
-   * @param earlier a value of {@link #pending}; empty for the state at the beginning
+   * @param earlier a value of {@link #pending} or {@link #current}; empty for the state at the
+   *     beginning
    * @throws IllegalArgumentException when its length differs
    */
   void restore(float[] earlier);

@@ -12,6 +12,8 @@ import java.util.Objects;
  * @param staleness number of updates applied between the version that the gradient was computed at
  *     and the gradient itself; 0 for a synchronous round and for a pull
  * @param outcome what the strategy did with the gradient
+ * @param saved true if this answers the first update of its worker that the server's newest
+ *     checkpoint lacks: a worker that goes back to the checkpoint goes on with this update
  * @param firstElement index of the partition's first element in the exchange vector
  * @param parameters the parameters at {@code version}; at most one frame
  */
@@ -22,9 +24,34 @@ public record ParameterPartition(
     long version,
     int staleness,
     Outcome outcome,
+    boolean saved,
     long firstElement,
     TensorView parameters)
     implements Frame {
+
+  /**
+   * Creates an answer that no checkpoint came before.
+   *
+   * @param id identity of the exchange that this answers
+   * @param layout hash of the parameter layout
+   * @param server incarnation of the server that answers
+   * @param version number of updates applied to this partition so far
+   * @param staleness number of updates applied since the version of the gradient
+   * @param outcome what the strategy did with the gradient
+   * @param firstElement index of the partition's first element in the exchange vector
+   * @param parameters the parameters at {@code version}
+   */
+  public ParameterPartition(
+      ExchangeId id,
+      long layout,
+      int server,
+      long version,
+      int staleness,
+      Outcome outcome,
+      long firstElement,
+      TensorView parameters) {
+    this(id, layout, server, version, staleness, outcome, false, firstElement, parameters);
+  }
 
   /** Checks that a frame can carry the numbers. */
   public ParameterPartition {
@@ -50,7 +77,17 @@ public record ParameterPartition(
    */
   public ParameterPartition with(TensorView same) {
     return new ParameterPartition(
-        id, layout, server, version, staleness, outcome, firstElement, same);
+        id, layout, server, version, staleness, outcome, saved, firstElement, same);
+  }
+
+  /**
+   * Returns this answer as that to the first update which a checkpoint lacks.
+   *
+   * @return a copy that shares all other fields
+   */
+  public ParameterPartition afterSave() {
+    return new ParameterPartition(
+        id, layout, server, version, staleness, outcome, true, firstElement, parameters);
   }
 
   /** The result of the exchange that this answers. */

@@ -15,6 +15,7 @@ final class ParameterPartitionCodec extends FrameCodec<ParameterPartition> {
         .put(HeaderField.VERSION, frame.version())
         .put(HeaderField.STALENESS, frame.staleness())
         .put(HeaderField.OUTCOME, frame.outcome())
+        .put(HeaderField.PHASE, frame.saved() ? 1 : 0)
         .tensor(frame.firstElement(), frame.parameters());
   }
 
@@ -27,11 +28,12 @@ final class ParameterPartitionCodec extends FrameCodec<ParameterPartition> {
     int staleness = from.intAtLeast(HeaderField.STALENESS, 0);
     ParameterPartition.Outcome outcome =
         from.oneOf(HeaderField.OUTCOME, ParameterPartition.Outcome.values());
+    boolean saved = from.between(HeaderField.PHASE, 0, 1) == 1;
     long first = from.atLeast(HeaderField.FIRST_ELEMENT, 0);
     TensorView parameters = from.tensor();
     return from.orMalformed(
         () ->
             new ParameterPartition(
-                id, layout, server, version, staleness, outcome, first, parameters));
+                id, layout, server, version, staleness, outcome, saved, first, parameters));
   }
 }

@@ -23,6 +23,7 @@ final class Frames {
           42,
           1,
           ParameterPartition.Outcome.APPLIED,
+          true,
           1_024,
           Tensor.copyOf(DataType.BFLOAT16, FloatBuffer.wrap(new float[] {1f, -2f, 0.5f})));
 

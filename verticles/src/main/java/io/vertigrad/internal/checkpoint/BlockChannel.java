@@ -63,13 +63,6 @@ final class BlockChannel {
     return new Block(offset, (long) length * Float.BYTES, (int) crc.getValue());
   }
 
-  /** Returns a channel for another file that shares this buffer. Use both on the same thread. */
-  BlockChannel to(Path other, FileChannel itsChannel) {
-    BlockChannel shared = new BlockChannel(other, itsChannel);
-    shared.buffer = buffer;
-    return shared;
-  }
-
   /** Reads an array and checks its checksum. */
   float[] read(Block block) throws IOException {
     if (block.offset() < 0 || block.bytes() < 0 || block.bytes() > size() - block.offset()) {

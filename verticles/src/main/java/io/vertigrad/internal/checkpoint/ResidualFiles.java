@@ -9,23 +9,25 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.function.LongPredicate;
 
 /**
- * The residuals of one rank's compressed gradients, by version, on the local disk. The files hold
- * the last two versions, and the last few versions at which servers write checkpoints.
+ * What a rank's steps start with besides the parameters: the residual of its compressed gradients
+ * and the state of its own optimizer, by step, on the local disk. The files hold the last two
+ * steps, and the last few that follow the servers' checkpoints.
  *
- * <p>A residual is written before the first partition of its gradient is sent. Whether or not a
- * server has got the gradient, a replacement finds the residual before and after it. Files are not
- * forced to the disk: they survive the process, not the machine. Belongs to the thread that trains.
+ * <p>The state after a step is written before the first partition of its gradient is sent. Whether
+ * or not a server has got the gradient, a replacement finds the state before and after it. Files
+ * are not forced to the disk: they survive the process, not the machine. Belongs to the thread that
+ * trains.
  *
- * <p>A file is {@code magic | version | job | layout | CRC-32C, elements | little-endian float32}.
- * The header is written last.
+ * <p>A file is {@code magic | step | job | layout | CRC-32C, elements | little-endian float32}. The
+ * header is written last.
  */
 public final class ResidualFiles implements AutoCloseable {
 
@@ -38,11 +40,11 @@ public final class ResidualFiles implements AutoCloseable {
   private final int rank;
   private final long job;
   private final long layout;
-  private final LongPredicate saved;
   private final int keep;
   private final FileChannel[] latest = new FileChannel[LATEST];
   private final BlockChannel[] blocks = new BlockChannel[LATEST];
   private final Deque<Path> kept = new ArrayDeque<>();
+  private boolean tookOver;
 
   /**
    * Creates the files of one rank; none is open yet.
@@ -50,57 +52,64 @@ public final class ResidualFiles implements AutoCloseable {
    * @param folder folder of the checkpoints
    * @param job hash of the job's name
    * @param layout hash of the parameter layout
-   * @param saved returns true for versions at which servers write checkpoints
-   * @param keep how many of those residuals to keep
+   * @param keep how many steps that follow checkpoints to keep
    */
-  public ResidualFiles(
-      Path folder, int rank, long job, long layout, LongPredicate saved, int keep) {
+  public ResidualFiles(Path folder, int rank, long job, long layout, int keep) {
     this.folder = folder;
     this.rank = rank;
     this.job = job;
     this.layout = layout;
-    this.saved = saved;
     this.keep = keep;
   }
 
   /**
-   * Writes the residual of a version.
+   * Writes what a step starts with.
    *
-   * @param version version of the parameters at which the next gradient is computed
-   * @param residual the residual of every trainable element, from the buffer's position to its
-   *     limit
+   * @param step the step
+   * @param state from the buffer's position to its limit
    */
-  public void write(long version, FloatBuffer residual) throws IOException {
-    int slot = (int) (version % LATEST);
+  public void write(long step, FloatBuffer state) throws IOException {
+    int slot = (int) (step % LATEST);
     if (latest[slot] == null) {
-      Files.createDirectories(folder);
-      takeOver(version);
+      takeOver(step);
       Path file = latest(slot);
       latest[slot] = open(file);
       blocks[slot] = new BlockChannel(file, latest[slot]);
     }
-    write(latest[slot], blocks[slot], version, residual);
-    if (saved.test(version)) {
-      Path file = at(version);
-      try (FileChannel channel = open(file)) {
-        write(channel, blocks[slot].to(file, channel), version, residual);
-      }
-      kept.remove(file);
-      kept.add(file);
-      while (kept.size() > keep) {
-        Files.deleteIfExists(kept.remove());
-      }
+    write(latest[slot], blocks[slot], step, state);
+  }
+
+  /**
+   * Keeps one of the last two steps: servers may go back to it. Deletes the oldest step that was
+   * kept, if there are too many.
+   */
+  public void keep(long step) throws IOException {
+    int slot = (int) (step % LATEST);
+    if (!holds(latest(slot), step)) {
+      return;
+    }
+    takeOver(step + 1);
+    if (latest[slot] != null) {
+      latest[slot].close();
+      latest[slot] = null;
+    }
+    Path file = at(step);
+    Files.move(latest(slot), file, StandardCopyOption.REPLACE_EXISTING);
+    kept.remove(file);
+    kept.add(file);
+    while (kept.size() > keep) {
+      Files.deleteIfExists(kept.remove());
     }
   }
 
   /**
-   * Reads the residual of a version.
+   * Reads what a step starts with.
    *
    * @return empty if it is not there or not complete
    */
-  public Optional<float[]> read(long version, int elements) throws IOException {
-    Optional<float[]> newest = read(latest((int) (version % LATEST)), version, elements);
-    return newest.isPresent() ? newest : read(at(version), version, elements);
+  public Optional<float[]> read(long step, int elements) throws IOException {
+    Optional<float[]> newest = read(latest((int) (step % LATEST)), step, elements);
+    return newest.isPresent() ? newest : read(at(step), step, elements);
   }
 
   @Override
@@ -113,11 +122,13 @@ public final class ResidualFiles implements AutoCloseable {
     }
   }
 
-  /** Counts the files of a predecessor. Deletes those of later versions, which are repeated. */
-  private void takeOver(long version) throws IOException {
-    if (!kept.isEmpty()) {
+  /** Counts the files of a predecessor. Deletes those of this and later steps, to be repeated. */
+  private void takeOver(long step) throws IOException {
+    if (tookOver) {
       return;
     }
+    tookOver = true;
+    Files.createDirectories(folder);
     TreeMap<Long, Path> found = new TreeMap<>();
     try (DirectoryStream<Path> files =
         Files.newDirectoryStream(folder, NAME_AT.formatted(rank, "*"))) {
@@ -126,24 +137,24 @@ public final class ResidualFiles implements AutoCloseable {
         found.put(Long.parseLong(name.substring(name.lastIndexOf('-') + 1)), file);
       }
     }
-    for (Path later : found.tailMap(version, false).values()) {
+    for (Path later : found.tailMap(step, true).values()) {
       Files.deleteIfExists(later);
     }
-    kept.addAll(found.headMap(version, true).values());
+    kept.addAll(found.headMap(step, false).values());
   }
 
-  private void write(FileChannel channel, BlockChannel blocks, long version, FloatBuffer residual)
+  private void write(FileChannel channel, BlockChannel blocks, long step, FloatBuffer state)
       throws IOException {
     channel.write(BlockChannel.littleEndian(HEAD_BYTES), 0);
     channel.position(HEAD_BYTES);
-    Block block = blocks.write(residual);
-    channel.write(head(version, block), 0);
+    Block block = blocks.write(state);
+    channel.write(head(step, block), 0);
   }
 
-  private ByteBuffer head(long version, Block block) {
+  private ByteBuffer head(long step, Block block) {
     return BlockChannel.littleEndian(HEAD_BYTES)
         .putLong(MAGIC)
-        .putLong(version)
+        .putLong(step)
         .putLong(job)
         .putLong(layout)
         .putInt(block.crc32c())
@@ -151,21 +162,37 @@ public final class ResidualFiles implements AutoCloseable {
         .flip();
   }
 
-  private Optional<float[]> read(Path file, long version, int elements) throws IOException {
+  /** Returns whether a file, which this rank or its predecessor wrote, holds a step. */
+  private boolean holds(Path file, long step) throws IOException {
+    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
+      return head(new BlockChannel(file, channel), step).isPresent();
+    } catch (NoSuchFileException absent) {
+      return false;
+    }
+  }
+
+  /** Returns the rest of the header, if the file holds this step. */
+  private Optional<ByteBuffer> head(BlockChannel content, long step) throws IOException {
+    if (content.size() < HEAD_BYTES) {
+      return Optional.empty();
+    }
+    ByteBuffer head = content.bytes(0, HEAD_BYTES);
+    boolean wanted =
+        head.getLong() == MAGIC
+            && head.getLong() == step
+            && head.getLong() == job
+            && head.getLong() == layout;
+    return wanted ? Optional.of(head) : Optional.empty();
+  }
+
+  private Optional<float[]> read(Path file, long step, int elements) throws IOException {
     try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
       BlockChannel content = new BlockChannel(file, channel);
-      if (channel.size() < HEAD_BYTES) {
+      Optional<ByteBuffer> found = head(content, step);
+      if (found.isEmpty()) {
         return Optional.empty();
       }
-      ByteBuffer head = content.bytes(0, HEAD_BYTES);
-      boolean wanted =
-          head.getLong() == MAGIC
-              && head.getLong() == version
-              && head.getLong() == job
-              && head.getLong() == layout;
-      if (!wanted) {
-        return Optional.empty();
-      }
+      ByteBuffer head = found.get();
       int crc = head.getInt();
       boolean fits = head.getInt() == elements;
       return fits
@@ -184,7 +211,7 @@ public final class ResidualFiles implements AutoCloseable {
     return folder.resolve("residual-%d-%s".formatted(rank, slot == 0 ? "even" : "odd"));
   }
 
-  private Path at(long version) {
-    return folder.resolve(NAME_AT.formatted(rank, version));
+  private Path at(long step) {
+    return folder.resolve(NAME_AT.formatted(rank, step));
   }
 }

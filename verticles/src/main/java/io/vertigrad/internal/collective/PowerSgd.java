@@ -262,6 +262,11 @@ public final class PowerSgd implements GradientCompression {
     return FloatBuffer.wrap(pending).asReadOnlyBuffer();
   }
 
+  @Override
+  public FloatBuffer current() {
+    return FloatBuffer.wrap(memory).asReadOnlyBuffer();
+  }
+
   private List<Matrix> within(int first, int length) {
     return matrices.stream()
         .filter(matrix -> matrix.range().first() >= first && matrix.range().end() <= first + length)

@@ -39,6 +39,7 @@ import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
 /**
  * The partitions of one shard, each with its own strategy: frames in, frames out.
@@ -49,6 +50,8 @@ import java.util.function.Supplier;
  * <p>A plain object without I/O. Every call must come from one thread at a time.
  */
 public final class Shard {
+
+  private static final long NO_STEP = -1;
 
   private final ShardConfig config;
   private final ParameterStore store;
@@ -504,6 +507,9 @@ public final class Shard {
     private final UpdateFilter filter;
     private final PullQueue pulls;
 
+    /** The last settled step of each rank in the newest checkpoint that was begun. */
+    private Map<Integer, Long> savedSteps = Map.of();
+
     ServedPartition(
         StoredPartition stored,
         StrategyFactory strategy,
@@ -532,9 +538,23 @@ public final class Shard {
     }
 
     Future<Frame> exchange(GradientPartition update) {
-      Future<Frame> answer = filter.exchange(update);
+      Future<Frame> answer = filter.exchange(update).map(this::marked);
       pulls.release();
       return answer;
+    }
+
+    /**
+     * Marks the answer to the first update of its rank that the newest checkpoint lacks. If servers
+     * go back to it, the rank repeats its steps from there on; until then its worker keeps what
+     * belongs to that step. A repeated answer is marked again.
+     */
+    private Frame marked(Frame answer) {
+      return answer instanceof ParameterPartition parameters
+              && parameters.id().step() > 0
+              && savedSteps.getOrDefault(parameters.id().worker(), NO_STEP)
+                  == parameters.id().step() - 1
+          ? parameters.afterSave()
+          : answer;
     }
 
     private boolean isReached(PullRequest pull) {
@@ -595,7 +615,12 @@ public final class Shard {
     }
 
     PartitionCopy beginCopy(CopyMemory memory) {
-      return stored.beginCopy(memory, window.entries(), filter.ledger().snapshot());
+      List<DuplicateWindow.Entry> settled = window.entries();
+      savedSteps =
+          settled.stream()
+              .collect(
+                  Collectors.toMap(DuplicateWindow.Entry::worker, DuplicateWindow.Entry::step));
+      return stored.beginCopy(memory, settled, filter.ledger().snapshot());
     }
 
     void restore(PartitionSnapshot snapshot) {

@@ -51,6 +51,7 @@ final class OutgoingGradient {
   private final TensorMemory memory = new TensorMemory();
   private final Optional<GradientCompression> compression;
   private final Map<Partition, Tensor> compressed = new HashMap<>();
+  private final Set<Partition> undelivered = new HashSet<>();
   private final Map<Partition, TensorView> prepared = new HashMap<>();
   private final Set<Partition> checked = new HashSet<>();
   private final Set<Partition> zeroed = new HashSet<>();
@@ -91,6 +92,7 @@ final class OutgoingGradient {
     checked.clear();
     zeroed.clear();
     compressed.clear();
+    undelivered.clear();
     reclaimPrepared();
     notFinite = false;
   }
@@ -191,14 +193,26 @@ final class OutgoingGradient {
     return compression.orElseThrow().pending();
   }
 
+  /** Returns the residual without what has not been delivered; empty without compression. */
+  FloatBuffer currentResidual() {
+    return compression.map(GradientCompression::current).orElseGet(() -> FloatBuffer.allocate(0));
+  }
+
+  /** Returns true if a partition was compressed for this gradient and has not been delivered. */
+  boolean lacksDelivery() {
+    return !undelivered.isEmpty();
+  }
+
   /** Records that a partition was applied; what compression left out of it joins the residual. */
   void delivered(Partition partition) {
     if (compressed.containsKey(partition)) {
+      undelivered.remove(partition);
       compression.orElseThrow().delivered(partition.first(), partition.length());
     }
   }
 
   private Tensor compress(Partition partition) {
+    undelivered.add(partition);
     return compression.orElseThrow().compress(partition.first(), values(partition));
   }
 

@@ -103,8 +103,8 @@ final class ServerExchange implements ParameterExchange {
   public void open() {
     if (residuals.isEmpty()) {
       warnLostResidual();
-    } else if (self.firstVersion() > 0) {
-      float[] kept = residual(residuals.get(), self.firstVersion());
+    } else if (self.firstStep() > 0) {
+      float[] kept = residual(residuals.get(), self.firstStep());
       int residual = kept.length == 0 ? 0 : gradient.residualLength();
       gradient.restoreResidual(Arrays.copyOf(kept, residual));
       if (kept.length > residual) {
@@ -118,7 +118,7 @@ final class ServerExchange implements ParameterExchange {
     return local.map(LocalSteps::stateLength).orElse(0);
   }
 
-  /** Returns what a warning calls the state that is kept between two versions. */
+  /** Returns what a warning calls the state that is kept between two steps. */
   private String keptName() {
     String residual = plan.leavesOut() ? "what compression left out" : "";
     String state = stateLength() > 0 ? "the optimizer's state" : "";
@@ -126,20 +126,20 @@ final class ServerExchange implements ParameterExchange {
   }
 
   private void warnLostResidual() {
-    if (gradient.residualLength() + stateLength() > 0 && self.firstVersion() > 0) {
+    if (gradient.residualLength() + stateLength() > 0 && self.firstStep() > 0) {
       LOG.warn(
-          "worker {}: {} before version {} is lost, its next gradient goes without: it is kept only"
-              + " where checkpoints are on and every round waits for every worker",
+          "worker {}: {} before step {} is lost, its next gradient goes without: it is kept only"
+              + " where checkpoints are on, for ranks below workers.count",
           self.identity().rank(),
           keptName(),
-          self.firstVersion());
+          self.firstStep());
     }
   }
 
-  private float[] residual(ResidualFiles files, long version) {
+  private float[] residual(ResidualFiles files, long step) {
     String why = "it is not in the checkpoints' folder of this machine";
     try {
-      Optional<float[]> found = files.read(version, gradient.residualLength() + stateLength());
+      Optional<float[]> found = files.read(step, gradient.residualLength() + stateLength());
       if (found.isPresent()) {
         return found.get();
       }
@@ -147,10 +147,10 @@ final class ServerExchange implements ParameterExchange {
       why = e.toString();
     }
     LOG.warn(
-        "worker {}: {} before version {} is lost, its next gradient goes without: {}",
+        "worker {}: {} before step {} is lost, its next gradient goes without: {}",
         self.identity().rank(),
         keptName(),
-        version,
+        step,
         why);
     return new float[0];
   }
@@ -209,43 +209,75 @@ final class ServerExchange implements ParameterExchange {
 
   private Step exchangeWhole(Optional<Partition> notFinite, Computed computed, long step) {
     if (notFinite.isEmpty() && residuals.isPresent()) {
-      keepResidual(residuals.get(), versions.lowest());
+      keep(step + 1, this::stateOnceDelivered);
     }
     List<Partition> order = notFinite.map(List::of).orElseGet(versions::oldestFirst);
     GradientRound round = new GradientRound(order, step, computed.samples());
-    return awaitAnswers(
-        round,
-        () -> client.run(round),
-        Optional.empty(),
-        notFinite.isEmpty() || plan.lockstep(),
-        step);
+    Step ended =
+        awaitAnswers(
+            round,
+            () -> client.run(round),
+            Optional.empty(),
+            notFinite.isEmpty() || plan.lockstep(),
+            step);
+    if (residuals.isPresent()) {
+      if (notFinite.isPresent() || ended.ending() == Ending.COMPLETE && gradient.lacksDelivery()) {
+        keep(step + 1, this::currentState);
+      }
+      if (round.saved) {
+        keepForCheckpoint(step);
+      }
+    }
+    return ended;
   }
 
-  /** Keeps the residual before the gradient is sent, so that a replacement always finds it. */
-  private void keepResidual(ResidualFiles files, long version) {
+  /**
+   * Keeps what the step starts with: before the gradient of the step before is sent, so that a
+   * replacement always finds it, and again if some of that gradient was not applied.
+   */
+  private void keep(long step, Supplier<FloatBuffer> kept) {
     try {
-      files.write(version + 1, kept());
+      residuals.get().write(step, kept.get());
     } catch (IOException e) {
-      if (!keepFailed) {
-        keepFailed = true;
-        LOG.warn(
-            "worker {}: {} cannot be kept for a replacement: {}",
-            self.identity().rank(),
-            keptName(),
-            e.toString());
-      }
+      warnNotKept(e);
+    }
+  }
+
+  /** Keeps what the step starts with for as long as a server may go back to it. */
+  private void keepForCheckpoint(long step) {
+    try {
+      residuals.get().keep(step);
+    } catch (IOException e) {
+      warnNotKept(e);
+    }
+  }
+
+  private void warnNotKept(IOException e) {
+    if (!keepFailed) {
+      keepFailed = true;
+      LOG.warn(
+          "worker {}: {} cannot be kept for a replacement: {}",
+          self.identity().rank(),
+          keptName(),
+          e.toString());
     }
   }
 
   /** Returns the residual and the state of local steps once the gradient has been delivered. */
-  private FloatBuffer kept() {
+  private FloatBuffer stateOnceDelivered() {
+    return withLocalState(plan.leavesOut() ? gradient.pendingResidual() : FloatBuffer.allocate(0));
+  }
+
+  /** Returns the residual and the state of local steps as they are. */
+  private FloatBuffer currentState() {
+    return withLocalState(gradient.currentResidual());
+  }
+
+  private FloatBuffer withLocalState(FloatBuffer residual) {
     if (stateLength() == 0) {
-      return gradient.pendingResidual();
+      return residual;
     }
-    FloatBuffer all = FloatBuffer.allocate(gradient.residualLength() + stateLength());
-    if (plan.leavesOut()) {
-      all.put(gradient.pendingResidual());
-    }
+    FloatBuffer all = FloatBuffer.allocate(residual.remaining() + stateLength()).put(residual);
     local.get().readState(all);
     return all.flip();
   }
@@ -323,6 +355,9 @@ final class ServerExchange implements ParameterExchange {
     private int staleness = -1;
     private long sentNanos;
 
+    /** Whether a server began a checkpoint that has all earlier steps of this rank. */
+    private boolean saved;
+
     /** The refusal of a partition as not finite; null if none was refused. */
     private Refusal refusal;
 
@@ -394,6 +429,7 @@ final class ServerExchange implements ParameterExchange {
       sentAndReceived.received(partition.shard(), answer.parameters());
       parameters.write(partition, answer.parameters());
       versions.set(partition, answer.version());
+      saved |= answer.saved();
       if (answer.outcome() == Outcome.APPLIED || answer.outcome() == Outcome.DUPLICATE) {
         gradient.delivered(partition);
       }

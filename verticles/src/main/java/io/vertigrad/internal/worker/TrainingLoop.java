@@ -220,6 +220,7 @@ public final class TrainingLoop {
         new Incarnation(
             identity,
             plan.lockstep() ? member.activeFrom() : 0,
+            member.firstStep(),
             gate,
             () -> stopping || identity.equals(evicted));
     source = parts.source(self);

@@ -41,7 +41,6 @@ import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -345,19 +344,17 @@ public class WorkerThread {
     boolean isKept =
         (plan.leavesOut() || local.filter(steps -> steps.stateLength() > 0).isPresent())
             && checkpoint.isOn()
-            && rank < job.workers().count()
-            && traits.needsEveryRank();
-    Path folder = checkpoint.directoryOf(job.addresses().job(), member.run());
-    long every = checkpoint.every();
+            && rank < job.workers().count();
+    // Servers that count on their own write their checkpoints at steps of their own.
+    int moments = traits.lockstep() ? 1 : job.servers().count();
     return isKept
         ? Optional.of(
             new ResidualFiles(
-                folder,
+                checkpoint.directoryOf(job.addresses().job(), member.run()),
                 rank,
                 plan.job(),
                 plan.partitions().layout(),
-                version -> every > 0 ? version % every == 0 : version == member.saveAt(),
-                checkpoint.keep() + SPARE_RESIDUALS))
+                moments * checkpoint.keep() + SPARE_RESIDUALS))
         : Optional.empty();
   }
 

@@ -22,11 +22,9 @@ final class ResidualFilesTest {
   @TempDir private Path folder;
 
   @Test
-  void shouldReadTheLastTwoVersionsAndTheLastFewOfServersCheckpoints() throws IOException {
+  void shouldReadTheLastTwoStepsAndTheLastFewThatFollowCheckpoints() throws IOException {
     try (ResidualFiles files = files(1, 7)) {
-      for (long version = 1; version <= 47; version++) {
-        files.write(version, residual(version));
-      }
+      train(files, 1, 47);
     }
 
     List<Long> readable =
@@ -37,21 +35,32 @@ final class ResidualFilesTest {
   }
 
   @Test
-  void shouldKeepNoMoreWhenAReplacementGoesOnFromAnEarlierVersion() throws IOException {
+  void shouldKeepNoMoreWhenAReplacementGoesOnFromAnEarlierStep() throws IOException {
     try (ResidualFiles files = files(1, 7)) {
-      for (long version = 1; version <= 47; version++) {
-        files.write(version, residual(version));
-      }
+      train(files, 1, 47);
     }
     try (ResidualFiles replacement = files(1, 7)) {
-      for (long version = 31; version <= 41; version++) {
-        replacement.write(version, residual(version));
-      }
+      train(replacement, 31, 41);
     }
 
     List<Long> readable =
         LongStream.rangeClosed(0, 50).boxed().filter(version -> read(1, 7, version)).toList();
     assertEquals(List.of(20L, 30L, 40L, 41L), readable);
+  }
+
+  /** The servers write a checkpoint between the last step of a worker and the first of the next. */
+  @Test
+  void shouldKeepAStepThatAPredecessorHasWritten() throws IOException {
+    try (ResidualFiles files = files(1, 7)) {
+      train(files, 1, 6);
+    }
+    try (ResidualFiles replacement = files(1, 7)) {
+      replacement.write(6, residual(6));
+      replacement.keep(5);
+      train(replacement, 7, 9);
+    }
+
+    assertTrue(read(1, 7, 5));
   }
 
   @Test
@@ -80,6 +89,16 @@ final class ResidualFilesTest {
     assertEquals(Optional.empty(), files(1, 7).read(3, ELEMENTS));
   }
 
+  /** Writes the steps from one to another, and keeps every tenth once the next one is written. */
+  private static void train(ResidualFiles files, long from, long to) throws IOException {
+    for (long step = from; step <= to; step++) {
+      files.write(step, residual(step));
+      if (step % 10 == 1) {
+        files.keep(step - 1);
+      }
+    }
+  }
+
   private boolean read(int rank, long job, long version) {
     try {
       return files(rank, job).read(version, ELEMENTS).isPresent();
@@ -89,7 +108,7 @@ final class ResidualFilesTest {
   }
 
   private ResidualFiles files(int rank, long job) {
-    return new ResidualFiles(folder, rank, job, 5, version -> version % 10 == 0, 3);
+    return new ResidualFiles(folder, rank, job, 5, 3);
   }
 
   private static FloatBuffer residual(long version) {

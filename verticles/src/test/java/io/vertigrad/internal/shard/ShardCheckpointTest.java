@@ -2,14 +2,19 @@ package io.vertigrad.internal.shard;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.internal.checkpoint.CheckpointFolder;
 import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.ShardCopy;
 import io.vertigrad.internal.checkpoint.WritePace;
 import io.vertigrad.testkit.TestJob;
 import io.vertigrad.testkit.TestShard;
+import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -111,6 +116,27 @@ class ShardCheckpointTest {
         write(training.internal().beginCopy(memory), "training"));
   }
 
+  /** The worker then keeps what that step starts with, for a server that goes back there. */
+  @Test
+  void shouldMarkTheAnswerToTheFirstStepThatTheNewestCheckpointLacks() {
+    TestShard shard = shard();
+    round(shard, 0, 0);
+    round(shard, 1, 0);
+    assertFalse(marked(update(shard, 2, 0)), "there is no checkpoint yet");
+    shard.internal().beginCopy(memory);
+
+    assertFalse(marked(update(shard, 2, 0)), "partition 0 had it before the checkpoint");
+    assertTrue(marked(update(shard, 2, 1)));
+    assertTrue(marked(update(shard, 2, 1)), "repeated");
+    assertTrue(marked(update(shard, 3, 0)));
+    round(shard, 2, 2);
+    assertFalse(marked(update(shard, 3, 1)));
+  }
+
+  private static boolean marked(Future<Frame> answer) {
+    return ((ParameterPartition) answer.result()).saved();
+  }
+
   private byte[] write(ShardCopy copy, String name) throws IOException {
     Path file = new CheckpointFolder(folder.resolve(name), 1).write(copy, new WritePace());
     return Files.readAllBytes(file);
@@ -140,12 +166,12 @@ class ShardCheckpointTest {
     }
   }
 
-  private static void update(TestShard shard, int step, int part) {
+  private static Future<Frame> update(TestShard shard, int step, int part) {
     float[] gradient = new float[ELEMENTS / PARTITIONS];
     Random random = new Random(31L * step + part);
     for (int i = 0; i < gradient.length; i++) {
       gradient[i] = random.nextFloat() - 0.5f;
     }
-    shard.handle(job().gradient(0, step, part, step, gradient));
+    return shard.handle(job().gradient(0, step, part, step, gradient));
   }
 }

@@ -112,6 +112,26 @@ class OutgoingGradientTest {
     assertArrayEquals(new float[] {0, 2, 0, 0}, elements(next));
   }
 
+  /** A replacement must not go on with the residual of a partition that was not applied. */
+  @Test
+  void shouldTellTheResidualThatHoldsFromThatOfAGradientThatAllServersApply() {
+    compression = new Compression(Kind.TOPK, 0.25);
+    OutgoingGradient gradient = gradient(DataType.FLOAT32, 0, 3);
+
+    gradient.check();
+    assertFalse(gradient.lacksDelivery());
+    FloatBuffer pending = FloatBuffer.allocate(TRAINABLE).put(gradient.pendingResidual()).flip();
+    assertTrue(gradient.lacksDelivery());
+    gradient.delivered(plan.partitions().get(0));
+
+    assertTrue(gradient.lacksDelivery(), "partition 1");
+    assertEquals(FloatBuffer.wrap(new float[] {0, 1, 1, 1, 0, 1}), pending);
+    assertEquals(FloatBuffer.wrap(new float[] {0, 1, 1, 1, 0, 0}), gradient.currentResidual());
+    gradient.delivered(plan.partitions().get(1));
+    assertFalse(gradient.lacksDelivery());
+    assertEquals(pending, gradient.currentResidual());
+  }
+
   @Test
   void shouldSendTheNewGradientWhateverOfTheOneBeforeWasNeverSent() {
     OutgoingGradient gradient = gradient(DataType.FLOAT32, 0, 3);
