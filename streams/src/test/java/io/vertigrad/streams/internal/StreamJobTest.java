@@ -7,13 +7,19 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.StreamTests;
+import io.vertigrad.events.TrainingEvent.CheckpointWritten;
 import io.vertigrad.events.TrainingEvent.DataAwaited;
 import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.events.TrainingEvents;
+import io.vertigrad.training.LocalMembers;
 import io.vertigrad.training.RunningJob;
 import io.vertigrad.training.SavedModel;
 import io.vertigrad.training.TrainingJob;
 import io.vertigrad.training.TrainingResult;
+import io.vertigrad.verticles.ParameterServerVerticle;
+import io.vertigrad.verticles.WorkerVerticle;
+import io.vertx.core.Deployable;
+import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
@@ -28,7 +34,9 @@ import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -180,6 +188,87 @@ class StreamJobTest {
 
     awaitTested(60, 0);
     await(running.stop());
+  }
+
+  /**
+   * With a single worker {@code async} is deterministic: the bits show which events it trained on.
+   */
+  @Test
+  void shouldTrainOnEveryEventOnceWhenWorkerAndServerAreLostWhereNobodyWaits() throws Exception {
+    StringBuilder text = new StringBuilder("demand,day,class\n");
+    Random random = new Random(4);
+    for (int i = 0; i < 64_000; i++) {
+      int demand = random.nextInt(2_000);
+      text.append("%d,1,%d%n".formatted(demand, label(demand, 1)));
+    }
+    Files.writeString(file, text);
+    Members undisturbed = new Members("undisturbed");
+    TrainingResult expected = await(undisturbed.running.result());
+
+    Members members = new Members("disturbed");
+    members.awaitCheckpoints(2);
+    await(vertx.undeploy(members.worker));
+    members.deploy(new WorkerVerticle());
+    members.awaitCheckpoints(2);
+    await(vertx.undeploy(members.server));
+    members.deleteNewestCheckpoint();
+    members.deploy(new ParameterServerVerticle());
+    TrainingResult result = await(members.running.result());
+
+    assertEquals(64_000, members.tested.events(), "each event was tested once");
+    assertEquals(undisturbed.tested.score(), members.tested.score());
+    assertEquals(2, members.tested.incarnation(), "the worker repeats what the server has lost");
+    assertEquals(expected.parametersHash(), result.parametersHash());
+  }
+
+  /** The members of a run with one worker. */
+  private final class Members {
+
+    private final RunningJob running;
+    private final Path checkpoints;
+    private final String server;
+    private final String worker;
+    private final Semaphore written = new Semaphore(0);
+    private volatile StreamTested tested;
+
+    Members(String run) {
+      checkpoints = folder.resolve(run);
+      JsonObject job =
+          job("async", file("file"))
+              .put("run", new JsonObject().put("id", run))
+              .put(
+                  "checkpoint",
+                  new JsonObject().put("every", 100).put("directory", checkpoints.toString()));
+      job.getJsonObject("workers").put("count", 1).put("waitSeconds", 30);
+      running = await(TrainingJob.of(job).here(new LocalMembers(0, 0, 0)).deploy(vertx));
+      running.events().ofType(StreamTested.class).subscribe(event -> tested = event);
+      running.events().ofType(CheckpointWritten.class).subscribe(event -> written.release());
+      server = deploy(new ParameterServerVerticle());
+      worker = deploy(new WorkerVerticle());
+    }
+
+    String deploy(Deployable verticle) {
+      JsonObject config = running.config().json();
+      return await(vertx.deployVerticle(verticle, new DeploymentOptions().setConfig(config)));
+    }
+
+    /** Waits for this many more checkpoints of the server. */
+    void awaitCheckpoints(int count) throws InterruptedException {
+      assertTrue(written.tryAcquire(count, LIMIT_SECONDS, TimeUnit.SECONDS), "no checkpoint");
+    }
+
+    /** The server wrote its last version when it left in order; a killed one would not have. */
+    void deleteNewestCheckpoint() throws IOException {
+      try (Stream<Path> files = Files.list(checkpoints)) {
+        List<Path> ofServer =
+            files
+                .filter(each -> each.getFileName().toString().startsWith("shard-"))
+                .sorted()
+                .toList();
+        assertTrue(ofServer.size() > 1, ofServer::toString);
+        Files.delete(ofServer.get(ofServer.size() - 1));
+      }
+    }
   }
 
   /** Deploys a job and waits until both workers have reported that nothing comes. */
