@@ -197,7 +197,7 @@ class StreamJobTest {
   void shouldTrainOnEveryEventOnceWhenWorkerAndServerAreLostWhereNobodyWaits() throws Exception {
     StringBuilder text = new StringBuilder("demand,day,class\n");
     Random random = new Random(4);
-    for (int i = 0; i < 64_000; i++) {
+    for (int i = 0; i < 24_000; i++) {
       int demand = random.nextInt(2_000);
       text.append("%d,1,%d%n".formatted(demand, label(demand, 1)));
     }
@@ -215,7 +215,7 @@ class StreamJobTest {
     members.deploy(new ParameterServerVerticle());
     TrainingResult result = await(members.running.result());
 
-    assertEquals(64_000, members.tested.events(), "each event was tested once");
+    assertEquals(24_000, members.tested.events(), "each event was tested once");
     assertEquals(undisturbed.tested.score(), members.tested.score());
     assertEquals(2, members.tested.incarnation(), "the worker repeats what the server has lost");
     assertEquals(expected.parametersHash(), result.parametersHash());
@@ -238,7 +238,7 @@ class StreamJobTest {
               .put("run", new JsonObject().put("id", run))
               .put(
                   "checkpoint",
-                  new JsonObject().put("every", 100).put("directory", checkpoints.toString()));
+                  new JsonObject().put("every", 50).put("directory", checkpoints.toString()));
       job.getJsonObject("workers").put("count", 1).put("waitSeconds", 30);
       running = await(TrainingJob.of(job).here(new LocalMembers(0, 0, 0)).deploy(vertx));
       running.events().ofType(StreamTested.class).subscribe(event -> tested = event);

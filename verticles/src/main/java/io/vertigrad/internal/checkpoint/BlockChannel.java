@@ -39,11 +39,6 @@ final class BlockChannel {
     return channel.size();
   }
 
-  /** Appends an array. */
-  Block write(float[] values) throws IOException {
-    return write(FloatBuffer.wrap(values));
-  }
-
   /** Appends the elements from a buffer's position to its limit. Does not move either. */
   Block write(FloatBuffer values) throws IOException {
     long offset = channel.position();

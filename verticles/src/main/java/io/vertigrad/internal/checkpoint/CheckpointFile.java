@@ -11,18 +11,25 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.zip.CRC32C;
 
 /**
- * One checkpoint file: {@code magic | blocks | manifest | manifest length, CRC-32C, magic}.
+ * A file with the {@linkplain MemberState states} of one member: {@code magic | blocks | manifest |
+ * manifest length, CRC-32C, magic}.
  *
- * <p>Blocks are arrays of little-endian float32. The manifest is JSON in UTF-8 with the offset, the
+ * <p>Blocks are parts as little-endian float32. The manifest is JSON in UTF-8 with the offset, the
  * length and the CRC-32C of each block. It comes last, so that a truncated file has no manifest.
+ *
+ * <p>Format 1 has {@code parameters} and {@code state} of each partition in place of named parts;
+ * it is still read.
  */
 final class CheckpointFile {
 
-  static final int FORMAT = 1;
+  private static final int FORMAT = 2;
+  private static final int UNNAMED_PARTS = 1;
 
   private static final long MAGIC = 0x3154504b43475656L;
   private static final int TRAILER_BYTES = 4 + 4 + 8;
@@ -36,18 +43,22 @@ final class CheckpointFile {
   static void write(Path file, ShardCopy copy, WritePace pace) throws IOException {
     try (FileChannel channel =
         FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
-      BlockChannel blocks = new BlockChannel(file, channel, pace);
-      blocks.writeAll(BlockChannel.littleEndian(8).putLong(MAGIC).flip());
-      List<Manifest.Entry> entries = new ArrayList<>();
-      for (PartitionCopy part : copy.partitions()) {
-        entries.add(part.write(blocks));
-        part.release();
-      }
-      Manifest manifest =
-          new Manifest(copy.job(), copy.shard(), copy.incarnation(), copy.layout(), entries);
-      blocks.writeAll(trailer(manifest.toJson().toBuffer().getBytes()));
+      write(new BlockChannel(file, channel, pace), copy);
       channel.force(true);
     }
+  }
+
+  /** Writes at the channel's position, which is the start of a file. */
+  static void write(BlockChannel blocks, ShardCopy copy) throws IOException {
+    blocks.writeAll(BlockChannel.littleEndian(8).putLong(MAGIC).flip());
+    List<Manifest.Entry> entries = new ArrayList<>();
+    for (PartitionCopy part : copy.partitions()) {
+      entries.add(part.write(blocks));
+      part.release();
+    }
+    Manifest manifest =
+        new Manifest(copy.job(), copy.shard(), copy.incarnation(), copy.layout(), entries);
+    blocks.writeAll(trailer(manifest.toJson().toBuffer().getBytes()));
   }
 
   /**
@@ -61,8 +72,11 @@ final class CheckpointFile {
       Manifest manifest = manifest(file, blocks);
       List<PartitionSnapshot> parts = new ArrayList<>();
       for (Manifest.Entry entry : manifest.entries()) {
-        float[] parameters = blocks.read(entry.parameters());
-        parts.add(entry.head().with(parameters, blocks.read(entry.state())));
+        Map<String, float[]> arrays = new LinkedHashMap<>();
+        for (Map.Entry<String, Block> part : entry.parts().entrySet()) {
+          arrays.put(part.getKey(), blocks.read(part.getValue()));
+        }
+        parts.add(entry.head().with(arrays));
       }
       return new ShardSnapshot(
           manifest.job(), manifest.shard(), manifest.incarnation(), manifest.layout(), parts);
@@ -90,7 +104,10 @@ final class CheckpointFile {
   private static Manifest parsed(Path file, byte[] text) throws CheckpointException {
     try {
       JsonObject json = new JsonObject(Buffer.buffer(text));
-      require(file, "format", json.getInteger("format"), FORMAT);
+      int format = json.getInteger("format");
+      if (format != UNNAMED_PARTS) {
+        require(file, "format", format, FORMAT);
+      }
       return Manifest.fromJson(json);
     } catch (RuntimeException e) {
       throw new CheckpointException(file, "the manifest", e, "that of format " + FORMAT);
@@ -132,14 +149,14 @@ final class CheckpointFile {
    */
   record Manifest(long job, int shard, int incarnation, long layout, List<Entry> entries) {
 
-    /** One partition; its arrays are blocks of the file. */
-    record Entry(PartitionHead head, Block parameters, Block state) {}
+    /** One state; its parts are blocks of the file, by name. */
+    record Entry(PartitionHead head, Map<String, Block> parts) {}
 
     JsonObject toJson() {
       JsonArray partitions = new JsonArray();
       entries.forEach(entry -> partitions.add(json(entry)));
       return new JsonObject()
-          .put("format", CheckpointFile.FORMAT)
+          .put("format", FORMAT)
           .put("job", Long.toHexString(job))
           .put("shard", shard)
           .put("incarnation", incarnation)
@@ -162,14 +179,15 @@ final class CheckpointFile {
     private static JsonObject json(Entry entry) {
       PartitionHead head = entry.head();
       JsonArray window = new JsonArray();
+      JsonObject parts = new JsonObject();
+      entry.parts().forEach((name, block) -> parts.put(name, block.toJson()));
       head.window().forEach(w -> window.add(JsonArray.of(w.worker(), w.incarnation(), w.step())));
       return new JsonObject()
           .put("index", head.index())
           .put("first", head.first())
           .put("version", head.version())
           .put("samples", head.samples())
-          .put("parameters", entry.parameters().toJson())
-          .put("state", entry.state().toJson())
+          .put("parts", parts)
           .put("window", window)
           .put("ledger", head.ledger().toJson());
     }
@@ -185,13 +203,17 @@ final class CheckpointFile {
               json.getInteger("index"),
               json.getInteger("first"),
               json.getLong("version"),
-              json.getLong("samples"),
+              json.getDouble("samples"),
               window,
               LedgerSnapshot.fromJson(json.getJsonObject("ledger")));
-      return new Entry(
-          head,
-          Block.fromJson(json.getJsonObject("parameters")),
-          Block.fromJson(json.getJsonObject("state")));
+      JsonObject named = json.getJsonObject("parts", json);
+      List<String> names =
+          named == json
+              ? List.of(MemberState.PARAMETERS, MemberState.UNDIVIDED)
+              : List.copyOf(named.fieldNames());
+      Map<String, Block> parts = new LinkedHashMap<>();
+      names.forEach(name -> parts.put(name, Block.fromJson(named.getJsonObject(name))));
+      return new Entry(head, parts);
     }
   }
 }

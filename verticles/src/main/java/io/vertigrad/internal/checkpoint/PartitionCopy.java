@@ -2,52 +2,43 @@ package io.vertigrad.internal.checkpoint;
 
 import io.vertigrad.internal.checkpoint.BlockChannel.Block;
 import io.vertigrad.internal.checkpoint.CheckpointFile.Manifest;
+import io.vertigrad.internal.checkpoint.MemberState.Lent;
+import io.vertigrad.internal.checkpoint.MemberState.Part;
 import java.io.IOException;
 import java.nio.FloatBuffer;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 
 /**
- * A copy of a partition at one version. It is made by the first thread that needs it: the thread
- * that writes the checkpoint, or the partition's own thread before it changes anything.
+ * A copy of a {@link MemberState} at one version. It is made by the first thread that needs it: the
+ * thread that writes the checkpoint, or the owner's thread before it changes anything.
  */
 public final class PartitionCopy {
 
-  private final long version;
-  private Source source;
+  private final PartitionHead head;
+  private final List<Part> parts;
+  private final CopyMemory memory;
+  private final Map<String, Lent> lent = new LinkedHashMap<>();
+  private final Map<String, FloatBuffer> copied = new LinkedHashMap<>();
   private boolean made;
   private boolean released;
 
-  /** The source of a copy, with the memory of the copy. */
-  public interface Source {
-
-    /** Copies everything that may change from now on. Called at most once, by any thread. */
-    void copy();
-
-    /** Returns the partition's metadata. */
-    PartitionHead head();
-
-    /** Returns the copied elements, from position to limit. */
-    FloatBuffer parameters();
-
-    /** Returns the copied optimizer state, from position to limit; empty if there is none. */
-    FloatBuffer state();
-
-    /** Gives all memory back, even if nothing was copied. Called once, by any thread. */
-    void release();
-  }
-
-  /**
-   * Creates a copy that is not made yet.
-   *
-   * @param source makes the copy, in time proportional to the length of the partition
-   */
-  public PartitionCopy(long version, Source source) {
-    this.version = version;
-    this.source = source;
+  /** Creates a copy that is not made yet, on the owner's thread. */
+  PartitionCopy(PartitionHead head, List<Part> parts, CopyMemory memory) {
+    this.head = head;
+    this.parts = parts;
+    this.memory = memory;
+    for (Part part : parts) {
+      Optional<Lent> now = part.lend();
+      now.ifPresent(elements -> lent.put(part.name(), elements));
+    }
   }
 
   /** Returns the version of the copy. */
   public long version() {
-    return version;
+    return head.version();
   }
 
   /**
@@ -55,41 +46,73 @@ public final class PartitionCopy {
    * waits for the first.
    */
   public synchronized void make() {
-    if (!made && !released) {
-      source.copy();
-      made = true;
+    if (made || released) {
+      return;
+    }
+    made = true;
+    for (Part part : parts) {
+      if (!lent.containsKey(part.name()) && part.length() > 0) {
+        FloatBuffer own = memory.take(part.length());
+        copied.put(part.name(), own);
+        part.give(own);
+        own.flip();
+      }
     }
   }
 
-  /** Makes the copy as {@link #make} does. Returns the bytes of its arrays. */
+  /** Makes the copy as {@link #make} does. Returns the bytes of its parts. */
   synchronized long makeAndMeasure() {
     make();
     return released
         ? 0
-        : (long) Float.BYTES * (source.parameters().remaining() + source.state().remaining());
+        : (long) Float.BYTES * parts.stream().mapToLong(part -> elements(part).remaining()).sum();
   }
 
   /** Releases the copy's memory, after it was written or because it is not needed. */
   synchronized void release() {
     if (!released) {
       released = true;
-      source.release();
-      source = null;
+      lent.values().forEach(elements -> elements.release().run());
+      copied.values().forEach(memory::giveBack);
+      copied.clear();
     }
   }
 
-  /** Appends the arrays to a file. The partition may change meanwhile. */
+  /** Appends the parts to a file. The owner may go on meanwhile. */
   Manifest.Entry write(BlockChannel blocks) throws IOException {
-    Source copy = copied();
-    Block parameters = blocks.write(copy.parameters());
-    return new Manifest.Entry(copy.head(), parameters, blocks.write(copy.state()));
+    requireMade();
+    Map<String, Block> written = new LinkedHashMap<>();
+    for (Part part : parts) {
+      written.put(part.name(), blocks.write(elements(part)));
+    }
+    return new Manifest.Entry(head, written);
   }
 
-  private synchronized Source copied() {
+  /** Copies the parts into arrays, and releases this copy. */
+  PartitionSnapshot snapshot() {
+    requireMade();
+    Map<String, float[]> arrays = new LinkedHashMap<>();
+    for (Part part : parts) {
+      FloatBuffer elements = elements(part).duplicate();
+      float[] array = new float[elements.remaining()];
+      elements.get(array);
+      arrays.put(part.name(), array);
+    }
+    release();
+    return head.with(arrays);
+  }
+
+  private synchronized FloatBuffer elements(Part part) {
+    Lent unchanged = lent.get(part.name());
+    return unchanged != null
+        ? unchanged.elements()
+        : copied.getOrDefault(part.name(), FloatBuffer.allocate(0));
+  }
+
+  private synchronized void requireMade() {
     make();
     if (released) {
       throw new IllegalStateException("a checkpoint's copy was released before it was written");
     }
-    return source;
   }
 }

@@ -144,8 +144,8 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
   }
 
   @Override
-  public PartitionCopy.Source copy(float[] memory, CopyMemory into) {
-    return ReplicaState.of(vector, optimizers(), memory, into);
+  public PartitionCopy copy(float[] memory, CopyMemory into) {
+    return ReplicaState.copy(vector, optimizers(), memory, into);
   }
 
   /** Goes back to a saved state and returns the strategy's state. */

@@ -5,6 +5,7 @@ import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.internal.checkpoint.CopyMemory;
+import io.vertigrad.internal.checkpoint.MemberState;
 import io.vertigrad.internal.checkpoint.WritePace;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.timeline.SpanRecorder;
@@ -73,14 +74,15 @@ public final class ParameterStore {
     List<Integer> copied = new ArrayList<>();
     pace.begin();
     for (StoredPartition partition : partitions) {
-      if (partition.lendsParameters()) {
-        int bytes = partition.length() * Float.BYTES;
-        pace.writing(bytes);
-        answers.reserve(bytes);
-      } else {
-        copied.add(partition.length());
+      for (MemberState.Part part : partition.parts()) {
+        if (part.name().equals(MemberState.PARAMETERS) && partition.lendsParameters()) {
+          int bytes = part.length() * Float.BYTES;
+          pace.writing(bytes);
+          answers.reserve(bytes);
+        } else if (part.length() > 0) {
+          copied.add(part.length());
+        }
       }
-      copied.add(partition.stateLength());
     }
     memory.reserve(copied, pace);
   }

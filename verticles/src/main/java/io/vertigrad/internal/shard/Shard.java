@@ -611,7 +611,7 @@ public final class Shard {
     }
 
     PartitionSnapshot snapshot() {
-      return stored.snapshot(window.entries()).with(filter.ledger().snapshot());
+      return stored.snapshot(window.entries(), filter.ledger().snapshot());
     }
 
     PartitionCopy beginCopy(CopyMemory memory) {

@@ -10,6 +10,7 @@ import io.vertigrad.compute.Block;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.LedgerSnapshot;
+import io.vertigrad.internal.checkpoint.MemberState;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionHead;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
@@ -20,6 +21,7 @@ import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.PartitionStore;
 import java.nio.FloatBuffer;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -39,6 +41,7 @@ final class StoredPartition implements PartitionStore {
   private final long trainingSamples;
   private final DataType type;
   private final float[] parameters;
+  private final MemberState state;
   private final String spanName;
   private final Map<Integer, String> spanNames = new HashMap<>();
   private int worker = SEVERAL;
@@ -67,6 +70,15 @@ final class StoredPartition implements PartitionStore {
     this.spanName = "apply partition " + partition.index();
     this.parameters = new float[partition.length()];
     initial.read(partition.first(), FloatBuffer.wrap(parameters));
+    List<MemberState.Part> parts = new ArrayList<>(List.of(new Parameters()));
+    parts.addAll(step.parts());
+    parts.add(
+        MemberState.Part.of(
+            MemberState.MEMORY,
+            () -> strategyMemory.length,
+            to -> to.put(strategyMemory),
+            from -> from.get(strategyMemory)));
+    this.state = new MemberState(parts);
   }
 
   public Partition partition() {
@@ -199,10 +211,13 @@ final class StoredPartition implements PartitionStore {
   PartitionCopy beginCopy(
       CopyMemory memory, List<DuplicateWindow.Entry> window, LedgerSnapshot ledger) {
     finishCopy();
-    PartitionHead head =
-        new PartitionHead(partition.index(), partition.first(), version, samples, window, ledger);
-    copy = new PartitionCopy(version, new CopySource(head, memory));
+    copy = state.copy(head(window, ledger), memory);
     return copy;
+  }
+
+  private PartitionHead head(List<DuplicateWindow.Entry> window, LedgerSnapshot ledger) {
+    return new PartitionHead(
+        partition.index(), partition.first(), version, samples, window, ledger);
   }
 
   /** Returns whether the tensor that workers receive has the same bits as the parameters. */
@@ -210,52 +225,37 @@ final class StoredPartition implements PartitionStore {
     return type == DataType.FLOAT32;
   }
 
-  /** Copies the state and, unless a lent tensor already has them, the parameters. */
-  private final class CopySource implements PartitionCopy.Source {
+  /** The parameters, which a tensor that was lent to workers may already hold. */
+  private final class Parameters implements MemberState.Part {
 
-    private final PartitionHead head;
-    private final CopyMemory memory;
-    private final BorrowedTensor lent;
-    private FloatBuffer own;
-    private FloatBuffer state;
-
-    /** Creates a source; called on the owner's thread. */
-    CopySource(PartitionHead head, CopyMemory memory) {
-      this.head = head;
-      this.memory = memory;
-      this.lent = lendsParameters() && current != null ? current.lend() : null;
+    @Override
+    public String name() {
+      return MemberState.PARAMETERS;
     }
 
     @Override
-    public void copy() {
-      if (lent == null) {
-        own = memory.take(parameters.length).put(parameters).flip();
+    public int length() {
+      return parameters.length;
+    }
+
+    @Override
+    public void give(FloatBuffer to) {
+      to.put(parameters);
+    }
+
+    @Override
+    public void take(FloatBuffer from) {
+      from.get(parameters);
+    }
+
+    @Override
+    public Optional<MemberState.Lent> lend() {
+      if (!lendsParameters() || current == null) {
+        return Optional.empty();
       }
-      state = step.readState(memory.take(stateLength())).put(strategyMemory).flip();
-    }
-
-    @Override
-    public PartitionHead head() {
-      return head;
-    }
-
-    @Override
-    public FloatBuffer parameters() {
-      return lent == null ? own : lent.bytes().asFloatBuffer();
-    }
-
-    @Override
-    public FloatBuffer state() {
-      return state;
-    }
-
-    @Override
-    public void release() {
-      if (lent != null) {
-        SharedTensor.giveBack(lent);
-      }
-      memory.giveBack(own);
-      memory.giveBack(state);
+      BorrowedTensor lent = current.lend();
+      return Optional.of(
+          new MemberState.Lent(lent.bytes().asFloatBuffer(), () -> SharedTensor.giveBack(lent)));
     }
   }
 
@@ -267,26 +267,14 @@ final class StoredPartition implements PartitionStore {
     }
   }
 
-  /** Returns the number of elements of the optimizer's state and the strategy's memory. */
-  public int stateLength() {
-    return step.stateLength() + strategyMemory.length;
-  }
-
-  private float[] state() {
-    FloatBuffer state = FloatBuffer.allocate(stateLength());
-    return step.readState(state).put(strategyMemory).array();
+  /** Returns the parts of this partition's state. */
+  List<MemberState.Part> parts() {
+    return state.parts();
   }
 
   /** Returns a copy for a checkpoint. */
-  public PartitionSnapshot snapshot(List<DuplicateWindow.Entry> window) {
-    return new PartitionSnapshot(
-        partition.index(),
-        partition.first(),
-        version,
-        samples,
-        parameters.clone(),
-        state(),
-        window);
+  PartitionSnapshot snapshot(List<DuplicateWindow.Entry> window, LedgerSnapshot ledger) {
+    return state.snapshot(head(window, ledger));
   }
 
   /**
@@ -295,17 +283,12 @@ final class StoredPartition implements PartitionStore {
    * @throws IllegalArgumentException if it is of another partition or another optimizer
    */
   void restore(PartitionSnapshot snapshot) {
-    restored = true;
-    require("first element", snapshot.first(), partition.first());
-    require("length", snapshot.parameters().length, parameters.length);
-    require("optimizer state", snapshot.state().length, stateLength());
+    require("first element", snapshot.head().first(), partition.first());
     finishCopy();
-    System.arraycopy(snapshot.parameters(), 0, parameters, 0, parameters.length);
-    step.restore(snapshot.state());
-    System.arraycopy(
-        snapshot.state(), step.stateLength(), strategyMemory, 0, strategyMemory.length);
+    state.restore(snapshot);
+    restored = true;
     version = snapshot.version();
-    samples = snapshot.samples();
+    samples = Math.round(snapshot.head().samples());
     keepPrevious();
     drop(previous);
     previous = null;
@@ -351,22 +334,10 @@ final class StoredPartition implements PartitionStore {
       }
     }
 
-    int stateLength() {
-      return optimizer.map(Optimizer::stateLength).orElse(0);
-    }
-
-    /** Copies the optimizer's state to a buffer with room for {@link #stateLength()} elements. */
-    FloatBuffer readState(FloatBuffer destination) {
-      if (stateLength() > 0) {
-        optimizer.orElseThrow().readState(destination);
-      }
-      return destination;
-    }
-
-    void restore(float[] state) {
-      if (stateLength() > 0) {
-        optimizer.orElseThrow().writeState(FloatBuffer.wrap(state, 0, stateLength()));
-      }
+    List<MemberState.Part> parts() {
+      return optimizer.stream()
+          .map(each -> MemberState.Part.of(MemberState.OPTIMIZER, each))
+          .toList();
     }
   }
 }

@@ -332,7 +332,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     public Future<Path> write(ReplicaModel model, float[] memory) {
       changing();
       RunVersion state = model.state();
-      copy = new PartitionCopy(state.version(), model.copy(memory, checkpoints.memory()));
+      copy = model.copy(memory, checkpoints.memory());
       return checkpoints.write(rank, incarnation, state.run(), copy);
     }
 

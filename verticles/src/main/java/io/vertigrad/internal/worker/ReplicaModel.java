@@ -62,10 +62,10 @@ public interface ReplicaModel {
   default void leftOut(long step, double loss) {}
 
   /**
-   * Returns a source that copies everything needed to continue from the current state.
+   * Starts a copy of everything needed to continue from the current state.
    *
    * @param memory the strategy's memory; must not change
    * @param into memory for the copy
    */
-  PartitionCopy.Source copy(float[] memory, CopyMemory into);
+  PartitionCopy copy(float[] memory, CopyMemory into);
 }

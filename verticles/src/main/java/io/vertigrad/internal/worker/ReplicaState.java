@@ -2,23 +2,23 @@ package io.vertigrad.internal.worker;
 
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.internal.checkpoint.CopyMemory;
-import io.vertigrad.internal.checkpoint.LedgerSnapshot;
+import io.vertigrad.internal.checkpoint.MemberState;
+import io.vertigrad.internal.checkpoint.MemberState.Part;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionHead;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.strategy.Replica;
-import java.nio.FloatBuffer;
-import java.util.Collection;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 
-/**
- * A replica and its optimizers as one checkpoint holds them: the parameters, then the state of the
- * optimizers, the strategy's memory and the exact number of samples.
- */
+/** The state of a replica: parameters, optimizers, and what its strategy keeps. */
 public final class ReplicaState {
 
-  /** A checkpoint's arrays are float32, so a double's bits are stored as four 16-bit integers. */
+  /** Files of format 1 end with the bits of the number of samples, as four 16-bit integers. */
   private static final int SAMPLES = 4;
 
   private static final int SHORT = 16;
@@ -26,78 +26,16 @@ public final class ReplicaState {
   private ReplicaState() {}
 
   /**
-   * Returns a source of everything that is needed to continue from the state at the time of
-   * copying.
+   * Starts a copy of everything that is needed to continue from the present state.
    *
    * @param optimizers the optimizers in use
    * @param memory the strategy's memory; must not change
    * @param into memory for the copy
    */
-  public static PartitionCopy.Source of(
-      Replica vector, Collection<Optimizer> optimizers, float[] memory, CopyMemory into) {
-    return new ReplicaCopy(vector, optimizers, memory, into);
-  }
-
-  private static final class ReplicaCopy implements PartitionCopy.Source {
-
-    private final Replica vector;
-    private final Collection<Optimizer> optimizers;
-    private final float[] memory;
-    private final CopyMemory into;
-    private PartitionHead head;
-    private FloatBuffer parameters;
-    private FloatBuffer state;
-
-    ReplicaCopy(Replica vector, Collection<Optimizer> optimizers, float[] memory, CopyMemory into) {
-      this.vector = vector;
-      this.optimizers = optimizers;
-      this.memory = memory;
-      this.into = into;
-    }
-
-    @Override
-    public void copy() {
-      head =
-          new PartitionHead(
-              0,
-              0,
-              vector.updates(),
-              Math.round(vector.samples()),
-              List.of(),
-              LedgerSnapshot.EMPTY);
-      parameters = into.take(vector.length()).put(vector.parameters()).flip();
-      state = into.take(length(optimizers) + memory.length + SAMPLES);
-      for (Optimizer optimizer : optimizers) {
-        optimizer.readState(state);
-      }
-      state.put(memory);
-      long bits = Double.doubleToRawLongBits(vector.samples());
-      for (int i = 0; i < SAMPLES; i++) {
-        state.put(bits >>> i * SHORT & 0xffff);
-      }
-      state.flip();
-    }
-
-    @Override
-    public PartitionHead head() {
-      return head;
-    }
-
-    @Override
-    public FloatBuffer parameters() {
-      return parameters;
-    }
-
-    @Override
-    public FloatBuffer state() {
-      return state;
-    }
-
-    @Override
-    public void release() {
-      into.giveBack(parameters);
-      into.giveBack(state);
-    }
+  public static PartitionCopy copy(
+      Replica vector, List<Optimizer> optimizers, float[] memory, CopyMemory into) {
+    return new MemberState(parts(vector, optimizers, memory))
+        .copy(new PartitionHead(vector.updates(), vector.samples()), into);
   }
 
   /**
@@ -107,35 +45,59 @@ public final class ReplicaState {
    * @return the strategy's memory
    */
   public static float[] restore(
-      String name, PartitionSnapshot from, Replica vector, Collection<Optimizer> optimizers) {
-    int states = length(optimizers);
-    if (from.parameters().length != vector.length() || from.state().length < states + SAMPLES) {
-      throw new ExchangeException(
-          "%s: its checkpoint has %d parameters and %d of state, expected %d and at least %d"
-              .formatted(
-                  name,
-                  from.parameters().length,
-                  from.state().length,
-                  vector.length(),
-                  states + SAMPLES));
+      String name, PartitionSnapshot from, Replica vector, List<Optimizer> optimizers) {
+    try {
+      PartitionSnapshot found = named(from, parts(vector, optimizers, new float[0]));
+      float[] memory = found.part(MemberState.MEMORY).clone();
+      new MemberState(parts(vector, optimizers, memory)).restore(found);
+      vector.resume(found.version(), found.head().samples());
+      return memory;
+    } catch (IllegalArgumentException other) {
+      throw new ExchangeException(name + ": " + other.getMessage());
     }
-    int at = 0;
-    for (Optimizer optimizer : optimizers) {
-      optimizer.writeState(FloatBuffer.wrap(from.state(), at, optimizer.stateLength()));
-      at += optimizer.stateLength();
-    }
-    float[] memory = new float[from.state().length - states - SAMPLES];
-    System.arraycopy(from.state(), at, memory, 0, memory.length);
-    long bits = 0;
-    for (int i = 0; i < SAMPLES; i++) {
-      bits |= (long) from.state()[at + memory.length + i] << i * SHORT;
-    }
-    vector.setParameters(from.parameters().clone());
-    vector.resume(from.version(), Double.longBitsToDouble(bits));
-    return memory;
   }
 
-  private static int length(Collection<Optimizer> optimizers) {
-    return optimizers.stream().mapToInt(Optimizer::stateLength).sum();
+  /** Names the parts of a file of format 1. */
+  private static PartitionSnapshot named(PartitionSnapshot from, List<Part> parts) {
+    PartitionSnapshot found = from.divided(parts);
+    if (found == from) {
+      return from;
+    }
+    float[] rest = found.part(MemberState.MEMORY);
+    int length = rest.length - SAMPLES;
+    if (length < 0) {
+      throw new IllegalArgumentException(
+          "its checkpoint has %d elements behind the optimizer's state, expected at least %d"
+              .formatted(rest.length, SAMPLES));
+    }
+    long bits = 0;
+    for (int i = 0; i < SAMPLES; i++) {
+      bits |= (long) rest[length + i] << i * SHORT;
+    }
+    Map<String, float[]> named = new LinkedHashMap<>(found.parts());
+    named.put(MemberState.MEMORY, Arrays.copyOf(rest, length));
+    return new PartitionSnapshot(
+        new PartitionHead(from.version(), Double.longBitsToDouble(bits)), named);
+  }
+
+  /** A strategy takes its memory when it is told to restore, so the part itself is only read. */
+  private static List<Part> parts(Replica vector, List<Optimizer> optimizers, float[] memory) {
+    List<Part> parts = new ArrayList<>();
+    parts.add(
+        Part.of(
+            MemberState.PARAMETERS,
+            vector::length,
+            to -> to.put(vector.parameters()),
+            from -> {
+              float[] parameters = new float[vector.length()];
+              from.get(parameters);
+              vector.setParameters(parameters);
+            }));
+    for (int i = 0; i < optimizers.size(); i++) {
+      String name = i == 0 ? MemberState.OPTIMIZER : MemberState.OPTIMIZER + " " + i;
+      parts.add(Part.of(name, optimizers.get(i)));
+    }
+    parts.add(Part.of(MemberState.MEMORY, () -> memory.length, to -> to.put(memory), from -> {}));
+    return parts;
   }
 }

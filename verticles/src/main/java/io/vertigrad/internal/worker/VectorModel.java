@@ -95,8 +95,8 @@ class VectorModel implements ReplicaModel {
   }
 
   @Override
-  public PartitionCopy.Source copy(float[] memory, CopyMemory into) {
-    return ReplicaState.of(vector, optimizers.subList(0, optimizersInUse), memory, into);
+  public PartitionCopy copy(float[] memory, CopyMemory into) {
+    return ReplicaState.copy(vector, optimizers.subList(0, optimizersInUse), memory, into);
   }
 
   /** Restores a state from a checkpoint, which may be older or newer than the current one. */

@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import java.io.IOException;
-import java.nio.FloatBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -221,9 +220,10 @@ class CheckpointFolderTest {
         2,
         -9,
         List.of(
-            new PartitionSnapshot(0, 0, version, 640, parameters, new float[] {1, 2}, window),
-            new PartitionSnapshot(
-                1, 5, version + 1, 641, new float[] {version}, new float[0], List.of())));
+            new PartitionHead(0, 0, version, 640.25, window, LedgerSnapshot.EMPTY)
+                .with(Map.of("parameters", parameters, "optimizer", new float[] {1, 2})),
+            new PartitionHead(1, 5, version + 1, 641, List.of(), LedgerSnapshot.EMPTY)
+                .with(Map.of("parameters", new float[] {version}, "memory", new float[0]))));
   }
 
   private static ShardCopy copy(ShardSnapshot shard) {
@@ -237,48 +237,17 @@ class CheckpointFolderTest {
   }
 
   private static PartitionCopy copy(PartitionSnapshot part, CopyMemory memory) {
-    return new PartitionCopy(part.version(), new SnapshotSource(part, memory));
-  }
-
-  private static final class SnapshotSource implements PartitionCopy.Source {
-
-    private final PartitionSnapshot part;
-    private final CopyMemory memory;
-    private FloatBuffer parameters;
-    private FloatBuffer state;
-
-    SnapshotSource(PartitionSnapshot part, CopyMemory memory) {
-      this.part = part;
-      this.memory = memory;
-    }
-
-    @Override
-    public void copy() {
-      parameters = memory.take(part.parameters().length).put(part.parameters()).flip();
-      state = memory.take(part.state().length).put(part.state()).flip();
-    }
-
-    @Override
-    public PartitionHead head() {
-      return new PartitionHead(
-          part.index(), part.first(), part.version(), part.samples(), part.window(), part.ledger());
-    }
-
-    @Override
-    public FloatBuffer parameters() {
-      return parameters;
-    }
-
-    @Override
-    public FloatBuffer state() {
-      return state;
-    }
-
-    @Override
-    public void release() {
-      memory.giveBack(parameters);
-      memory.giveBack(state);
-    }
+    List<MemberState.Part> parts =
+        part.parts().entrySet().stream()
+            .map(
+                each ->
+                    MemberState.Part.of(
+                        each.getKey(),
+                        () -> each.getValue().length,
+                        to -> to.put(each.getValue()),
+                        from -> {}))
+            .toList();
+    return new MemberState(parts).copy(part.head(), memory);
   }
 
   private static void assertSame(ShardSnapshot expected, ShardSnapshot found) {
@@ -290,11 +259,9 @@ class CheckpointFolderTest {
     for (int i = 0; i < expected.partitions().size(); i++) {
       PartitionSnapshot a = expected.partitions().get(i);
       PartitionSnapshot b = found.partitions().get(i);
-      assertArrayEquals(a.parameters(), b.parameters());
-      assertArrayEquals(a.state(), b.state());
-      assertEquals(
-          List.of(a.index(), a.first(), a.version(), a.samples(), a.window()),
-          List.of(b.index(), b.first(), b.version(), b.samples(), b.window()));
+      assertEquals(a.head(), b.head());
+      assertEquals(a.parts().keySet(), b.parts().keySet());
+      a.parts().forEach((name, elements) -> assertArrayEquals(elements, b.part(name), name));
     }
   }
 }

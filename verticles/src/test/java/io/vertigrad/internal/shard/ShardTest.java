@@ -336,7 +336,7 @@ class ShardTest {
             IllegalArgumentException.class, () -> momentum.shard(0, 1).internal().restore(plain));
 
     assertEquals(
-        "checkpoint of partition 0: found optimizer state 0, expected 4; resume with the job file"
+        "checkpoint of partition 0: found 0 elements of optimizer, expected 4; resume with the job file"
             + " it was written under",
         e.getMessage());
   }
