@@ -83,6 +83,17 @@ final class CheckpointFile {
     }
   }
 
+  /**
+   * Returns the version of a file with one state. Its parts are not read.
+   *
+   * @throws CheckpointException if there is no whole manifest
+   */
+  static long version(Path file) throws IOException {
+    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
+      return manifest(file, new BlockChannel(file, channel)).entries().get(0).head().version();
+    }
+  }
+
   private static Manifest manifest(Path file, BlockChannel blocks) throws IOException {
     long size = blocks.size();
     if (size < 8 + TRAILER_BYTES) {

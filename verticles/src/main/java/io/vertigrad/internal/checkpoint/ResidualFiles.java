@@ -3,7 +3,6 @@ package io.vertigrad.internal.checkpoint;
 import io.vertigrad.internal.checkpoint.BlockChannel.Block;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.FloatBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -13,6 +12,8 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
@@ -25,14 +26,15 @@ import java.util.TreeMap;
  * or not a server has got the gradient, a replacement finds the state before and after it. Files
  * are not forced to the disk: they survive the process, not the machine. Belongs to the thread that
  * trains.
- *
- * <p>A file is {@code magic | step | job | layout | CRC-32C, elements | little-endian float32}. The
- * header is written last.
  */
 public final class ResidualFiles implements AutoCloseable {
 
-  private static final long MAGIC = 0x3153455247475656L;
-  private static final int HEAD_BYTES = 8 + 8 + 8 + 8 + 4 + 4;
+  /**
+   * Begins files of format 1: {@code magic | step | job | layout | CRC-32C, elements | float32}.
+   */
+  private static final long FORMER_MAGIC = 0x3153455247475656L;
+
+  private static final int FORMER_HEAD_BYTES = 8 + 8 + 8 + 8 + 4 + 4;
   private static final int LATEST = 2;
   private static final String NAME_AT = "residual-%s-at-%s";
 
@@ -43,6 +45,7 @@ public final class ResidualFiles implements AutoCloseable {
   private final int keep;
   private final FileChannel[] latest = new FileChannel[LATEST];
   private final BlockChannel[] blocks = new BlockChannel[LATEST];
+  private final CopyMemory memory = new CopyMemory();
   private final Deque<Path> kept = new ArrayDeque<>();
   private boolean tookOver;
 
@@ -66,9 +69,9 @@ public final class ResidualFiles implements AutoCloseable {
    * Writes what a step starts with.
    *
    * @param step the step
-   * @param state from the buffer's position to its limit
+   * @param state must not change meanwhile
    */
-  public void write(long step, FloatBuffer state) throws IOException {
+  public void write(long step, MemberState state) throws IOException {
     int slot = (int) (step % LATEST);
     if (latest[slot] == null) {
       takeOver(step);
@@ -76,7 +79,14 @@ public final class ResidualFiles implements AutoCloseable {
       latest[slot] = open(file);
       blocks[slot] = new BlockChannel(file, latest[slot]);
     }
-    write(latest[slot], blocks[slot], step, state);
+    PartitionCopy copy = state.copy(new PartitionHead(step, 0), memory);
+    try {
+      latest[slot].position(0);
+      CheckpointFile.write(blocks[slot], new ShardCopy(job, rank, 0, layout, List.of(copy)));
+      latest[slot].truncate(latest[slot].position());
+    } finally {
+      copy.release();
+    }
   }
 
   /**
@@ -107,9 +117,9 @@ public final class ResidualFiles implements AutoCloseable {
    *
    * @return empty if it is not there or not complete
    */
-  public Optional<float[]> read(long step, int elements) throws IOException {
-    Optional<float[]> newest = read(latest((int) (step % LATEST)), step, elements);
-    return newest.isPresent() ? newest : read(at(step), step, elements);
+  public Optional<PartitionSnapshot> read(long step) throws IOException {
+    Optional<PartitionSnapshot> newest = read(latest((int) (step % LATEST)), step);
+    return newest.isPresent() ? newest : read(at(step), step);
   }
 
   @Override
@@ -143,63 +153,52 @@ public final class ResidualFiles implements AutoCloseable {
     kept.addAll(found.headMap(step, false).values());
   }
 
-  private void write(FileChannel channel, BlockChannel blocks, long step, FloatBuffer state)
-      throws IOException {
-    channel.write(BlockChannel.littleEndian(HEAD_BYTES), 0);
-    channel.position(HEAD_BYTES);
-    Block block = blocks.write(state);
-    channel.write(head(step, block), 0);
-  }
-
-  private ByteBuffer head(long step, Block block) {
-    return BlockChannel.littleEndian(HEAD_BYTES)
-        .putLong(MAGIC)
-        .putLong(step)
-        .putLong(job)
-        .putLong(layout)
-        .putInt(block.crc32c())
-        .putInt(block.length())
-        .flip();
-  }
-
   /** Returns whether a file, which this rank or its predecessor wrote, holds a step. */
-  private boolean holds(Path file, long step) throws IOException {
-    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
-      return head(new BlockChannel(file, channel), step).isPresent();
-    } catch (NoSuchFileException absent) {
+  private static boolean holds(Path file, long step) throws IOException {
+    try {
+      return CheckpointFile.version(file) == step;
+    } catch (NoSuchFileException | CheckpointException absent) {
       return false;
     }
   }
 
-  /** Returns the rest of the header, if the file holds this step. */
-  private Optional<ByteBuffer> head(BlockChannel content, long step) throws IOException {
-    if (content.size() < HEAD_BYTES) {
-      return Optional.empty();
-    }
-    ByteBuffer head = content.bytes(0, HEAD_BYTES);
-    boolean wanted =
-        head.getLong() == MAGIC
-            && head.getLong() == step
-            && head.getLong() == job
-            && head.getLong() == layout;
-    return wanted ? Optional.of(head) : Optional.empty();
-  }
-
-  private Optional<float[]> read(Path file, long step, int elements) throws IOException {
-    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
-      BlockChannel content = new BlockChannel(file, channel);
-      Optional<ByteBuffer> found = head(content, step);
-      if (found.isEmpty()) {
-        return Optional.empty();
+  private Optional<PartitionSnapshot> read(Path file, long step) throws IOException {
+    try {
+      Optional<PartitionSnapshot> former = readFormer(file, step);
+      if (former.isPresent()) {
+        return former;
       }
-      ByteBuffer head = found.get();
-      int crc = head.getInt();
-      boolean fits = head.getInt() == elements;
-      return fits
-          ? Optional.of(content.read(new Block(HEAD_BYTES, (long) elements * Float.BYTES, crc)))
-          : Optional.empty();
+      ShardSnapshot found = CheckpointFile.read(file);
+      boolean wanted =
+          found.job() == job
+              && found.shard() == rank
+              && found.layout() == layout
+              && found.version() == step;
+      return wanted ? Optional.of(found.partitions().get(0)) : Optional.empty();
     } catch (NoSuchFileException | CheckpointException absent) {
       return Optional.empty();
+    }
+  }
+
+  private Optional<PartitionSnapshot> readFormer(Path file, long step) throws IOException {
+    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
+      BlockChannel content = new BlockChannel(file, channel);
+      if (content.size() < FORMER_HEAD_BYTES) {
+        return Optional.empty();
+      }
+      ByteBuffer head = content.bytes(0, FORMER_HEAD_BYTES);
+      boolean wanted =
+          head.getLong() == FORMER_MAGIC
+              && head.getLong() == step
+              && head.getLong() == job
+              && head.getLong() == layout;
+      if (!wanted) {
+        return Optional.empty();
+      }
+      int crc = head.getInt();
+      long bytes = (long) Float.BYTES * head.getInt();
+      float[] undivided = content.read(new Block(FORMER_HEAD_BYTES, bytes, crc));
+      return Optional.of(new PartitionHead(step, 0).with(Map.of(MemberState.UNDIVIDED, undivided)));
     }
   }
 

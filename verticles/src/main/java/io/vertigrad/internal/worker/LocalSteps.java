@@ -8,6 +8,7 @@ import io.vertigrad.compute.Score;
 import io.vertigrad.compute.optimizer.GradientClip;
 import io.vertigrad.compute.optimizer.Magnitudes;
 import io.vertigrad.compute.optimizer.Optimizer;
+import io.vertigrad.internal.checkpoint.MemberState;
 import io.vertigrad.internal.worker.ParameterExchange.Overlap;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.GroupChangedException;
@@ -59,19 +60,9 @@ final class LocalSteps {
     return new MovedModel();
   }
 
-  /** Returns the number of elements of the optimizer's state. */
-  int stateLength() {
-    return optimizer.stateLength();
-  }
-
-  /** Copies the optimizer's state out. */
-  void readState(FloatBuffer destination) {
-    optimizer.readState(destination);
-  }
-
-  /** Copies the optimizer's state in. */
-  void writeState(FloatBuffer source) {
-    optimizer.writeState(source);
+  /** Returns the optimizer's state. */
+  MemberState.Part optimizer() {
+    return MemberState.Part.of(MemberState.OPTIMIZER, optimizer);
   }
 
   /** Begins an incarnation, without state of the optimizer, on these batches. */

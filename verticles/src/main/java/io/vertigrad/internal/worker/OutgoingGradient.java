@@ -10,6 +10,9 @@ import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.optimizer.GradientClip;
 import io.vertigrad.compute.optimizer.Magnitudes;
+import io.vertigrad.internal.checkpoint.MemberState;
+import io.vertigrad.internal.checkpoint.MemberState.Lent;
+import io.vertigrad.internal.checkpoint.MemberState.Part;
 import io.vertigrad.internal.collective.PowerSgd;
 import io.vertigrad.internal.exchange.ModelPartitions;
 import io.vertigrad.job.Partition;
@@ -22,6 +25,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 
 /**
  * A model's last gradient as tensors, clipped to a norm if the job asks for it.
@@ -172,30 +176,54 @@ final class OutgoingGradient {
     reclaimPrepared();
   }
 
-  /** Returns the number of elements of {@link #pendingResidual}; 0 without compression. */
-  int residualLength() {
-    return compression.map(state -> state.pending().remaining()).orElse(0);
-  }
-
-  /** Restores the residual of an earlier incarnation, if gradients are compressed. */
-  void restoreResidual(float[] residual) {
-    compression.ifPresent(state -> state.restore(residual));
-  }
-
   /**
-   * Compresses the whole of a finite gradient.
-   *
-   * @return the residual once the whole gradient has been delivered, with what else the next
-   *     gradient is compressed by; read-only, and it changes with the next gradient
+   * Returns the residual that will hold once the whole of a finite gradient has been delivered,
+   * with what else the next gradient is compressed by. Lending it compresses the gradient; it
+   * changes with the next one.
    */
-  FloatBuffer pendingResidual() {
-    plan.stream().filter(this::isCompressed).forEach(this::partition);
-    return compression.orElseThrow().pending();
+  Part pendingResidual() {
+    return residual(
+        state -> {
+          plan.stream().filter(this::isCompressed).forEach(this::partition);
+          return state.pending();
+        });
   }
 
-  /** Returns the residual without what has not been delivered; empty without compression. */
-  FloatBuffer currentResidual() {
-    return compression.map(GradientCompression::current).orElseGet(() -> FloatBuffer.allocate(0));
+  /** Returns the residual without what has not been delivered. */
+  Part currentResidual() {
+    return residual(GradientCompression::current);
+  }
+
+  /** Returns a part that lends its elements; empty without compression. */
+  private Part residual(Function<GradientCompression, FloatBuffer> elements) {
+    return new Part() {
+      @Override
+      public String name() {
+        return MemberState.RESIDUAL;
+      }
+
+      @Override
+      public int length() {
+        return compression.map(state -> state.current().remaining()).orElse(0);
+      }
+
+      @Override
+      public void give(FloatBuffer to) {
+        compression.ifPresent(state -> to.put(elements.apply(state)));
+      }
+
+      @Override
+      public void take(FloatBuffer from) {
+        float[] residual = new float[from.remaining()];
+        from.get(residual);
+        compression.ifPresent(state -> state.restore(residual));
+      }
+
+      @Override
+      public Optional<Lent> lend() {
+        return compression.map(state -> new Lent(elements.apply(state), () -> {}));
+      }
+    };
   }
 
   /** Returns true if a partition was compressed for this gradient and has not been delivered. */

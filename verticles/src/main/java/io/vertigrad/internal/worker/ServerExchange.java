@@ -8,6 +8,8 @@ import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Model;
+import io.vertigrad.internal.checkpoint.MemberState;
+import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.checkpoint.ResidualFiles;
 import io.vertigrad.internal.exchange.ModelPartitions;
 import io.vertigrad.internal.exchange.PartitionClient;
@@ -19,8 +21,7 @@ import io.vertigrad.internal.worker.GradientSource.Computed;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.Membership;
 import java.io.IOException;
-import java.nio.FloatBuffer;
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -44,6 +45,13 @@ final class ServerExchange implements ParameterExchange {
   private final OutgoingGradient gradient;
   private final Optional<ResidualFiles> residuals;
   private final Optional<LocalSteps> local;
+
+  /** What the next step starts with besides the parameters. */
+  private final MemberState current;
+
+  /** The same once the gradient has been delivered. */
+  private final MemberState onceDelivered;
+
   private final TrafficCounters traffic = new TrafficCounters();
   private long nextStep;
   private boolean pulled;
@@ -66,8 +74,8 @@ final class ServerExchange implements ParameterExchange {
   /**
    * Creates an exchange whose residual a replacement of this worker can continue with.
    *
-   * @param residuals files that hold the residual, followed by the optimizer's state of local
-   *     steps; closed with the exchange
+   * @param residuals files that hold the residual and the optimizer's state of local steps; closed
+   *     with the exchange
    * @param local the steps between two exchanges; empty for one
    */
   ServerExchange(
@@ -87,6 +95,14 @@ final class ServerExchange implements ParameterExchange {
     this.gradient = new OutgoingGradient(model, parameters, plan);
     this.residuals = residuals;
     this.local = local;
+    this.current = state(gradient.currentResidual());
+    this.onceDelivered = state(gradient.pendingResidual());
+  }
+
+  private MemberState state(MemberState.Part residual) {
+    List<MemberState.Part> parts = new ArrayList<>(List.of(residual));
+    local.ifPresent(steps -> parts.add(steps.optimizer()));
+    return new MemberState(parts);
   }
 
   @Override
@@ -104,29 +120,26 @@ final class ServerExchange implements ParameterExchange {
     if (residuals.isEmpty()) {
       warnLostResidual();
     } else if (self.firstStep() > 0) {
-      float[] kept = residual(residuals.get(), self.firstStep());
-      int residual = kept.length == 0 ? 0 : gradient.residualLength();
-      gradient.restoreResidual(Arrays.copyOf(kept, residual));
-      if (kept.length > residual) {
-        local.ifPresent(
-            steps -> steps.writeState(FloatBuffer.wrap(kept, residual, kept.length - residual)));
-      }
+      restore(residuals.get(), self.firstStep());
     }
   }
 
-  private int stateLength() {
-    return local.map(LocalSteps::stateLength).orElse(0);
+  private boolean keepsNothing() {
+    return current.parts().stream().allMatch(part -> part.length() == 0);
   }
 
   /** Returns what a warning calls the state that is kept between two steps. */
   private String keptName() {
     String residual = plan.leavesOut() ? "what compression left out" : "";
-    String state = stateLength() > 0 ? "the optimizer's state" : "";
+    String state =
+        local.filter(steps -> steps.optimizer().length() > 0).isPresent()
+            ? "the optimizer's state"
+            : "";
     return residual.isEmpty() || state.isEmpty() ? residual + state : residual + " and " + state;
   }
 
   private void warnLostResidual() {
-    if (gradient.residualLength() + stateLength() > 0 && self.firstStep() > 0) {
+    if (!keepsNothing() && self.firstStep() > 0) {
       LOG.warn(
           "worker {}: {} before step {} is lost, its next gradient goes without: it is kept only"
               + " where checkpoints are on, for ranks below workers.count",
@@ -136,14 +149,16 @@ final class ServerExchange implements ParameterExchange {
     }
   }
 
-  private float[] residual(ResidualFiles files, long step) {
+  /** Goes on with what the step starts with, as an earlier incarnation has kept it. */
+  private void restore(ResidualFiles files, long step) {
     String why = "it is not in the checkpoints' folder of this machine";
     try {
-      Optional<float[]> found = files.read(step, gradient.residualLength() + stateLength());
+      Optional<PartitionSnapshot> found = files.read(step);
       if (found.isPresent()) {
-        return found.get();
+        current.restore(found.get());
+        return;
       }
-    } catch (IOException e) {
+    } catch (IOException | IllegalArgumentException e) {
       why = e.toString();
     }
     LOG.warn(
@@ -152,7 +167,6 @@ final class ServerExchange implements ParameterExchange {
         keptName(),
         step,
         why);
-    return new float[0];
   }
 
   /** The version is the one that all partitions have reached; in lockstep it is the next round. */
@@ -209,7 +223,7 @@ final class ServerExchange implements ParameterExchange {
 
   private Step exchangeWhole(Optional<Partition> notFinite, Computed computed, long step) {
     if (notFinite.isEmpty() && residuals.isPresent()) {
-      keep(step + 1, this::stateOnceDelivered);
+      keep(step + 1, onceDelivered);
     }
     List<Partition> order = notFinite.map(List::of).orElseGet(versions::oldestFirst);
     GradientRound round = new GradientRound(order, step, computed.samples());
@@ -222,7 +236,7 @@ final class ServerExchange implements ParameterExchange {
             step);
     if (residuals.isPresent()) {
       if (notFinite.isPresent() || ended.ending() == Ending.COMPLETE && gradient.lacksDelivery()) {
-        keep(step + 1, this::currentState);
+        keep(step + 1, current);
       }
       if (round.saved) {
         keepForCheckpoint(step);
@@ -235,9 +249,9 @@ final class ServerExchange implements ParameterExchange {
    * Keeps what the step starts with: before the gradient of the step before is sent, so that a
    * replacement always finds it, and again if some of that gradient was not applied.
    */
-  private void keep(long step, Supplier<FloatBuffer> kept) {
+  private void keep(long step, MemberState kept) {
     try {
-      residuals.get().write(step, kept.get());
+      residuals.get().write(step, kept);
     } catch (IOException e) {
       warnNotKept(e);
     }
@@ -261,25 +275,6 @@ final class ServerExchange implements ParameterExchange {
           keptName(),
           e.toString());
     }
-  }
-
-  /** Returns the residual and the state of local steps once the gradient has been delivered. */
-  private FloatBuffer stateOnceDelivered() {
-    return withLocalState(plan.leavesOut() ? gradient.pendingResidual() : FloatBuffer.allocate(0));
-  }
-
-  /** Returns the residual and the state of local steps as they are. */
-  private FloatBuffer currentState() {
-    return withLocalState(gradient.currentResidual());
-  }
-
-  private FloatBuffer withLocalState(FloatBuffer residual) {
-    if (stateLength() == 0) {
-      return residual;
-    }
-    FloatBuffer all = FloatBuffer.allocate(residual.remaining() + stateLength()).put(residual);
-    local.get().readState(all);
-    return all.flip();
   }
 
   /**

@@ -342,7 +342,7 @@ public class WorkerThread {
     int rank = self.identity().rank();
     CheckpointConfig checkpoint = job.checkpoint();
     boolean isKept =
-        (plan.leavesOut() || local.filter(steps -> steps.stateLength() > 0).isPresent())
+        (plan.leavesOut() || local.filter(steps -> steps.optimizer().length() > 0).isPresent())
             && checkpoint.isOn()
             && rank < job.workers().count();
     // Servers that count on their own write their checkpoints at steps of their own.

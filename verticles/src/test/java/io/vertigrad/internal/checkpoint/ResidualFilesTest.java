@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
-import java.nio.FloatBuffer;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -30,8 +29,8 @@ final class ResidualFilesTest {
     List<Long> readable =
         LongStream.rangeClosed(0, 50).boxed().filter(version -> read(1, 7, version)).toList();
     assertEquals(List.of(20L, 30L, 40L, 46L, 47L), readable);
-    assertArrayEquals(residual(46).array(), files(1, 7).read(46, ELEMENTS).orElseThrow());
-    assertArrayEquals(residual(30).array(), files(1, 7).read(30, ELEMENTS).orElseThrow());
+    assertArrayEquals(residual(46), elements(files(1, 7).read(46)));
+    assertArrayEquals(residual(30), elements(files(1, 7).read(30)));
   }
 
   @Test
@@ -55,7 +54,7 @@ final class ResidualFilesTest {
       train(files, 1, 6);
     }
     try (ResidualFiles replacement = files(1, 7)) {
-      replacement.write(6, residual(6));
+      replacement.write(6, state(6));
       replacement.keep(5);
       train(replacement, 7, 9);
     }
@@ -64,21 +63,20 @@ final class ResidualFilesTest {
   }
 
   @Test
-  void shouldReadNothingOfAnotherRankJobOrSize() throws IOException {
+  void shouldReadNothingOfAnotherRankOrJob() throws IOException {
     try (ResidualFiles files = files(1, 7)) {
-      files.write(3, residual(3));
+      files.write(3, state(3));
     }
 
     assertTrue(read(1, 7, 3));
-    assertEquals(Optional.empty(), files(0, 7).read(3, ELEMENTS));
-    assertEquals(Optional.empty(), files(1, 8).read(3, ELEMENTS));
-    assertEquals(Optional.empty(), files(1, 7).read(3, ELEMENTS - 1));
+    assertEquals(Optional.empty(), files(0, 7).read(3));
+    assertEquals(Optional.empty(), files(1, 8).read(3));
   }
 
   @Test
   void shouldReadNothingThatIsNotWhole() throws IOException {
     try (ResidualFiles files = files(1, 7)) {
-      files.write(3, residual(3));
+      files.write(3, state(3));
     }
     try (RandomAccessFile file =
         new RandomAccessFile(folder.resolve("residual-1-odd").toFile(), "rw")) {
@@ -86,13 +84,13 @@ final class ResidualFilesTest {
       file.write(99);
     }
 
-    assertEquals(Optional.empty(), files(1, 7).read(3, ELEMENTS));
+    assertEquals(Optional.empty(), files(1, 7).read(3));
   }
 
   /** Writes the steps from one to another, and keeps every tenth once the next one is written. */
   private static void train(ResidualFiles files, long from, long to) throws IOException {
     for (long step = from; step <= to; step++) {
-      files.write(step, residual(step));
+      files.write(step, state(step));
       if (step % 10 == 1) {
         files.keep(step - 1);
       }
@@ -101,7 +99,7 @@ final class ResidualFilesTest {
 
   private boolean read(int rank, long job, long version) {
     try {
-      return files(rank, job).read(version, ELEMENTS).isPresent();
+      return files(rank, job).read(version).isPresent();
     } catch (IOException e) {
       throw new AssertionError(e);
     }
@@ -111,11 +109,22 @@ final class ResidualFilesTest {
     return new ResidualFiles(folder, rank, job, 5, 3);
   }
 
-  private static FloatBuffer residual(long version) {
+  private static float[] elements(Optional<PartitionSnapshot> read) {
+    return read.orElseThrow().part(MemberState.RESIDUAL);
+  }
+
+  private static MemberState state(long step) {
+    return new MemberState(
+        List.of(
+            MemberState.Part.of(
+                MemberState.RESIDUAL, () -> ELEMENTS, to -> to.put(residual(step)), from -> {})));
+  }
+
+  private static float[] residual(long version) {
     float[] residual = new float[ELEMENTS];
     for (int i = 0; i < ELEMENTS; i++) {
       residual[i] = version + i;
     }
-    return FloatBuffer.wrap(residual);
+    return residual;
   }
 }

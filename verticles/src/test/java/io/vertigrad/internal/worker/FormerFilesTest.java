@@ -8,6 +8,7 @@ import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.internal.checkpoint.CheckpointFolder;
+import io.vertigrad.internal.checkpoint.MemberState;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.checkpoint.ResidualFiles;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
@@ -77,8 +78,16 @@ class FormerFilesTest {
   void shouldGoOnWithTheResidualOfAWorker() throws IOException {
     copy(RESIDUAL);
     try (ResidualFiles files = new ResidualFiles(folder, 1, 7, 5, 3)) {
-      assertArrayEquals(new float[] {1, 0, -2, 0.25f, 9}, files.read(3, 5).orElseThrow());
+      List<MemberState.Part> parts = List.of(part("residual", 4), part("optimizer", 1));
+      PartitionSnapshot read = files.read(3).orElseThrow().divided(parts);
+
+      assertArrayEquals(new float[] {1, 0, -2, 0.25f}, read.part("residual"));
+      assertArrayEquals(new float[] {9}, read.part("optimizer"));
     }
+  }
+
+  private static MemberState.Part part(String name, int length) {
+    return MemberState.Part.of(name, () -> length, to -> {}, from -> {});
   }
 
   private ShardSnapshot read(String name, int rank) throws IOException {
