@@ -26,6 +26,9 @@ public record CheckpointConfig(long every, double seconds, int keep, Optional<Pa
       Map.of(
           "checkpointEvery", "every", "checkpointKeep", "keep", "checkpointDirectory", "directory");
 
+  /** Writing takes at most one part in this many of the time. */
+  private static final long WRITE_SHARE = 50;
+
   private static final double SECONDS = 10;
   private static final double MOST_SECONDS = 86_400;
 
@@ -87,6 +90,18 @@ public record CheckpointConfig(long every, double seconds, int keep, Optional<Pa
    */
   public boolean isTimed() {
     return every == 0 && seconds > 0;
+  }
+
+  /**
+   * Returns the time between two timed checkpoints. It is longer than what the job asks for where
+   * writing would take more than 2 % of the time.
+   *
+   * @param leastMillis shortest time, in milliseconds
+   * @param writeMillis time that the last checkpoint took to write, in milliseconds
+   * @return milliseconds
+   */
+  public static long intervalMillis(long leastMillis, long writeMillis) {
+    return Math.max(leastMillis, WRITE_SHARE * writeMillis);
   }
 
   /**

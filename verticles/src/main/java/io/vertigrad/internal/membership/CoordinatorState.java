@@ -26,6 +26,7 @@ import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.internal.membership.MemberStatus.EvaluatorStatus;
 import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
 import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
+import io.vertigrad.job.CheckpointConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
@@ -1481,15 +1482,12 @@ public final class CoordinatorState {
    *
    * <p>The version lies far enough ahead that every member knows it before it gets there. A member
    * that learns of it too late writes none, and the job can then go back to the checkpoint before.
-   * The interval grows with the cost of writing, which takes at most one part in {@value
-   * #WRITE_SHARE_DIVISOR} of the time.
+   * The interval grows with the cost of writing ({@link CheckpointConfig#intervalMillis}).
    */
   private static final class CheckpointPlan {
 
     /** Greatest age of the progress that members last reported. */
     private static final long LEAD_MILLIS = 2_000;
-
-    private static final long WRITE_SHARE_DIVISOR = 50;
 
     private final CoordinatorConfig config;
     private final MemberRegistry registry;
@@ -1528,9 +1526,8 @@ public final class CoordinatorState {
         startMeasuring(nowMillis);
       }
       long intervalMillis =
-          Math.max(
-              Math.round(1_000 * config.checkpoint().seconds()),
-              WRITE_SHARE_DIVISOR * writeMillis());
+          CheckpointConfig.intervalMillis(
+              Math.round(1_000 * config.checkpoint().seconds()), writeMillis());
       if (nowMillis - chosenMillis >= intervalMillis && versionsPerMilli > 0) {
         chooseVersion(nowMillis);
       }

@@ -1,18 +1,16 @@
 package io.vertigrad.internal.server;
 
 import io.vertigrad.compute.data.DataFingerprint;
-import io.vertigrad.compute.settings.FailureReason;
 import io.vertigrad.events.EventPublisher;
-import io.vertigrad.events.TrainingEvent.CheckpointFailed;
-import io.vertigrad.events.TrainingEvent.CheckpointWritten;
-import io.vertigrad.internal.checkpoint.CheckpointFolder;
-import io.vertigrad.internal.checkpoint.CopyMemory;
+import io.vertigrad.internal.checkpoint.CheckpointWriter;
 import io.vertigrad.internal.checkpoint.ShardCopy;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.checkpoint.WritePace;
+import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.shard.Shard;
 import io.vertigrad.job.CheckpointConfig;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.io.IOException;
@@ -24,15 +22,13 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Decides when a shard's checkpoints are written, one at a time. A worker thread copies partition
- * by partition; a partition that changes before its copy is made is copied on the shard's thread.
- * Writing pauses now and then, unless another checkpoint or a caller waits for it. A failed
- * checkpoint is announced and tried again one interval later.
+ * Decides when a shard's checkpoints are written, one at a time. The writer's thread copies
+ * partition by partition; a partition that changes before its copy is made is copied on the shard's
+ * thread. A failed checkpoint is tried again one interval later.
  *
  * <p>If workers move in rounds, all shards write the same versions: multiples of {@code
  * checkpoint.every}, or the version that the coordinator has chosen. Otherwise each shard uses its
@@ -42,26 +38,14 @@ final class CheckpointSchedule {
 
   private static final Logger LOG = LoggerFactory.getLogger(CheckpointSchedule.class);
 
-  /** Writing takes at most one part in this many of the time. */
-  private static final long WRITE_SHARE_DIVISOR = 50;
-
   private final Vertx vertx;
-  private final EventPublisher events;
-  private final CheckpointFolder folder;
   private final CheckpointConfig config;
-  private final String run;
+  private final CheckpointWriter writer;
   private final int shard;
   private final boolean inRounds;
-  private final CopyMemory memory = new CopyMemory();
   private final Set<Long> damaged = ConcurrentHashMap.newKeySet();
-  private volatile List<Long> written = List.of();
-  private volatile boolean folderKnown;
-  private volatile long lastMillis;
   private Future<Void> writing = Future.succeededFuture();
-  private WritePace pace = new WritePace();
-  private int pending;
   private long startedVersion;
-  private long startedNanos;
   private long saveAt;
   private boolean reserved;
 
@@ -80,14 +64,29 @@ final class CheckpointSchedule {
       boolean inRounds,
       Map<String, DataFingerprint> fingerprints) {
     this.vertx = vertx;
-    this.run = run;
     this.shard = shard;
     this.inRounds = inRounds;
-    events = new EventPublisher(vertx, job.addresses());
     config = job.checkpoint();
-    folder =
-        new CheckpointFolder(
-            config.directoryOf(job.addresses().job(), run), config.keep(), fingerprints);
+    writer =
+        new CheckpointWriter(
+            job,
+            Role.SERVER,
+            config.keep(),
+            new CheckpointWriter.Owner() {
+              @Override
+              public String run() {
+                return run;
+              }
+
+              @Override
+              public Map<String, DataFingerprint> fingerprints() {
+                return fingerprints;
+              }
+
+              @Override
+              public void recordSaveMillis(long millis) {}
+            },
+            new EventPublisher(vertx, job.addresses())::publish);
   }
 
   /**
@@ -98,15 +97,14 @@ final class CheckpointSchedule {
   Future<Void> open() {
     return vertx.executeBlocking(
         () -> {
-          folderKnown = config.isOn() ? folder.claim(run) : folder.belongsTo(run);
-          written = folderKnown ? folder.versions(shard) : List.of();
+          writer.findVersions(shard);
           return null;
         });
   }
 
   /** Returns whether the folder was already this run's: then what it lacks was never written. */
   boolean isKnown() {
-    return folderKnown;
+    return writer.isKnown();
   }
 
   /**
@@ -116,14 +114,14 @@ final class CheckpointSchedule {
    * @return empty if there is none, which stands for the initial parameters
    */
   Future<Optional<ShardSnapshot>> read(OptionalLong from) {
-    return folderKnown
+    return writer.isKnown()
         ? vertx.executeBlocking(() -> readNow(from))
         : Future.succeededFuture(Optional.empty());
   }
 
   private Optional<ShardSnapshot> readNow(OptionalLong from) throws IOException {
     if (from.isEmpty()) {
-      for (long version : written) {
+      for (long version : writer.versions()) {
         Optional<ShardSnapshot> found = read(version);
         if (found.isPresent()) {
           return found;
@@ -131,14 +129,16 @@ final class CheckpointSchedule {
       }
       return Optional.empty();
     }
-    return from.getAsLong() == 0 && !written.contains(0L)
+    return from.getAsLong() == 0 && !writer.versions().contains(0L)
         ? Optional.empty()
         : read(from.getAsLong());
   }
 
   private Optional<ShardSnapshot> read(long version) throws IOException {
     Optional<ShardSnapshot> found =
-        folder.valid(shard, version, message -> LOG.warn("checkpoint skipped: {}", message));
+        writer
+            .folder()
+            .valid(shard, version, message -> LOG.warn("checkpoint skipped: {}", message));
     if (found.isEmpty()) {
       damaged.add(version);
     }
@@ -150,7 +150,7 @@ final class CheckpointSchedule {
    * seed.
    */
   List<Long> kept() {
-    List<Long> kept = new ArrayList<>(written);
+    List<Long> kept = new ArrayList<>(writer.versions());
     kept.removeAll(damaged);
     if (!kept.contains(0L)) {
       kept.add(0L);
@@ -160,7 +160,7 @@ final class CheckpointSchedule {
 
   /** Returns the newest version on the disk; 0 for none. */
   long newest() {
-    return written.stream().mapToLong(Long::longValue).max().orElse(0);
+    return writer.versions().stream().mapToLong(Long::longValue).max().orElse(0);
   }
 
   /**
@@ -168,13 +168,13 @@ final class CheckpointSchedule {
    * any.
    */
   long lastMillis() {
-    return lastMillis;
+    return writer.lastMillis();
   }
 
   /** Starts the interval now. */
   void start(Shard shard) {
     startedVersion = shard.version();
-    startedNanos = System.nanoTime();
+    writer.start();
     if (config.isOn() && !(inRounds && config.isTimed())) {
       reserve(shard);
     }
@@ -200,7 +200,7 @@ final class CheckpointSchedule {
       vertx
           .executeBlocking(
               () -> {
-                shard.reserveCopy(memory, new WritePace());
+                shard.reserveCopy(writer.memory(), new WritePace());
                 return null;
               },
               false)
@@ -219,10 +219,7 @@ final class CheckpointSchedule {
     if (config.every() > 0) {
       return shard.version() - startedVersion >= config.every();
     }
-    double least = Math.max(config.seconds(), WRITE_SHARE_DIVISOR * lastMillis / 1e3);
-    return config.isTimed()
-        && shard.version() > startedVersion
-        && System.nanoTime() - startedNanos >= least * TimeUnit.SECONDS.toNanos(1);
+    return shard.version() > startedVersion && writer.isTime();
   }
 
   /**
@@ -230,7 +227,7 @@ final class CheckpointSchedule {
    * version. At most two are in progress, so that one shard never falls far behind the others.
    */
   void roundEnded(Shard shard) {
-    if (inRounds && config.isOn() && pending < 2 && shard.isAligned()) {
+    if (inRounds && config.isOn() && writer.pending() < 2 && shard.isAligned()) {
       long version = shard.version();
       boolean due =
           config.every() > 0
@@ -244,7 +241,7 @@ final class CheckpointSchedule {
 
   /** Writes the checkpoint in progress without pauses. */
   void finishWithoutPauses() {
-    pace.finishWithoutPauses();
+    writer.finishWithoutPauses();
   }
 
   /** Starts a checkpoint, whatever the interval, unless one is being written. */
@@ -256,11 +253,11 @@ final class CheckpointSchedule {
 
   /** Writes a checkpoint after the one in progress, if any; completes with the file. */
   Future<Path> save(Shard shard) {
-    pace.finishWithoutPauses();
+    writer.finishWithoutPauses();
     return writing.compose(
         written -> {
           Future<Path> file = write(shard);
-          pace.finishWithoutPauses();
+          writer.finishWithoutPauses();
           return file;
         });
   }
@@ -270,58 +267,25 @@ final class CheckpointSchedule {
    * Completes when it is on the disk, or has failed.
    */
   Future<Void> finish(Shard shard) {
-    pace.finishWithoutPauses();
+    writer.finishWithoutPauses();
     return writing.compose(
         written -> {
           boolean due = config.every() > 0 || config.isTimed() && shard.isFinished();
           if (due && shard.version() > startedVersion) {
             write(shard);
           }
-          pace.finishWithoutPauses();
+          writer.finishWithoutPauses();
           return writing;
         });
   }
 
   private Future<Path> write(Shard shard) {
-    ShardCopy copy = shard.beginCopy(memory);
+    ShardCopy copy = shard.beginCopy(writer.memory());
     startedVersion = copy.version();
-    startedNanos = System.nanoTime();
-    pending++;
-    pace.finishWithoutPauses();
-    WritePace filePace = new WritePace();
-    pace = filePace;
     Future<Path> file =
-        writing
-            .compose(before -> vertx.executeBlocking(() -> writeFile(copy, filePace), false))
-            .onFailure(failure -> failed(copy, failure))
-            .onComplete(ended -> pending--);
+        ContextBridge.to(vertx.getOrCreateContext(), writer.write(copy))
+            .onSuccess(written -> damaged.remove(copy.version()));
     writing = file.<Void>mapEmpty().otherwiseEmpty();
     return file;
-  }
-
-  private Path writeFile(ShardCopy copy, WritePace filePace) throws IOException {
-    long start = System.nanoTime();
-    Path file;
-    try {
-      folder.claim(run);
-      file = folder.write(copy, filePace);
-    } finally {
-      copy.release();
-    }
-    damaged.remove(copy.version());
-    written = folder.versions(shard);
-    lastMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start) - filePace.pausedMillis();
-    events.publish(
-        new CheckpointWritten(
-            System.currentTimeMillis(), shard, copy.version(), file.toString(), lastMillis));
-    return file;
-  }
-
-  private void failed(ShardCopy snapshot, Throwable failure) {
-    String why = FailureReason.of(failure);
-    LOG.warn("checkpoint of shard {} not written: {}", snapshot.shard(), why);
-    events.publish(
-        new CheckpointFailed(
-            System.currentTimeMillis(), snapshot.shard(), snapshot.version(), why));
   }
 }

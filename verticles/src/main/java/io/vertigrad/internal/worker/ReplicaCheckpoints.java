@@ -1,17 +1,12 @@
 package io.vertigrad.internal.worker;
 
-import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.compute.settings.FailureReason;
 import io.vertigrad.events.TrainingEvent;
-import io.vertigrad.events.TrainingEvent.CheckpointFailed;
-import io.vertigrad.events.TrainingEvent.CheckpointWritten;
-import io.vertigrad.internal.checkpoint.CheckpointFolder;
-import io.vertigrad.internal.checkpoint.CopyMemory;
+import io.vertigrad.internal.checkpoint.CheckpointWriter;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.checkpoint.ShardCopy;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
-import io.vertigrad.internal.checkpoint.WritePace;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
@@ -20,11 +15,8 @@ import io.vertx.core.Promise;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -35,32 +27,22 @@ import org.slf4j.LoggerFactory;
  * steps, at the same steps in all workers.
  *
  * <p>The layout hash in a file also identifies the training run. Files of an earlier run in the
- * same folder are never mixed in. A separate thread writes the files in order. One copy may wait
- * while the previous one is being written; writing a third blocks the caller. Belongs to the thread
- * that trains.
+ * same folder are never mixed in. One copy may wait while the previous one is being written;
+ * writing a third blocks the caller. Belongs to the thread that trains.
  */
 public final class ReplicaCheckpoints implements AutoCloseable {
 
-  private static final Logger LOG = LoggerFactory.getLogger(ReplicaCheckpoints.class);
-  private static final long IDLE_SECONDS = 5;
-  private static final long CLOSE_SECONDS = 2;
+  /** One copy may wait while another is written. */
+  private static final int MOST_PENDING = 2;
 
-  /** Writing takes at most one part in {@value} of the time. */
-  private static final long MAX_TIME_SHARE = 50;
+  private static final Logger LOG = LoggerFactory.getLogger(ReplicaCheckpoints.class);
 
   private final JobConfig job;
   private final long layoutHash;
   private final long interval;
-  private final int keep;
   private final SaveOrders saveOrders;
+  private final CheckpointWriter writer;
   private final boolean allRanks;
-  private volatile long lastMillis;
-  private long lastTimedNanos = System.nanoTime();
-  private volatile CheckpointFolder folder;
-  private final Consumer<TrainingEvent> events;
-  private final ThreadPoolExecutor writer;
-  private final CopyMemory memory = new CopyMemory();
-  private volatile WritePace pace = new WritePace();
 
   /**
    * Creates a worker's checkpoints.
@@ -82,24 +64,9 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     this.job = job;
     this.layoutHash = layoutHash;
     this.interval = interval;
-    this.events = events;
-    this.keep = keep;
     this.saveOrders = saveOrders;
     this.allRanks = allRanks;
-    writer =
-        new ThreadPoolExecutor(
-            1,
-            1,
-            IDLE_SECONDS,
-            TimeUnit.SECONDS,
-            new ArrayBlockingQueue<>(1),
-            work -> {
-              Thread thread = new Thread(work, "checkpoints of " + job.addresses().job());
-              thread.setDaemon(true);
-              return thread;
-            },
-            ReplicaCheckpoints::await);
-    writer.allowCoreThreadTimeOut(true);
+    writer = new CheckpointWriter(job, Role.WORKER, keep, saveOrders, events);
   }
 
   /** Returns true if a checkpoint of this version has to be written. */
@@ -107,76 +74,21 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     if (interval > 0) {
       return version % interval == 0;
     }
-    return allRanks ? version > 0 && version == saveOrders.saveAt() : isTime();
+    return allRanks ? version > 0 && version == saveOrders.saveAt() : writer.isTime();
   }
 
-  /** Ranks that train at different speeds use their own clocks. */
-  private boolean isTime() {
-    long now = System.nanoTime();
-    double least = Math.max(job.checkpoint().seconds(), MAX_TIME_SHARE * lastMillis / 1e3);
-    if (!job.checkpoint().isTimed() || now - lastTimedNanos < least * TimeUnit.SECONDS.toNanos(1)) {
-      return false;
-    }
-    lastTimedNanos = now;
-    return true;
-  }
-
-  /**
-   * Writes a checkpoint while training continues. A failure is logged and published as an event.
-   *
-   * @param state a copy, made on the writer thread unless it was made before
-   * @return completes on the writer thread with the file
-   */
-  public Future<Path> write(int rank, int incarnation, long run, PartitionCopy state) {
-    Promise<Path> written = Promise.promise();
-    ShardCopy copy =
+  private Future<Path> write(int rank, int incarnation, long run, PartitionCopy state) {
+    writer.awaitFewer(MOST_PENDING);
+    return writer.write(
         new ShardCopy(
-            job.addresses().jobHash(), rank, incarnation, layoutHash ^ run, List.of(state));
-    pace.finishWithoutPauses();
-    WritePace filePace = new WritePace();
-    pace = filePace;
-    writer.execute(() -> write(copy, filePace, written));
-    return written.future();
-  }
-
-  /** Writes at full speed, because somebody waits for the current file. */
-  private void stopPausing() {
-    pace.finishWithoutPauses();
-  }
-
-  /** Returns the memory for the copies. */
-  private CopyMemory memory() {
-    return memory;
-  }
-
-  private void write(ShardCopy copy, WritePace filePace, Promise<Path> written) {
-    int rank = copy.shard();
-    long version = copy.version();
-    long begun = System.nanoTime();
-    try {
-      Path file = folder().write(copy, filePace);
-      long millis = (System.nanoTime() - begun) / 1_000_000 - filePace.pausedMillis();
-      lastMillis = millis;
-      saveOrders.recordSaveMillis(millis);
-      events.accept(
-          new CheckpointWritten(
-              System.currentTimeMillis(), rank, version, file.toString(), millis));
-      written.complete(file);
-    } catch (IOException | RuntimeException e) {
-      String why = FailureReason.of(e);
-      LOG.warn("{} has no checkpoint of step {}: {}", name(rank), version, why);
-      events.accept(new CheckpointFailed(System.currentTimeMillis(), rank, version, why));
-      written.fail(e);
-    } finally {
-      copy.release();
-    }
+            job.addresses().jobHash(), rank, incarnation, layoutHash ^ run, List.of(state)));
   }
 
   /** Returns the states in this rank's complete files, after all pending writes have finished. */
   public List<RunVersion> points(int rank) {
-    awaitWrites();
+    writer.awaitAll();
     try {
-      folder();
+      writer.folder();
     } catch (IOException e) {
       throw new ExchangeException(name(rank) + ": " + e.getMessage());
     }
@@ -205,65 +117,21 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   /** Closes the checkpoints; waits a short time for pending writes. */
   @Override
   public void close() {
-    pace.finishWithoutPauses();
-    writer.shutdown();
-    try {
-      writer.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    writer.close();
   }
 
   private List<ShardSnapshot> read(int rank) {
     try {
-      return folder().allValid(rank, torn -> LOG.warn("checkpoint skipped: {}", torn)).stream()
+      return writer
+          .folder()
+          .allValid(rank, torn -> LOG.warn("checkpoint skipped: {}", torn))
+          .stream()
           .filter(file -> file.job() == job.addresses().jobHash())
           .filter(file -> file.partitions().size() == 1)
           .toList();
     } catch (IOException e) {
       LOG.warn("{} cannot read its checkpoints: {}", name(rank), FailureReason.of(e));
       return List.of();
-    }
-  }
-
-  /**
-   * Returns the run's folder and claims it for this run on first use. The run's name is known only
-   * after the worker was admitted.
-   */
-  private CheckpointFolder folder() throws IOException {
-    if (folder == null) {
-      CheckpointFolder found =
-          new CheckpointFolder(
-              job.checkpoint().directoryOf(job.addresses().job(), saveOrders.run()),
-              keep,
-              saveOrders.fingerprints());
-      if (job.checkpoint().isOn()) {
-        found.claim(saveOrders.run());
-      } else {
-        found.belongsTo(saveOrders.run());
-      }
-      folder = found;
-    }
-    return folder;
-  }
-
-  private void awaitWrites() {
-    pace.finishWithoutPauses();
-    Promise<Void> settled = Promise.promise();
-    writer.execute(settled::complete);
-    settled.future().toCompletionStage().toCompletableFuture().join();
-  }
-
-  /** Blocks the caller until the full queue has room. */
-  private static void await(Runnable work, ThreadPoolExecutor full) {
-    if (full.isShutdown()) {
-      throw new IllegalStateException("checkpoints are closed");
-    }
-    try {
-      full.getQueue().put(work);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new ExchangeException("interrupted while a checkpoint was being written");
     }
   }
 
@@ -319,7 +187,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
       Promise<Path> promise = requests.poll();
       if (promise != null) {
         write.get().onComplete(promise);
-        checkpoints.stopPausing();
+        checkpoints.writer.finishWithoutPauses();
       }
     }
 
@@ -332,7 +200,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     public Future<Path> write(ReplicaModel model, float[] memory) {
       changing();
       RunVersion state = model.state();
-      copy = model.copy(memory, checkpoints.memory());
+      copy = model.copy(memory, checkpoints.writer.memory());
       return checkpoints.write(rank, incarnation, state.run(), copy);
     }
 
@@ -366,20 +234,9 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   }
 
   /** The coordinator's orders for a worker's checkpoints. May be called by any thread. */
-  public interface SaveOrders {
-
-    /** Returns the name of the run that checkpoints belong to, once the worker was admitted. */
-    String run();
-
-    /** Returns the fingerprints of the data and model files with which the worker trains. */
-    default Map<String, DataFingerprint> fingerprints() {
-      return Map.of();
-    }
+  public interface SaveOrders extends CheckpointWriter.Owner {
 
     /** Returns the version at which all members write a timed checkpoint; 0 for none. */
     long saveAt();
-
-    /** Records how long a checkpoint took to write. */
-    void recordSaveMillis(long millis);
   }
 }
