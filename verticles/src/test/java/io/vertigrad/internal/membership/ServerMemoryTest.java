@@ -24,7 +24,7 @@ class ServerMemoryTest {
 
   /** An empty server joins before the one that still has its shard in memory. */
   @Test
-  void shouldServeFromTheNewestMemoryWhicheverServerComesFirst() {
+  void shouldServeFromTheNewestMemoryWhenAnEmptyServerJoinsFirst() {
     CoordinatorStateFixture resumed = resumed(1);
     Admission empty = resumed.join(Role.SERVER);
 

@@ -37,7 +37,7 @@ class FormerFilesTest {
 
   /** Its optimizer has momentum, and its strategy a mean square. */
   @Test
-  void shouldGoOnWithTheShardOfAServer() throws IOException {
+  void shouldRestoreTheShardOfAServer() throws IOException {
     TestShard expected = shard(3);
     TestShard restored = shard(0);
 
@@ -49,12 +49,12 @@ class FormerFilesTest {
   }
 
   @Test
-  void shouldGoOnWithTheReplicaOfAWorker() throws IOException {
+  void shouldRestoreTheReplicaOfAWorker() throws IOException {
     assertReplica(REPLICA, 1, new float[] {7, 8});
   }
 
   @Test
-  void shouldGoOnWithAStage() throws IOException {
+  void shouldRestoreAStage() throws IOException {
     assertReplica(STAGE, 2, new float[0]);
   }
 
@@ -75,7 +75,7 @@ class FormerFilesTest {
   }
 
   @Test
-  void shouldGoOnWithTheResidualOfAWorker() throws IOException {
+  void shouldRestoreTheResidualOfAWorker() throws IOException {
     copy(RESIDUAL);
     try (ResidualFiles files = new ResidualFiles(folder, 1, 7, 5, 3)) {
       List<MemberState.Part> parts = List.of(part("residual", 4), part("optimizer", 1));

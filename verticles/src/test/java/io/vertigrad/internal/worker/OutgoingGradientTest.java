@@ -115,7 +115,7 @@ class OutgoingGradientTest {
 
   /** A replacement must not go on with the residual of a partition that was not applied. */
   @Test
-  void shouldTellTheResidualThatHoldsFromThatOfAGradientThatAllServersApply() {
+  void shouldSeparateTheCurrentResidualFromThePendingOne() {
     compression = new Compression(Kind.TOPK, 0.25);
     OutgoingGradient gradient = gradient(DataType.FLOAT32, 0, 3);
 
