@@ -3,7 +3,9 @@ package io.vertigrad.internal.checkpoint;
 import io.vertigrad.compute.optimizer.Optimizer;
 import java.nio.FloatBuffer;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.IntSupplier;
 
@@ -119,20 +121,24 @@ public final class MemberState {
   /**
    * Restores every part from a copy.
    *
-   * @throws IllegalArgumentException naming the part, if one has another length; then nothing has
-   *     changed
+   * @throws IllegalArgumentException naming the part, if one has another length or is not part of
+   *     this state; then nothing has changed
    */
   public void restore(PartitionSnapshot from) {
     PartitionSnapshot divided = from.divided(parts);
-    for (Part part : parts) {
-      int found = divided.part(part.name()).length;
-      if (found != part.length()) {
-        throw new IllegalArgumentException(
-            ("checkpoint of partition %d: found %d elements of %s, expected %d;"
-                    + " resume with the job file it was written under")
-                .formatted(from.index(), found, part.name(), part.length()));
-      }
-    }
+    Map<String, Integer> expected = new TreeMap<>();
+    divided.parts().keySet().forEach(name -> expected.put(name, 0));
+    parts.forEach(part -> expected.put(part.name(), part.length()));
+    expected.forEach(
+        (name, length) -> {
+          int found = divided.part(name).length;
+          if (found != length) {
+            throw new IllegalArgumentException(
+                ("checkpoint of partition %d: found %d elements of %s, expected %d;"
+                        + " resume with the job file it was written under")
+                    .formatted(from.index(), found, name, length));
+          }
+        });
     for (Part part : parts) {
       if (part.length() > 0) {
         part.take(FloatBuffer.wrap(divided.part(part.name())));

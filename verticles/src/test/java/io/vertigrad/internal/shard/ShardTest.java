@@ -327,18 +327,20 @@ class ShardTest {
 
   @Test
   void shouldNameTheOptimizerStateWhenTheCheckpointIsOfAnother() {
-    ShardSnapshot plain = shard.internal().snapshot();
-    TestJob momentum = new TestJob("{\"name\": \"sync\"}", 8, 2, 5, 1);
-    momentum.withMomentum(0.9f);
-
-    Exception e =
-        assertThrows(
-            IllegalArgumentException.class, () -> momentum.shard(0, 1).internal().restore(plain));
+    TestShard plain = shard;
+    TestShard momentum = new TestJob("{\"name\": \"sync\"}", 8, 2, 5, 1).withMomentum(0.9f).shard();
+    String message =
+        "checkpoint of partition 0: found %d elements of optimizer, expected %d; resume with the job"
+            + " file it was written under";
 
     assertEquals(
-        "checkpoint of partition 0: found 0 elements of optimizer, expected 4; resume with the job file"
-            + " it was written under",
-        e.getMessage());
+        message.formatted(0, 4),
+        assertThrows(IllegalArgumentException.class, () -> momentum.restoreFrom(plain))
+            .getMessage());
+    assertEquals(
+        message.formatted(4, 0),
+        assertThrows(IllegalArgumentException.class, () -> plain.restoreFrom(momentum))
+            .getMessage());
   }
 
   @Test
