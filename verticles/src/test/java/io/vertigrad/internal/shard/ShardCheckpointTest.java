@@ -123,7 +123,7 @@ class ShardCheckpointTest {
     round(shard, 0, 0);
     round(shard, 1, 0);
     assertFalse(marked(update(shard, 2, 0)), "there is no checkpoint yet");
-    shard.internal().beginCopy(memory);
+    ShardCopy copy = shard.internal().beginCopy(memory);
 
     assertFalse(marked(update(shard, 2, 0)), "partition 0 had it before the checkpoint");
     assertTrue(marked(update(shard, 2, 1)));
@@ -131,6 +131,7 @@ class ShardCheckpointTest {
     assertTrue(marked(update(shard, 3, 0)));
     round(shard, 2, 2);
     assertFalse(marked(update(shard, 3, 1)));
+    copy.release();
   }
 
   private static boolean marked(Future<Frame> answer) {
