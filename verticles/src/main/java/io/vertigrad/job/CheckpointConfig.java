@@ -93,15 +93,14 @@ public record CheckpointConfig(long every, double seconds, int keep, Optional<Pa
   }
 
   /**
-   * Returns the time between two timed checkpoints. It is longer than what the job asks for where
-   * writing would take more than 2 % of the time.
+   * Returns the time between two timed checkpoints. It is longer than {@code seconds} where writing
+   * would take more than 2 % of the time.
    *
-   * @param leastMillis shortest time, in milliseconds
    * @param writeMillis time that the last checkpoint took to write, in milliseconds
    * @return milliseconds
    */
-  public static long intervalMillis(long leastMillis, long writeMillis) {
-    return Math.max(leastMillis, WRITE_SHARE * writeMillis);
+  public long intervalMillis(long writeMillis) {
+    return Math.max(Math.round(1_000 * seconds), WRITE_SHARE * writeMillis);
   }
 
   /**

@@ -6,7 +6,6 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
 import io.vertigrad.events.TrainingEvent.CheckpointWritten;
 import io.vertigrad.internal.exchange.ExchangeException;
-import io.vertigrad.job.CheckpointConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertx.core.Future;
@@ -129,8 +128,7 @@ public final class CheckpointWriter implements AutoCloseable {
 
   /** Returns whether a timed checkpoint is due. */
   public boolean isTime() {
-    long interval =
-        CheckpointConfig.intervalMillis(Math.round(1_000 * job.checkpoint().seconds()), lastMillis);
+    long interval = job.checkpoint().intervalMillis(lastMillis);
     return job.checkpoint().isTimed()
         && System.nanoTime() - startedNanos >= TimeUnit.MILLISECONDS.toNanos(interval);
   }

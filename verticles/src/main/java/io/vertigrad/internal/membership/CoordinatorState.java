@@ -26,7 +26,6 @@ import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.internal.membership.MemberStatus.EvaluatorStatus;
 import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
 import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
-import io.vertigrad.job.CheckpointConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
@@ -1482,7 +1481,8 @@ public final class CoordinatorState {
    *
    * <p>The version lies far enough ahead that every member knows it before it gets there. A member
    * that learns of it too late writes none, and the job can then go back to the checkpoint before.
-   * The interval grows with the cost of writing ({@link CheckpointConfig#intervalMillis}).
+   * The interval grows with the cost of writing ({@link
+   * io.vertigrad.job.CheckpointConfig#intervalMillis}).
    */
   private static final class CheckpointPlan {
 
@@ -1525,9 +1525,7 @@ public final class CoordinatorState {
             Math.max(0, progress.version() - checkedVersion) / (double) (nowMillis - checkedMillis);
         startMeasuring(nowMillis);
       }
-      long intervalMillis =
-          CheckpointConfig.intervalMillis(
-              Math.round(1_000 * config.checkpoint().seconds()), writeMillis());
+      long intervalMillis = config.checkpoint().intervalMillis(writeMillis());
       if (nowMillis - chosenMillis >= intervalMillis && versionsPerMilli > 0) {
         chooseVersion(nowMillis);
       }
