@@ -16,7 +16,7 @@ class BFloat16Test {
   }
 
   @Test
-  void shouldComeBackWhenEveryPatternMakesARoundTrip() {
+  void shouldRestoreEveryPatternAfterARoundTrip() {
     for (int half = 0; half < 1 << 16; half++) {
       assertEquals((short) half, BFloat16.narrow(BFloat16.widen((short) half)), "pattern " + half);
     }

@@ -123,7 +123,7 @@ class CompressionTest {
   /** Whatever the rule, what was sent so far plus the residual is what should have been sent. */
   @ParameterizedTest
   @EnumSource(names = {"INT4", "SIGN"})
-  void shouldOweWhatCoarseRoundingLeftWhenFedBack(Kind kind) {
+  void shouldKeepTheErrorOfCoarseRoundingAsResidual(Kind kind) {
     float[][] totals = feedBack(new Compression(kind, 0.05), 200, 0);
 
     assertArrayEquals(totals[0], totals[1], 5e-3f);
@@ -138,7 +138,7 @@ class CompressionTest {
   }
 
   @Test
-  void shouldAddWhatItDecodesToWhenScaled() {
+  void shouldAddTheDecodedElementsWhenScaled() {
     for (Compression compression : all()) {
       TensorView tensor = compression.of(FloatBuffer.wrap(noise(LENGTH, 3)));
       float[] sums = noise(LENGTH + 7, 4);
@@ -156,7 +156,7 @@ class CompressionTest {
 
   @ParameterizedTest
   @ValueSource(floats = {Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY})
-  void shouldHideNothingWhenAnElementIsNotFinite(float broken) {
+  void shouldKeepNaNWhenAnElementIsNotFinite(float broken) {
     for (Compression compression : all()) {
       for (int at : new int[] {0, 1_024, 3_000, LENGTH - 1}) {
         float[] values = noise(LENGTH, 5);
@@ -179,7 +179,7 @@ class CompressionTest {
   }
 
   @Test
-  void shouldComeOutEqualWhenALargeTensorTravels() {
+  void shouldDecodeToAnEqualTensorWhenItIsLarge() {
     for (Compression compression : all()) {
       TensorView tensor = compression.of(FloatBuffer.wrap(noise(FrameLimits.MAX_ELEMENTS, 8)));
       GradientPartition sent = new GradientPartition(Frames.ID, 0, 0, 1, 0, tensor);
@@ -191,7 +191,7 @@ class CompressionTest {
   /** Uses few gradients that are multiples of 1/64, so that every sum is exact in float32. */
   @ParameterizedTest
   @EnumSource(names = {"TOPK"})
-  void shouldOweExactlyWhatWasNotSentWhenFedBack(Kind kind) {
+  void shouldKeepExactlyTheUnsentPartAsResidual(Kind kind) {
     float[][] totals = feedBack(new Compression(kind, 0.05), 200, 64);
 
     assertArrayEquals(totals[0], totals[1]);
@@ -199,14 +199,14 @@ class CompressionTest {
 
   /** Sums of 200 gradients of magnitude up to 1: 200 roundings of 1e-7 of up to some 100. */
   @Test
-  void shouldOweWhatRoundingLeftWhenFedBack() {
+  void shouldKeepTheRoundingErrorAsResidual() {
     float[][] totals = feedBack(new Compression(Kind.INT8, 0.05), 200, 0);
 
     assertArrayEquals(totals[0], totals[1], 1e-3f);
   }
 
   @Test
-  void shouldLeaveNoTraceWhenATensorWasNotDelivered() {
+  void shouldKeepTheStateWhenATensorIsNotDelivered() {
     ErrorFeedback feedback = new ErrorFeedback(new Compression(Kind.TOPK, 0.1), 10);
     feedback.compress(0, FloatBuffer.wrap(noise(10, 9)));
     feedback.delivered(0, 10);
@@ -218,7 +218,7 @@ class CompressionTest {
   }
 
   @Test
-  void shouldSendAnElementInTheEndWhenItIsAlwaysTheSmaller() {
+  void shouldSendAnAlwaysSmallerElementEventually() {
     ErrorFeedback feedback = new ErrorFeedback(new Compression(Kind.TOPK, 0.5), 2);
     float[] received = new float[2];
     for (int step = 0; step < 30; step++) {
@@ -232,7 +232,7 @@ class CompressionTest {
 
   /** Gradients of small batches are divided by their weight where they have arrived. */
   @Test
-  void shouldOweTheSameWhateverAGradientWeighs() {
+  void shouldKeepTheSameResidualForAnyWeightOfTheGradient() {
     ErrorFeedback feedback = new ErrorFeedback(new Compression(Kind.TOPK, 0.1), 10);
     float[] sum = new float[10];
     float[] received = new float[10];

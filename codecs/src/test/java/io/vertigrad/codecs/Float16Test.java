@@ -21,7 +21,7 @@ class Float16Test {
   }
 
   @Test
-  void shouldComeBackWhenEveryPatternMakesARoundTrip() {
+  void shouldRestoreEveryPatternAfterARoundTrip() {
     for (int half = 0; half < 1 << 16; half++) {
       assertEquals((short) half, Float16.narrow(Float16.widen((short) half)), "pattern " + half);
     }

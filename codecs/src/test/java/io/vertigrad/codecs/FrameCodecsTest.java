@@ -60,7 +60,7 @@ class FrameCodecsTest {
   }
 
   @Test
-  void shouldComeOutEqualAndTheSameLocallyWhenAnyFrameIsCoded() {
+  void shouldDecodeToAnEqualFrameForAnyFrame() {
     for (Frame frame : Frames.EVERY) {
       assertEquals(frame, Frames.decode(frame, Frames.encode(frame)));
       assertSame(frame, Frames.codec(frame).transform(frame));
@@ -112,7 +112,7 @@ class FrameCodecsTest {
   }
 
   @Test
-  void shouldNameWhatItHasWhenAskedForNoFrameInParticular() {
+  void shouldListTheFramesWhenNoneIsNamed() {
     IllegalArgumentException error =
         assertThrows(IllegalArgumentException.class, () -> FrameCodecs.of(Frame.class));
 

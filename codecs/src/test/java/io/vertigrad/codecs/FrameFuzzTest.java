@@ -14,7 +14,7 @@ import io.vertx.core.buffer.Buffer;
 class FrameFuzzTest {
 
   @FuzzTest(maxDuration = "1m")
-  void shouldReadWhatItWroteWhenAnyBytesAreDecoded(byte[] bytes) {
+  void shouldReadItsOwnOutputForAnyDecodedBytes(byte[] bytes) {
     assertStable(bytes);
     if (bytes.length >= HeaderField.HEADER_BYTES) {
       assertStable(Frames.seal(bytes));

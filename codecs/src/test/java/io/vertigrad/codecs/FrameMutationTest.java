@@ -49,7 +49,7 @@ class FrameMutationTest {
   }
 
   @Test
-  void shouldAllocateNothingLargeWhenTheHeaderPromisesMuch() {
+  void shouldAllocateLittleWhenTheHeaderAnnouncesALargeBody() {
     byte[] header = Arrays.copyOf(Frames.encode(Frames.GRADIENT), HeaderField.HEADER_BYTES);
     Buffer lying =
         Buffer.buffer(header)

@@ -61,7 +61,7 @@ class FrameOwnershipTest {
   }
 
   @Test
-  void shouldLeaveTheSourceFreeWhenATensorWasCopied() {
+  void shouldReleaseTheSourceWhenATensorIsCopied() {
     float[] source = {1, 2, 3};
     TensorView tensor = Tensor.copyOf(DataType.FLOAT32, FloatBuffer.wrap(source));
 

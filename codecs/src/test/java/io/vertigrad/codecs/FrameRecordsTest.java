@@ -37,7 +37,7 @@ class FrameRecordsTest {
   }
 
   @Test
-  void shouldSayWhatFitsWhenATensorIsLargerThanAFrame() {
+  void shouldReportTheLimitWhenATensorIsLargerThanAFrame() {
     TensorView floats = zeros(DataType.FLOAT32, FrameLimits.MAX_ELEMENTS + 1);
     TensorView halves = zeros(DataType.FLOAT16, 2 * FrameLimits.MAX_ELEMENTS + 1);
 
@@ -75,7 +75,7 @@ class FrameRecordsTest {
   }
 
   @Test
-  void shouldTellDirectionAndMicroBatchApartWhenTheyShareAPhase() {
+  void shouldDistinguishDirectionAndMicroBatchOfAPhase() {
     assertEquals(13, Frames.STAGE.phase());
     assertEquals(6, StageTensor.microBatchOf(13));
     assertEquals(StageTensor.Direction.BACKWARD, StageTensor.directionOf(13));
@@ -94,7 +94,7 @@ class FrameRecordsTest {
   }
 
   @Test
-  void shouldSeeTheSameTextOnBothSidesWhenItHoldsHalfACharacter() {
+  void shouldEncodeTextWithAHalfCharacterTheSameOnBothSides() {
     Malformed malformed = new Malformed("f\ud800ield", 7, null, "y".repeat(1_000));
 
     assertEquals("f?ield", malformed.field());

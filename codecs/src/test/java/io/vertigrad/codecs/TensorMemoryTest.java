@@ -40,7 +40,7 @@ class TensorMemoryTest {
   }
 
   @Test
-  void shouldWriteAgainWhatWasGivenBackLast() {
+  void shouldReuseTheMemoryThatWasReleasedLast() {
     TensorView first = tensor(1, 2, 3, 4);
     TensorView second = tensor(5, 6);
     TensorView kept = first.retain();
@@ -56,7 +56,7 @@ class TensorMemoryTest {
   }
 
   @Test
-  void shouldReuseAllOfAPieceOfMemoryAfterAShorterTensor() {
+  void shouldReuseAWholePieceOfMemoryAfterAShorterTensor() {
     TensorView longest = tensor(1, 2, 3, 4);
     memory.giveBack(longest);
     memory.giveBack(tensor(5));
@@ -67,7 +67,7 @@ class TensorMemoryTest {
   }
 
   @Test
-  void shouldTakeFreshMemoryWhenWhatIsThereIsTooSmall() {
+  void shouldAllocateMemoryWhenTheReleasedPieceIsTooSmall() {
     TensorView small = tensor(1);
     memory.giveBack(small);
 
@@ -78,7 +78,7 @@ class TensorMemoryTest {
   }
 
   @Test
-  void shouldMakePiecesAsLongAsTheLongestTensorSoFar() {
+  void shouldAllocatePiecesAsLongAsTheLongestTensor() {
     tensor(1, 2, 3);
     TensorView small = tensor(4);
     memory.giveBack(small);
@@ -89,7 +89,7 @@ class TensorMemoryTest {
   }
 
   @Test
-  void shouldLendWhatIsWrittenIntoItsMemory() {
+  void shouldLendTheWrittenMemory() {
     TensorView made = memory.make(3, elements -> elements.put(VALUES, 0, 3));
 
     assertEquals(Tensor.ofFloats(1, -2.1f, 3.14159f), made);
@@ -108,7 +108,7 @@ class TensorMemoryTest {
 
   @ParameterizedTest
   @EnumSource(DataType.class)
-  void shouldLendTheSumsThatAddingAndThenCopyingGives(DataType type) {
+  void shouldLendTheSameSumsAsAddingAndCopying(DataType type) {
     for (TensorView other : List.of(Frames.INT8.gradient(), Tensor.ofFloats(0.1f, -7e4f, 3))) {
       float[] own = {0.3f, 5, -1e-3f};
       float[] added = own.clone();
@@ -137,7 +137,7 @@ class TensorMemoryTest {
   }
 
   @Test
-  void shouldNotTakeBackWhatWasNeverLent() {
+  void shouldRejectMemoryThatWasNeverLent() {
     TensorView own = Tensor.ofFloats(1, 2, 3);
     memory.giveBack(own);
 
@@ -167,7 +167,7 @@ class TensorMemoryTest {
   }
 
   @Test
-  void shouldKeepAsMuchMoreAsWasReserved() {
+  void shouldKeepReleasedMemoryUpToTheReservation() {
     float[] sixteenMebibytes = new float[1 << 22];
     memory.reserve(sixteenMebibytes.length * Float.BYTES);
     BorrowedTensor[] tensors = new BorrowedTensor[4];
@@ -188,7 +188,7 @@ class TensorMemoryTest {
   }
 
   @Test
-  void shouldWriteSharedMemoryAgainWhenOwnerAndReadersAreDone() {
+  void shouldReuseSharedMemoryWhenOwnerAndReadersReleasedIt() {
     SharedTensor shared = memory.share(DataType.FLOAT32, FloatBuffer.wrap(new float[] {1, 2}));
     BorrowedTensor one = shared.lend();
     BorrowedTensor other = shared.lend();
@@ -205,7 +205,7 @@ class TensorMemoryTest {
   }
 
   @Test
-  void shouldKeepATensorThatLastsAndCopyOneThatDoesNot() {
+  void shouldKeepAPermanentTensorAndCopyALentOne() {
     TensorView own = Tensor.ofFloats(1, 2);
     TensorView shared = memory.share(DataType.FLOAT32, FloatBuffer.wrap(new float[] {3, 4})).lend();
     TensorView fleeting = tensor(5, 6);

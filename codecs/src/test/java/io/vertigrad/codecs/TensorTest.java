@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class TensorTest {
 
   @Test
-  void shouldHoldTheProductOfFactorsBetweenOtherElements() {
+  void shouldDecodeFactorsBetweenOtherElements() {
     TensorView tensor = Frames.LOW_RANK.tensor();
     float[] elements = new float[6];
 
@@ -51,7 +51,7 @@ class TensorTest {
 
   @ParameterizedTest
   @EnumSource
-  void shouldHoldEveryElementRoundedWhenCopied(DataType type) {
+  void shouldContainEveryElementRoundedWhenCopied(DataType type) {
     float[] values = wave(LENGTH);
 
     TensorView tensor = Tensor.copyOf(type, FloatBuffer.wrap(values));
@@ -157,7 +157,7 @@ class TensorTest {
 
   @ParameterizedTest
   @EnumSource
-  void shouldFindTheOneElementThatIsNotFiniteWhereverItIs(DataType type) {
+  void shouldFindOneNonFiniteElementAtAnyIndex(DataType type) {
     float[] notFinite = {Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY};
     float largest = type == DataType.FLOAT16 ? 65_504f : Float.intBitsToFloat(0x7f7f0000);
     for (int at : new int[] {0, 1, 2, Chunk.ELEMENTS, 2 * Chunk.ELEMENTS - 1, LENGTH - 1}) {
@@ -172,7 +172,7 @@ class TensorTest {
   }
 
   @Test
-  void shouldCallEveryPatternFiniteExactlyWhenItsValueIs() {
+  void shouldReportFiniteExactlyWhenTheValueIsFinite() {
     for (DataType type : new DataType[] {DataType.FLOAT16, DataType.BFLOAT16}) {
       for (int half = 0; half < 1 << 16; half++) {
         ByteBuffer pair = ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN);
@@ -184,7 +184,7 @@ class TensorTest {
   }
 
   @Test
-  void shouldCallEveryPatternWithinABoundExactlyWhenItsValueIs() {
+  void shouldReportWithinTheBoundExactlyWhenTheValueIs() {
     float[] bounds = {0, 1e-7f, 0.1f, 1, 3.14159f, 65_504, 65_505, 1e9f, Float.MAX_VALUE};
     for (DataType type : new DataType[] {DataType.FLOAT16, DataType.BFLOAT16}) {
       for (int half = 0; half < 1 << 16; half++) {
@@ -200,7 +200,7 @@ class TensorTest {
   }
 
   @Test
-  void shouldBeBeyondTheBoundWhenOneElementIsWhateverTheEncoding() {
+  void shouldExceedTheBoundWhenOneElementDoesInAnyEncoding() {
     for (int at : new int[] {0, 1, LENGTH / 2, LENGTH - 1}) {
       for (float sign : new float[] {1, -1}) {
         float[] values = wave(LENGTH);
@@ -220,7 +220,7 @@ class TensorTest {
   }
 
   @Test
-  void shouldFindOneElementBeyondTheBoundWhereverItIs() {
+  void shouldFindOneElementBeyondTheBoundAtAnyIndex() {
     int[] lengths = {1, Chunk.ELEMENTS - 1, Chunk.ELEMENTS, Chunk.ELEMENTS + 1, 3 * Chunk.ELEMENTS};
     for (int length : lengths) {
       for (int at : new int[] {0, length / 2, length - 1}) {
@@ -233,7 +233,7 @@ class TensorTest {
   }
 
   @Test
-  void shouldJudgeASmallerBoundAnewAndRememberALargerOne() {
+  void shouldCheckASmallerBoundAgainAndRememberALargerOne() {
     TensorView tensor = Tensor.ofFloats(1, -2, 3);
 
     assertTrue(tensor.isFinite());
@@ -244,7 +244,7 @@ class TensorTest {
   }
 
   @Test
-  void shouldLookAtElementsOnce() {
+  void shouldCheckElementsOnce() {
     ByteBuffer bytes = ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN);
     TensorView looked = Tensor.wrap(DataType.FLOAT32, bytes);
     TensorView unseen = Tensor.wrap(DataType.FLOAT32, bytes);
@@ -268,7 +268,7 @@ class TensorTest {
   }
 
   @Test
-  void shouldBeEqualWhenTypeAndBitsAre() {
+  void shouldBeEqualWhenTypeAndBitsAreEqual() {
     TensorView tensor = Tensor.ofFloats(1, Float.NaN);
 
     assertEquals(Tensor.ofFloats(1, Float.NaN), tensor);
@@ -287,7 +287,7 @@ class TensorTest {
   }
 
   @Test
-  void shouldHandOutReadOnlyBytesWhenAsked() {
+  void shouldReturnReadOnlyBytes() {
     ByteBuffer bytes = Tensor.ofFloats(1).bytes();
 
     assertThrows(ReadOnlyBufferException.class, () -> bytes.put(0, (byte) 1));

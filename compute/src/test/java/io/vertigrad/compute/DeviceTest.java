@@ -26,7 +26,7 @@ class DeviceTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "CPU", "gpu", "cuda:", "cuda:-1", "cuda:x", "cuda:1000", "cpu:0"})
-  void shouldKnowNoOthers(String name) {
+  void shouldReturnEmptyForOtherNames(String name) {
     assertEquals(Optional.empty(), Device.of(name));
   }
 

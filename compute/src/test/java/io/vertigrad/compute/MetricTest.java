@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 class MetricTest {
 
   @Test
-  void shouldSpeakOfWhatTheLossMeans() {
+  void shouldReportTheMetricOfTheLoss() {
     assertEquals("accuracy 95.10 %", Metric.ACCURACY.text(0.2, 95.1, ""));
     assertEquals("accuracy 95.10 % (top 3 99)", Metric.ACCURACY.text(0.2, 95.1, " (top 3 99)"));
     assertEquals("label accuracy 97.25 %", Metric.LABEL_ACCURACY.text(0.1, 97.25, ""));
@@ -20,7 +20,7 @@ class MetricTest {
   }
 
   @Test
-  void shouldFollowFromLossAndData() {
+  void shouldDependOnLossAndData() {
     assertEquals(Metric.ACCURACY, Metric.of(Loss.CROSS_ENTROPY, false));
     assertEquals(Metric.PERPLEXITY, Metric.of(Loss.CROSS_ENTROPY, true));
     assertEquals(Metric.LABEL_ACCURACY, Metric.of(Loss.BINARY_CROSS_ENTROPY, false));
@@ -31,7 +31,7 @@ class MetricTest {
   }
 
   @Test
-  void shouldAddUpScoresOfOneMetric() {
+  void shouldSumScoresOfOneMetric() {
     Score labels = new Score(2, 1, 3, 0, 6, Metric.LABEL_ACCURACY);
 
     Score sum = Score.NONE.plus(labels).plus(labels);

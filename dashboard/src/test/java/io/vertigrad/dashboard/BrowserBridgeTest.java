@@ -80,7 +80,7 @@ final class BrowserBridgeTest {
   }
 
   @Test
-  void shouldTellEveryBrowserTheEndWhenItsServerClosesRightAfter() throws Exception {
+  void shouldSendTheEndToEveryBrowserBeforeTheServerCloses() throws Exception {
     Vertx server = Vertx.vertx();
     DashboardVerticle page = new DashboardVerticle();
     JsonObject job =
@@ -120,7 +120,7 @@ final class BrowserBridgeTest {
   }
 
   @Test
-  void shouldBringEveryDeltaWholeToEveryBrowser() throws Exception {
+  void shouldDeliverEveryDeltaWholeToEveryBrowser() throws Exception {
     List<RawBrowser> browsers = List.of(open(), open(), open());
     browsers.forEach(browser -> browser.listen(STORY.metrics()));
     for (RawBrowser browser : browsers) {
@@ -147,7 +147,7 @@ final class BrowserBridgeTest {
         "metrics.story",
         "metrics-requests.another"
       })
-  void shouldLetNothingElseIn(String address) throws Exception {
+  void shouldRefuseAllOtherIncomingMessages(String address) throws Exception {
     vertx.eventBus().consumer(address, message -> intruded.add(message.body()));
     RawBrowser browser = open();
 
@@ -162,7 +162,7 @@ final class BrowserBridgeTest {
   }
 
   @Test
-  void shouldAnswerWhoeverAsksWhatItMayNotUnderTheAddressItWaitsAt() throws Exception {
+  void shouldReplyAtTheReplyAddressWhenAccessIsDenied() throws Exception {
     RawBrowser browser = open();
 
     browser.ask("vertigrad.story.control", new JsonObject().put("request", "stop"));
@@ -203,7 +203,7 @@ final class BrowserBridgeTest {
   @ParameterizedTest
   @ValueSource(
       strings = {"vertigrad.story.control", "vertigrad.story.events", "metrics-requests.story"})
-  void shouldLetNothingElseOut(String address) throws Exception {
+  void shouldRefuseAllOtherOutgoingMessages(String address) throws Exception {
     RawBrowser browser = open();
 
     browser.listen(address);
@@ -216,7 +216,7 @@ final class BrowserBridgeTest {
   }
 
   @Test
-  void shouldCapWhatOneSocketListensTo() throws Exception {
+  void shouldLimitTheHandlersOfASocket() throws Exception {
     RawBrowser browser = open();
 
     for (int i = 0; i < 20; i++) {
@@ -272,7 +272,7 @@ final class BrowserBridgeTest {
 
   @Test
   @Tag("slow")
-  void shouldTurnAwayOneBrowserTooMany() throws Exception {
+  void shouldRefuseABrowserBeyondTheLimit() throws Exception {
     List<RawBrowser> browsers = new ArrayList<>();
     for (int address = 1; browsers.size() < BrowserBridge.SOCKETS; address++) {
       browsers.addAll(openFrom("127.0.0." + address, BrowserBridge.SOCKETS_PER_ADDRESS));
@@ -285,7 +285,7 @@ final class BrowserBridgeTest {
   }
 
   @Test
-  void shouldLeaveRoomForOtherAddressesWhenOneOpensTooManySockets() throws Exception {
+  void shouldLimitTheSocketsOfOneAddress() throws Exception {
     List<RawBrowser> many = openFrom("127.0.0.2", BrowserBridge.SOCKETS_PER_ADDRESS);
 
     RawBrowser surplus = openFrom("127.0.0.2", 1).get(0);

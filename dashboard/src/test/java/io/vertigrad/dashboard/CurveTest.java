@@ -40,7 +40,7 @@ final class CurveTest {
   }
 
   @Test
-  void shouldNeitherJoinNorAverageWhatWasMeasuredBeforeAndAfterAnInterruption() {
+  void shouldSeparatePointsBeforeAndAfterAnInterruption() {
     // An odd number of points before the interruption, so that a pair of neighbours would span it.
     int before = 3 * Curve.CAPACITY + 1;
     for (int i = 0; i < before; i++) {
@@ -61,7 +61,7 @@ final class CurveTest {
   }
 
   @Test
-  void shouldBeginASegmentAfterATimeWithoutAPointThatIsLongBesideTheUsualOne() {
+  void shouldStartASegmentAfterAnUnusuallyLongGap() {
     for (int step : new int[] {300, 300, 300, 300, 1_900, 300, 2_500, 300}) {
       now += step;
       curve.add(now, 1, 1, 1);
@@ -75,7 +75,7 @@ final class CurveTest {
   }
 
   @Test
-  void shouldNotTakeLongStepsForInterruptions() {
+  void shouldNotMistakeLongStepsForInterruptions() {
     for (int i = 0; i < 20; i++) {
       now += 30_000;
       curve.add(now, i, 1, 1);

@@ -57,7 +57,7 @@ final class DashboardVerticleTest {
         "/job",
         "/eventbus/info"
       })
-  void shouldServeEverythingItselfAndAllowNothingElse(String path) throws Exception {
+  void shouldServeAllFilesItselfAndForbidOthers(String path) throws Exception {
     HttpClientResponse answer = get(path, Map.of());
 
     assertEquals(200, answer.statusCode());
@@ -70,7 +70,7 @@ final class DashboardVerticleTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"/../pom.xml", "/%2e%2e/%2e%2e/DashboardVerticle.class", "/modules/"})
-  void shouldServeNothingBesideThePage(String path) throws Exception {
+  void shouldServeOnlyThePage(String path) throws Exception {
     assertNotEquals(200, get(path, Map.of()).statusCode());
   }
 
@@ -83,21 +83,20 @@ final class DashboardVerticleTest {
     "/eventbus/websocket, GET",
     "/, GET"
   })
-  void shouldTurnAwayPagesFromElsewhereOnEveryTransport(String path, HttpMethod method)
-      throws Exception {
+  void shouldRefuseForeignPagesOnEveryTransport(String path, HttpMethod method) throws Exception {
     for (String origin : new String[] {"http://evil.example", "null", "http://127.0.0.1:1"}) {
       assertEquals(403, request(method, path, Map.of("Origin", origin)).statusCode(), origin);
     }
   }
 
   @Test
-  void shouldTurnAwayWhoeverUsesAForeignNameForThisMachine() throws Exception {
+  void shouldRefuseRequestsWithAForeignHostName() throws Exception {
     assertEquals(403, get("/", Map.of("Host", "rebound.example:" + port)).statusCode());
     assertEquals(200, get("/", Map.of("Host", "localhost:" + port)).statusCode());
   }
 
   @Test
-  void shouldLetItsOwnPageThrough() throws Exception {
+  void shouldAcceptItsOwnPage() throws Exception {
     Map<String, String> own = Map.of("Origin", "http://127.0.0.1:" + port);
 
     assertEquals(200, get("/eventbus/info", own).statusCode());
@@ -112,7 +111,7 @@ final class DashboardVerticleTest {
   }
 
   @Test
-  void shouldCloseAConnectionThatAsksTooOftenWithoutAnsweringTheRest() throws Exception {
+  void shouldCloseAConnectionThatExceedsTheRequestRate() throws Exception {
     int requests = 2_000;
     try (Socket socket = new Socket("127.0.0.1", port)) {
       String request = "GET /job HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n".formatted(port);

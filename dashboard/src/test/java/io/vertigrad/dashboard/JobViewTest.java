@@ -45,7 +45,7 @@ class JobViewTest {
   }
 
   @Test
-  void shouldReadEveryFieldWhateverTypeItHas() {
+  void shouldReadEveryFieldOfAnyType() {
     for (Object value : VALUES) {
       JsonObject state =
           new JsonObject().put("phase", value).put("metric", value).put("servers", value);

@@ -68,7 +68,7 @@ final class MetricsVerticleTest {
   }
 
   @Test
-  void shouldAnswerWithASnapshotThatTheNextDeltaContinues() throws Exception {
+  void shouldAnswerWithASnapshotThatTheNextDeltaExtends() throws Exception {
     RunStory.beginning().forEach(this::publish);
     RunStory.after(10).forEach(this::publish);
     Awaitility.await().atMost(LIMIT).until(() -> hasMembers(ask("snapshot")));
@@ -83,7 +83,7 @@ final class MetricsVerticleTest {
   }
 
   @Test
-  void shouldTellHowARunEndedAndWhereItIsBeforeItsProcessGoes() throws Exception {
+  void shouldReportEndAndFolderOfARunBeforeItsProcessEnds() throws Exception {
     publish(new JobFinished(RunStory.START + 9_000, 200, 51_200));
     JsonObject summary = new JsonObject().put("seconds", 8.5).put("samplesPerSecond", 6_023.5);
 
@@ -101,7 +101,7 @@ final class MetricsVerticleTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"checkpoint", "stop"})
-  void shouldPassOnWhatWhoeverKnowsTheTokenWants(String action) throws Exception {
+  void shouldForwardCommandsWithTheToken(String action) throws Exception {
     JsonObject answer = control(action, TOKEN);
 
     assertEquals("running", answer.getString("state"));
@@ -109,7 +109,7 @@ final class MetricsVerticleTest {
   }
 
   @Test
-  void shouldRefuseControlWithoutTheTokenOrToDoAnythingElse() throws Exception {
+  void shouldRefuseControlWithoutTokenAndOtherActions() throws Exception {
     assertTrue(control("stop", "5ec2e8").getString("refused").contains("wrong token"));
     assertTrue(control("stop", null).getString("refused").contains("wrong token"));
     assertTrue(control("join", TOKEN).getString("refused").contains("expected action"));
@@ -117,7 +117,7 @@ final class MetricsVerticleTest {
   }
 
   @Test
-  void shouldRefuseWhatItDoesNotUnderstand() throws Exception {
+  void shouldRefuseUnknownRequests() throws Exception {
     assertTrue(ask("everything").getString("refused").contains("snapshot"));
     assertTrue(request("just words").getString("refused").contains("snapshot"));
     assertTrue(request(new JsonObject()).getString("refused").contains("snapshot"));

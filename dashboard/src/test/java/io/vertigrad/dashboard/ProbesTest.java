@@ -78,7 +78,7 @@ final class ProbesTest {
   }
 
   @Test
-  void shouldCountWhatGoesOverTheBusWithoutNamingAddresses() {
+  void shouldCountBusTrafficWithoutNamingAddresses() {
     vertx.eventBus().consumer("echo", message -> message.reply(message.body()));
     double sent = value("vertigrad_bus_sent_total", LOCAL);
     double received = value("vertigrad_bus_received_total", LOCAL);
@@ -106,7 +106,7 @@ final class ProbesTest {
 
   @Test
   @Tag("slow")
-  void shouldExportWhatMembersSaidWhenPrometheusAsks() {
+  void shouldExportTheReportsOfMembersToPrometheus() {
     publish(beginning());
     publish(
         List.of(
@@ -142,7 +142,7 @@ final class ProbesTest {
 
   @Test
   @Tag("slow")
-  void shouldNeverLetACounterFallNorTellVitalsOfAProcessThatIsGone() {
+  void shouldNeverLowerACounterAndDropVitalsOfADeadProcess() {
     publish(beginning());
     publish(
         List.of(

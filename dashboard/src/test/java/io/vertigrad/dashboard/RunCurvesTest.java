@@ -24,7 +24,7 @@ final class RunCurvesTest {
   @TempDir private Path folder;
 
   @Test
-  void shouldTellTheMeanLossOfAllWorkersAndThatOfTests() throws IOException {
+  void shouldReportTheMeanLossOfWorkersAndOfTests() throws IOException {
     List<TrainingEvent> events = new ArrayList<>(RunStory.beginning());
     events.addAll(RunStory.after(1));
     events.addAll(RunStory.after(2));
@@ -42,7 +42,7 @@ final class RunCurvesTest {
   }
 
   @Test
-  void shouldBeginASegmentAfterAPauseAndAfterATimeInWhichNobodyReported() throws IOException {
+  void shouldStartASegmentAfterAPauseOrASilence() throws IOException {
     List<TrainingEvent> events = new ArrayList<>(RunStory.beginning());
     for (int tenths : new int[] {1, 2, 3, 4, 5}) {
       events.addAll(RunStory.after(tenths));
@@ -63,7 +63,7 @@ final class RunCurvesTest {
 
   @Test
   @Tag("slow")
-  void shouldLeaveOutWhoKnowsNoLossAndStayBounded() throws IOException {
+  void shouldSkipWorkersWithoutALossAndStayBounded() throws IOException {
     List<TrainingEvent> events = new ArrayList<>(RunStory.beginning());
     events.add(
         new WorkerProgress(

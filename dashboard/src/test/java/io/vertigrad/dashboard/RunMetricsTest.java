@@ -28,7 +28,7 @@ final class RunMetricsTest {
   private final RunMetrics metrics = RunStory.metrics();
 
   @Test
-  void shouldNumberDeltasFromOneAndTellTheSameInTheSnapshot() {
+  void shouldNumberDeltasFromOneAndRepeatTheNumberInTheSnapshot() {
     advance(RunStory.beginning());
     advance(RunStory.after(10));
     JsonObject last = advance(RunStory.after(20));
@@ -44,7 +44,7 @@ final class RunMetricsTest {
   }
 
   @Test
-  void shouldDivideWhatWasCountedByTheTimeBetweenReports() {
+  void shouldDivideCountsByTheTimeBetweenReports() {
     advance(RunStory.beginning());
     advance(RunStory.after(10));
     JsonObject worker = member(advance(RunStory.after(20)), "worker", 0);
@@ -64,7 +64,7 @@ final class RunMetricsTest {
   }
 
   @Test
-  void shouldTellNoSpeedInAPauseAndNoneThatCountsIt() {
+  void shouldLeavePausesOutOfSpeeds() {
     advance(RunStory.beginning());
     advance(RunStory.after(10));
     long pausedMillis = timeOf(RunStory.after(20)) + 1;
@@ -88,7 +88,7 @@ final class RunMetricsTest {
   }
 
   @Test
-  void shouldCountOnWhenAMemberJoinsAgain() {
+  void shouldContinueTheCountersWhenAMemberJoinsAgain() {
     advance(RunStory.beginning());
     advance(RunStory.after(20));
     JsonObject rejoined =
@@ -144,7 +144,7 @@ final class RunMetricsTest {
   }
 
   @Test
-  void shouldTellNothingOfTheProcessOfAMemberThatIsGone() {
+  void shouldReportNoVitalsOfAMemberThatLeft() {
     advance(RunStory.beginning());
     assertTrue(member(advance(RunStory.after(10)), "worker", 0).containsKey("cores"));
     MemberVitals health =
@@ -168,7 +168,7 @@ final class RunMetricsTest {
   }
 
   @Test
-  void shouldTellAWorkersOwnExchangeTimeAndNotThatOfAnotherName() {
+  void shouldReportAWorkersOwnExchangeTime() {
     advance(RunStory.beginning());
     advance(RunStory.after(10));
 
@@ -179,7 +179,7 @@ final class RunMetricsTest {
   }
 
   @Test
-  void shouldBeginASegmentAfterAPauseAndWithEachIncarnation() {
+  void shouldStartASegmentAfterAPauseAndWithEachIncarnation() {
     JsonArray segments = new JsonArray();
     List<List<TrainingEvent>> story =
         List.of(
@@ -218,7 +218,7 @@ final class RunMetricsTest {
   }
 
   @Test
-  void shouldTellAnInterruptedRunFromOneThatSomebodyStopped() {
+  void shouldDistinguishAnInterruptedRunFromAStoppedOne() {
     assertEquals(
         "stopped",
         advance(List.of(new JobStopped(5, "asked for on the dashboard")))
@@ -241,7 +241,7 @@ final class RunMetricsTest {
   }
 
   @Test
-  void shouldTellOnlyOfMembersThatChanged() {
+  void shouldReportOnlyChangedMembers() {
     advance(RunStory.beginning());
 
     JsonObject quiet = advance(List.of());
@@ -253,7 +253,7 @@ final class RunMetricsTest {
   }
 
   @Test
-  void shouldCountASuspectAsWellWhenItIsHeardAgain() {
+  void shouldTrustASuspectWhenItReportsAgain() {
     advance(RunStory.beginning());
     advance(List.of(new MemberSuspected(1, Role.WORKER, 1, 0, 3_000)));
 
@@ -261,7 +261,7 @@ final class RunMetricsTest {
   }
 
   @Test
-  void shouldCallAMemberLostUnlessItLeftInGoodOrder() {
+  void shouldReportAMemberAsLostUnlessItLeftInGoodOrder() {
     advance(RunStory.beginning());
 
     JsonObject gone =

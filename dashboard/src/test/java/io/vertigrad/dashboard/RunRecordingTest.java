@@ -23,7 +23,7 @@ final class RunRecordingTest {
   @TempDir private Path folder;
 
   @Test
-  void shouldEndWhereTheLiveRunEnded() throws IOException {
+  void shouldEndWithTheStateOfTheLiveRun() throws IOException {
     RunMetrics live = RunStory.metrics();
     live.advance(RunStory.beginning(), 0);
     live.advance(RunStory.after(10), 0);
@@ -68,7 +68,7 @@ final class RunRecordingTest {
   }
 
   @Test
-  void shouldSayWhatIsMissingWhenThereIsNoEvent() {
+  void shouldReportTheMissingEvent() {
     IOException refused = assertThrows(IOException.class, () -> read(List.of(), "\n"));
 
     assertTrue(refused.getMessage().contains("holds no event"), refused.getMessage());

@@ -32,7 +32,7 @@ final class ReadmeExampleTest {
   @ParameterizedTest
   @CsvSource("own-strategy, examples/run own-strategy")
   @Tag("slow")
-  void shouldPrintWhatTheReadmeShows(String readme, String command) throws Exception {
+  void shouldPrintTheOutputOfTheReadme(String readme, String command) throws Exception {
     ReadmeExample example = ReadmeExample.of(readme, command);
 
     compare(example, example.run(folder));

@@ -29,7 +29,7 @@ final class ReadmeLineTest {
         "\"parametersHash\" : \"13f9ada2f97d28f5\"|\"parametersHash\" : \"8e679363bd1137a8\"|true|false",
         "\"parametersHash\" : \"13f9ada2f97d28f5\"|\"parametersHash\" : \"\"|false|false"
       })
-  void shouldHoldEverythingToTheReadmeButTheClockAndWhatTheKernelsDecide(
+  void shouldCompareEverythingWithTheReadmeExceptTimesAndKernelDigits(
       String readme, String printed, boolean exact, boolean same) {
     assertEquals(same, ReadmeLine.difference(readme, printed, exact).isEmpty());
   }

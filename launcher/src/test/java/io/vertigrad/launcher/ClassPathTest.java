@@ -31,12 +31,12 @@ class ClassPathTest {
               + "|mockito|onnxruntime|byte-buddy|jmh).*");
 
   @Test
-  void shouldHoldNoTestLibrary() throws IOException {
+  void shouldContainNoTestLibrary() throws IOException {
     assertEquals(List.of(), libraries().filter(l -> TEST_LIBRARY.matcher(l).matches()).toList());
   }
 
   @Test
-  void shouldHoldWhatTrainsAndNotMuchMore() throws IOException {
+  void shouldContainLittleBesideTheTrainingLibraries() throws IOException {
     List<String> libraries = libraries().toList();
 
     for (String needed :
@@ -47,7 +47,7 @@ class ClassPathTest {
   }
 
   @Test
-  void shouldBeWhatTheStartScriptsAskMavenFor() throws IOException {
+  void shouldBeTheClassPathThatTheStartScriptsBuild() throws IOException {
     for (Path script : List.of(SCRIPT, EXAMPLES_SCRIPT)) {
       String text = Files.readString(script);
 

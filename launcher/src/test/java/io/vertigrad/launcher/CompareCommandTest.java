@@ -40,7 +40,7 @@ final class CompareCommandTest {
   }
 
   @Test
-  void shouldPrintHowEachRunEndedAndWhatItTrainedOn() throws IOException {
+  void shouldPrintEndAndDataOfEachRun() throws IOException {
     Path one = run("one", "sync", 40, 40 * 256, 0.5);
     job(one, "sync", "convnet", 64, 0.01);
     Path other = run("other", "async", 80, 80 * 128, 0.25);
@@ -63,7 +63,7 @@ final class CompareCommandTest {
   }
 
   @Test
-  void shouldShowADashForWhatAnOlderRunDidNotSay() throws IOException {
+  void shouldShowADashForFiguresThatAnOlderRunLacks() throws IOException {
     Path one = run("one", "sync", 40, 40, 1);
     Files.writeString(one.resolve("summary.json"), "{\"version\": 40, \"samples\": 40}");
 
@@ -73,7 +73,7 @@ final class CompareCommandTest {
   }
 
   @Test
-  void shouldNameTheFolderAndWhatIsMissingThere() throws IOException {
+  void shouldNameTheFolderAndItsMissingFile() throws IOException {
     Path one = run("one", "sync", 40, 40, 1);
     Path torn = run("torn", "sync", 40, 40, 1);
     Files.delete(torn.resolve("summary.json"));

@@ -69,7 +69,7 @@ final class DashboardLoadTest {
   }
 
   @Test
-  void shouldTrainOnInAsLittleMemoryWhenTwoHundredWatchAndAskForSnapshotsAndOneNeverReads() {
+  void shouldKeepMemoryBoundedWhenTwoHundredBrowsersWatch() {
     long heap = 0;
     for (int round = 0; round < ROUNDS; round++) {
       List<WebSocket> watchers = watch(page);
@@ -86,7 +86,7 @@ final class DashboardLoadTest {
   }
 
   @Test
-  void shouldTellAProgramInNodeASnapshotAndThenDeltas() throws Exception {
+  void shouldSendASnapshotAndDeltasToANodeProgram() throws Exception {
     NodeWatch node = NodeWatch.of(page.toString(), 4);
 
     assertEquals(0, node.exit(), node::toString);

@@ -111,7 +111,7 @@ final class DashboardTest {
   }
 
   @Test
-  void shouldShowALatecomerTheHistoryAndStopForWhoeverHasTheToken() throws Exception {
+  void shouldShowTheHistoryAndStopWithTheToken() throws Exception {
     train();
     browser.await("a while", () -> points() > HISTORY);
     browser.open(run.url() + "#token=wrong");
@@ -152,7 +152,7 @@ final class DashboardTest {
   }
 
   @Test
-  void shouldSayHowARunEndedWhenItsServerIsGoneAndAskNoMore() throws Exception {
+  void shouldReportHowARunEndedWhenItsServerIsGone() throws Exception {
     MetricsVerticle source = new MetricsVerticle("", "runs/one day's work");
     browser.open(page(source));
     browser.await("the line", () -> browser.text("#line").equals("live"));
@@ -209,7 +209,7 @@ final class DashboardTest {
   }
 
   @Test
-  void shouldNameMarksRefuseInWordsAndBeginAtZero() throws Exception {
+  void shouldNameAxisMarksAndStartAtZero() throws Exception {
     browser.open(replay(RunStory.ofTrouble(), 0));
     browser.await("the end", () -> browser.text("#phase").equals("finished"));
     browser.screenshot("trouble", 1280);
@@ -256,7 +256,7 @@ final class DashboardTest {
   }
 
   @Test
-  void shouldDrawNoLineOverAGapInTheHistoryThatALatecomerGets() throws Exception {
+  void shouldDrawNoLineOverAGapWhenThePageIsOpenedLate() throws Exception {
     browser.open(page(new Snapshot()));
     browser.await("the history", () -> points() == 80);
 
@@ -267,7 +267,7 @@ final class DashboardTest {
   }
 
   @Test
-  void shouldCountOnWhenAWorkerJoinsAgainAndTellNothingOfItsDeadProcess() throws Exception {
+  void shouldContinueTheCountersOfAWorkerAndDropTheVitalsOfItsDeadProcess() throws Exception {
     browser.open(replay(RunStory.withGaps(), 0));
     browser.await("the end", () -> browser.text("#phase").equals("finished"));
     // Worker 0 made 81 steps; worker 1 made 51 before it died and 11 after it joined again.
@@ -396,7 +396,7 @@ final class DashboardTest {
   }
 
   @Test
-  void shouldSlideThroughARunThatIsOver() throws Exception {
+  void shouldReplayAFinishedRunWithTheSlider() throws Exception {
     List<TrainingEvent> events = RunStory.of("a pid 1", "silent for 10000 ms");
     browser.open(replay(events, 0));
 
@@ -446,7 +446,7 @@ final class DashboardTest {
   }
 
   @Test
-  void shouldSayThatTheConnectionIsLostAndComeBack() throws Exception {
+  void shouldReportALostConnectionAndReconnect() throws Exception {
     int port = FreePort.find();
     browser.open(replay(RunStory.of("a pid 1", "x"), port));
     browser.await("the page", () -> browser.text("#line").equals("replay"));

@@ -45,7 +45,7 @@ class DecentralTrainingTest {
    * half epochs.
    */
   @Test
-  void shouldWriteTheLineOfThePublishedCoordinatorAtTheEndOfEachEpoch() throws IOException {
+  void shouldWriteTheLineOfThePublishedProgramAtTheEndOfEachEpoch() throws IOException {
     String evaluator = "{\"everyEpochs\": 1, \"blocking\": true, \"samples\": 500, \"topK\": 3}";
     train("run", "dpsgd", "--set", "evaluator=" + evaluator);
 

@@ -31,7 +31,7 @@ class DiskFullTest {
   }
 
   @Test
-  void shouldTrainOnWhenCheckpointsFindNoRoom() throws Exception {
+  void shouldContinueWhenTheDiskIsFullForCheckpoints() throws Exception {
     Path small = mount(16);
 
     CommandRun run =
@@ -49,7 +49,7 @@ class DiskFullTest {
   }
 
   @Test
-  void shouldTrainOnWhenPositionsOfAStreamFindNoRoom() throws Exception {
+  void shouldContinueWhenTheDiskIsFullForPositionsOfAStream() throws Exception {
     Path small = mount(16);
     StringBuilder events = new StringBuilder("demand,class\n");
     for (int i = 0; i < 4_000; i++) {
@@ -86,7 +86,7 @@ class DiskFullTest {
   }
 
   @Test
-  void shouldSayWhatIsLostWhenTheRunFindsNoRoom() throws Exception {
+  void shouldReportTheLossWhenTheDiskIsFull() throws Exception {
     Path run = mount(24).resolve("run");
 
     CommandRun ended = train(run);

@@ -18,7 +18,7 @@ class DistributionIT {
               + "|org/openqa|com/code_intelligence|net/bytebuddy|org/openjdk/jmh)/.*");
 
   @Test
-  void shouldHoldEveryRoleAndNoTestLibrary() throws IOException {
+  void shouldContainEveryRoleAndNoTestLibrary() throws IOException {
     try (JarFile jar = new JarFile("target/vertigrad.jar")) {
       List<String> names = jar.stream().map(entry -> entry.getName()).toList();
 

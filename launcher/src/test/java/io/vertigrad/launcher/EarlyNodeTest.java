@@ -20,7 +20,7 @@ final class EarlyNodeTest {
   @TempDir private Path folder;
 
   @Test
-  void shouldEndWithAParentThatNeverTellsWhereToJoin() throws Exception {
+  void shouldEndWhenTheParentProcessNeverSendsTheJoinAddress() throws Exception {
     Process node = start();
 
     assertTrue(node.isAlive(), "it waits");
@@ -32,7 +32,7 @@ final class EarlyNodeTest {
 
   /** An address from standard input is checked like one on the command line. */
   @Test
-  void shouldRefuseAnAddressThatIsNone() throws Exception {
+  void shouldRefuseAnInvalidAddress() throws Exception {
     Process node = start();
 
     node.getOutputStream().write("nowhere:at:all\n".getBytes());

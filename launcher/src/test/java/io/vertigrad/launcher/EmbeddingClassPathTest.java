@@ -44,7 +44,7 @@ class EmbeddingClassPathTest {
               + "|junit|archunit|awaitility|selenium|jazzer).*");
 
   @Test
-  void shouldHoldNoServerClusterOrLoggingWhenAnApplicationEmbedsTraining() throws IOException {
+  void shouldContainNoServerClusterOrLoggingWhenAnApplicationEmbedsTraining() throws IOException {
     Set<String> unwanted = new TreeSet<>();
     for (Path file : classPath()) {
       if (NOT_FOR_APPLICATIONS.matcher(file.getFileName().toString()).matches()
@@ -57,7 +57,7 @@ class EmbeddingClassPathTest {
   }
 
   @Test
-  void shouldHoldWhatTrains() throws IOException {
+  void shouldContainTheTrainingLibraries() throws IOException {
     List<String> names = classPath().stream().map(file -> file.getFileName().toString()).toList();
 
     for (String needed : List.of("vertx-core-", "deeplearning4j-nn-", "nd4j-native-", "rxjava-")) {

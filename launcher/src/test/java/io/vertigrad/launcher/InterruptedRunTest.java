@@ -45,7 +45,7 @@ class InterruptedRunTest {
   }
 
   @Test
-  void shouldSaveWhatTheProcessesHoldWhenTheirWholeGroupIsInterrupted() throws Exception {
+  void shouldSaveTheRunWhenTheProcessGroupIsInterrupted() throws Exception {
     assumeTrue(interruptible(), "this process ignores interrupts, and so do all that it starts");
     run = start("--processes", "--set", "evaluator.count=0", "--set", "cluster.port=17971");
     Awaitility.await().atMost(LIMIT).until(() -> !run.isAlive() || steps() > 0);

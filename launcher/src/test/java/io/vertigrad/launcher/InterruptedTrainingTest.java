@@ -56,7 +56,7 @@ final class InterruptedTrainingTest {
     "digits-ring, 'strategy={\"name\":\"local\"}', 2",
     "digits-pipeline, workers.count=2, 2"
   })
-  void shouldSaveTheModelAndWhateverTheStrategyKeeps(String job, String setting, int checkpoints)
+  void shouldSaveTheModelAndTheStateOfTheStrategy(String job, String setting, int checkpoints)
       throws Exception {
     Path run = folder.resolve("run");
 
@@ -160,7 +160,7 @@ final class InterruptedTrainingTest {
   }
 
   @Test
-  void shouldRefuseToKeepAPageThatIsNotServed() {
+  void shouldRefuseKeepOpenWithoutADashboard() {
     CommandRun run = CommandRun.of("train", "--keep-open", "--no-dashboard");
 
     assertEquals(2, run.exit());

@@ -29,7 +29,7 @@ class KilledProcessTest {
   }
 
   @Test
-  void shouldGoOnFromTheCheckpointWhenServerAndWorkerAreKilled() throws Exception {
+  void shouldContinueFromTheCheckpointWhenServerAndWorkerAreKilled() throws Exception {
     ProcessRun run = start("digits-async", "checkpoint.every=5", "steps=100", "evaluator.count=0");
     run.await(() -> run.count("checkpointWritten") > 1);
 
@@ -56,7 +56,7 @@ class KilledProcessTest {
    * compression.
    */
   @Test
-  void shouldEndWithTheBitsOfAnUndisturbedRunWhoeverIsKilled() throws Exception {
+  void shouldEndWithTheBitsOfAnUndisturbedRunWhenAnyMemberIsKilled() throws Exception {
     String[] settings = {
       "checkpoint.every=5",
       "steps=250",
@@ -148,7 +148,7 @@ class KilledProcessTest {
   }
 
   @Test
-  void shouldSayWhatIsLostAndEndWhenAServerIsKilledWithoutCheckpoints() throws Exception {
+  void shouldReportTheLossAndEndWhenAServerIsKilledWithoutCheckpoints() throws Exception {
     ProcessRun run =
         start("digits-sync", "evaluator.count=0", "workers.count=1", "checkpoint.seconds=0");
     run.await(() -> run.count("jobStarted") > 0);

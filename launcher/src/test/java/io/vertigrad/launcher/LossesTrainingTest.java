@@ -59,7 +59,7 @@ class LossesTrainingTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"sync", "allreduce"})
-  void shouldLearnARegressionAndSpeakOfItsError(String strategy) throws IOException {
+  void shouldLearnARegressionAndReportItsError(String strategy) throws IOException {
     Path run = folder.resolve("run");
 
     CommandRun trained =
@@ -166,7 +166,7 @@ class LossesTrainingTest {
   }
 
   @Test
-  void shouldRefuseWhatDoesNotFitTogether() throws IOException {
+  void shouldRefuseIncompatibleSettings() throws IOException {
     assertRefused(
         "model.loss is crossEntropy, which takes classes as targets, but the data set 'csv' has"
             + " real values; expected meanSquaredError, or other data",

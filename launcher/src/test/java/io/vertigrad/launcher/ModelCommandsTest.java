@@ -54,7 +54,7 @@ class ModelCommandsTest {
   }
 
   @Test
-  void shouldFindTheFiguresOfTheRunsLastTestWhenItIsEvaluated() {
+  void shouldMatchTheLastTestOfTheRunWhenItIsEvaluated() {
     CommandRun folderOfRun = CommandRun.of("evaluate", run.toString(), "--json");
     CommandRun zip = CommandRun.of("evaluate", run.resolve("model.zip").toString());
 
@@ -118,7 +118,7 @@ class ModelCommandsTest {
   }
 
   @Test
-  void shouldFindTheSameFiguresInEveryFormatWhenTheModelIsExported() throws IOException {
+  void shouldMatchTheFiguresInEveryFormatWhenTheModelIsExported() throws IOException {
     Path tensors = folder.resolve("copied.safetensors");
     Path zip = folder.resolve("copied.zip");
 
@@ -138,7 +138,7 @@ class ModelCommandsTest {
   }
 
   @Test
-  void shouldBeginWithTheRunsParametersWhenItsFolderIsTheModel() throws IOException {
+  void shouldStartWithTheParametersOfTheRunThatIsTheModel() throws IOException {
     CommandRun further = train(folder.resolve("a"), "--steps", "5", "--set", "model.name=" + run);
 
     assertBeginsTrained(further, folder.resolve("a"));
@@ -146,7 +146,7 @@ class ModelCommandsTest {
 
   @ParameterizedTest
   @CsvSource({"digits-sync", "digits-ring", "digits-pipeline"})
-  void shouldBeginWithAFilesParametersWhenTheJobNamesIt(String job) throws IOException {
+  void shouldStartWithTheParametersOfTheFileThatTheJobNames(String job) throws IOException {
     Path tensors = folder.resolve("start.safetensors");
     assertEquals(0, export("safetensors", tensors).exit());
 
@@ -170,7 +170,7 @@ class ModelCommandsTest {
   }
 
   @Test
-  void shouldBeginWithTheRunsParametersInEveryProcessWhenItsFolderIsTheModel() throws IOException {
+  void shouldStartEveryProcessWithTheParametersOfTheRunThatIsTheModel() throws IOException {
     CommandRun further =
         train(
             folder.resolve("a"),
@@ -186,7 +186,7 @@ class ModelCommandsTest {
   }
 
   @Test
-  void shouldRefuseToBeginWhenTheModelIsAnother() throws IOException {
+  void shouldRefuseToStartWithAnotherModel() throws IOException {
     Path tensors = folder.resolve("start.safetensors");
     assertEquals(0, export("safetensors", tensors).exit());
     Path empty = Files.createDirectories(folder.resolve("runs/empty"));
@@ -254,7 +254,7 @@ class ModelCommandsTest {
   }
 
   @Test
-  void shouldSayWhatIsWrongInOneLineWhenInputIsBad() throws IOException {
+  void shouldReportBadInputInOneLine() throws IOException {
     Path broken = Files.writeString(folder.resolve("broken.png"), "no picture");
     Path torn = folder.resolve("torn.safetensors");
     byte[] zip = Files.readAllBytes(run.resolve("model.zip"));

@@ -66,7 +66,7 @@ final class NextCommandTest {
   }
 
   @Test
-  void shouldGoOnWithAnInterruptedRun() {
+  void shouldContinueAnInterruptedRun() {
     List<String> typed = List.of("train", "--run-dir=runs/a run", "--processes");
 
     assertEquals(
@@ -74,7 +74,7 @@ final class NextCommandTest {
   }
 
   @Test
-  void shouldBeginWithTheProgramAsItWasCalled() {
+  void shouldStartCommandsWithTheProgramAsCalled() {
     System.setProperty("vertigrad.command", "../my tools/vertigrad");
     try {
       assertEquals(

@@ -54,7 +54,7 @@ class OutsideWorkersTest {
   }
 
   @Test
-  void shouldNameWhoDidNotComeWhenTheWaitIsOver() {
+  void shouldNameTheMissingMembersWhenTheWaitIsOver() {
     CommandRun ended =
         train(
             "--workers-here", "0", "--set", "workers.waitSeconds=4", "--set", "cluster.port=17821");

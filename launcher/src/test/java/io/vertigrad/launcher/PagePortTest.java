@@ -28,7 +28,7 @@ class PagePortTest {
   }
 
   @Test
-  void shouldSayThatAPortIsTakenAndWhereThePageIs() {
+  void shouldReportATakenPortAndTheAddressOfThePage() {
     int taken = page(0).getPort();
 
     URI second = page(taken);
@@ -41,7 +41,7 @@ class PagePortTest {
   }
 
   @Test
-  void shouldSayNothingOfAPortThatWasFree() {
+  void shouldReportNothingForAFreePort() {
     URI page = page(0);
 
     assertEquals(Optional.empty(), Dashboard.otherPort(page.getPort(), page.toString()));

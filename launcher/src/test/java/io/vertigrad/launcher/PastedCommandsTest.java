@@ -69,7 +69,7 @@ final class PastedCommandsTest {
   }
 
   @Test
-  void shouldTrainWhatTheDoctorHasChecked() throws IOException {
+  void shouldTrainAJobThatTheDoctorAccepts() throws IOException {
     Path job = folder.resolve("small job.json");
     JsonObject small =
         new JsonObject()
@@ -92,7 +92,7 @@ final class PastedCommandsTest {
   }
 
   @Test
-  void shouldSuggestHelpThatIsThere() {
+  void shouldSuggestExistingHelp() {
     for (String[] wrong : new String[][] {{"train", "--stpes"}, {"trian"}, {"node"}}) {
       CommandRun refused = CommandRun.of(wrong);
       CommandRun help = PastedCommand.after("see", refused.err()).run();

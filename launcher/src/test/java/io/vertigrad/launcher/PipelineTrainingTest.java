@@ -17,7 +17,7 @@ class PipelineTrainingTest {
   @TempDir private Path folder;
 
   @Test
-  void shouldSayWhyAndStopWhenACutIsImpossible() {
+  void shouldFailWithTheReasonWhenACutIsImpossible() {
     CommandRun run = CommandRun.of(arguments("wrong", "--set", "pipeline.cuts=[\"fc\"]"));
 
     assertEquals(2, run.exit());

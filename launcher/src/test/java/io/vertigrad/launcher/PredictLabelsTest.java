@@ -32,7 +32,7 @@ class PredictLabelsTest {
   @TempDir private Path folder;
 
   @Test
-  void shouldTellTheProbabilityOfEachLabelOfAnImage() throws IOException {
+  void shouldPredictTheProbabilityOfEachLabelOfAnImage() throws IOException {
     Path run = trained("binaryCrossEntropy", false);
     Path left = image("left.png", 1);
     Path both = image("both.png", 3);
@@ -72,7 +72,7 @@ class PredictLabelsTest {
   }
 
   @Test
-  void shouldTellEachValueOfAnImage() throws IOException {
+  void shouldPredictEachValueOfAnImage() throws IOException {
     Path run = trained("meanSquaredError", true);
     Path top = image("top.png", 2);
 

@@ -22,7 +22,7 @@ class PredictTest {
   @TempDir private Path folder;
 
   @Test
-  void shouldTellValuesOfEachLineWhenTheModelWasTrainedOnThem() throws IOException {
+  void shouldPredictValuesOfEachLineWhenTheModelWasTrainedOnThem() throws IOException {
     Path run = trained("../examples/losses/regression.json", "../examples/losses/regression");
     List<String> flights =
         Files.readAllLines(Path.of("../examples/losses/regression/test.csv")).subList(0, 5);
@@ -49,7 +49,7 @@ class PredictTest {
   }
 
   @Test
-  void shouldTellEveryLabelWhenTheModelWasTrainedOnLabels() throws IOException {
+  void shouldPredictEveryLabelWhenTheModelWasTrainedOnLabels() throws IOException {
     Path run = trained("../examples/losses/labels.json", "../examples/losses/labels");
     List<String> flights =
         Files.readAllLines(Path.of("../examples/losses/labels/test.csv")).subList(0, 100);
@@ -86,7 +86,7 @@ class PredictTest {
   }
 
   @Test
-  void shouldTakeARowForARowWhateverItsFirstCharacterAndSeparator() throws IOException {
+  void shouldReadARowWithAnyFirstCharacterAndSeparator() throws IOException {
     StringBuilder films = new StringBuilder("length\tformat\n");
     for (int i = 0; i < 40; i++) {
       films.append(i % 2 == 0 ? "-3,%d\t2D\n".formatted(i) : "3,%d\t3D\n".formatted(i));

@@ -228,7 +228,7 @@ class ProcessTrainingTest {
   }
 
   @Test
-  void shouldGoOnWhenAWorkerSleptForLongerThanItIsWaitedFor() throws Exception {
+  void shouldContinueWhenAWorkerSleptLongerThanTheWait() throws Exception {
     ProcessRun run =
         ProcessRun.start(
             folder.resolve("run"),

@@ -36,7 +36,7 @@ class RefusedNodeTest {
   }
 
   @Test
-  void shouldTellEveryNodeWhyItIsRefusedAndTrainWithTheOneThatIsNot() throws Exception {
+  void shouldReportRefusalsToNodesAndTrainWithTheAcceptedOne() throws Exception {
     Path waiting = node("waiting", "--wait", "60", "127.0.0.1:18021", "--secret", secret());
     Awaitility.await().atMost(LIMIT).until(() -> read(waiting).contains("waits up to 60 s"));
     assertTrue(read(waiting).contains("for a job at 127.0.0.1:18021: nothing answers there yet"));

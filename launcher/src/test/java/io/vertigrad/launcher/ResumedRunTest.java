@@ -72,7 +72,7 @@ final class ResumedRunTest {
   }
 
   @Test
-  void shouldTakeMembersThatLiveOnAlsoWithTheNextCoordinator() throws Exception {
+  void shouldAdoptLivingMembersByTheNextCoordinator() throws Exception {
     String[] words = {"digits-sync", "steps=300", "cluster.port=17501"};
     String undisturbed = undisturbed(words);
     Process killed = train("run", words, "--processes");
@@ -98,7 +98,7 @@ final class ResumedRunTest {
 
   /** A node that is dying still accepts connections until its process has ended. */
   @Test
-  void shouldBeginAClusterWhenTheNodesThatLivedEndJustThen() throws Exception {
+  void shouldStartAClusterWhenTheLivingNodesEnd() throws Exception {
     Process killed = train("run", new String[] {"digits-sync", "steps=200", "checkpoint.every=5"});
     await(killed, () -> count("checkpointWritten") > 1);
     killed.destroyForcibly().waitFor();
@@ -119,7 +119,7 @@ final class ResumedRunTest {
 
   /** The port of a run that was killed may be another job's by the time it is resumed. */
   @Test
-  void shouldTakeTheNextPortWhenAnotherJobHasTheOldOne() throws Exception {
+  void shouldUseTheNextPortWhenAnotherJobHasTheOldOne() throws Exception {
     String[] words = {"digits-sync", "steps=200", "checkpoint.every=5", "cluster.port=17541"};
     Process killed = train("run", words, "--listen");
     await(killed, () -> count("checkpointWritten") > 1);
@@ -144,7 +144,7 @@ final class ResumedRunTest {
   }
 
   @Test
-  void shouldHaveAStandbyTakeThePlaceOfTheCoordinator() throws Exception {
+  void shouldReplaceTheCoordinatorByAStandby() throws Exception {
     String[] words = {
       "digits-sync", "steps=300", "cluster.port=17521", "coordinator={\"standby\":true}"
     };
@@ -164,7 +164,7 @@ final class ResumedRunTest {
   }
 
   @Test
-  void shouldGoBackToTheCheckpointBeforeADamagedOne() throws Exception {
+  void shouldRollBackToTheCheckpointBeforeADamagedOne() throws Exception {
     String[] words = {"digits-sync", "steps=200", "checkpoint.every=5"};
     String undisturbed = undisturbed(words);
     Process killed = train("run", words);
@@ -184,7 +184,7 @@ final class ResumedRunTest {
   }
 
   @Test
-  void shouldRefuseARunThatHasFinishedThatRunsOrThatIsToTrainSomethingElse() throws Exception {
+  void shouldRefuseToResumeAFinishedRunningOrChangedRun() throws Exception {
     Process killed = train("run", new String[] {"digits-sync", "steps=1000000"});
     await(killed, () -> count("serverProgress") > 0);
     String run = folder.resolve("run").toString();

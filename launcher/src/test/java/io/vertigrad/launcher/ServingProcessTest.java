@@ -45,7 +45,7 @@ class ServingProcessTest {
   }
 
   @Test
-  void shouldOutliveTrainingAndLeaveItAloneWhenEitherIsKilled() throws Exception {
+  void shouldSurviveTrainingAndNotAffectItWhenEitherIsKilled() throws Exception {
     int cluster = FreePort.find();
     Path run = folder.resolve("run");
     training =

@@ -146,7 +146,7 @@ class StartScriptTest {
   }
 
   @Test
-  void shouldArchiveBesideTheFirstStartAndUseTheArchiveAsSoonAsItIsThere() throws Exception {
+  void shouldMakeTheArchiveBesideTheFirstStartAndUseItAfterwards() throws Exception {
     built();
     assertEnds(0, start("train"));
     await("archive");
@@ -175,7 +175,7 @@ class StartScriptTest {
   }
 
   @Test
-  void shouldDropAnArchiveWhoseJarsHaveBeenReplacedMeanwhile() throws Exception {
+  void shouldDropAnArchiveWhoseJarsWereReplaced() throws Exception {
     built();
     assertEnds(0, start("node"));
     await("archive");
@@ -188,7 +188,7 @@ class StartScriptTest {
   }
 
   @Test
-  void shouldTakeTheClassesWhereAReleaseHasBeenBuilt() throws Exception {
+  void shouldUseTheClassFoldersWhenAReleaseWasBuilt() throws Exception {
     built();
     Files.createFile(home.resolve("launcher/target/vertigrad-launcher-1-sources.jar"));
     Files.createFile(home.resolve("launcher/target/vertigrad-launcher-1-javadoc.jar"));

@@ -114,7 +114,7 @@ class StrategyProcessTest {
 
   @ParameterizedTest
   @CsvSource({"job,strategy", "ring,ring-strategy"})
-  void shouldShowJobFilesThatDifferInThePlaceOfTheStrategyOnly(String job, String strategy)
+  void shouldShowJobFilesThatDifferOnlyInTheStrategysPlace(String job, String strategy)
       throws IOException {
     JsonObject apart = example(strategy);
 

@@ -76,7 +76,7 @@ class StreamTrainingTest {
   }
 
   @Test
-  void shouldGoOnWithoutAnEventThatItsErrorNames() throws IOException {
+  void shouldContinueWithoutTheEventThatTheErrorNames() throws IOException {
     write(1_600);
     Path events = folder.resolve("events.csv");
     List<String> lines = new ArrayList<>(Files.readAllLines(events));
@@ -111,7 +111,7 @@ class StreamTrainingTest {
   }
 
   @Test
-  void shouldEndWithTheBitsOfAnUndisturbedRunWhoeverIsKilled() throws Exception {
+  void shouldEndWithTheBitsOfAnUndisturbedRunWhenAnyMemberIsKilled() throws Exception {
     write(48_000);
     String[] settings = {"checkpoint.every=100", "cluster.port=17641"};
     CommandRun undisturbed = train("undisturbed", settings);
@@ -153,7 +153,7 @@ class StreamTrainingTest {
   }
 
   @Test
-  void shouldSayWhatIsWrongWithTheJobBeforeAnythingBegins() throws IOException {
+  void shouldReportAnInvalidJobBeforeTheStart() throws IOException {
     CommandRun missing = train("run");
     assertEquals(2, missing.exit());
     assertTrue(missing.err().contains("data.source.path is \""), missing.err());

@@ -58,7 +58,7 @@ final class UnfitLossTest {
   }
 
   @Test
-  void shouldOpenADataSetWhoseProviderDoesNotTell() throws IOException {
+  void shouldOpenADataSetWhoseProviderHasNoFingerprint() throws IOException {
     String provider = SilentProvider.class.getName();
     Path job =
         job(
@@ -74,7 +74,7 @@ final class UnfitLossTest {
   }
 
   @Test
-  void shouldNotJoinAsANodeEither() throws IOException {
+  void shouldRefuseToJoinAsANode() throws IOException {
     Path job = job(JsonObject.of("name", "mlp", "loss", "meanSquaredError"), digits());
 
     assertRefused(

@@ -28,7 +28,7 @@ class VertigradCommandTest {
   }
 
   @Test
-  void shouldTellEachCommandInAWholeSentenceWhenHelpListsThem() {
+  void shouldDescribeEachCommandInAWholeSentence() {
     String help = CommandRun.of("--help").out();
     String commands = help.substring(help.indexOf("Commands:"), help.indexOf("Try:"));
 
@@ -87,7 +87,7 @@ class VertigradCommandTest {
   }
 
   @Test
-  void shouldTakeTheJobFileThatFollowsProcessesForTheJob() {
+  void shouldReadTheArgumentBehindProcessesAsTheJobFile() {
     CommandRun result = CommandRun.of("train", "--processes", "no-such-job.json");
 
     assertEquals(2, result.exit());
@@ -112,7 +112,7 @@ class VertigradCommandTest {
   }
 
   @Test
-  void shouldSayWhereToStartWhenNobodyIsThereToJoin() {
+  void shouldReportHowToStartAJobWhenThereIsNoneToJoin() {
     assertRefused(
         "vertigrad: nothing answers at 127.0.0.1:1; start the job there first, with train --listen",
         "node",
@@ -156,7 +156,7 @@ class VertigradCommandTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"--lr", "--lr=0.1", "--learning-rate"})
-  void shouldSayWhichKeyToSetWhenAnotherProgramsOptionIsGiven(String option) {
+  void shouldSuggestTheKeyForAnotherProgramsOption(String option) {
     CommandRun run = CommandRun.of("train", option);
 
     assertEquals(2, run.exit());
@@ -165,7 +165,7 @@ class VertigradCommandTest {
   }
 
   @Test
-  void shouldNameTheHeapAndWhatIsNeededBeforeAModelIsBuiltThatDoesNotFit() {
+  void shouldNameTheNeededHeapBeforeBuildingATooLargeModel() {
     Path run = folder.resolve("run");
 
     CommandRun refused = train("--set", "model.name=mlp", "--set", "model.hidden=1000000");
@@ -195,7 +195,7 @@ class VertigradCommandTest {
   }
 
   @Test
-  void shouldKeepHandsOffWhenRunFolderIsInUse() throws IOException {
+  void shouldRefuseARunFolderThatIsInUse() throws IOException {
     Files.createFile(folder.resolve("precious"));
 
     assertRefused(

@@ -195,7 +195,7 @@ class InferenceServerTest {
   }
 
   @Test
-  void shouldAnswerForBytesAsForThePictureOfThem() throws Exception {
+  void shouldAnswerTheSameForBytesAndForTheirPicture() throws Exception {
     BufferedImage image = new BufferedImage(28, 28, BufferedImage.TYPE_BYTE_GRAY);
     JsonArray data = new JsonArray();
     for (int i = 0; i < 784; i++) {
@@ -221,7 +221,7 @@ class InferenceServerTest {
   }
 
   @Test
-  void shouldTakeATensorForEachFieldOrARowOfThem() throws Exception {
+  void shouldAcceptATensorPerFieldOrOneOfRows() throws Exception {
     JsonObject named =
         new JsonObject(
             "{\"inputs\":["
@@ -248,7 +248,7 @@ class InferenceServerTest {
   }
 
   @Test
-  void shouldSayWhatIsWrongWithASampleOnTheBus() {
+  void shouldReportAnInvalidSampleOnTheBus() {
     String name = "a".repeat(1_000);
     Map<String, String> wrong = new LinkedHashMap<>();
     wrong.put(
@@ -298,7 +298,7 @@ class InferenceServerTest {
   }
 
   @Test
-  void shouldSayWhatIsWrongWithARequest() throws Exception {
+  void shouldReportAnInvalidRequest() throws Exception {
     assertWrong(
         digits,
         request("FP32", JsonArray.of(1, 783), zeros(783)),
@@ -362,7 +362,7 @@ class InferenceServerTest {
 
   /** All members of this Vert.x share one event loop, which must never wait for a request. */
   @Test
-  void shouldDelayNoMemberAndNoSmallRequestWhileLargeOnesAreDecoded() throws Exception {
+  void shouldDelayNothingElseWhileLargeRequestsAreDecoded() throws Exception {
     String large = large();
     AtomicLong last = new AtomicLong(System.nanoTime());
     AtomicLong longest = new AtomicLong();

@@ -58,8 +58,7 @@ class PredictorVerticleTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"sync", "allreduce", "async"})
-  void shouldAnswerByTheNewestVersionWhenTheJobIsTrainedMeanwhile(String strategy)
-      throws Exception {
+  void shouldAnswerWithTheNewestVersionWhileTheJobTrains(String strategy) throws Exception {
     JsonObject job = job(strategy);
     get(vertx.deployVerticle(new PredictorVerticle(), new DeploymentOptions().setConfig(job)));
     RunningJob running = get(TrainingJob.of(job).deploy(vertx));
@@ -86,7 +85,7 @@ class PredictorVerticleTest {
   }
 
   @Test
-  void shouldAnswerFramesAndSeveralSamplesAsItAnswersJson() throws Exception {
+  void shouldAnswerTheSameForFramesAndJson() throws Exception {
     RunningJob running = deployBoth();
 
     Prediction binary = get(predictions.predict(new float[] {1, 2, 3}, new float[] {4, 5, 6}));
@@ -167,7 +166,7 @@ class PredictorVerticleTest {
   }
 
   @Test
-  void shouldLeaveTrainingAsItIsWhenPredictorsComeAndGo() throws Exception {
+  void shouldNotChangeTrainingWhenPredictorsStartAndStop() throws Exception {
     JsonObject job = job("sync");
     RunningJob running = get(TrainingJob.of(job).deploy(vertx));
     for (int i = 0; i < 3; i++) {
@@ -187,7 +186,7 @@ class PredictorVerticleTest {
   }
 
   @Test
-  void shouldAnswerByTheTrainedParametersOnceTheResultIsThere() throws Exception {
+  void shouldAnswerWithTheTrainedParametersWhenTheResultIsThere() throws Exception {
     JsonObject job = job("sync");
     job.getJsonObject("serving").put("refreshMillis", 3_600_000);
     get(vertx.deployVerticle(new PredictorVerticle(), new DeploymentOptions().setConfig(job)));
@@ -201,7 +200,7 @@ class PredictorVerticleTest {
   }
 
   @Test
-  void shouldAnswerWithWhatItHasWhenTrainingIsGone() throws Exception {
+  void shouldAnswerWithItsParametersWhenTrainingHasEnded() throws Exception {
     RunningJob running = deployBoth();
     get(running.stop());
     JsonObject first = ask(new JsonObject().put("sample", SAMPLE));
@@ -214,7 +213,7 @@ class PredictorVerticleTest {
   }
 
   @Test
-  void shouldAnswerAtOnceWhenWorkersGoOnFromACheckpointBetweenTwoTests() throws Exception {
+  void shouldAnswerAtOnceWhenWorkersContinueFromACheckpointBetweenTwoTests() throws Exception {
     JsonObject job = job("allreduce").put("steps", 1_000);
     job.put("evaluator", new JsonObject().put("every", 1_000))
         .put("checkpoint", new JsonObject().put("every", 5).put("directory", folder.toString()))
@@ -280,7 +279,7 @@ class PredictorVerticleTest {
   }
 
   @Test
-  void shouldAskForOneThatSubscribes() throws Exception {
+  void shouldRefuseASampleWithoutAllItsColumnsOverRx() throws Exception {
     RunningJob running = deployBoth();
 
     Throwable refused =

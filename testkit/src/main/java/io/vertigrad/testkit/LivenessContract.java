@@ -61,7 +61,7 @@ public abstract class LivenessContract {
   }
 
   @Test
-  void shouldAnswerEveryoneLeftWhenAWorkerDies() {
+  void shouldAnswerTheOtherWorkersWhenOneDies() {
     TestJob job = job(2);
     TestShard shard = started(job, 2);
     List<Future<Frame>> answers = runAhead(job, shard);
@@ -73,7 +73,7 @@ public abstract class LivenessContract {
   }
 
   @Test
-  void shouldRefuseTheDeadAndItsLatecomersWhenItWasEvicted() {
+  void shouldRefuseAnEvictedMemberAndItsLateMessages() {
     TestJob job = job(2);
     TestShard shard = started(job, 2);
     List<Future<Frame>> answers = new ArrayList<>(runAhead(job, shard));
@@ -100,7 +100,7 @@ public abstract class LivenessContract {
   }
 
   @Test
-  void shouldAnswerEveryoneWhenItCloses() {
+  void shouldAnswerAllWaitingWorkersWhenItCloses() {
     TestJob job = job(2);
     TestShard shard = started(job, 2);
     List<Future<Frame>> answers = new ArrayList<>(runAhead(job, shard));
@@ -116,7 +116,7 @@ public abstract class LivenessContract {
   }
 
   @Test
-  void shouldGiveARepeatTheSameAnswerWhenTheFirstStillWaits() {
+  void shouldAnswerARepeatLikeTheFirstWhenItStillWaits() {
     TestJob job = job(2);
     TestShard shard = started(job, 2);
     List<Future<Frame>> answers = runAhead(job, shard);

@@ -59,7 +59,7 @@ public abstract class StrategyContract extends LivenessContract {
   }
 
   @Test
-  void shouldAnswerAgainAndChangeNothingWhenAnUpdateIsRepeated() {
+  void shouldRepeatTheAnswerWithoutChangeWhenAnUpdateIsRepeated() {
     TestJob job = job(1);
     TestShard shard = started(job, 1);
     parameters(shard, job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
@@ -124,7 +124,7 @@ public abstract class StrategyContract extends LivenessContract {
   }
 
   @Test
-  void shouldRefuseAVersionFromTheFutureWhenAServerFellBack() {
+  void shouldRefuseALaterVersionWhenAServerFellBack() {
     TestJob job = job(1);
     TestShard shard = started(job, 1);
 
@@ -136,7 +136,7 @@ public abstract class StrategyContract extends LivenessContract {
   }
 
   @Test
-  void shouldTakeUpTheRunWhenRestoredFromASnapshot() {
+  void shouldContinueTheRunWhenRestoredFromASnapshot() {
     TestJob job = job(1);
     TestShard first = started(job, 1);
     parameters(first, job.gradient(0, 0, 0, 0, 1, 2, 3, 4));

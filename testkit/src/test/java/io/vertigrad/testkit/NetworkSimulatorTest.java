@@ -135,7 +135,7 @@ class NetworkSimulatorTest {
   @ParameterizedTest
   @ValueSource(strings = {SYNC, QUORUM, ASYNC, BOUNDED, SSP, MERGING, GRACE})
   @Tag("slow")
-  void shouldLeaveNoTraceWhateverFails(String strategy) {
+  void shouldEndWithTheUndisturbedParametersAfterAnyFailure(String strategy) {
     float[][] expected = run(SYNC, NetworkConditions.RELIABLE, 0).parameters();
 
     for (long seed = 0; seed < SEEDS; seed++) {
@@ -155,7 +155,7 @@ class NetworkSimulatorTest {
 
   @Test
   @Tag("slow")
-  void shouldLeaveNoTraceInTheParametersOfDiLoCoWhateverFails() {
+  void shouldEndWithTheUndisturbedParametersOfDiLoCoAfterAnyFailure() {
     float[][] expected = run(DILOCO, NetworkConditions.RELIABLE, 0).parameters();
 
     for (long seed = 0; seed < SEEDS; seed++) {
@@ -181,7 +181,7 @@ class NetworkSimulatorTest {
     "ssp, LOST_ACKNOWLEDGEMENT",
     "sync, LOST_ACKNOWLEDGEMENT"
   })
-  void shouldFindAPlantedFault(String strategy, PlantedFault fault) {
+  void shouldDetectAPlantedFault(String strategy, PlantedFault fault) {
     String json =
         Stream.of(SYNC, ASYNC, SSP).filter(one -> one.contains(strategy)).findFirst().orElseThrow();
     float[][] expected = run(SYNC, NetworkConditions.RELIABLE, 0).parameters();
@@ -211,7 +211,7 @@ class NetworkSimulatorTest {
   }
 
   @Test
-  void shouldNoticeWhenAnUpdateIsAppliedTwice() {
+  void shouldDetectAnUpdateThatIsAppliedTwice() {
     NetworkSimulator run =
         new NetworkSimulator(
                 ASYNC, WORKERS, 1, NetworkConditions.UNRELIABLE, 1, PlantedFault.NO_DEDUPLICATION)

@@ -36,7 +36,7 @@ final class RunViewTest {
   private final RunView view = new RunView();
 
   @Test
-  void shouldKnowNothingBeforeTheFirstEvent() {
+  void shouldBeEmptyBeforeTheFirstEvent() {
     assertEquals(Phase.WAITING, view.phase());
     assertEquals(List.of(), view.members());
     assertEquals(Optional.empty(), view.started());
@@ -125,7 +125,7 @@ final class RunViewTest {
   }
 
   @Test
-  void shouldTakeNoLateReportForTheReturnOfAMemberThatLeft() {
+  void shouldIgnoreALateReportOfAMemberThatLeft() {
     replay(joined(Role.WORKER, 0, 0), left(Role.WORKER, 0, 0, "silent for 10000 ms"));
 
     replay(progress(0, 0, 7, 0, 1), vitals(0, 0));
@@ -135,7 +135,7 @@ final class RunViewTest {
   }
 
   @Test
-  void shouldKnowAMemberByItsReportsWithoutListingIt() {
+  void shouldRecogniseAMemberByItsReports() {
     replay(progress(0, 3, 7, 0, 1));
 
     assertEquals(Condition.UP, condition(0));
@@ -143,7 +143,7 @@ final class RunViewTest {
   }
 
   @Test
-  void shouldAddUpTheCountersOfAllIncarnationsOnce() {
+  void shouldSumTheCountersOfAllIncarnationsOnce() {
     replay(progress(0, 0, 20, 0, 1), server(0, 80));
     replay(joined(Role.WORKER, 0, 1), progress(0, 1, 5, 0, 2), server(1, 5));
     // The last report of the earlier incarnation arrives late, and twice.

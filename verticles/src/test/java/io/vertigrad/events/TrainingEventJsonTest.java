@@ -73,14 +73,14 @@ final class TrainingEventJsonTest {
 
   @ParameterizedTest
   @MethodSource("everyType")
-  void shouldReadBackWhatWasWrittenWhenSentAsText(TrainingEvent event) {
+  void shouldReadTheWrittenMessageFromText(TrainingEvent event) {
     JsonObject sent = new JsonObject(event.toJson().encode());
 
     assertEquals(event, TrainingEvent.fromJson(sent));
   }
 
   @Test
-  void shouldCoverEveryTypeThereIs() {
+  void shouldCoverEveryEventType() {
     Set<Class<?>> tried =
         everyType().stream().map(Object::getClass).collect(Collectors.toUnmodifiableSet());
 
@@ -109,7 +109,7 @@ final class TrainingEventJsonTest {
   }
 
   @Test
-  void shouldSayTheMetricOnlyWhereItIsNotTheAccuracy() {
+  void shouldNameTheMetricOnlyWhenItIsNotTheAccuracy() {
     TrainingEvent classes = new TrainingEvent.Evaluated(1, 10, 500, 0.5, 87, true, "ab");
     TrainingEvent values =
         new TrainingEvent.Evaluated(1, 10, 500, 0.25, Double.NaN, 0, 0, true, "ab", "rmse", 0.5);

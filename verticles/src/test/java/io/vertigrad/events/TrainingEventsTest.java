@@ -76,7 +76,7 @@ final class TrainingEventsTest {
   }
 
   @Test
-  void shouldCutOffASubscriberThatLetsLandmarksPileUp() {
+  void shouldCancelASubscriberThatFallsTooFarBehind() {
     TestSubscriber<TrainingEvent> stuck = TrainingEvents.of(arriving).test(0);
 
     for (int i = 0; i < EventBacklog.CAPACITY + 2; i++) {
@@ -99,7 +99,7 @@ final class TrainingEventsTest {
 
   @Test
   @Timeout(10)
-  void shouldHearOneJobOverTheBusUntilCancelled() throws InterruptedException {
+  void shouldReceiveEventsOfOneJobUntilCancelled() throws InterruptedException {
     Vertx vertx = Vertx.vertx();
     TestSubscriber<TrainingEvent> subscriber = TrainingEvents.of(vertx, "mine").take(2).test();
     new EventPublisher(vertx, new Addresses("other")).publish(new JobFinished(1, 1, 1));
@@ -114,7 +114,7 @@ final class TrainingEventsTest {
   }
 
   @Test
-  void shouldTellRatesPerWorkerAndIntervalFromRunningTotals() {
+  void shouldComputeRatesPerWorkerFromRunningTotals() {
     PublishProcessor<TrainingEvent> events = PublishProcessor.create();
     TestScheduler clock = new TestScheduler();
     TestSubscriber<Throughput> windows =
@@ -140,7 +140,7 @@ final class TrainingEventsTest {
   }
 
   @Test
-  void shouldStartANewCountWhenAWorkerComesBackUnderAnotherIncarnation() {
+  void shouldStartANewCountForAnotherIncarnation() {
     ThroughputBook book = new ThroughputBook();
     book.enter(List.of(progress(0, 100, 1_000)));
     WorkerProgress again = progress(0, 5, 2_000);

@@ -16,7 +16,7 @@ final class UpdateLedgerTest {
   private final UpdateLedger ledger = new UpdateLedger();
 
   @Test
-  void shouldBalanceWhenEveryUpdateWasDealtWith() {
+  void shouldBalanceWhenEveryUpdateIsAccountedFor() {
     ledger.apply(new JobStarted(0, "sync", 2, 1, 8, 10, 10));
     ledger.apply(new UpdatesCounted(1, 0, 0, 20, 18, 1, 0, 1, 0, 0));
     ledger.apply(new UpdatesCounted(1, 0, 1, 20, 19, 0, 1, 0, 0, 0));
@@ -40,7 +40,7 @@ final class UpdateLedgerTest {
   }
 
   @Test
-  void shouldFindCountsThatDoNotAddUp() {
+  void shouldReportCountsThatDoNotAddUp() {
     ledger.apply(new UpdatesCounted(1, 0, 1, 20, 18, 1, 0, 0, 0, 0));
 
     assertEquals(
@@ -51,7 +51,7 @@ final class UpdateLedgerTest {
   }
 
   @Test
-  void shouldFindStepsOfTheOptimizerThatNoUpdateExplains() {
+  void shouldReportOptimizerStepsThatNoUpdateExplains() {
     ledger.apply(new UpdatesCounted(1, 0, 0, 20, 20, 0, 0, 0, 0, 2));
 
     assertEquals(
@@ -60,7 +60,7 @@ final class UpdateLedgerTest {
   }
 
   @Test
-  void shouldNameAServerThatSaidNothing() {
+  void shouldNameASilentServer() {
     ledger.apply(new JobStarted(0, "sync", 1, 2, 8, 10, 10));
     ledger.apply(new UpdatesCounted(1, 0, 0, 20, 20, 0, 0, 0, 0, 0));
 
@@ -77,7 +77,7 @@ final class UpdateLedgerTest {
   }
 
   @Test
-  void shouldCountWhatWasAppliedAndUndone() {
+  void shouldCountRolledBackUpdates() {
     ledger.apply(progress(0, 60));
     ledger.apply(progress(0, 80));
     ledger.apply(progress(1, 70));
@@ -88,7 +88,7 @@ final class UpdateLedgerTest {
   }
 
   @Test
-  void shouldSayNothingBeforeTheServersHave() {
+  void shouldReportNoStepBeforeTheServersDo() {
     ledger.apply(progress(0, 60));
 
     assertFalse(ledger.isKnown());

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 final class CheckpointConfigTest {
 
   @Test
-  void shouldTakeTheOldNamesOfCheckpointKeys() {
+  void shouldAcceptTheOldNamesOfCheckpointKeys() {
     JsonObject servers =
         JsonObject.of(
             "count", 2, "checkpointEvery", 50, "checkpointKeep", 4, "checkpointDirectory", "kept");

@@ -39,7 +39,7 @@ class PipelineConfigTest {
   }
 
   @Test
-  void shouldSayWhatIsWrongWhenSettingsContradictEachOther() {
+  void shouldReportContradictorySettings() {
     assertRefused("{'pipeline': {'stages': 2, 'cuts': ['a', 'b']}}", "pipeline.stages is 2");
     assertRefused("{'pipeline': {'stages': 2}, 'workers': {'count': 3}}", "workers.count is 3");
     assertRefused(

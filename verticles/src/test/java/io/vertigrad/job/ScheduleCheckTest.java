@@ -50,7 +50,7 @@ class ScheduleCheckTest {
   }
 
   @Test
-  void shouldSayHowMuchOfTheRunHasNoRateWhenTheCosineEndsBefore() {
+  void shouldReportTheStepsWithoutARateWhenTheCosineEndsEarly() {
     JobConfig job = counted("'steps': 2500", "'name': 'cosine', 'epochs': 6.4");
 
     assertEquals(
@@ -74,7 +74,7 @@ class ScheduleCheckTest {
   }
 
   @Test
-  void shouldSayThatTheRateIsNeverWholeWhenTheWarmUpIsLonger() {
+  void shouldReportAWarmUpThatIsLongerThanTheRun() {
     JobConfig job = counted("'steps': 600", "'name': 'cosine', 'warmUpUpdates': 700");
 
     assertEquals(
@@ -93,7 +93,7 @@ class ScheduleCheckTest {
         "'name': 'exponential'",
         "'name': 'constant', 'warmUpUpdates': 100",
       })
-  void shouldSayNothingWhenTheyFit(String schedule) {
+  void shouldReportNothingWhenTheyFit(String schedule) {
     assertEquals(List.of(), ScheduleCheck.warnings(counted("'steps': 600", schedule), 600));
   }
 

@@ -65,7 +65,7 @@ class TrainingLengthTest {
   }
 
   @Test
-  void shouldRefuseTotalStepsWhenAWorkerWouldHaveNone() {
+  void shouldRefuseTotalStepsBelowTheNumberOfWorkers() {
     assertEquals(
         "job.json: totalSteps is 3, expected at least 4: one step for each worker",
         refusal("'totalSteps': 3, 'workers': {'count': 4}"));
@@ -105,7 +105,7 @@ class TrainingLengthTest {
   }
 
   @Test
-  void shouldKeepEpochsAndStepsInTheFileWhenTheDataWasCounted() {
+  void shouldKeepEpochsAndStepsInTheFileWhenTheDataIsCounted() {
     JobConfig job =
         read("'epochs': 2, 'data': {'train': 1000}, 'workers': {'batch': 100}").counted(LOADER);
 
@@ -120,7 +120,7 @@ class TrainingLengthTest {
   }
 
   @Test
-  void shouldCountAgainWhenTheFileIsOfAnotherRun() {
+  void shouldCountStepsAgainWhenTheDataChange() {
     JsonObject json =
         read("'epochs': 2, 'data': {'train': 1000}, 'workers': {'batch': 100}")
             .counted(LOADER)

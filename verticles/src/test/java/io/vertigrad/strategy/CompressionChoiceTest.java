@@ -17,7 +17,7 @@ class CompressionChoiceTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"sync", "async", "ssp", "allreduce", "diloco", "local", "dpsgd"})
-  void shouldCompressWhereGradientsTravel(String strategy) {
+  void shouldRefuseCompressionWhereNoGradientsTravel(String strategy) {
     JobConfig job = job(strategy, "int8");
 
     StrategyProviders.configure(job, getClass().getClassLoader());

@@ -34,7 +34,7 @@ final class EvaluationPlanTest {
     "dpsgd, 24, 'everyEpochs: 1, blocking: true', 8 16 24",
     "sync, 20, 'everyEpochs: 0.3', 3 5 8 10 12 15 17 20",
   })
-  void shouldBeDueAtTheseVersions(String strategy, long steps, String evaluator, String due) {
+  void shouldBeDueAtTheListedVersions(String strategy, long steps, String evaluator, String due) {
     EvaluationPlan plan = plan(strategy, steps, evaluator);
 
     List<String> found = new ArrayList<>();
@@ -49,7 +49,7 @@ final class EvaluationPlanTest {
   }
 
   @Test
-  void shouldHoldOnlyWhereTrainingWaits() {
+  void shouldDelayUpdatesOnlyWhenTrainingWaitsForTests() {
     assertEquals(EvaluationPlan.NONE, plan("sync", 20, "every: 10").firstHold());
     assertEquals(1, plan("sync", 20, "every: 10, blocking: true").firstHold());
     assertEquals(8, plan("sync", 20, "everyEpochs: 1, blocking: true").firstHold());
@@ -61,7 +61,7 @@ final class EvaluationPlanTest {
     "'count: 0, blocking: true', evaluator.blocking is true",
     "'everyEpochs: 0', evaluator.everyEpochs",
   })
-  void shouldRefuseWhatContradictsItself(String evaluator, String why) {
+  void shouldRefuseContradictorySettings(String evaluator, String why) {
     SettingsException refused =
         assertThrows(SettingsException.class, () -> plan("sync", 20, evaluator));
 

@@ -30,7 +30,7 @@ class GatherRoundTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void shouldMakeTheSameBitsInWhateverOrderGradientsArrive(boolean mean) {
+  void shouldProduceTheSameBitsInAnyOrderOfGradients(boolean mean) {
     for (List<Integer> order :
         List.of(
             List.of(1, 0),
@@ -50,7 +50,7 @@ class GatherRoundTest {
   }
 
   @Test
-  void shouldKeepWhatCameEarlyWhenAnotherRankComesSecondNow() {
+  void shouldKeepEarlyPiecesWhenTheOrderOfRanksChanges() {
     GatherRound round = new GatherRound(true, LENGTH, Optional.empty());
     SortedSet<Integer> without = new TreeSet<>(List.of(0, 2));
     arrive(round, 2, without);
@@ -63,7 +63,7 @@ class GatherRoundTest {
   }
 
   @Test
-  void shouldBeginWithWhatCameEarlyWhenTheFirstRankLeft() {
+  void shouldStartTheSumWithEarlyPiecesWhenTheFirstRankLeft() {
     GatherRound round = new GatherRound(true, LENGTH, Optional.empty());
     arrive(round, 1, ranks(2));
     round.leave(0);
@@ -76,7 +76,7 @@ class GatherRoundTest {
   }
 
   @Test
-  void shouldDropWhatCameEarlyWhenItsWorkerLeft() {
+  void shouldDropEarlyPiecesWhenTheirWorkerLeft() {
     GatherRound round = new GatherRound(false, LENGTH, Optional.empty());
     arrive(round, 1, ranks(2));
     round.leave(1);
@@ -88,7 +88,7 @@ class GatherRoundTest {
   }
 
   @Test
-  void shouldSumWhatCameEarlyWhenARoundClosesWithoutTheFirst() {
+  void shouldSumEarlyPiecesWhenARoundClosesWithoutTheFirst() {
     GatherRound round = new GatherRound(false, LENGTH, Optional.empty());
     arrive(round, 1, ranks(3));
     arrive(round, 2, ranks(3));
@@ -101,7 +101,7 @@ class GatherRoundTest {
   }
 
   @Test
-  void shouldForgetWhatCameEarlyWhenTheRoundIsDropped() {
+  void shouldDiscardEarlyPiecesWhenTheRoundIsDropped() {
     GatherRound round = new GatherRound(false, LENGTH, Optional.empty());
     arrive(round, 1, ranks(2));
     round.reset();

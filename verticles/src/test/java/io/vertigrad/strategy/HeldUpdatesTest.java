@@ -32,7 +32,7 @@ final class HeldUpdatesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"async", "ssp"})
-  void shouldApplyNothingAfterAVersionThatIsToBeTested(String strategy) {
+  void shouldApplyNothingAfterAVersionThatIsDueForATest(String strategy) {
     begin(strategy);
     shard.testAt(1);
     Future<Frame> first = shard.handle(update(0, 0, 0));
@@ -56,7 +56,7 @@ final class HeldUpdatesTest {
   }
 
   @Test
-  void shouldLetGoInOrderAndOnlyUpToTheNextTest() {
+  void shouldReleaseUpdatesInOrderUpToTheNextTest() {
     begin("async");
     shard.testAt(0);
     Future<Frame> first = shard.handle(update(1, 0, 0));
@@ -71,7 +71,7 @@ final class HeldUpdatesTest {
   }
 
   @Test
-  void shouldForgetWhatWasHeldOfAWorkerThatLeft() {
+  void shouldDiscardHeldUpdatesOfAWorkerThatLeft() {
     begin("async");
     shard.testAt(0);
     Future<Frame> gone = shard.handle(update(1, 0, 0));
@@ -86,7 +86,7 @@ final class HeldUpdatesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"async", "ssp", "sync"})
-  void shouldApplyTheReplacementsUpdateWhenTheHeldOneOfItsRankWasRefused(String strategy) {
+  void shouldApplyTheReplacementsUpdateWhenTheHeldUpdateWasRefused(String strategy) {
     job = new TestJob("{\"name\": \"%s\"}".formatted(strategy), 4, 0, 9, 2).withRanks(2);
     shard = job.shard();
     shard.membershipChanged(TestJob.workers(2));
@@ -106,7 +106,7 @@ final class HeldUpdatesTest {
   }
 
   @Test
-  void shouldKeepWhatIsHeldOutOfACheckpointAndAskForItAgain() {
+  void shouldLeaveHeldUpdatesOutOfACheckpointAndRequestThemAgain() {
     begin("async");
     shard.testAt(1);
     shard.handle(update(0, 0, 0));
@@ -120,7 +120,7 @@ final class HeldUpdatesTest {
   }
 
   @Test
-  void shouldAnswerThatTheJobIsOverWhenTheLastVersionCameMeanwhile() {
+  void shouldAnswerFinishedWhenTheLastVersionWasReachedMeanwhile() {
     job = new TestJob("{\"name\": \"async\"}", 4, 0, 1, 2);
     shard = job.shard();
     shard.membershipChanged(TestJob.workers(3));

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 class ReplicaBoundTest {
 
   @Test
-  void shouldLeaveAGradientOutWhenOneElementIsBeyondTheBound() {
+  void shouldSkipAGradientWhenOneElementIsBeyondTheBound() {
     Replica replica = new Replica(new float[] {1, 2}, 2, 100, 10);
     Optimizer optimizer = Optimizer.of(new QuadraticEngine(), OptimizerConfig.sgd(0.5), 2);
 

@@ -56,7 +56,7 @@ class StrategyProvidersTest {
   }
 
   @Test
-  void shouldSayWhatIsExpectedWhenTheClassIsNoProvider() {
+  void shouldReportTheExpectedTypeWhenTheClassIsNoProvider() {
     SettingsException e =
         assertThrows(
             SettingsException.class,

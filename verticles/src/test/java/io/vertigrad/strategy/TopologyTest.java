@@ -37,7 +37,7 @@ class TopologyTest {
   }
 
   @Test
-  void shouldGiveBothTwoWorkerRingsWhenAsked() {
+  void shouldOfferBothRingsOfTwoWorkers() {
     assertRow(new double[] {1 / 3.0, 2 / 3.0}, Topology.named("ring", 2), 0);
     assertRow(new double[] {2 / 3.0, 1 / 3.0}, Topology.named("ring", 2), 1);
     assertRow(new double[] {0.5, 0.5}, Topology.named("ring-deduplicated", 2), 0);
@@ -89,7 +89,7 @@ class TopologyTest {
   /** The bound is that of the paper: the mean is exact within 2 log_(k+1)(n) + 2 rounds. */
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3, 4})
-  void shouldReachTheExactMeanWhateverTheNumberOfWorkersWhenBaseK(int degree) {
+  void shouldReachTheExactMeanForAnyNumberOfWorkersWhenBaseK(int degree) {
     for (int workers = 1; workers <= 99; workers++) {
       Topology topology = Topology.baseK(workers, degree);
       int rounds = topology.rounds().size();
@@ -162,7 +162,7 @@ class TopologyTest {
   @ParameterizedTest
   @ValueSource(
       strings = {"ring", "ring-deduplicated", "complete", "star", "torus", "exponential", "base-k"})
-  void shouldBeTheIdentityWhenAlone(String name) {
+  void shouldEqualTheIdentityWhenThereIsOneWorker(String name) {
     assertRow(new double[] {1}, Topology.named(name, 1), 0);
   }
 
@@ -192,7 +192,7 @@ class TopologyTest {
   }
 
   @Test
-  void shouldUseJobsOwnEdgesUntilSomeoneIsMissing() {
+  void shouldUseTheJobsEdgesUntilAWorkerIsMissing() {
     Settings settings =
         Settings.of("job", new JsonObject("{\"topology\":\"star\",\"edges\":[[0,1],[1,2],[2,3]]}"));
     TopologyConfig config = TopologyConfig.read(settings);
@@ -226,7 +226,7 @@ class TopologyTest {
   /** Computes the circulant matrix for a thousand workers without a table of a million weights. */
   @ParameterizedTest
   @CsvSource({"ring, 3", "exponential, 2", "base-k, 2"})
-  void shouldHoldOnlyItsEntriesWhenWorkersAreMany(String name, int entries) {
+  void shouldStoreOnlyNonZeroEntriesWhenThereAreManyWorkers(String name, int entries) {
     Topology topology = Topology.named(name, 4_096);
 
     for (int round = 0; round < topology.rounds().size(); round++) {

@@ -70,8 +70,8 @@ final class MemberDataTest {
     "gossip, WORKER, WORKER",
     "diloco, WORKER, WORKER"
   })
-  void shouldRefuseAMemberWhoseTrainingDataDifferFromThoseOfTheFirst(
-      String strategy, Role first, Role second) throws Exception {
+  void shouldRefuseAMemberWithOtherTrainingData(String strategy, Role first, Role second)
+      throws Exception {
     coordinate(job(strategy, points));
     get(join(first, job(strategy, points)));
 
@@ -88,7 +88,7 @@ final class MemberDataTest {
   }
 
   @Test
-  void shouldRefuseAnEvaluatorWhoseTestDataAreNotThoseOfTheJob() throws Exception {
+  void shouldRefuseAnEvaluatorWithOtherTestData() throws Exception {
     coordinate(known(job("sync", points)));
 
     String why = refusal(join(Role.EVALUATOR, job("sync", swapped)));
@@ -98,7 +98,7 @@ final class MemberDataTest {
 
   @Test
   @Tag("slow")
-  void shouldRefuseAStageWhoseDataAreNotThoseOfTheJob() throws Exception {
+  void shouldRefuseAStageWithOtherData() throws Exception {
     JsonObject stages =
         job("allreduce", points)
             .put("engine", "dl4j")
@@ -114,7 +114,7 @@ final class MemberDataTest {
   }
 
   @Test
-  void shouldRefuseAMemberWhoseParametersAreInAnotherFileOfTheSameName() throws Exception {
+  void shouldRefuseAMemberWithAnotherParametersFileOfTheSameName() throws Exception {
     Path here = Files.createDirectories(folder.resolve("here"));
     Map<String, DataFingerprint> expected =
         JobConfig.read("job", parameters(here, 1)).fingerprints(Set.of(), loader());
@@ -131,7 +131,7 @@ final class MemberDataTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"sync", "allreduce"})
-  void shouldRefuseToGoOnFromCheckpointsOfOtherData(String strategy) throws Exception {
+  void shouldRefuseToResumeFromCheckpointsOfOtherData(String strategy) throws Exception {
     train(strategy, points);
 
     String why = refusal(goOn(strategy, swapped).compose(RunningJob::result));
@@ -141,7 +141,8 @@ final class MemberDataTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void shouldGoOnWithTheSameDataElsewhereOrWithoutAFingerprint(boolean recorded) throws Exception {
+  void shouldResumeWithTheSameDataElsewhereOrWithoutAFingerprint(boolean recorded)
+      throws Exception {
     train("sync", points);
     Path copy = Files.copy(points, folder.resolve("copy.csv"));
     Files.setLastModifiedTime(copy, FileTime.fromMillis(0));

@@ -59,7 +59,7 @@ class NewestParametersTest {
   }
 
   @Test
-  void shouldAskNoMoreWhenAMembershipHasBeenPublished() throws Exception {
+  void shouldStopAskingWhenAMembershipIsPublished() throws Exception {
     NewestParameters newest = get(NewestParameters.of(vertx, job));
     vertx
         .eventBus()

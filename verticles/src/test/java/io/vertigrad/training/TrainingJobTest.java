@@ -107,7 +107,7 @@ class TrainingJobTest {
   }
 
   @Test
-  void shouldEmitTheEventsFromTheBeginningWhenSubscribedLate() throws Exception {
+  void shouldEmitAllEventsWhenSubscribedLate() throws Exception {
     RunningJob running = get(TrainingJob.of(job(STEPS)).deploy(vertx));
     get(running.result());
 
@@ -155,7 +155,7 @@ class TrainingJobTest {
   }
 
   @Test
-  void shouldTakeNoFurtherStepWhenPausedAndGoOnWhenResumed() throws Exception {
+  void shouldTakeNoStepWhenPausedAndContinueWhenResumed() throws Exception {
     RunningJob running = get(TrainingJob.of(job(FOREVER)).deploy(vertx));
     awaitEvent(running, event -> event instanceof WorkerProgress p && p.version() > 0);
 
@@ -281,7 +281,7 @@ class TrainingJobTest {
 
   @Test
   @Tag("slow")
-  void shouldAskASavedModelFromAnyThreadWithoutItsData() throws Exception {
+  void shouldPredictFromAnyThreadWithoutTheDataOfASavedModel() throws Exception {
     Path prices = folder.resolve("prices.csv");
     StringBuilder lines = new StringBuilder("size,colour,class\n");
     for (int i = 1; i <= 40; i++) {

@@ -44,7 +44,7 @@ class RemoteStrategyTest extends PointsJob {
 
   @ParameterizedTest
   @CsvSource({"sync", "dpsgd", "allreduce", "local", "diloco"})
-  void shouldEndWithTheSameParametersAsBesideItsMember(String strategy) {
+  void shouldEndWithTheSameParametersAsInTheMembersJvm(String strategy) {
     train(strategy, 200);
     deployApart();
     deployMembers();
@@ -197,7 +197,7 @@ class RemoteStrategyTest extends PointsJob {
   }
 
   @Test
-  void shouldRefuseASecondOneAtTheSamePlace() {
+  void shouldRefuseASecondStrategyAtTheSamePlace() {
     train("dpsgd", 10);
     deployApart();
 

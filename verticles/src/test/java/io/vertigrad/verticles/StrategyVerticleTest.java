@@ -53,7 +53,7 @@ class StrategyVerticleTest extends PointsJob {
 
   @ParameterizedTest
   @CsvSource({"true", "false"})
-  void shouldTrainBesideAShardWhoeverDeploysIt(boolean before) {
+  void shouldTrainBesideAShardWhenDeployedSeparately(boolean before) {
     train("sync", 200);
     if (before) {
       deployBeside("server", 0);
@@ -71,7 +71,7 @@ class StrategyVerticleTest extends PointsJob {
   }
 
   @Test
-  void shouldHaveItsServerLeaveWhenItIsUndeployedAlone() {
+  void shouldMakeTheServerLeaveWhenTheStrategyIsUndeployed() {
     train("sync", 1_000_000);
     final String strategy = deployBeside("server", 0);
     deploy(new ParameterServerVerticle());
@@ -86,7 +86,7 @@ class StrategyVerticleTest extends PointsJob {
   }
 
   @Test
-  void shouldBeDeployedByAWorkerThatFindsNoneBesideItself() {
+  void shouldBeDeployedByItsWorkerWhenNoneIsThere() {
     train("dpsgd", 200);
     deployEvaluatorAndWorkers(2);
 
@@ -126,7 +126,7 @@ class StrategyVerticleTest extends PointsJob {
   }
 
   @Test
-  void shouldRefuseAPlaceWhereItsStrategyDoesNotStand() {
+  void shouldRefuseAPlaceWithoutItsStrategy() {
     train("allreduce", 10);
 
     Exception refused = assertThrows(Exception.class, () -> deployBeside("server", 0));
@@ -139,7 +139,7 @@ class StrategyVerticleTest extends PointsJob {
 
   @Test
   @Tag("slow")
-  void shouldRefuseASecondOneAtTheSamePlace() {
+  void shouldRefuseASecondStrategyAtTheSamePlace() {
     train("allreduce", 10);
     deployBeside("worker", 0);
 

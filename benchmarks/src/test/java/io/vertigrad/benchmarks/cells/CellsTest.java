@@ -42,7 +42,7 @@ class CellsTest {
   }
 
   @Test
-  void shouldSayWhyACellIsSkipped() throws Exception {
+  void shouldReportWhyACellIsSkipped() throws Exception {
     assertEquals(
         Optional.of("no --data, expected a folder with train-images-idx3-ubyte.gz"),
         named(COMMAND, "").missing());
@@ -55,7 +55,7 @@ class CellsTest {
   }
 
   @Test
-  void shouldSayWhyThereIsNoNewerJava() throws Exception {
+  void shouldReportWhyThereIsNoNewerJava() throws Exception {
     assertEquals(
         Optional.of("no --java, expected the folder of Java 25 or newer"), archive("").missing());
     assertEquals(

@@ -41,7 +41,7 @@ class PeerCommandsTest {
   }
 
   @Test
-  void shouldReadWhatACommandPrintsInTheFolderOfTheFile() throws Exception {
+  void shouldReadTheOutputOfACommandInTheFolderOfTheFile() throws Exception {
     Files.writeString(
         folder.resolve("out"), "{\"samplesPerSecond\": 250,\n\"cpuMillisPerRound\": 4.5}");
 
@@ -62,7 +62,7 @@ class PeerCommandsTest {
         "[1]; expected a JSON object: ",
         "{\"marginal\"; expected a JSON object: "
       })
-  void shouldNameWhatIsNotAsExpectedInAFile(String text, String message) {
+  void shouldNameTheUnexpectedValueOfAFile(String text, String message) {
     String found = assertThrows(IllegalArgumentException.class, () -> read(text)).getMessage();
 
     assertEquals(
@@ -85,7 +85,7 @@ class PeerCommandsTest {
         "ready", "{}", "{\"samplesPerSecond\": \"5\"}", "{\"samplesPerSecond\": 0}",
         "{\"seconds\": 5}", "{\"speed\": 5}", "[5]", "``"
       })
-  void shouldNameWhatACommandPrintedInPlaceOfFigures(String printed) {
+  void shouldReportTheOutputOfACommandThatPrintsNoFigures(String printed) {
     String found =
         assertThrows(IllegalStateException.class, () -> measure("printf %s '" + printed + "'"))
             .getMessage();

@@ -83,7 +83,7 @@ class ReportCommandTest {
   }
 
   @Test
-  void shouldCompareOtherPlacesWithOneJvmByTurn() throws Exception {
+  void shouldCompareProcessesAndStreamsWithOneJvmByTurn() throws Exception {
     run(
         begin(2),
         PeerCommands.NONE,
@@ -115,7 +115,7 @@ class ReportCommandTest {
   }
 
   @Test
-  void shouldGoOnWithWhatAnInterruptedReportHasNot() throws Exception {
+  void shouldMeasureOnlyTheMissingCellsOfAnInterruptedReport() throws Exception {
     Cell interrupted =
         cell(
             "b",
@@ -158,7 +158,7 @@ class ReportCommandTest {
   }
 
   @Test
-  void shouldNotGoOnWithAnotherRevision() throws Exception {
+  void shouldNotContinueWithAnotherRevision() throws Exception {
     run(begin(1), PeerCommands.NONE, one("a", 2));
 
     String message =

@@ -36,7 +36,7 @@ class ReportOptionsTest {
   }
 
   @Test
-  void shouldGoOnAsBeforeUnlessSomethingIsSet() {
+  void shouldContinueWithTheEarlierOptionsUnlessSet() {
     ReportOptions begun = read(Map.of("cells", "mlp", "turns", "5", "rounds", "30"));
     ReportOptions before = ReportOptions.fromJson(begun.toJson());
 
@@ -48,7 +48,7 @@ class ReportOptionsTest {
   }
 
   @Test
-  void shouldNotGoOnWithRoundsOfAnotherLength() {
+  void shouldNotContinueWithRoundsOfAnotherLength() {
     ReportOptions before = read(Map.of());
 
     assertEquals(

@@ -19,7 +19,7 @@ class ChaosFaultTest {
   /** A fault that no longer changes a class would look like one that the checker fails to find. */
   @ParameterizedTest
   @EnumSource(names = {"NO_DEDUPLICATION", "LOST_UPDATE"})
-  void shouldChangeAClassOfTheProduct(ChaosFault fault) throws Exception {
+  void shouldInstrumentAClassOfTheProduct(ChaosFault fault) throws Exception {
     String before = System.getProperty("java.class.path");
 
     String planted = fault.plant(Path.of(".."), folder, before);
@@ -32,7 +32,7 @@ class ChaosFaultTest {
   }
 
   @Test
-  void shouldNameTheFaultsThereAre() {
+  void shouldNameTheKnownFaults() {
     assertEquals(ChaosFault.NO_DEDUPLICATION, ChaosFault.named("no-deduplication"));
     Exception unknown =
         assertThrows(IllegalArgumentException.class, () -> ChaosFault.named("no-luck"));

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 class ChaosOptionsTest {
 
   @Test
-  void shouldTakeNoKillsForNoKills() {
+  void shouldAcceptZeroKills() {
     ChaosOptions options = read(Map.of("kills", "0", "stops", "3"), false);
 
     assertEquals(0, options.kills());
@@ -21,19 +21,19 @@ class ChaosOptionsTest {
   }
 
   @Test
-  void shouldHaveNumbersOfItsOwnWhereNoneIsNamed() {
+  void shouldUseDefaultNumbersWhenNoneAreNamed() {
     assertEquals(
         new ChaosOptions("", 1, 12, 1, 0, 6, 0, "", ChaosFault.NONE), read(Map.of(), false));
     assertEquals(new ChaosOptions("", 1, 4, 0, 0, 6, 0, "", ChaosFault.NONE), read(Map.of(), true));
   }
 
   @Test
-  void shouldStopAllMembersInAsManyRunsAsAreNamed() {
+  void shouldStopAllMembersInTheNumberOfRuns() {
     assertEquals(100, read(Map.of("stop-all", "100"), true).stopAll());
   }
 
   @Test
-  void shouldHitOneVictimOnlyWhereItIsNamed() {
+  void shouldKillOnlyTheNamedVictim() {
     ChaosPlan sync = ChaosPlan.all().get(0);
 
     assertEquals(List.of("server 0"), read(Map.of("victim", "server-0"), false).victims(sync));
@@ -46,7 +46,7 @@ class ChaosOptionsTest {
   }
 
   @Test
-  void shouldDoNothingButCutTheLinkWhereThatIsAskedFor() {
+  void shouldOnlyCutTheLinkWhenConfigured() {
     ChaosOptions options = read(Map.of("cut", "60"), false);
 
     assertEquals(List.of(Disturbance.cut(6, 60)), options.disturbances(ChaosPlan.all().get(0)));
@@ -59,7 +59,7 @@ class ChaosOptionsTest {
   }
 
   @Test
-  void shouldSayWhichOptionIsWrong() {
+  void shouldReportTheInvalidOption() {
     assertEquals("--kills -1: expected a whole number from 0", refused("kills", "-1"));
     assertEquals("--stops many: expected a whole number from 0", refused("stops", "many"));
     assertEquals("--every 0: expected seconds, above 0", refused("every", "0"));

@@ -44,7 +44,7 @@ class KilledRunsTest {
     "ring, 3, 1500, 18401, coordinator",
     "pipeline, 4, 1000, 18451, everything"
   })
-  void shouldLeaveNoTraceWhoeverIsKilled(
+  void shouldEndWithTheUndisturbedParametersWhenAnyMemberIsKilled(
       String name, long seed, int steps, int port, String besides) throws Exception {
     ChaosPlan plan = plan(name);
     List<String> victims = new ArrayList<>(plan.members());
@@ -61,7 +61,7 @@ class KilledRunsTest {
 
   /** Trains the same job on other samples; the run and the check together have to notice it. */
   @Test
-  void shouldFindARunThatTrainedSomethingElse() throws Exception {
+  void shouldReportARunThatTrainedSomethingElse() throws Exception {
     JsonObject planted = new JsonObject().put("seed", 5);
 
     ChaosTrial trial = ChaosTrial.of(plan("allreduce"), List.of(), 20, planted, launch(18501));

@@ -25,7 +25,7 @@ class JmhBenchmarkTest {
   }
 
   @Test
-  void shouldTakeAFrameApartAgain() {
+  void shouldDecodeAnEncodedFrame() {
     FrameBenchmark frame = new FrameBenchmark();
     frame.prepare();
 
@@ -36,7 +36,7 @@ class JmhBenchmarkTest {
   }
 
   @Test
-  void shouldAddWhatItSaysItAdds() {
+  void shouldAddTheElementsThatItReports() {
     FrameBenchmark frame = new FrameBenchmark();
     frame.prepare();
     float[] expected = FullFrame.values(1);

@@ -26,7 +26,7 @@ class MarginalBenchmarkTest {
   @TempDir Path folder;
 
   @Test
-  void shouldCancelWhatEveryRunSpendsOnItsStart() throws Exception {
+  void shouldSubtractTheStartOfARun() throws Exception {
     List<BenchmarkRow> rows = rows("mlp, sync, one JVM", Optional.empty());
 
     assertEquals(
@@ -46,7 +46,7 @@ class MarginalBenchmarkTest {
   }
 
   @Test
-  void shouldCompareAllWithThePeerWhereItHasAFigure() throws Exception {
+  void shouldCompareWithThePeerWhereItHasAFigure() throws Exception {
     Path file = folder.resolve("peer.csv");
     Files.writeString(file, "# gloo\n\nmlp,sync, 10, 16\nmlp,async,1,2\n");
 
@@ -73,7 +73,7 @@ class MarginalBenchmarkTest {
   }
 
   @Test
-  void shouldRefuseATextThatFitsNoCase() {
+  void shouldRefuseAFilterThatMatchesNoCase() {
     assertThrows(UnknownCaseException.class, () -> rows("mlp, gossip", Optional.empty()));
   }
 

@@ -25,7 +25,7 @@ class LinkLimitTest {
   private long now;
 
   @Test
-  void shouldHoldTheRateOverManyMessagesWhateverTheirSizes() {
+  void shouldKeepTheRateOverMessagesOfAnySize() {
     TokenBucket bucket = new TokenBucket(1e6, 1_000, 0);
     long bytes = 0;
     long last = 0;
@@ -52,7 +52,7 @@ class LinkLimitTest {
   }
 
   @Test
-  void shouldSendAMessageWhenItsLastByteWouldHaveLeft() {
+  void shouldDelayAMessageByTheTimeOfItsBytes() {
     LinkLimit limit = limit();
 
     limit.send(BURST, () -> sent.add("at once"));
@@ -107,7 +107,7 @@ class LinkLimitTest {
   }
 
   @Test
-  void shouldBeTheServiceThatNettyLoadsIntoTheMeasuredProgram() throws Exception {
+  void shouldBeLoadedByNettyInTheMeasuredProgram() throws Exception {
     List<String> prefix = LinkLimit.commandPrefix(100);
 
     assertTrue(prefix.get(2).endsWith("megabits=100"), prefix.get(2));

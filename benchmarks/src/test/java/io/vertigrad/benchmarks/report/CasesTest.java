@@ -12,7 +12,7 @@ class CasesTest {
   private static final List<String> CASES = List.of("2,000 x 1", "2,000 x 2", "270,000 x 1");
 
   @Test
-  void shouldChooseTheCasesWhoseNameHoldsTheText() {
+  void shouldChooseTheCasesWhoseNameContainsTheText() {
     assertEquals(List.of("2,000 x 1", "270,000 x 1"), named("x 1"));
     assertEquals(CASES, named(""));
   }

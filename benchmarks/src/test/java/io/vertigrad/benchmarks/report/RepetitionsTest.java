@@ -31,7 +31,7 @@ class RepetitionsTest {
   /** The expected ranks come from tables for a sign test: 2nd of 10, 14th of 40, all of 5. */
   @ParameterizedTest
   @CsvSource({"10, 2, 9", "40, 14, 27", "6, 1, 6", "5, 1, 5", "1, 1, 1"})
-  void shouldGiveTheRanksOfASignTestWhenAskedWhereTheMedianLies(int count, int from, int to) {
+  void shouldComputeTheRanksOfTheMediansConfidenceInterval(int count, int from, int to) {
     double[] ranks = IntStream.rangeClosed(1, count).asDoubleStream().toArray();
 
     Repetitions interval = new Repetitions(ranks).medianInterval();

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 class AugmentationsTest {
 
   @Test
-  void shouldLeaveSamplesAloneWhenNothingIsAskedFor() {
+  void shouldKeepSamplesUnchangedByDefault() {
     DataConfig config = named("shapes", Map.of("test", 1));
     Dataset shapes = open(config);
     float[] sample = Fingerprint.sample(shapes, 0);
@@ -26,7 +26,7 @@ class AugmentationsTest {
   }
 
   @Test
-  void shouldPadWithWhatBlackBecomesWhenTheImagesAreNormalised() {
+  void shouldPadWithNormalisedBlack() {
     DataConfig config = named("shapes", Map.of("test", 1, "augmentation", "pad-crop-flip"));
     Dataset shapes = open(config);
     Augmentation augmentation = Augmentations.of(config, shapes);
@@ -41,7 +41,7 @@ class AugmentationsTest {
   }
 
   @Test
-  void shouldSayWhatFitsWhenSamplesAreNoImages() {
+  void shouldReportTheExpectedShapeWhenSamplesAreNoImages() {
     DataConfig config = named("csv", Map.of("augmentation", "pad-crop-flip"));
 
     assertEquals(
@@ -53,7 +53,7 @@ class AugmentationsTest {
   }
 
   @Test
-  void shouldBeRefusedByEveryDataSetWhenItIsNotKnown() {
+  void shouldRefuseAnUnknownAugmentationInEveryDataSet() {
     for (DatasetProvider provider : ServiceLoader.load(DatasetProvider.class)) {
       DataConfig config = named(provider.name(), Map.of("augmentation", "cutout"));
 

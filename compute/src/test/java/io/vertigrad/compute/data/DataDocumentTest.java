@@ -35,7 +35,7 @@ class DataDocumentTest {
   private static final String SIZES = "[`%s`](#%<s), generated | %,d + %,d |";
 
   @Test
-  void shouldDescribeEveryRegisteredDataSetWithEveryOptionAndNoOther() throws IOException {
+  void shouldDocumentEveryDataSetWithExactlyItsOptions() throws IOException {
     Map<String, Set<String>> expected = new TreeMap<>();
     for (DatasetProvider provider : ServiceLoader.load(DatasetProvider.class)) {
       expected.put(provider.name(), options(provider));
@@ -48,7 +48,7 @@ class DataDocumentTest {
   }
 
   @Test
-  void shouldSayWhatEachDataSetIsNormalisedByLicensedAsAndAnswersToErrors() throws IOException {
+  void shouldDocumentNormalisationLicenceAndErrorsOfEachDataSet() throws IOException {
     sections()
         .forEach(
             (name, text) -> {

@@ -21,7 +21,7 @@ class DatasetProviderTest {
   }
 
   @Test
-  void shouldListTheRegisteredNamesWhenNoneFits() {
+  void shouldListTheRegisteredNamesWhenTheNameIsUnknown() {
     String message =
         assertThrows(
                 DataException.class,
@@ -35,7 +35,7 @@ class DatasetProviderTest {
   }
 
   @Test
-  void shouldSayWhereItsJarBelongsWhenAClassIsNotThere() {
+  void shouldReportWhereToPutTheJarOfAMissingClass() {
     String message =
         assertThrows(
                 DataException.class,

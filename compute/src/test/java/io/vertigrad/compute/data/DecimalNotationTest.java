@@ -86,7 +86,7 @@ class DecimalNotationTest {
         "\u00005",
         "12:30"
       })
-  void shouldTakeNothingElseForANumber(String text) {
+  void shouldRefuseEverythingElseAsANumber(String text) {
     assertTrue(Double.isNaN(DecimalNotation.POINT.parse(text)));
     assertFalse(DecimalNotation.POINT.matches(text));
   }
@@ -114,7 +114,7 @@ class DecimalNotationTest {
   }
 
   @Test
-  void shouldReadACommaAsTheMarkOnlyWhenItIsTheNotation() {
+  void shouldReadACommaAsDecimalMarkOnlyWhenConfigured() {
     assertEquals(3.14, DecimalNotation.COMMA.parse("3,14"));
     assertEquals(-0.5e-2, DecimalNotation.COMMA.parse("-,5e-2"));
     assertEquals(12, DecimalNotation.COMMA.parse("12"));

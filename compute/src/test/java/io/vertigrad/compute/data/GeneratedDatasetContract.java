@@ -37,7 +37,7 @@ public abstract class GeneratedDatasetContract {
   }
 
   @Test
-  void shouldBeginWithTheSmallerSetWhenTheSetIsLarger() {
+  void shouldContainTheSmallerSetAtItsStartWhenTheSetIsLarger() {
     Dataset small = open(Split.TRAIN, Map.of("train", 70));
     Dataset large = open(Split.TRAIN, Map.of("train", 200));
 

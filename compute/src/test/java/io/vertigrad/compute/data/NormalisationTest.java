@@ -22,14 +22,14 @@ class NormalisationTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"digits", "shapes"})
-  void shouldBeTheDataSetsOwnWhenNothingOrStandardIsAskedFor(String name) {
+  void shouldUseTheDataSetsNormalisationWhenNoneOrStandardIsConfigured(String name) {
     float[] silent = sample(name, Map.of());
 
     assertArrayEquals(silent, sample(name, Map.of("normalization", "standard")), 0);
   }
 
   @Test
-  void shouldGiveWhatToTensorGivesWhenUnitIsAskedFor() {
+  void shouldMatchToTensorWhenNormalisationIsUnit() {
     float[] table = one("unit").get(2).table();
 
     assertEquals(0, table[0], 0);
@@ -38,7 +38,7 @@ class NormalisationTest {
   }
 
   @Test
-  void shouldGiveTheBytesAsNumbersWhenRawIsAskedFor() {
+  void shouldReturnBytesAsNumbersWhenNormalisationIsRaw() {
     for (Normalisation channel : one("raw")) {
       float[] table = channel.table();
       for (int value = 0; value < table.length; value++) {
@@ -48,7 +48,7 @@ class NormalisationTest {
   }
 
   @Test
-  void shouldEqualTheStandardOneWhenItsNumbersAreGiven() {
+  void shouldEqualTheStandardNormalisationWhenItsNumbersAreGiven() {
     JsonObject given =
         new JsonObject()
             .put("mean", new JsonArray(List.of(0.4914, 0.4822, 0.4465)))
@@ -71,7 +71,7 @@ class NormalisationTest {
   }
 
   @Test
-  void shouldPadWithWhatBlackBecomesWhateverTheNormalisation() {
+  void shouldPadWithNormalisedBlackForAnyNormalisation() {
     JsonObject given = new JsonObject().put("mean", List.of(0.5, 0, 0.1)).put("deviation", 0.25);
 
     assertArrayEquals(new float[] {0, 0, 0}, corners("unit"), 0);
@@ -80,7 +80,7 @@ class NormalisationTest {
   }
 
   @Test
-  void shouldSayWhatIsExpectedWhenItIsNoNormalisation() {
+  void shouldReportTheExpectedValuesWhenANormalisationIsUnknown() {
     String where = "data set 'shapes': normalization";
 
     assertEquals(where + " is \"unti\", expected one of standard, unit, raw", refusal("unti"));

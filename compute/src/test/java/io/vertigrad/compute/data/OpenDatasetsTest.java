@@ -42,7 +42,7 @@ final class OpenDatasetsTest {
 
   /** Nests more data sets than a small map has buckets, so that some of them share one. */
   @Test
-  void shouldOpenAnotherWhenOneIsMadeOfIt() {
+  void shouldOpenAnotherWhenItIsDerived() {
     OpenDatasets open = new OpenDatasets();
     Dataset innermost = DatasetProvider.open(digits(100), Split.TEST, loader);
 

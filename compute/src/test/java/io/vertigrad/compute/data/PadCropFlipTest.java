@@ -46,7 +46,7 @@ class PadCropFlipTest {
   }
 
   @Test
-  void shouldShowEveryPlaceAndMirrorImageEquallyOften() {
+  void shouldDrawEveryCropAndMirrorImageEquallyOften() {
     PadCropFlip augmentation = new PadCropFlip(PADDING, -1);
     List<Integer> shape = List.of(1, SIDE, SIDE);
     int[] counts = new int[2 * PLACES * PLACES];

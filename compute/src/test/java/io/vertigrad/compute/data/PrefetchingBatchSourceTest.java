@@ -87,7 +87,7 @@ class PrefetchingBatchSourceTest {
   }
 
   @Test
-  void shouldRefuseToBeginBeforeTheFirstBatch() {
+  void shouldRefuseToStartBeforeTheFirstBatch() {
     assertEquals(
         "worker 0: first batch is -1, expected at least 0",
         assertThrows(
@@ -133,7 +133,7 @@ class PrefetchingBatchSourceTest {
   }
 
   @Test
-  void shouldGiveTheGoodBatchesThenTheErrorWhenASampleCannotBeRead() {
+  void shouldReturnGoodBatchesBeforeTheErrorWhenASampleCannotBeRead() {
     IllegalStateException broken = new IllegalStateException("disk on fire");
     Dataset dataset = failingAt(6, broken);
     try (BatchSource source = start(dataset, IN_ORDER, config(4, false))) {
@@ -151,7 +151,7 @@ class PrefetchingBatchSourceTest {
   }
 
   @Test
-  void shouldPassOnADataErrorUnchangedWhenTheSamplerThrowsOne() {
+  void shouldRethrowADataErrorOfTheSampler() {
     DataException cause = new DataException("x.csv:3: column 2 is \"a\", expected a number");
     Sampler sampler =
         epoch -> {

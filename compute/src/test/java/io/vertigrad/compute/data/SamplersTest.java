@@ -34,7 +34,7 @@ class SamplersTest {
 
   @ParameterizedTest
   @CsvSource({"12, 1", "13, 3", "2, 5"})
-  void shouldSayHowLongAnEpochIsWithoutShufflingIt(int samples, int workers) {
+  void shouldReportTheLengthOfAnEpochWithoutShuffling(int samples, int workers) {
     Sampler shared = new DistributedSampler(samples, workers, workers - 1, 42);
     Sampler all = new ShuffledSampler(samples, workers - 1, 42);
 

@@ -23,7 +23,7 @@ class SplitMix64Test {
   }
 
   @Test
-  void shouldGiveOtherNumbersWhenAnyKeyOrTheirOrderChanges() {
+  void shouldReturnOtherNumbersWhenAnyKeyOrTheirOrderChanges() {
     long first = new SplitMix64(1, 2).nextLong();
 
     assertEquals(first, new SplitMix64(1, 2).nextLong());
@@ -49,7 +49,7 @@ class SplitMix64Test {
   }
 
   @Test
-  void shouldHaveUnitMomentsWhenDrawingBells() {
+  void shouldDrawNormalNumbersWithUnitMoments() {
     SplitMix64 random = new SplitMix64(3);
     double[] draws = IntStream.range(0, 100_000).mapToDouble(i -> random.normal()).toArray();
 
@@ -62,7 +62,7 @@ class SplitMix64Test {
   }
 
   @Test
-  void shouldHoldEveryNumberOnceWhenPermuting() {
+  void shouldContainEveryNumberOnceWhenPermuting() {
     int[] permutation = new SplitMix64(5).permutation(1000);
 
     assertArrayEquals(

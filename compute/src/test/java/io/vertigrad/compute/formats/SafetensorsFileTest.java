@@ -48,7 +48,7 @@ class SafetensorsFileTest {
   }
 
   @Test
-  void shouldGiveBackTheSameBitsWhenAModelWasWritten() throws IOException {
+  void shouldReadTheSameBitsThatWereWritten() throws IOException {
     write(Map.of("job", "digits"), LAYOUT, VALUES);
 
     assertArrayEquals(VALUES, read(LAYOUT));
@@ -103,7 +103,7 @@ class SafetensorsFileTest {
     "I64, 0100000000000000ffffffffffffffff0000000001000000, 1;-1;4294967296",
     "F32, 0000803f000000c00000c07f, 1;-2;NaN"
   })
-  void shouldConvertToFloat32WhenATypeIsAnother(String type, String bytes, String values)
+  void shouldConvertOtherTypesToFloat32(String type, String bytes, String values)
       throws IOException {
     byte[] data = HexFormat.of().parseHex(bytes);
     raw("{\"w\":%s}".formatted(tensor(type, "[3]", 0, data.length)), data);
@@ -157,7 +157,7 @@ class SafetensorsFileTest {
         "[] | the header begins with 0x5b, expected an object",
         "{} | has 16 bytes of data, expected 0, where the header ends"
       })
-  void shouldSayWhatIsWrongWhenTheHeaderLies(String header, String message) throws IOException {
+  void shouldReportAWrongHeader(String header, String message) throws IOException {
     raw(
         header.replaceAll(
             "T(\\[[^]]*])([0-9,]+)T", "{\"dtype\":\"F32\",\"shape\":$1,\"data_offsets\":[$2]}"),
@@ -167,7 +167,7 @@ class SafetensorsFileTest {
   }
 
   @Test
-  void shouldSayWhatIsWrongWhenTheHeadersLengthLies() throws IOException {
+  void shouldReportAWrongLengthOfTheHeader() throws IOException {
     for (long length : new long[] {0, 1, 1_000, Long.MAX_VALUE, -1, Long.MIN_VALUE}) {
       Files.write(
           file, ByteBuffer.allocate(64).order(ByteOrder.LITTLE_ENDIAN).putLong(length).array());

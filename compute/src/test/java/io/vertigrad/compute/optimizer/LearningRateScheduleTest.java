@@ -34,7 +34,7 @@ class LearningRateScheduleTest {
   }
 
   @Test
-  void shouldFallFromOneToLeastWhenCosine() {
+  void shouldFallFromOneToTheLeastFactorWhenCosine() {
     LearningRateSchedule schedule = new CosineSchedule(10, 0.2);
 
     assertEquals(1, schedule.factor(0, 0), EXACT_ENOUGH);

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 class MagnitudesTest {
 
   @Test
-  void shouldFindTheLargestWhereverItIs() {
+  void shouldFindTheLargestElementAtAnyIndex() {
     for (int length : new int[] {1, 2_047, 2_048, 2_049, 10_000}) {
       for (int at : new int[] {0, length / 2, length - 1}) {
         float[] values = new float[length];
@@ -24,7 +24,7 @@ class MagnitudesTest {
   }
 
   @Test
-  void shouldLookAtNothingElse() {
+  void shouldIgnoreElementsOutsideTheRange() {
     float[] values = {9, 1, -2, 9};
 
     assertEquals(2, Magnitudes.largest(values, 1, 2));

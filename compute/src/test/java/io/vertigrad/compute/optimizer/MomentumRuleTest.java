@@ -18,7 +18,7 @@ class MomentumRuleTest {
   private static final float[] GRADIENTS = {1, 2, -1};
 
   @Test
-  void shouldRollLikeAHeavyBallWhenMomentumIsSet() {
+  void shouldMatchTheFormulaWhenMomentumIsSet() {
     // v = 1, 2.5, 0.25
     assertTrajectory("{'momentum': 0.5}", 1 - 0.25, 0.75 - 0.625, 0.125 - 0.0625);
   }
@@ -51,7 +51,7 @@ class MomentumRuleTest {
   }
 
   @Test
-  void shouldNotDampenTheFirstGradientWhenStateIsOfACheckpointBeforeIt() {
+  void shouldNotDampenTheFirstGradientWhenTheCheckpointIsEarlier() {
     OptimizerConfig config = config("{'momentum': 0.5, 'dampening': 0.75}");
     UpdateRule restored = PlainRules.create(config, 1);
     restored.writeState(FloatBuffer.wrap(new float[1]));
@@ -68,7 +68,7 @@ class MomentumRuleTest {
   }
 
   @Test
-  void shouldGoOnFromTheVelocityWhenStateIsReadAndWritten() {
+  void shouldContinueFromTheVelocityWhenStateIsReadAndWritten() {
     OptimizerConfig config = config("{'momentum': 0.5, 'dampening': 0.75}");
     UpdateRule first = PlainRules.create(config, 1);
     step(first, 2, 0);

@@ -29,7 +29,7 @@ class OptimizerConfigTest {
   }
 
   @Test
-  void shouldHaveNoMomentumUnlessAskedWhenSgd() {
+  void shouldHaveNoMomentumByDefaultWhenSgd() {
     assertEquals(0, read("{}").momentum());
     assertEquals(0.9, read("{\"name\":\"nesterov\"}").momentum());
     OptimizerConfig config = read("{\"momentum\":0.8,\"dampening\":0.1}");

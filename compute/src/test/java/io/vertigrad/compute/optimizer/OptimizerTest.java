@@ -23,7 +23,7 @@ class OptimizerTest {
   }
 
   @Test
-  void shouldDecayAsideFromTheRuleWhenWeightDecayIsSet() {
+  void shouldDecayIndependentlyOfTheRuleWhenWeightDecayIsSet() {
     Optimizer optimizer = new Optimizer(config(0.1, 0, 0.5, 1), new PlainRule(1), 1);
     float[] parameters = {2};
 
@@ -43,7 +43,7 @@ class OptimizerTest {
   }
 
   @Test
-  void shouldSubtractPlainlyWhenElementsAreStatistics() {
+  void shouldSubtractWithoutWeightWhenElementsAreStatistics() {
     Optimizer optimizer = new Optimizer(config(0.1, 0.5, 0.5, 1), new PlainRule(0), 0);
     float[] parameters = {2, 3};
 
@@ -61,7 +61,7 @@ class OptimizerTest {
   }
 
   @Test
-  void shouldMoveBehindTheStateHoweverARuleWritesIt() {
+  void shouldAdvanceBehindTheStateOfEveryRule() {
     FloatBuffer both = FloatBuffer.allocate(5);
 
     for (boolean relative : new boolean[] {true, false}) {

@@ -15,18 +15,18 @@ class EvenCutsTest {
   }
 
   @Test
-  void shouldLeaveTheExpensiveOneAloneWhenItOutweighsTheRest() {
+  void shouldIsolateTheMostExpensiveLayer() {
     assertEquals(List.of(2, 3), EvenCuts.of(new double[] {1, 1, 1, 100, 1}, 3));
   }
 
   @Test
-  void shouldGiveEachRunOneCostWhenThereAreNoMore() {
+  void shouldAssignOneCostToEachStageWhenThereAreNoMore() {
     assertEquals(List.of(0, 1), EvenCuts.of(new double[] {0, 0, 0}, 3));
     assertEquals(List.of(), EvenCuts.of(new double[] {5}, 1));
   }
 
   @Test
-  void shouldFindTheLeastWorstCostWhenAllDivisionsAreTried() {
+  void shouldMinimiseTheLargestCostOverAllDivisions() {
     SplittableRandom random = new SplittableRandom(4);
     for (int round = 0; round < 200; round++) {
       double[] costs = random.doubles(9, 0, 10).toArray();

@@ -22,7 +22,7 @@ class FailureReasonTest {
   }
 
   @Test
-  void shouldKeepWhatAWrapperSays() {
+  void shouldKeepTheMessageOfAWrapper() {
     assertEquals(
         "f: not written",
         FailureReason.of(new UncheckedIOException("f: not written", new IOException("full"))));
@@ -35,7 +35,7 @@ class FailureReasonTest {
   }
 
   @Test
-  void shouldSayWhyAFileFailed() {
+  void shouldReportWhyAFileFailed() {
     assertEquals("f: there is no such file", FailureReason.of(new NoSuchFileException("f")));
     assertEquals("f: permission denied", FailureReason.of(new AccessDeniedException("f")));
     assertEquals(

@@ -80,7 +80,7 @@ class MissingClassTest {
   }
 
   @Test
-  void shouldPassOnWhatHasAnotherCause() {
+  void shouldRethrowOtherErrors() {
     Error broken = new NoClassDefFoundError("Could not initialize class org.example.Broken");
     RuntimeException own = new IllegalStateException("its own words");
 

@@ -27,14 +27,14 @@ class NamedClassTest {
   }
 
   @Test
-  void shouldSayWhatIsExpectedWhenTheClassIsOfAnotherType() {
+  void shouldReportTheExpectedTypeWhenTheClassIsOfAnotherType() {
     assertEquals(
         "java.lang.String: expected a class that implements java.util.List",
         refusal("java.lang.String"));
   }
 
   @Test
-  void shouldSayWhatIsExpectedWhenTheClassCannotBeMade() {
+  void shouldReportTheExpectedConstructorWhenTheClassCannotBeCreated() {
     assertEquals(
         "java.util.AbstractList: cannot be made, expected a public class with a public constructor"
             + " without arguments that returns",

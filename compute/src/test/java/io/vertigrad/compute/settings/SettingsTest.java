@@ -34,7 +34,7 @@ class SettingsTest {
   private final Settings settings = Settings.of("job.json", new JsonObject(JOB));
 
   @Test
-  void shouldAnswerWhatIsWrittenWhenTheTypeFits() {
+  void shouldReturnTheWrittenValueWhenTheTypeFits() {
     assertEquals("mnist", settings.string("job", "other"));
     assertEquals("mnist", settings.requiredString("job"));
     assertEquals(Optional.of("mnist"), settings.optionalString("job"));
@@ -56,7 +56,7 @@ class SettingsTest {
   }
 
   @Test
-  void shouldAnswerTheDefaultWhenAbsentOrNull() {
+  void shouldReturnTheDefaultWhenAbsentOrNull() {
     for (String key : List.of("absent", "nothing")) {
       assertEquals("other", settings.string(key, "other"));
       assertEquals(Optional.empty(), settings.optionalString(key));
@@ -74,13 +74,13 @@ class SettingsTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource
-  void shouldSayWhereAndWhatWhenAValueIsRefused(String expected, Consumer<Settings> reading) {
+  void shouldReportThePlaceAndTheValueOfARefusal(String expected, Consumer<Settings> reading) {
     SettingsException error = assertThrows(SettingsException.class, () -> reading.accept(settings));
 
     assertEquals("job.json: " + expected, error.getMessage());
   }
 
-  static Stream<Arguments> shouldSayWhereAndWhatWhenAValueIsRefused() {
+  static Stream<Arguments> shouldReportThePlaceAndTheValueOfARefusal() {
     return Stream.of(
         refused("workers is 2, expected a string", s -> s.string("workers", "")),
         refused("absent is missing, expected a string", s -> s.requiredString("absent")),
@@ -180,7 +180,7 @@ class SettingsTest {
   }
 
   @Test
-  void shouldHandOutACopyWhenAskedForTheRecord() {
+  void shouldReturnACopyOfTheRecord() {
     settings.toJson().put("job", "changed");
 
     assertEquals("mnist", settings.string("job", null));
@@ -201,7 +201,7 @@ class SettingsTest {
     "tarch, batch",
     "learning, "
   })
-  void shouldSuggestWhatIsFewEditsAway(String typed, String expected) {
+  void shouldSuggestNamesWithinAFewEdits(String typed, String expected) {
     List<String> known = List.of("batch", "learningRate", "optimizer", "seed", "steps", "workers");
 
     assertEquals(Optional.ofNullable(expected), NearestKey.of(typed, "", known));
@@ -216,7 +216,7 @@ class SettingsTest {
   }
 
   @Test
-  void shouldResolveToWhatWasWrittenAndTheDefaultsOfTheRest() {
+  void shouldResolveToWrittenValuesAndDefaults() {
     Settings root =
         Settings.of("job.json", new JsonObject("{\"steps\": 7, \"workers\": {\"batch\": 64}}"));
     root.integer("steps", 200, 1, 1000);

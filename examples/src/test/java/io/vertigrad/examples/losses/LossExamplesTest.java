@@ -27,7 +27,7 @@ class LossExamplesTest {
   }
 
   @Test
-  void shouldTellHowFarABallFlies() throws Exception {
+  void shouldPredictTheDistanceOfABall() throws Exception {
     TrainingResult result = train("regression");
 
     double rmse = Math.sqrt(result.loss());
@@ -37,7 +37,7 @@ class LossExamplesTest {
   }
 
   @Test
-  void shouldTellWhatABallReaches() throws Exception {
+  void shouldPredictTheHeightOfABall() throws Exception {
     TrainingResult result = train("labels");
 
     assertTrue(result.accuracy() > 96, result.toString());

@@ -35,7 +35,7 @@ final class BridgeWatchTest {
   }
 
   @Test
-  void shouldHearARunThroughItsPage() throws Exception {
+  void shouldReceiveARunThroughItsPage() throws Exception {
     JsonObject job = new JsonObject().put("job", "watched");
     job.put("dashboard", new JsonObject().put("port", 0));
     DeploymentOptions options =
@@ -67,7 +67,7 @@ final class BridgeWatchTest {
    */
   @Tag("slow")
   @Test
-  void shouldConnectAlsoWhileMemoryIsCollected() throws Exception {
+  void shouldConnectDuringAGarbageCollection() throws Exception {
     JsonObject job = new JsonObject().put("job", "collected");
     job.put("dashboard", new JsonObject().put("port", 0));
     DeploymentOptions options =

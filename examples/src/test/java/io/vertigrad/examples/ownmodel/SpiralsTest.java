@@ -24,7 +24,7 @@ class SpiralsTest {
   private static final String JOB = "own-model-and-data/spirals.json";
 
   @Test
-  void shouldLieOnItsArmWhenThereIsNoNoise() {
+  void shouldPlacePointsOnTheirArmWithoutNoise() {
     Spirals spirals = Spirals.draw(100, 3, 1, 0, new SplitMix64(5));
     float[] point = new float[2];
 

@@ -27,7 +27,7 @@ class TrimmedMeanTest extends StrategyContract {
   }
 
   @Test
-  void shouldAverageWhatIsLeftWhenTheEndsAreCutOff() {
+  void shouldAverageTheRestWhenTheExtremesAreTrimmed() {
     List<TensorView> gradients =
         List.of(
             Tensor.ofFloats(1, -9e9f), Tensor.ofFloats(2, 1),

@@ -32,7 +32,7 @@ class RunReportTest {
   }
 
   @Test
-  void shouldTellAccuracyAndThroughputUntilTheWholeTestSetWasTested() throws Exception {
+  void shouldReportAccuracyAndThroughputUntilTheWholeTestSetIsTested() throws Exception {
     TestSubscriber<String> lines = RunReport.of(vertx, "run").test();
 
     run.publish(new Evaluated(0, 10, 500, 1, 81.5, false, ""));
@@ -50,7 +50,7 @@ class RunReportTest {
   }
 
   @Test
-  void shouldTellWhoComesAndGoes() throws Exception {
+  void shouldReportMembersThatJoinAndLeave() throws Exception {
     BlockingQueue<String> lines = new LinkedBlockingQueue<>();
     MemberLog.of(vertx, "run", lines::add);
 

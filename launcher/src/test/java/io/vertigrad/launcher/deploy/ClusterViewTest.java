@@ -15,14 +15,14 @@ class ClusterViewTest {
   private final ClusterView view = new ClusterView(() -> nodes, false);
 
   @Test
-  void shouldFindNothingWrongWhileTheCoordinatorIsNotKnown() {
+  void shouldReportNothingWhileTheCoordinatorIsUnknown() {
     nodes = List.of("me");
 
     assertEquals(Optional.empty(), looks(10));
   }
 
   @Test
-  void shouldSendBackWhoeverIsInAnotherClusterForGood() {
+  void shouldReportAMemberThatStaysInAnotherCluster() {
     view.expect("coordinator");
     assertEquals(Optional.empty(), looks(10));
 
@@ -47,7 +47,7 @@ class ClusterViewTest {
   }
 
   @Test
-  void shouldPutUpWithAViewThatLagsBehind() {
+  void shouldTolerateADelayedClusterView() {
     view.expect("coordinator");
     nodes = List.of("me");
     looks(ClusterView.LOOKS - 1);
@@ -59,7 +59,7 @@ class ClusterViewTest {
   }
 
   @Test
-  void shouldLeaveAloneWhoeverHasWhatTheJobWouldLose() {
+  void shouldReportNoFaultForAServer() {
     ClusterView server = new ClusterView(() -> List.of("me"), true);
     server.expect("coordinator");
 

@@ -57,7 +57,7 @@ class JobEndMonitorTest {
   }
 
   @Test
-  void shouldAskNoMoreWhenTheJobIsOver() {
+  void shouldStopAskingWhenTheJobIsOver() {
     vertx.eventBus().publish(job.addresses().control(), new JsonObject().put("stop", "done"));
     Awaitility.await().until(() -> watch.over().isComplete());
 
@@ -66,7 +66,7 @@ class JobEndMonitorTest {
   }
 
   @Test
-  void shouldAskNoMoreWhenItIsClosed() {
+  void shouldStopAskingWhenItIsClosed() {
     watch.close();
 
     assertSilence();
@@ -89,7 +89,7 @@ class JobEndMonitorTest {
   }
 
   @Test
-  void shouldLeaveSoonWhenTheRunGoesOn() {
+  void shouldLeaveSoonWhenTheRunContinues() {
     watch.askedToEnd();
 
     Awaitility.await().until(() -> watch.leaves().isComplete());

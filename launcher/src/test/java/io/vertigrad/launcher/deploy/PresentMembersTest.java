@@ -27,7 +27,7 @@ class PresentMembersTest {
   }
 
   @Test
-  void shouldNotWaitForANodeThatLeavesMeanwhile() {
+  void shouldNotWaitForANodeThatLeaves() {
     Iterator<Integer> nodes = List.of(3, 3, 2).iterator();
 
     PresentMembers found =
@@ -39,7 +39,7 @@ class PresentMembersTest {
   }
 
   @Test
-  void shouldReturnThoseThatCameWhenTheLimitIsOver() {
+  void shouldReturnArrivedResultsWhenTheLimitPasses() {
     assertEquals(present(1), PresentMembers.await(() -> present(1), () -> 2, 1));
   }
 

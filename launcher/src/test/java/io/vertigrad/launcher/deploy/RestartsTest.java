@@ -15,7 +15,7 @@ final class RestartsTest {
   private static final String PIPELINE = "\"pipeline\": {\"stages\": 2}";
 
   @Test
-  void shouldCountEachProcessByItself() {
+  void shouldCountEachProcessSeparately() {
     Restarts restarts = restarts("\"cluster\": {\"restarts\": 2}");
 
     assertTrue(restarts.claim("worker-0"));
@@ -40,7 +40,7 @@ final class RestartsTest {
   }
 
   @Test
-  void shouldLoseNothingForGoodWhenThereAreCheckpoints() {
+  void shouldLoseNothingPermanentlyWhenThereAreCheckpoints() {
     assertEquals("", restarts(CHECKPOINTS).lostWith(Role.SERVER));
     assertEquals("", restarts(CHECKPOINTS + ", " + PIPELINE).lostWith(Role.WORKER));
   }

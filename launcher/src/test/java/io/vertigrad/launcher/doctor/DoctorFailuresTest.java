@@ -21,7 +21,7 @@ class DoctorFailuresTest {
               """));
 
   @Test
-  void shouldSayOnceWhatToDoWhenDataIsMissing() {
+  void shouldReportMissingDataOnce() {
     assertEquals(
         "FAIL  data        /nonexistent: no such folder, expected a folder with the files of data"
             + " set 'mnist'; name the folder with --data DIR, fetch the files with --download, or"
@@ -30,7 +30,7 @@ class DoctorFailuresTest {
   }
 
   @Test
-  void shouldSayOnceWhatToDoWhenACertificateIsMissing() {
+  void shouldReportAMissingCertificateOnce() {
     assertEquals(
         "FAIL  TLS         cluster.certificate: /nope.pem cannot be read, expected a PEM file;"
             + " docs/guide/operations.md says how to make one",
@@ -38,7 +38,7 @@ class DoctorFailuresTest {
   }
 
   @Test
-  void shouldSayWhyWhenTheEngineCannotComputeOnTheDevice() {
+  void shouldReportWhyTheEngineCannotComputeOnTheDevice() {
     List<String> lines =
         new EngineCheck("dl4j", Device.of("cuda").orElseThrow())
             .run().stream().map(CheckResult::line).toList();

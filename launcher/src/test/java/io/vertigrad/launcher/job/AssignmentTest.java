@@ -58,19 +58,19 @@ class AssignmentTest {
   }
 
   @Test
-  void shouldSayWhatIsExpectedWhenEqualsSignIsMissing() {
+  void shouldReportTheExpectedFormWhenTheEqualsSignIsMissing() {
     assertEquals("--set steps: expected KEY=VALUE, such as workers.count=4", refusal("steps"));
   }
 
   @Test
-  void shouldSayWhatIsExpectedWhenPathHasEmptyKey() {
+  void shouldReportTheExpectedFormWhenThePathHasAnEmptyKey() {
     assertEquals(
         "--set workers..count: expected keys separated by dots, such as workers.count=4",
         refusal("workers..count=1"));
   }
 
   @Test
-  void shouldAskForQuotesWhenJsonIsCutShort() {
+  void shouldSuggestQuotesWhenJsonIsCutShort() {
     assertEquals(
         "--set a=[1,: the value starts like JSON but is not complete; quote it for the shell,"
             + " 'KEY=[1, 2]'",
@@ -78,7 +78,7 @@ class AssignmentTest {
   }
 
   @Test
-  void shouldNameTheKeyInTheWayWhenItIsNoSection() {
+  void shouldNameTheKeyThatIsNotASection() {
     assertEquals(
         "--set steps.count: \"steps\" is 5 in the job file, expected a section { ... }",
         refusal("steps.count=1"));
@@ -91,7 +91,7 @@ class AssignmentTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"/a path/it's", "12", "true", "null", "[x", "{\"a\": 1}", "a=b", "\"q\""})
-  void shouldGiveBackTheTextItWasWrittenFor(String text) {
+  void shouldParseTheWordsThatItWrites(String text) {
     assertEquals(new Assignment("a.b", text), Assignment.parse(Assignment.words("a.b", text)));
   }
 }

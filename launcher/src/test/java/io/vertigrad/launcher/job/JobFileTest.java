@@ -48,8 +48,8 @@ class JobFileTest {
     "digits-sync, optimizer.learningRate=0.1, digits-sync",
     "mine, data.name=shapes, mine",
   })
-  void shouldCallTheJobAfterWhatTheCommandLineHasItTrain(String file, String set, String called)
-      throws Exception {
+  void shouldRenameTheJobWhenTheCommandLineChangesWhatItTrains(
+      String file, String set, String called) throws Exception {
     String job =
         "{\"job\": \"%s\", \"data\": {\"name\": \"digits\"}, \"strategy\": {\"name\": \"sync\"}}";
     JobRequest request = new JobRequest(write("a.json", job.formatted(file))).set(set);
@@ -99,7 +99,7 @@ class JobFileTest {
   }
 
   @Test
-  void shouldTakeTheLengthOfTheCommandLineWhenTheFileHasAnother() throws Exception {
+  void shouldPreferTheLengthOfTheCommandLine() throws Exception {
     String epochs = write("epochs.json", "{\"epochs\": 160}");
     String total = write("total.json", "{\"totalSteps\": 10000}");
 

@@ -36,7 +36,7 @@ class LocalSettingsTest {
   }
 
   @Test
-  void shouldGiveBackTheSameJobWhenTheLocalSettingsAreMergedIn() {
+  void shouldRestoreTheSameJobWhenLocalSettingsAreMergedIn() {
     JsonObject whole = LocalSettings.removedFrom(JOB).mergeIn(LocalSettings.of(JOB), true);
 
     JobConfig again = JobConfig.read("again", whole);
@@ -48,7 +48,7 @@ class LocalSettingsTest {
   }
 
   @Test
-  void shouldPassAMemberOfThisMachineWhatItNeeds() {
+  void shouldPassLocalSettingsToAMemberOfThisMachine() {
     List<String> options = LocalSettings.absolute(JOB);
 
     String mine = Path.of("mine").toAbsolutePath().toString();
@@ -109,7 +109,7 @@ class LocalSettingsTest {
   }
 
   @Test
-  void shouldPassNothingWhenEverythingIsAsUsual() {
+  void shouldPassNoOptionsByDefault() {
     assertEquals(List.of(), LocalSettings.options(JobConfig.read("job.json", new JsonObject())));
   }
 }

@@ -48,7 +48,7 @@ final class EpochLogTest {
   }
 
   @Test
-  void shouldTakeTheMeanOfTheWorkersMeansWhateverTheirSamples() throws IOException {
+  void shouldAverageTheWorkersMeansWithoutWeights() throws IOException {
     record(new EpochTrained(0, 0, 0, 1, 10, 900, 2.0, 50, 1));
     record(new EpochTrained(0, 1, 0, 1, 10, 100, 1.0, 50, 1));
     tested(10, 50);
@@ -57,7 +57,7 @@ final class EpochLogTest {
   }
 
   @Test
-  void shouldAddUpTheSecondsOfTheSlowest() throws IOException {
+  void shouldSumTheSecondsOfTheSlowest() throws IOException {
     for (int epoch = 1; epoch <= 2; epoch++) {
       trained(0, epoch, 1, epoch);
       trained(1, epoch, 1, 3 - epoch);
@@ -68,7 +68,7 @@ final class EpochLogTest {
   }
 
   @Test
-  void shouldGoOnBehindWhatAnEarlierCoordinatorOfTheRunHasWritten() throws IOException {
+  void shouldAppendToTheLinesOfAnEarlierCoordinator() throws IOException {
     trained(0, 1, 2.0, 0.5);
     trained(1, 1, 1.0, 0.75);
     tested(10, 50);
@@ -85,7 +85,7 @@ final class EpochLogTest {
   }
 
   @Test
-  void shouldNotTakeATestOfAnotherVersionForThatOfTheEpoch() throws IOException {
+  void shouldNotUseATestOfAnotherVersionForTheEpoch() throws IOException {
     trained(0, 1, 1, 1);
     trained(1, 1, 1, 1);
 
@@ -116,7 +116,7 @@ final class EpochLogTest {
   }
 
   @Test
-  void shouldKeepTheOrderAndWriteWhatIsLeftAtTheEnd() throws IOException {
+  void shouldKeepTheOrderAndWriteTheRestAtTheEnd() throws IOException {
     trained(0, 1, 1, 1);
     trained(0, 2, 3, 1);
     trained(1, 2, 3, 1);

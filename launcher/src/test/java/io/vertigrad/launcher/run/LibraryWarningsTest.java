@@ -71,7 +71,7 @@ class LibraryWarningsTest {
   }
 
   @Test
-  void shouldBePartOfEveryNodesLog() throws Exception {
+  void shouldBeInTheLogOfEveryNode() throws Exception {
     LoggerContext fresh = new LoggerContext();
     JoranConfigurator configurator = new JoranConfigurator();
     configurator.setContext(fresh);

@@ -32,12 +32,12 @@ class RunProgressTest {
   }
 
   @Test
-  void shouldAddUpTheWorkersWhenTheRunGoesOn() {
+  void shouldSumTheWorkersWhenTheRunContinues() {
     assertEquals(401 * 128, progress.samples());
   }
 
   @Test
-  void shouldTrustTheServersWhenTheRunIsOver() {
+  void shouldUseTheServersVersionWhenTheRunIsOver() {
     progress.apply(new MemberLeft(0, Role.WORKER, 0, 0, "finished"));
     progress.apply(new JobFinished(0, 400, 400 * 128));
 
@@ -59,7 +59,7 @@ class RunProgressTest {
   }
 
   @Test
-  void shouldTellWhatIsLeftAtThePaceSinceTheFirstReport() {
+  void shouldReportRemainingTimeAtThePaceSinceTheFirstReport() {
     assertEquals(OptionalDouble.empty(), progress.secondsLeft());
 
     progress.apply(worker(0, 101, 101 * 128));
@@ -71,7 +71,7 @@ class RunProgressTest {
   }
 
   @Test
-  void shouldTellNothingLeftWhileOnlyTheSlowFirstStepsAreKnown() {
+  void shouldReportNoRemainingTimeInTheFirstSteps() {
     progress.apply(worker(0, 8, 8 * 128));
     assertEquals(OptionalDouble.empty(), progress.secondsLeft());
 
@@ -81,7 +81,7 @@ class RunProgressTest {
   }
 
   @Test
-  void shouldTellWhatIsLeftAfterTenSecondsHoweverFewStepsWereMade() {
+  void shouldReportRemainingTimeAfterTenSecondsOfFewSteps() {
     progress.apply(worker(0, 3, 3 * 128));
     clock.set(10 * SECOND - 1);
     assertEquals(OptionalDouble.empty(), progress.secondsLeft());
@@ -108,7 +108,7 @@ class RunProgressTest {
   }
 
   @Test
-  void shouldTellNothingLeftOfARunThatIsOver() {
+  void shouldReportNoRemainingTimeAfterTheEnd() {
     progress.apply(worker(0, 400, 400 * 128));
     progress.apply(new MemberLeft(0, Role.WORKER, 0, 0, "finished"));
 
@@ -116,7 +116,7 @@ class RunProgressTest {
   }
 
   @Test
-  void shouldTellWhatIsLeftAlsoWhenAWorkerHasDied() {
+  void shouldReportRemainingTimeWhenAWorkerHasDied() {
     progress.apply(worker(0, 101, 101 * 128));
     progress.apply(new MemberLeft(0, Role.WORKER, 1, 0, "silent for 10000 ms"));
 

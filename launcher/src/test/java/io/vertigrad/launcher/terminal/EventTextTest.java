@@ -24,12 +24,12 @@ final class EventTextTest {
 
   @ParameterizedTest
   @CsvSource({"0, 0:00", "6.6, 0:07", "59.6, 1:00", "754, 12:34", "3723, 1:02:03"})
-  void shouldWriteDurationsAsClocksDo(double seconds, String expected) {
+  void shouldWriteDurationsLikeAClock(double seconds, String expected) {
     assertEquals(expected, EventText.duration(seconds));
   }
 
   @Test
-  void shouldBeginWithTheTimeThatIsLeft() {
+  void shouldPrintTheRemainingTimeFirst() {
     AtomicLong clock = new AtomicLong();
     RunProgress progress = new RunProgress(clock::get);
     progress.apply(new JobStarted(0, "sync", 1, 1, 10, 90, 90));
@@ -46,7 +46,7 @@ final class EventTextTest {
   }
 
   @Test
-  void shouldSayWhoIsMissingInAStall() {
+  void shouldReportTheMissingMemberOfAStall() {
     assertEquals(
         "no step for 15.1 s: missing worker 1; shard 0, partition 3 waits for step 17 of worker 1",
         EventText.of(
@@ -62,7 +62,7 @@ final class EventTextTest {
   }
 
   @Test
-  void shouldSayThatADeadProcessWasStartedAgainAndHowOftenItMayBe() {
+  void shouldReportTheRestartOfADeadProcessAndItsLimit() {
     assertEquals(
         "server-0 (process 7) ended with exit code 137 (signal 9); log: a.log; started again"
             + " (restart 1 of at most 3, cluster.restarts)",
@@ -78,7 +78,7 @@ final class EventTextTest {
   }
 
   @Test
-  void shouldCallAWorkerAStageWhenTheJobHasAPipeline() {
+  void shouldShowAWorkerAsAStageWhenTheJobHasAPipeline() {
     JobConfig stages =
         JobConfig.read("test", new JsonObject("{\"pipeline\": {\"stages\": 2, \"replicas\": 2}}"));
     MemberLeft left = new MemberLeft(0, Role.WORKER, 3, 0, "silent for 10000 ms");

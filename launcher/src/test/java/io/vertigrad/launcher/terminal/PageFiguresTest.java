@@ -60,7 +60,7 @@ final class PageFiguresTest {
   private final JsonArray calls = new JsonArray();
 
   @Test
-  void shouldWriteEveryNumberAsTheTerminalDoes() throws Exception {
+  void shouldWriteNumbersLikeTheTerminal() throws Exception {
     for (double value : VALUES) {
       compare("duration", value, EventText.duration(value));
       Evaluated tested = new Evaluated(0, 1, 500, value, value, false, "");

@@ -54,7 +54,7 @@ final class ProgressLineTest {
 
   @ParameterizedTest
   @CsvSource({"0, 0", "600, 100"})
-  void shouldBeginEmptyAndEndFull(long step, int percent) {
+  void shouldDrawAnEmptyBarAtTheStartAndAFullOneAtTheEnd(long step, int percent) {
     String drawn = new ProgressLine(step, 600, List.of(Figure.of("epoch 0"))).fitted(80);
     String bar = drawn.substring(drawn.indexOf('|') + 1, drawn.lastIndexOf('|'));
 

@@ -44,14 +44,14 @@ final class ResultTextTest {
   }
 
   @Test
-  void shouldSayNothingOfALedgerThatBalances() {
+  void shouldReportNothingForABalancedLedger() {
     progress.apply(new UpdatesCounted(0, 0, 0, 20, 19, 1, 0, 0, 0, 0));
 
     assertEquals(List.of(), warnings());
   }
 
   @Test
-  void shouldTellHowFarWorkersAreApartOnlyWhereTheyCanBe() {
+  void shouldReportConsensusDistanceOnlyWithoutServers() {
     assertEquals(List.of(), replicas(0, 1, 0.004));
     assertEquals(List.of("81 % of the exchange hidden behind gradients"), replicas(0, 1, 0.81));
     assertEquals(
@@ -63,7 +63,7 @@ final class ResultTextTest {
   }
 
   @Test
-  void shouldSpeakOfAnRmseThatIsNotFiniteWhenARegressionDiverged() {
+  void shouldReportANonFiniteRmseWhenARegressionDiverged() {
     Score score = new Score(200, Double.POSITIVE_INFINITY, 0, 0, 0, Metric.RMSE);
     Evaluated tested = Evaluated.of(10, score, 0, true, "00");
     JsonObject summary = RunSummary.of(JOB, progress, "finished", Optional.of(tested), Map.of());
@@ -109,7 +109,7 @@ final class ResultTextTest {
   }
 
   @Test
-  void shouldRememberThatTheLossRoseWhenTheModelEndsAtChance() {
+  void shouldReportDivergenceWhenTheLossRoseAndTheModelEndsAtChance() {
     progress.apply(new Evaluated(0, 0, 100, 2.3535, 14, false, ""));
     progress.apply(new Evaluated(0, 5, 100, 20.72, 10, false, ""));
     Evaluated tested = new Evaluated(0, 9, 100, 2.3279, 10.45, true, "");

@@ -16,7 +16,7 @@ final class TerminalLineTest {
       new TerminalLine(new PrintStream(printed, true, StandardCharsets.UTF_8), () -> 20, () -> {});
 
   @Test
-  void shouldBreakTextWhereWordsEnd() {
+  void shouldBreakLinesBetweenWords() {
     String text = "76,608 samples in 12.2 s: 6,261 samples/s";
 
     assertEquals(
@@ -33,7 +33,7 @@ final class TerminalLineTest {
   }
 
   @Test
-  void shouldPrintACommandInOnePieceOnALineOfItsOwn() {
+  void shouldPrintACommandUnwrappedOnItsLine() {
     line.above("next", "./vertigrad train conf/digits-async.json");
     line.above("next", "./vertigrad");
 
@@ -43,7 +43,7 @@ final class TerminalLineTest {
   }
 
   @Test
-  void shouldDrawTheMovingLineAgainBelowWhatStays() {
+  void shouldRedrawTheMovingLineBelowPermanentLines() {
     line.accept("10 %");
     line.above("worker 1 is back");
 

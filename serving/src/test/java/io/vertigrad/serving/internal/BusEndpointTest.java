@@ -87,7 +87,7 @@ class BusEndpointTest {
   }
 
   @Test
-  void shouldDecodeOnNoEventLoopBecauseMembersShareThem() throws Exception {
+  void shouldDecodeOutsideOfEventLoops() throws Exception {
     JsonObject answer = ask(1);
 
     assertEquals(1, answer.getJsonArray("outputs").size());

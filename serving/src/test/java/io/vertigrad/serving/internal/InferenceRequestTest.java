@@ -243,7 +243,7 @@ class InferenceRequestTest {
         "7 | inputs[0].shape: is 7, expected an array of dimensions",
         "[] | inputs[0].shape: is [], expected [-1, 2, 2], where -1 is the number of samples"
       })
-  void shouldRefuseDimensionsThatAreNone(String shape, String message) {
+  void shouldRefuseInvalidDimensions(String shape, String message) {
     assertEquals(
         message, refusal(PAIRS, tensor("input", Type.FP32, shape, "[1,2,3,4]")).getMessage());
   }
@@ -293,7 +293,7 @@ class InferenceRequestTest {
         "{\"outputs\":[{\"name\":\"class\",\"parameters\":{\"binary_data\":\"true\"}}]} | outputs[0].parameters.binary_data: is \"true\", expected true or false",
         "{\"outputs\":[{\"name\":\"class\",\"parameters\":{\"classification\":2}}]} | outputs[0].parameters: has classification of an extension that is not here, expected only binary_tensor_data"
       })
-  void shouldSayWhatIsWrongWithTheJson(String json, String message) {
+  void shouldReportInvalidJson(String json, String message) {
     String found = refusal(PAIRS, json).getMessage();
 
     assertTrue(found.contains(message), found);
@@ -318,14 +318,14 @@ class InferenceRequestTest {
         "\"name\":\"input\",\"datatype\":\"FP32\",\"shape\":[1,2,2],\"parameters\":{\"binary_data_size\":0} | inputs[0]: has 0 bytes of binary data, expected 16: FP32 of shape [1, 2, 2]",
         "\"parameters\":{\"shared_memory_region\":\"a\"} | inputs[0].parameters: has shared_memory_region of an extension that is not here"
       })
-  void shouldSayWhatIsWrongWithATensor(String keys, String message) {
+  void shouldReportAnInvalidTensor(String keys, String message) {
     String found = refusal(PAIRS, "{\"inputs\":[{" + keys + "}]}").getMessage();
 
     assertTrue(found.startsWith(message), found);
   }
 
   @Test
-  void shouldRefuseWhatIsBehindTheJson() {
+  void shouldRefuseBytesBehindTheJson() {
     String request = tensor("input", Type.FP32, "[1,2,2]", "[1,2,3,4]");
 
     assertEquals(
@@ -410,7 +410,7 @@ class InferenceRequestTest {
   }
 
   @Test
-  void shouldAskForMemoryBeforeItIsTaken() {
+  void shouldReserveMemoryBeforeItIsTaken() {
     Refusal full = new Refusal(Code.OVERLOADED, "full");
 
     Refusal refused =
@@ -470,7 +470,7 @@ class InferenceRequestTest {
   }
 
   @Test
-  void shouldTakeATensorForEachColumnOrOneOfRows() {
+  void shouldAcceptATensorPerColumnOrOneOfRows() {
     String demand = "{\"name\":\"demand\",\"datatype\":\"FP64\",\"shape\":[2],\"data\":[0.5,6.5]}";
     String day = "{\"name\":\"day\",\"datatype\":\"%s\",\"shape\":[2],\"data\":%s}";
     float[] expected = {5, 2, 65, 3};
@@ -507,7 +507,7 @@ class InferenceRequestTest {
         "demand BYTES [1] [\"7d\"] | sample 0: field \"demand\": is a text",
         "day BYTES [1] [1] | inputs[0].data[0]: is 1, expected a text"
       })
-  void shouldSayWhatIsWrongWithAColumn(String tensors, String message) {
+  void shouldReportAnInvalidColumn(String tensors, String message) {
     List<String> inputs = new ArrayList<>();
     for (String each : tensors.split(";")) {
       String[] parts = each.split(" ");
@@ -583,7 +583,7 @@ class InferenceRequestTest {
 
   @ParameterizedTest
   @CsvSource({"10", "-1", "0.5"})
-  void shouldRefuseWhatIsNoToken(String token) {
+  void shouldRefuseInvalidTokens(String token) {
     assertTrue(
         refusal(TOKENS, tensor("input", Type.FP32, "[2,2]", "[1,2,3," + token + "]"))
             .getMessage()
@@ -657,7 +657,7 @@ class InferenceRequestTest {
   }
 
   @Test
-  void shouldWriteTheOutputsThatAreAskedForInTheFormThatIsAskedFor() {
+  void shouldWriteTheRequestedOutputsInTheRequestedForm() {
     String request =
         """
         {"id": "a\\"b", "outputs": [{"name": "class"},

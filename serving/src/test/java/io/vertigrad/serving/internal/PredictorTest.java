@@ -160,7 +160,7 @@ class PredictorTest {
   }
 
   @Test
-  void shouldAnswerALargeRequestByOneVersionWhenItTakesSeveralPasses() throws Exception {
+  void shouldAnswerALargeRequestWithOneVersionWhenItTakesSeveralPasses() throws Exception {
     start("{\"queue\": 8, \"maxBatch\": 4}");
 
     PredictionAnswer answer = ask(new float[10], OptionalLong.empty()).get();
@@ -170,7 +170,7 @@ class PredictorTest {
   }
 
   @Test
-  void shouldAnswerSmallRequestsBetweenThePassesOfALargeOne() throws Exception {
+  void shouldAnswerSmallRequestsBetweenThePassesOfALargeRequest() throws Exception {
     start("{\"queue\": 4, \"maxBatch\": 4}");
     passes.drainPermits();
     CompletableFuture<PredictionAnswer> large = ask(new float[400], OptionalLong.empty());
@@ -186,7 +186,7 @@ class PredictorTest {
   }
 
   @Test
-  void shouldTakeSmallRequestsWhileALargeOneWaits() throws Exception {
+  void shouldAcceptSmallRequestsWhileALargeOneWaits() throws Exception {
     start("{\"queue\": 4, \"maxBatch\": 4}");
     passes.drainPermits();
     CompletableFuture<PredictionAnswer> computed = predict(1);
@@ -207,7 +207,7 @@ class PredictorTest {
   }
 
   @Test
-  void shouldRefuseAnotherVersionThanTheOneThatIsAskedFor() throws Exception {
+  void shouldRefuseAnotherVersionThanRequested() throws Exception {
     start("{}");
 
     assertEquals(1, ask(new float[1], OptionalLong.of(1)).get().version());
@@ -251,7 +251,7 @@ class PredictorTest {
   }
 
   @Test
-  void shouldFailTheRequestsOfAPassAloneWhenItFails() throws Exception {
+  void shouldFailOnlyTheRequestsOfAFailedPass() throws Exception {
     start("{}");
 
     ExecutionException failed =
@@ -262,7 +262,7 @@ class PredictorTest {
   }
 
   @Test
-  void shouldFailTheRequestAloneWhoseOutputsAreNotFinite() throws Exception {
+  void shouldFailOnlyTheRequestWhoseOutputsAreNotFinite() throws Exception {
     start("{}");
     passes.drainPermits();
     CompletableFuture<PredictionAnswer> first = predict(0);
@@ -282,7 +282,7 @@ class PredictorTest {
   }
 
   @Test
-  void shouldRefuseWhatWaitsWhenItIsClosed() {
+  void shouldRefuseWaitingRequestsWhenClosed() {
     start("{}");
     passes.drainPermits();
     predict(0);

@@ -15,7 +15,7 @@ class RequestMemoryTest {
   private final RequestMemory memory = new RequestMemory(640 * MEGABYTE);
 
   @Test
-  void shouldRefuseWhatOneRequestMayNeverHold() {
+  void shouldRefuseARequestBeyondItsMemory() {
     Share share = memory.share();
 
     Refusal why = assertThrows(Refusal.class, () -> share.resize(141 * MEGABYTE, "body"));
@@ -28,7 +28,7 @@ class RequestMemoryTest {
   }
 
   @Test
-  void shouldRefuseWhatAllTogetherMayNotHoldUntilOneGivesItBack() {
+  void shouldRefuseRequestsBeyondTheMemoryOfAll() {
     Share first = memory.share();
     first.resize(100 * MEGABYTE, "body");
     Share second = memory.share();
@@ -48,7 +48,7 @@ class RequestMemoryTest {
   }
 
   @Test
-  void shouldKeepHalfForDecodingWhileBodiesAreReceived() {
+  void shouldReserveHalfOfTheMemoryForDecoding() {
     Share first = memory.share();
     first.receive(60 * MEGABYTE);
 
@@ -61,7 +61,7 @@ class RequestMemoryTest {
   }
 
   @Test
-  void shouldKeepAPartForSmallRequests() {
+  void shouldReserveMemoryForSmallRequests() {
     memory.share().resize(140 * MEGABYTE, "body");
     for (int i = 0; i < 20; i++) {
       memory.share().resize(MEGABYTE, "body");
@@ -72,7 +72,7 @@ class RequestMemoryTest {
   }
 
   @Test
-  void shouldGiveBackOnlyOnceAndTakeNothingAfterwards() {
+  void shouldReleaseOnceAndRejectFurtherUse() {
     Share other = memory.share();
     other.resize(5 * MEGABYTE, "body");
     Share share = memory.share();

@@ -145,7 +145,7 @@ class ServingPortTest {
   }
 
   @Test
-  void shouldCompressAnswersOnlyForPeersThatReadThat() throws Exception {
+  void shouldCompressAnswersOnlyForClientsThatAcceptIt() throws Exception {
     start(64 * MEGABYTE, 1, 1_000);
     String json =
         "{\"inputs\":[{\"name\":\"input\",\"shape\":[1,1,1,1],\"datatype\":\"FP32\",\"data\":[0]}]}";
@@ -174,7 +174,7 @@ class ServingPortTest {
   }
 
   @Test
-  void shouldKeepNoAnswersForAPeerThatAsksButNeverReads() throws Exception {
+  void shouldLimitAnswersForAClientThatNeverReads() throws Exception {
     start(1_024 * MEGABYTE, 1, 1_000_000);
     Socket socket = connect();
     String two = INFER + RAW + "Content-Length: 4\r\n\r\n\0\0\0\0";
@@ -190,7 +190,7 @@ class ServingPortTest {
   }
 
   @Test
-  void shouldAnswerNewConnectionsWhenMoreThanTheMostAreOpen() throws Exception {
+  void shouldAcceptNewConnectionsWhenTheLimitIsReached() throws Exception {
     start(64 * MEGABYTE, 1, 1);
     for (int i = 0; i < HttpConnections.MOST + 44; i++) {
       connect().getOutputStream().write("GET /v2/health".getBytes(US_ASCII));
@@ -251,7 +251,7 @@ class ServingPortTest {
   }
 
   @Test
-  void shouldHoldARequestsMemoryUntilItIsComputedWhenItsPeerIsGone() throws Exception {
+  void shouldKeepARequestsMemoryUntilItIsComputedWhenItsClientIsGone() throws Exception {
     CountDownLatch until = new CountDownLatch(1);
     start(64 * MEGABYTE, 1, 1_000, until);
     Socket socket = connect();
@@ -277,7 +277,7 @@ class ServingPortTest {
   }
 
   @Test
-  void shouldRefuseOtherNamesOtherPagesAndTypesOfWebForms() throws Exception {
+  void shouldRefuseForeignHostsOriginsAndFormTypes() throws Exception {
     start(64 * MEGABYTE, 1, 1);
     String get = "GET /v2/health/live HTTP/1.1\r\nConnection: close\r\n";
 

@@ -72,7 +72,7 @@ class EventSchemaTest {
   }
 
   @Test
-  void shouldSayWhatIsWrongWithAnEvent() {
+  void shouldReportAnInvalidEvent() {
     EventSchema schema = schema(USUAL);
 
     assertEquals("field \"demand\" is \"x\", expected a finite number", error(schema, "x", "1"));
@@ -127,7 +127,7 @@ class EventSchemaTest {
   }
 
   @Test
-  void shouldSayWhatIsWrongWithTheSchema() {
+  void shouldReportAnInvalidSchema() {
     assertTrue(wrong("{'label':{'field':'y'}}").contains("data.schema.features is missing"));
     assertTrue(
         wrong("{'features':[{'field':'a','typ':'number'}],'label':{'field':'y'}}")

@@ -118,7 +118,7 @@ class KafkaReaderTest {
   }
 
   @Test
-  void shouldSayWhatIsMissing() throws Exception {
+  void shouldReportTheMissingPart() throws Exception {
     broker.create("narrow", 1);
 
     assertEquals(
@@ -143,7 +143,7 @@ class KafkaReaderTest {
   }
 
   @Test
-  void shouldRefuseATopicThatWasDeletedAndCreatedAgain() throws Exception {
+  void shouldRefuseARecreatedTopic() throws Exception {
     JsonObject position = positionAfterTwoBatches("again", 4);
 
     broker.delete("again");
@@ -188,7 +188,7 @@ class KafkaReaderTest {
   }
 
   @Test
-  void shouldCountOrRefuseRecordsThatTheTopicDeletedMeanwhile() throws Exception {
+  void shouldCountOrRefuseRecordsThatTheTopicHasDeleted() throws Exception {
     JsonObject position = positionAfterTwoBatches("short", 1);
     broker.deleteBefore("short", 0, 8);
 
@@ -212,7 +212,7 @@ class KafkaReaderTest {
   }
 
   @Test
-  void shouldGoOnWithoutWaitingRecordsThatCompactionRemoved() throws Exception {
+  void shouldContinueWithoutWaitingRecordsThatCompactionRemoved() throws Exception {
     broker.createCompacted("kept");
     broker.create("late", 1);
     List<Record> events = new ArrayList<>();
@@ -258,7 +258,7 @@ class KafkaReaderTest {
 
   /** The offsets of aborted records, and that of the end of their transaction, hold no record. */
   @Test
-  void shouldFindWaitingRecordsBesideThoseOfAnAbortedTransaction() throws Exception {
+  void shouldRestoreWaitingRecordsBesideAnAbortedTransaction() throws Exception {
     broker.create("mixed", 1);
     broker.create("answers", 1);
     broker.send("mixed", List.of(waiting(0), waiting(1)));

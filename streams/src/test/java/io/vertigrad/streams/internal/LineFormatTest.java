@@ -23,7 +23,7 @@ class LineFormatTest {
   }
 
   @Test
-  void shouldSayHowManyValuesALineHas() {
+  void shouldReportTheNumberOfValuesOfALine() {
     assertTrue(error(CSV, "1,2").contains("has 2 values, expected 3: a, b, c"));
     assertTrue(error(CSV, "1,2,3,4").contains("has 4 values"));
     assertTrue(error(CSV, "1,\"2,3").contains("a quote that does not end on its line"));
@@ -37,7 +37,7 @@ class LineFormatTest {
   }
 
   @Test
-  void shouldSayWhatIsNoObject() {
+  void shouldReportAValueThatIsNoObject() {
     assertTrue(error(JSON, "[1]").contains("is no JSON object"));
     assertTrue(error(JSON, "{\"a\": nul}").contains("is no valid JSON"));
     assertTrue(error(JSON, "{\"a\": [1]}").contains("field \"a\" holds an object or array"));

@@ -63,7 +63,7 @@ class NormalizedModelTest {
   }
 
   @Test
-  void shouldTakeTheMeanForAMissingNumberAndLimitOutliers() {
+  void shouldUseTheMeanForAMissingNumberAndLimitOutliers() {
     step(batch(0, 98, 0, 102));
 
     model.gradient(batch(0, Float.NaN, 0, 1e9f));
@@ -74,7 +74,7 @@ class NormalizedModelTest {
 
   /** The statistics are floats, which stop before they reach the number. */
   @Test
-  void shouldNotTakeErrorsOfRoundingForTheValuesOfAConstant() {
+  void shouldTreatRoundingErrorsOfAConstantAsOneValue() {
     for (float constant : new float[] {0.422915f, 7.31e-5f, 1_999.7f, 3.3e8f}) {
       NormalizedModel other = new NormalizedModel(network, new int[] {1}, 0, 0.002f, List.of());
       for (int step = 0; step < 8_000; step++) {

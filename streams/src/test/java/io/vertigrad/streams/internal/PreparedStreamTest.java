@@ -132,7 +132,7 @@ class PreparedStreamTest {
   }
 
   @Test
-  void shouldLeaveOutAndCountWhatCannotBeTrainedOn() throws IOException {
+  void shouldSkipAndCountBadEvents() throws IOException {
     // A field of the wrong form, a line without its second field, an unknown class, no UTF-8.
     Files.writeString(
         file,
@@ -161,7 +161,7 @@ class PreparedStreamTest {
   }
 
   @Test
-  void shouldTakeAStepWithoutEventsIfAllOfABatchAreLeftOut() throws IOException {
+  void shouldTakeAnEmptyStepWhenAllEventsOfABatchAreBad() throws IOException {
     Files.writeString(file, Files.readString(file).replaceAll("\n(8|9|10|11),", "\nx,"));
     options.put("onBadEvent", "skip");
 
@@ -183,7 +183,7 @@ class PreparedStreamTest {
   }
 
   @Test
-  void shouldKeepDeadLettersOnceWhereverItBeginsAgain() throws IOException {
+  void shouldKeepEachDeadLetterOnceAfterARestart() throws IOException {
     byte[] bytes =
         Files.readString(file).replace("\n9,b", "\n9,\u0001").getBytes(StandardCharsets.UTF_8);
     for (int i = 0; i < bytes.length; i++) {
@@ -209,7 +209,7 @@ class PreparedStreamTest {
   }
 
   @Test
-  void shouldLeaveOutALineThatIsTooLong() throws IOException {
+  void shouldSkipALineThatIsTooLong() throws IOException {
     Files.writeString(
         file, Files.readString(file).replace("\n9,b", "\n9," + "b".repeat(40_000_000)));
     options.put("onBadEvent", "skip");
@@ -227,7 +227,7 @@ class PreparedStreamTest {
   }
 
   @Test
-  void shouldRefuseAnotherFileButNotOneThatHasGrown() throws IOException {
+  void shouldRefuseAnotherFileButAcceptAGrownOne() throws IOException {
     for (int step = 0; step < 5; step++) {
       try (StreamBatches batches = open(0, step, true)) {
         next(batches);
@@ -248,7 +248,7 @@ class PreparedStreamTest {
   }
 
   @Test
-  void shouldTrainOnWhenPositionsCannotBeWritten() throws IOException {
+  void shouldContinueWhenPositionsCannotBeWritten() throws IOException {
     batch = 1;
     // The journal writes its files under another name first.
     Path blocked = Files.createDirectories(folder.resolve("checkpoints/stream-0.positions.part"));
@@ -309,7 +309,7 @@ class PreparedStreamTest {
   }
 
   @Test
-  void shouldSayThatAFileIsShorterThanTheStepsAskFor() {
+  void shouldReportAFileThatIsShorterThanItsSteps() {
     StreamDataset data = (StreamDataset) new StreamProvider().open(config(), Split.TRAIN);
     Request request =
         new Request("worker 0", 0, 1, 100, 0, OptionalLong.empty(), Optional.empty(), null);

@@ -13,12 +13,12 @@ import org.junit.jupiter.api.Test;
 class ChaosCheckerTest {
 
   @Test
-  void shouldFindNothingWhenARunEndsAsTheUndisturbedOne() {
+  void shouldReportNothingWhenARunEndsLikeTheUndisturbedRun() {
     assertEquals(List.of(), violations(summary()));
   }
 
   @Test
-  void shouldFindAnotherHashWhereRunsAreRepeatable() {
+  void shouldReportAnotherHashWhereRunsAreRepeatable() {
     JsonObject other = summary().put("parametersHash", "0b");
 
     assertTrue(violations(other).get(0).contains("found 0b, expected 0a"));
@@ -26,19 +26,19 @@ class ChaosCheckerTest {
   }
 
   @Test
-  void shouldFindALostUpdateAlsoWhenTheLedgerClaimsToBalance() {
+  void shouldReportALostUpdateWhenTheLedgerClaimsToBalance() {
     assertFound("1 lost updates", "lost", 1, "sent", 201);
     assertFound("do not balance", "sent", 201);
   }
 
   @Test
-  void shouldFindAnUpdateThatWasAppliedTwice() {
+  void shouldReportAnUpdateThatWasAppliedTwice() {
     assertFound("do not balance", "applied", 201);
     assertFound("applied: found 201, expected 200", "applied", 201, "sent", 201);
   }
 
   @Test
-  void shouldFindALedgerThatDoesNotBalanceBySaying() {
+  void shouldReportALedgerThatSaysItDoesNotBalance() {
     JsonObject summary = summary();
     summary.getJsonObject("updates").put("balanced", false);
 
@@ -46,7 +46,7 @@ class ChaosCheckerTest {
   }
 
   @Test
-  void shouldFindARunWithoutLedgerOrThatDidNotFinish() {
+  void shouldReportARunWithoutLedgerOrEnd() {
     JsonObject summary = summary().put("updates", new JsonObject().put("applied", 200));
     assertTrue(violations(summary).get(0).contains("no ledger"));
 
@@ -56,7 +56,7 @@ class ChaosCheckerTest {
   }
 
   @Test
-  void shouldFindExitCodesAndProcessesThatAreLeft() {
+  void shouldReportExitCodesAndRemainingProcesses() {
     RunEnd failed = new RunEnd(1, 1, summary(), List.of(), List.of(), List.of("process 7"), "");
 
     List<String> found = ChaosChecker.violations(plan("sync"), run(summary()), failed);
@@ -90,7 +90,7 @@ class ChaosCheckerTest {
   }
 
   @Test
-  void shouldFindAnEvictedMemberThatNobodyHadStopped() {
+  void shouldReportAnEvictionOfAMemberThatWasNotStopped() {
     Strike stop = new Strike(new Disturbance(1, false, "worker 0", 13), 1_000, 0);
     List<JsonObject> events =
         List.of(
@@ -109,7 +109,7 @@ class ChaosCheckerTest {
   }
 
   @Test
-  void shouldExpectAnybodyToBeEvictedWhereAllWereStopped() {
+  void shouldAllowAnyEvictionWhenAllMembersWereStopped() {
     Strike stop = new Strike(new Disturbance(1, false, "all members", 3), 1_000, 0);
     List<JsonObject> events =
         List.of(left(3_100, 0, "silent for 2010 ms"), left(3_200, 1, "silent for 2090 ms"));
@@ -136,7 +136,7 @@ class ChaosCheckerTest {
   }
 
   @Test
-  void shouldMeasureFromAStrikeToAVersionThatNobodyHadReached() {
+  void shouldMeasureFromAKillToTheFirstNewVersion() {
     List<JsonObject> events =
         List.of(
             progress("workerProgress", 900, 7),

@@ -23,7 +23,7 @@ class DisturbanceTest {
   }
 
   @Test
-  void shouldKillEverybodyBeforeSomebodyIsKilledAgain() {
+  void shouldKillEveryVictimBeforeRepeatingOne() {
     List<Disturbance> plan = Disturbance.plan(VICTIMS, 3, 6, 0, 6);
 
     assertEquals(Set.copyOf(VICTIMS), victims(plan.subList(0, 3)));
@@ -43,7 +43,7 @@ class DisturbanceTest {
   }
 
   @Test
-  void shouldLeaveTimeForEveryStop() {
+  void shouldReserveTimeForEveryStop() {
     assertEquals(12, Disturbance.seconds(Disturbance.plan(VICTIMS, 5, 2, 0, 6), 6));
     assertEquals(2 * 6 + 13 + 30 + 60 + 18, Disturbance.seconds(plan(5, 2, 3), 6));
   }
@@ -53,7 +53,7 @@ class DisturbanceTest {
   }
 
   @Test
-  void shouldStrikeInRecoveryNowAndThen() {
+  void shouldKillDuringRecoverySometimes() {
     List<Disturbance> plan = Disturbance.plan(VICTIMS, 1, 500, 0, 6);
 
     long soon = plan.stream().filter(Disturbance::inRecovery).count();

@@ -41,7 +41,7 @@ class CheckpointFolderTest {
   }
 
   @Test
-  void shouldReadBackEveryBitThatWasWritten() throws IOException {
+  void shouldReadEveryWrittenBit() throws IOException {
     CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
     ShardSnapshot written = snapshot(7);
 
@@ -69,7 +69,7 @@ class CheckpointFolderTest {
   }
 
   @Test
-  void shouldBeRefusedWhenItsRunWasTrainedOnOtherData() throws IOException {
+  void shouldRefuseAFolderWhoseRunWasTrainedOnOtherData() throws IOException {
     assertFalse(new CheckpointFolder(folder, KEEP, data("aa")).claim("run"));
 
     IOException other =
@@ -87,7 +87,7 @@ class CheckpointFolderTest {
   }
 
   @Test
-  void shouldBeTakenWhenItsRunRecordedNoData() throws IOException {
+  void shouldAcceptAFolderWhoseRunRecordedNoData() throws IOException {
     assertFalse(new CheckpointFolder(folder, KEEP).claim("run"));
 
     assertTrue(new CheckpointFolder(folder, KEEP, data("aa")).claim("run"));
@@ -99,7 +99,7 @@ class CheckpointFolderTest {
   }
 
   @Test
-  void shouldBeRefusedWhenItHoldsCheckpointsOfNoNamedRun() throws IOException {
+  void shouldRefuseAFolderWithCheckpointsOfNoNamedRun() throws IOException {
     CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
     checkpoints.write(copy(snapshot(7)), new WritePace());
 
@@ -109,7 +109,7 @@ class CheckpointFolderTest {
   }
 
   @Test
-  void shouldFallBackToTheOneBeforeWhenTheNewestIsCutAnywhere() throws IOException {
+  void shouldFallBackToThePreviousCheckpointWhenTheNewestIsTruncated() throws IOException {
     CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
     ShardSnapshot before = snapshot(7);
     checkpoints.write(copy(before), new WritePace());
@@ -142,7 +142,7 @@ class CheckpointFolderTest {
   }
 
   @Test
-  void shouldKeepTheLastFewOfEachShard() throws IOException {
+  void shouldKeepTheLastCheckpointsOfEachShard() throws IOException {
     CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
     for (int version = 1; version <= 5; version++) {
       checkpoints.write(copy(snapshot(version)), new WritePace());
@@ -159,7 +159,7 @@ class CheckpointFolderTest {
   }
 
   @Test
-  void shouldPreferTheLaterFileWhenARestartedServerIsAtAnOlderVersion() throws IOException {
+  void shouldPreferTheLaterFileAfterARestartAtAnOlderVersion() throws IOException {
     CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
     checkpoints.write(copy(snapshot(9)), new WritePace());
     checkpoints.write(copy(snapshot(4)), new WritePace());
@@ -168,7 +168,7 @@ class CheckpointFolderTest {
   }
 
   @Test
-  void shouldLeaveTheOthersAloneWhenOneCannotBeWritten() throws IOException {
+  void shouldWriteTheOthersWhenOneCannotBeWritten() throws IOException {
     Path blocked = Files.createFile(folder.resolve("not-a-folder"));
 
     assertThrows(
@@ -177,7 +177,7 @@ class CheckpointFolderTest {
   }
 
   @Test
-  void shouldCleanUpWhatACrashLeftBehind() throws IOException {
+  void shouldCleanUpAfterACrash() throws IOException {
     Files.write(
         folder.resolve("shard-0-000000-incarnation-0-version-1.checkpoint.unfinished"),
         new byte[9]);

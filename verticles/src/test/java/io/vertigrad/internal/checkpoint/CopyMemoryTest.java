@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 class CopyMemoryTest {
 
   @Test
-  void shouldWriteMemoryAgainOnceItWasGivenBack() {
+  void shouldReuseMemoryWhenItIsReleased() {
     CopyMemory memory = new CopyMemory();
     FloatBuffer first = memory.take(8);
     FloatBuffer second = memory.take(8);
@@ -29,7 +29,7 @@ class CopyMemoryTest {
   }
 
   @Test
-  void shouldGoToTheHeapBeyondItsLimit() {
+  void shouldAllocateOnTheHeapBeyondTheLimit() {
     CopyMemory memory = new CopyMemory(10 * Float.BYTES);
 
     assertTrue(memory.take(8).isDirect());
@@ -38,7 +38,7 @@ class CopyMemoryTest {
   }
 
   @Test
-  void shouldReserveWhatACopyLacks() throws InterruptedIOException {
+  void shouldReserveTheMissingMemoryOfACopy() throws InterruptedIOException {
     CopyMemory memory = new CopyMemory(20 * Float.BYTES);
     FloatBuffer taken = memory.take(4);
 

@@ -74,7 +74,7 @@ final class ResidualFilesTest {
   }
 
   @Test
-  void shouldReadNothingThatIsNotWhole() throws IOException {
+  void shouldReadNoIncompleteFile() throws IOException {
     try (ResidualFiles files = files(1, 7)) {
       files.write(3, state(3));
     }

@@ -50,7 +50,7 @@ class WritePaceTest {
   }
 
   @Test
-  void shouldPauseNoLongerOnceSomebodyWaits() {
+  void shouldEndThePauseWhenACallerWaits() {
     pace.begin();
     assertTimeoutPreemptively(
         Duration.ofSeconds(10),

@@ -51,7 +51,7 @@ class CompressedAllReduceTest {
   }
 
   @Test
-  void shouldOweNothingMoreWhenACompressedStepIsSkipped() {
+  void shouldKeepTheResidualWhenACompressedStepIsSkipped() {
     SimulatedTraining training = AllReduceStrategyTest.training("{}", NetworkFaults.NONE, 1);
     training.compression = new Compression(Kind.TOPK, 0.2);
     training.steps = 2;

@@ -21,7 +21,7 @@ class PeerInboxTest {
   private final PeerInbox inbox = new PeerInbox();
 
   @Test
-  void shouldHandOutOnceWhenMessageCameTwice() {
+  void shouldDeliverOnceWhenAMessageIsRepeated() {
     assertEquals(Acceptance.STORED, inbox.accept(3, 0, new Tag(0, 0, 0), ONE, 10));
     assertEquals(Acceptance.DROPPED, inbox.accept(3, 0, new Tag(0, 0, 0), ONE, 11));
 
@@ -61,7 +61,7 @@ class PeerInboxTest {
   }
 
   @Test
-  void shouldLeaveWhatIsExpectedToWhoeverBringsItOnce() {
+  void shouldDeliverAnExpectedMessageOnce() {
     Tag here = new Tag(2, 0, 0);
     Tag coming = new Tag(2, 0, 1);
     inbox.accept(1, 0, here, ONE, 5);
@@ -75,7 +75,7 @@ class PeerInboxTest {
   }
 
   @Test
-  void shouldKeepOthersMessagesAndThoseOfOtherEpochsWhileOneIsExpected() {
+  void shouldKeepOtherMessagesWhileOneIsExpected() {
     Tag tag = new Tag(2, 0, 0);
     inbox.expect(1, List.of(tag));
 
@@ -87,7 +87,7 @@ class PeerInboxTest {
   }
 
   @Test
-  void shouldReuseMemoryWhenBorrowedMessageWasGivenBack() {
+  void shouldReuseMemoryWhenABorrowedMessageIsReleased() {
     TensorMemory senders = new TensorMemory();
     TensorView lent = senders.copyOf(DataType.FLOAT32, FloatBuffer.wrap(new float[] {3}));
     inbox.accept(1, 0, new Tag(0, 0, 0), lent, 0);

@@ -58,7 +58,7 @@ class PowerSgdTest {
       };
 
   @Test
-  void shouldExchangeFactorsAndWhatIsTooSmall() {
+  void shouldExchangeFactorsAndSmallArraysWhole() {
     PowerSgd rankTwo = new PowerSgd(LAYOUT.blocks(), 2);
 
     assertEquals(2 * (ROWS + COLUMNS) + 5 + 4 + 3, rankTwo.exchanged(LAYOUT.length()));
@@ -79,7 +79,7 @@ class PowerSgdTest {
 
   /** Everything delivered plus the residual is everything that should have been delivered. */
   @Test
-  void shouldOweWhatTheFactorsMiss() {
+  void shouldKeepTheErrorOfFactorsAsResidual() {
     PowerSgd compression = new PowerSgd(LAYOUT.blocks(), 1);
     float[] wanted = new float[LAYOUT.trainable()];
     float[] received = new float[LAYOUT.trainable()];
@@ -98,7 +98,7 @@ class PowerSgdTest {
 
   /** A mean over small batches divides by their weight, and must not enlarge the residual. */
   @Test
-  void shouldOweTheSameWhateverTheBatchesWeigh() {
+  void shouldKeepTheSameResidualForAnyBatchWeights() {
     PowerSgd compression = new PowerSgd(LAYOUT.blocks(), 1);
     float[] wanted = new float[LAYOUT.trainable()];
     float[] received = new float[LAYOUT.trainable()];
@@ -127,7 +127,7 @@ class PowerSgdTest {
 
   /** With a warm start, repeated iterations find the best approximation of a constant gradient. */
   @Test
-  void shouldComeNearerToTheLargestDirectionsStepByStep() {
+  void shouldApproachTheLargestDirectionsStepByStep() {
     PowerSgd compression = new PowerSgd(LAYOUT.blocks(), 1);
     float[] gradient = new float[LAYOUT.length()];
     float[] large = gradient(1, 3);
@@ -163,7 +163,7 @@ class PowerSgdTest {
   }
 
   @Test
-  void shouldGoOnWithTheSameBitsWhenRestored() {
+  void shouldContinueWithTheSameBitsWhenRestored() {
     PowerSgd one = new PowerSgd(LAYOUT.blocks(), 2);
     sum(one, gradient(8, 1));
     PowerSgd other = new PowerSgd(LAYOUT.blocks(), 2);
@@ -314,7 +314,7 @@ class PowerSgdTest {
   /** Pieces of 47 elements begin and end within rows. */
   @ParameterizedTest
   @ValueSource(ints = {47, 100, LONGEST})
-  void shouldOweWhatTheFactorsOfPiecesMiss(int piece) {
+  void shouldKeepTheErrorOfFactorsOfPiecesAsResidual(int piece) {
     PowerSgd compression = new PowerSgd(LAYOUT.blocks(), partitions(piece), 1);
     float[] wanted = new float[LAYOUT.trainable()];
     float[] received = new float[LAYOUT.trainable()];
@@ -334,7 +334,7 @@ class PowerSgdTest {
   }
 
   @Test
-  void shouldGoOnAsIfATensorHadNotBeenMadeWhenItWasNotDelivered() {
+  void shouldKeepTheResidualWhenATensorIsNotDelivered() {
     PowerSgd compression = new PowerSgd(LAYOUT.blocks(), partitions(100), 2);
     compress(compression, gradient(8, 1), 100);
     PowerSgd restored = new PowerSgd(LAYOUT.blocks(), partitions(100), 2);
@@ -371,7 +371,7 @@ class PowerSgdTest {
   }
 
   @Test
-  void shouldGoOnWhenAWorkerDies() {
+  void shouldContinueWhenAWorkerDies() {
     SimulatedTraining training = training(2, 0, NetworkFaults.FREQUENT);
     training.network.kill(31_000_000, 0);
     training.network.regroup(120_000_000, 2, List.of(1, 2));
@@ -395,7 +395,7 @@ class PowerSgdTest {
         "sync | {'exchange': {'overlap': true}} | exchange.overlap is true with"
             + " strategy.powerSgdRank 2, expected false"
       })
-  void shouldRefuseWhatItDoesNotGoWith(String strategy, String more, String expected) {
+  void shouldRefuseIncompatibleStrategies(String strategy, String more, String expected) {
     JsonObject json = new JsonObject(more.replace('\'', '"'));
     json.put("strategy", new JsonObject().put("name", strategy).put("powerSgdRank", 2));
     json.put("workers", new JsonObject().put("count", 2));

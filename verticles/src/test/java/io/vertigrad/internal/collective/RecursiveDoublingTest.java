@@ -25,7 +25,7 @@ class RecursiveDoublingTest {
     "BFLOAT16, 23",
     "FLOAT16, 32"
   })
-  void shouldGiveAllWorkersTheSameSumWhateverTheOrderOfArrival(DataType type, int workers) {
+  void shouldComputeTheSameSumForAllWorkersInAnyOrderOfArrival(DataType type, int workers) {
     float[][] vectors = sums(type, workers, 1);
     double[] exact = exactSum(workers);
     for (float[] each : vectors) {

@@ -54,7 +54,7 @@ class EvaluationLoopTest {
   }
 
   @Test
-  void shouldTryAgainWhenThereIsNobodyToReadFromForAWhile() throws InterruptedException {
+  void shouldRetryWhileThereIsNobodyToReadFrom() throws InterruptedException {
     EvaluationLoop loop = loop(new EvaluationPlan(10, 10));
     reachWhateverIsAskedFor();
     var reached = shard.script;

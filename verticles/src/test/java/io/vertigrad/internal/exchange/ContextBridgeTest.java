@@ -29,7 +29,7 @@ final class ContextBridgeTest {
   }
 
   @Test
-  void shouldStayQuietWhenVertxWasClosedMeanwhile() throws Exception {
+  void shouldStayQuietWhenVertxWasClosed() throws Exception {
     Vertx vertx = Vertx.vertx();
     Promise<String> work = Promise.promise();
     Future<String> home = ContextBridge.to(vertx.getOrCreateContext(), work.future());

@@ -76,7 +76,7 @@ class CorruptedFrameTest {
   }
 
   @Test
-  void shouldAskAgainAndApplyOnceWhenABitOfTheAnswerIsFlipped() {
+  void shouldRepeatTheRequestAndApplyOnceWhenABitOfTheAnswerIsFlipped() {
     proxy.flipAnswers(2);
 
     Ending ending = client().run(new OneGradient());

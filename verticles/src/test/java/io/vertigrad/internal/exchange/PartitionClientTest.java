@@ -48,7 +48,7 @@ class PartitionClientTest {
   }
 
   @Test
-  void shouldHandOverEveryAnswerWhenServerAnswers() {
+  void shouldDeliverEveryAnswerWhenTheServerAnswers() {
     fixture.serve(0);
     RecordingRound round = new RecordingRound();
 

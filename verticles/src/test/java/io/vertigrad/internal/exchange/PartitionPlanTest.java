@@ -25,7 +25,8 @@ class PartitionPlanTest {
     "915456, 114432, 8",
     "2500000, 114432, 22"
   })
-  void shouldCutIntoFourAtLeastUnlessTheyWouldBeSmall(int elements, int most, int expected) {
+  void shouldCutIntoAtLeastFourPartitionsUnlessTheyWouldBeSmall(
+      int elements, int most, int expected) {
     List<Partition> cut =
         PartitionPlan.of(QuadraticModel.layout(elements, 0), most, 1).partitions();
 
@@ -41,7 +42,7 @@ class PartitionPlanTest {
     "272000, 10000, 28",
     "25000000, 114432, 219"
   })
-  void shouldCutFinerWhereWhatIsFinalLastIsToBeSmall(int elements, int most, int expected) {
+  void shouldCutSmallerPartitionsWhenGradientsOverlap(int elements, int most, int expected) {
     JsonObject exchange = new JsonObject().put("partitionElements", most).put("overlap", true);
     JobConfig job = JobConfig.read("test", new JsonObject().put("exchange", exchange));
 
@@ -52,7 +53,7 @@ class PartitionPlanTest {
   }
 
   @Test
-  void shouldCutStatisticsApart() {
+  void shouldSeparateStatisticsFromParameters() {
     List<Partition> cut =
         PartitionPlan.of(QuadraticModel.layout(300_000, 9), 114_432, 1).partitions();
 

@@ -42,7 +42,7 @@ class ServerRestartTest {
   }
 
   @Test
-  void shouldRepeatTheRoundWhenEachWorkerHasTheAnswerTheOtherLacks(Vertx vertx) throws Exception {
+  void shouldRepeatTheRoundWhenWorkersHaveDifferentAnswers(Vertx vertx) throws Exception {
     ServerRestartFixture fixture =
         new ServerRestartFixture(
             vertx, 1 << 20, Set.of("0/0", "1/1"), Set.of("answered 0/0", "answered 1/1"));
@@ -73,7 +73,7 @@ class ServerRestartTest {
   }
 
   @Test
-  void shouldPassOverTheRoundWhenOneWorkerHasAllOfItAndTheOtherNot(Vertx vertx) throws Exception {
+  void shouldSkipTheRoundWhenOnlyOneWorkerHasAllOfIt(Vertx vertx) throws Exception {
     ServerRestartFixture fixture =
         new ServerRestartFixture(
             vertx, ONE_FRAME, Set.of("0/0", "0/1", "1/0"), Set.of("finished 0"));

@@ -15,7 +15,7 @@ final class TrafficCountersTest {
   private final TrafficCounters traffic = new TrafficCounters();
 
   @Test
-  void shouldCountEachPartnerAndDirectionByItself() {
+  void shouldCountEachPartnerAndDirectionSeparately() {
     traffic.sent(3, tensor(DataType.FLOAT32, 10));
     traffic.sent(3, tensor(DataType.FLOAT32, 5));
     traffic.sent(0, tensor(DataType.FLOAT16, 10));
@@ -44,7 +44,7 @@ final class TrafficCountersTest {
   }
 
   @Test
-  void shouldAddPartnerByPartner() {
+  void shouldSumTrafficByPartner() {
     TrafficCounters round = new TrafficCounters();
     round.sent(1, tensor(DataType.FLOAT32, 1));
     round.received(1, tensor(DataType.BFLOAT16, 1));

@@ -30,7 +30,7 @@ final class BlockingTestsTest {
   private final CoordinatorStateFixture fixture = fixture();
 
   @Test
-  void shouldLetTrainingGoOnToTheNextTestWhenAVersionWasTested() {
+  void shouldContinueTrainingToTheNextTestWhenAVersionWasTested() {
     reportVersion(1);
     fixture.heartbeat(EVALUATOR, evaluatorStatus(1, 0, 0));
     assertEquals(new Pause(1, Long.MAX_VALUE, 1, true, false, 0), lastPause());
@@ -60,7 +60,7 @@ final class BlockingTestsTest {
 
   /** An evaluator's status may arrive before the event with the result. */
   @Test
-  void shouldHoldUntilTheResultIsThereWhereItMayEndTheJob() {
+  void shouldDelayTrainingUntilATestThatMayEndTheJobIsThere() {
     StopConfig stop =
         new StopConfig(OptionalDouble.of(99), OptionalDouble.empty(), OptionalDouble.empty());
     CoordinatorStateFixture ends =
@@ -91,7 +91,7 @@ final class BlockingTestsTest {
   }
 
   @Test
-  void shouldNameAnEvaluatorThatHangsAndGoOnWithoutIt() {
+  void shouldNameAHangingEvaluatorAndContinueWithoutIt() {
     reportVersion(1);
     fixture.setStatus(EVALUATOR, evaluatorStatus(1, 0, 128));
 
@@ -112,7 +112,7 @@ final class BlockingTestsTest {
 
   @Test
   void shouldWaitAgainForAnEvaluatorThatIsBack() {
-    shouldNameAnEvaluatorThatHangsAndGoOnWithoutIt();
+    shouldNameAHangingEvaluatorAndContinueWithoutIt();
     reportVersion(37);
 
     fixture.heartbeat(EVALUATOR, evaluatorStatus(1, 37, 600));
@@ -121,7 +121,7 @@ final class BlockingTestsTest {
   }
 
   @Test
-  void shouldGoOnWhenTheEvaluatorDies() {
+  void shouldContinueWhenTheEvaluatorDies() {
     reportVersion(11);
     fixture.heartbeat(EVALUATOR, evaluatorStatus(1, 1, 500));
     fixture.heartbeat(EVALUATOR, evaluatorStatus(11, 1, 600));
@@ -138,7 +138,7 @@ final class BlockingTestsTest {
   }
 
   @Test
-  void shouldCountNoTimeWhileWorkersAreStillOnTheirWay() {
+  void shouldCountNoTimeWhileWorkersAreStarting() {
     fixture.setStatus(
         FIRST, ControlCodec.status(new JsonObject().put("step", 0).put("version", 0)));
     fixture.setStatus(
@@ -150,7 +150,7 @@ final class BlockingTestsTest {
   }
 
   @Test
-  void shouldKeepTheTestWhenTheJobIsPausedMeanwhile() {
+  void shouldKeepTheTestWhenTheJobIsPaused() {
     reportVersion(1);
     fixture.heartbeat(EVALUATOR, evaluatorStatus(1, 0, 0));
     fixture.coordinator.pause();

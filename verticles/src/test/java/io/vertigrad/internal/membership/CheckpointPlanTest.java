@@ -40,7 +40,7 @@ final class CheckpointPlanTest {
   }
 
   @Test
-  void shouldLeaveMoreTimeBetweenTwoWhenOneTakesLong() {
+  void shouldWaitLongerBetweenCheckpointsThatTakeLong() {
     train(9_000, 0);
 
     train(37_000, 800);

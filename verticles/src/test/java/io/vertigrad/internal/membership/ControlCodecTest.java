@@ -151,7 +151,7 @@ final class ControlCodecTest {
 
   @ParameterizedTest
   @MethodSource("evaluations")
-  void shouldReadWhatATestFoundAlsoWhereTrainingDiverged(EvaluationResult result) {
+  void shouldReadTestResultsOfADivergedTraining(EvaluationResult result) {
     assertEquals(result, ControlCodec.evaluation(overTheWire(ControlCodec.write(result))));
   }
 
@@ -198,7 +198,7 @@ final class ControlCodecTest {
             + " resume, stop"
       },
       quoteCharacter = '`')
-  void shouldSayWhereARequestMakesNoSense(String request, String complaint) {
+  void shouldReportThePlaceOfAnInvalidRequest(String request, String complaint) {
     JsonObject json = new JsonObject(request.replace('\'', '"'));
 
     String why =

@@ -337,7 +337,7 @@ final class ControlJsonTest {
 
   @ParameterizedTest
   @MethodSource("malformedMessages")
-  void shouldSayWhereAMessageMakesNoSense(
+  void shouldReportThePlaceOfAnInvalidMessage(
       Function<JsonObject, Object> reader, String message, String complaint) {
     JsonObject json = json(message);
 

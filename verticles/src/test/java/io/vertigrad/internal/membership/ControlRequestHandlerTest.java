@@ -16,7 +16,7 @@ final class ControlRequestHandlerTest {
   private final ControlRequestHandler handler = new ControlRequestHandler(fixture.coordinator);
 
   @Test
-  void shouldSendTheMembershipAlongWhenAMemberMissedItsPublication() {
+  void shouldSendTheMembershipInTheHeartbeatAnswerWhenItWasMissed() {
     fixture.started(1, 2);
 
     JsonObject late = handler.answer(heartbeat(new Admission(Role.WORKER, 0, 0), 0));
@@ -28,14 +28,14 @@ final class ControlRequestHandlerTest {
   }
 
   @Test
-  void shouldTellAStrangerThatItIsUnknown() {
+  void shouldAnswerUnknownToAStranger() {
     JsonObject answer = handler.answer(heartbeat(new Admission(Role.WORKER, 7, 3), 0));
 
     assertEquals("worker 7 (incarnation 3) was never admitted", answer.getString("unknown"));
   }
 
   @Test
-  void shouldTellTheReasonWhenAStopWasMissed() {
+  void shouldReportTheReasonWhenAStopWasMissed() {
     fixture.started(1, 2).coordinator.stop("the user pressed Ctrl-C");
 
     JsonObject answer = handler.answer(heartbeat(new Admission(Role.WORKER, 0, 0), 1));
@@ -44,7 +44,7 @@ final class ControlRequestHandlerTest {
   }
 
   @Test
-  void shouldRefuseRequestsThatMakeNoSense() {
+  void shouldRefuseInvalidFrameRequests() {
     JsonObject unknown = handler.answer(new JsonObject().put("request", "dance"));
     JsonObject empty = handler.answer(new JsonObject().put("request", "join"));
     JsonObject wrong = handler.answer(new JsonObject().put("request", "leave").put("role", 5));

@@ -22,7 +22,7 @@ final class CoordinationLossTest extends BusJobFixture {
 
   @Test
   @Tag("slow")
-  void shouldEvictAFrozenWorkerAndLetItBackUnderAHigherIncarnation() {
+  void shouldEvictAStoppedWorkerAndReadmitItWithAHigherIncarnation() {
     deploy();
     FakeMember server = member(Role.SERVER);
     FakeMember worker = member(Role.WORKER);
@@ -65,7 +65,7 @@ final class CoordinationLossTest extends BusJobFixture {
 
   @Test
   @Tag("slow")
-  void shouldReplaceAFrozenServerUnderItsRankWhenAnotherOneKnocks() {
+  void shouldReplaceAStoppedServerWhenAnotherOneJoins() {
     deploy();
     FakeMember server = member(Role.SERVER);
     FakeMember worker = member(Role.WORKER);
@@ -147,7 +147,7 @@ final class CoordinationLossTest extends BusJobFixture {
   }
 
   @Test
-  void shouldTellItsMembersWhenTheCoordinatorIsGone() {
+  void shouldReportTheLostCoordinatorToMembers() {
     job.getJsonObject("exchange").put("suspectMillis", 100).put("evictMillis", 200);
     String deployment = deploy();
     FakeMember server = member(Role.SERVER);
@@ -159,7 +159,7 @@ final class CoordinationLossTest extends BusJobFixture {
 
   @Test
   @Tag("slow")
-  void shouldTellItsMemberOnlyAfterTheOrphanLimitWhenTheCoordinatorAnswersNoMore() {
+  void shouldReportTheLostCoordinatorAfterTheOrphanLimit() {
     job.getJsonObject("exchange")
         .put("suspectMillis", 100)
         .put("evictMillis", 200)
@@ -184,7 +184,7 @@ final class CoordinationLossTest extends BusJobFixture {
   }
 
   @Test
-  void shouldGiveItsPlaceBackWhenAMemberLeavesWhileItJoins() {
+  void shouldFreeThePlaceWhenAMemberLeavesWhileJoining() {
     deploy();
     FakeMember worker = member(Role.WORKER);
     Future<Admission> joining = worker.join();

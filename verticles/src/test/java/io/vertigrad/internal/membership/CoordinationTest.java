@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 final class CoordinationTest extends BusJobFixture {
 
   @Test
-  void shouldStartEveryoneWhenServersAndWorkersAreThere() {
+  void shouldStartAllWhenServersAndWorkersAreThere() {
     deploy();
     FakeMember server = member(Role.SERVER);
     FakeMember worker = member(Role.WORKER);
@@ -47,7 +47,7 @@ final class CoordinationTest extends BusJobFixture {
 
   @Test
   @Tag("slow")
-  void shouldNameWhoIsMissingWhenTheJobDoesNotStartInTime() {
+  void shouldNameTheMissingMembersWhenTheJobDoesNotStartInTime() {
     waitSeconds(1);
     deploy();
     FakeMember worker = member(Role.WORKER);
@@ -63,7 +63,7 @@ final class CoordinationTest extends BusJobFixture {
   }
 
   @Test
-  void shouldAgreeOnTheFirstRoundOfALatecomerWhenAServerIsAheadOfTheProposal() {
+  void shouldAgreeOnALaterFirstRoundWhenAServerIsAheadOfTheProposal() {
     deploy();
     FakeMember server = member(Role.SERVER);
     server.answer = next -> firstRound(next, 1) > 40 ? OptionalLong.empty() : OptionalLong.of(40);
@@ -107,7 +107,7 @@ final class CoordinationTest extends BusJobFixture {
 
   @Test
   @Tag("slow")
-  void shouldSayWhatToCheckWhenNoCoordinatorAnswers() {
+  void shouldReportWhatToCheckWhenNoCoordinatorAnswers() {
     waitSeconds(1);
     String message = refusal(member(Role.WORKER).join());
 
@@ -148,7 +148,7 @@ final class CoordinationTest extends BusJobFixture {
 
   @Test
   @Tag("slow")
-  void shouldTellEveryServersLastCountersBeforeTheEndHoweverLateTheyCome() {
+  void shouldReportTheLastCountersOfEveryServerBeforeTheEnd() {
     deploy();
     FakeMember server = member(Role.SERVER);
     FakeMember worker = member(Role.WORKER);
@@ -175,7 +175,7 @@ final class CoordinationTest extends BusJobFixture {
   }
 
   @Test
-  void shouldNameAServerThatDoesNotTellItsLastCounters() {
+  void shouldNameAServerThatDoesNotReportItsLastCounters() {
     deploy();
     FakeMember server = member(Role.SERVER);
     FakeMember worker = member(Role.WORKER);

@@ -31,7 +31,7 @@ final class CoordinatorStateEndTest {
   private static final Admission SECOND = new Admission(Role.WORKER, 1, 0);
 
   @Test
-  void shouldEndAfterTheFurthestRoundThatWasBegun() {
+  void shouldEndAfterTheLastStartedRound() {
     CoordinatorStateFixture fixture = fixture(1, true, 1);
 
     reportTest(fixture, 91);
@@ -60,7 +60,7 @@ final class CoordinatorStateEndTest {
   }
 
   @Test
-  void shouldAdmitAServerThatComesBackWithTheModelAfterTheEnd() {
+  void shouldAdmitAServerThatReturnsWithTheModelAfterTheEnd() {
     CoordinatorStateFixture fixture = finishing();
     fixture.coordinator.concluded(List.of(), List.of(), Optional.empty());
 
@@ -75,7 +75,7 @@ final class CoordinatorStateEndTest {
   }
 
   @Test
-  void shouldFailWhenAServerComesBackWithoutTheLastVersionAndNobodyCanRepeatIt() {
+  void shouldFailWhenAServerReturnsWithoutTheLastVersionAndNobodyCanRepeatIt() {
     CoordinatorStateFixture fixture = finishing();
 
     fixture.coordinator.leave(SERVER, LeaveReason.lost("killed"), MemberStatus.NONE);
@@ -88,7 +88,7 @@ final class CoordinatorStateEndTest {
   }
 
   @Test
-  void shouldAdmitWorkersAgainWhenAServerThatReachedTheLastVersionWentBackBeforeAnybodyLeft() {
+  void shouldReadmitWorkersWhenAServerFallsBackFromTheLastVersion() {
     CoordinatorStateFixture fixture = fixture(1, true, 1);
     fixture.heartbeat(
         SERVER, new ServerStatus(1_000, 9, false, 0, Optional.empty(), Optional.empty()));
@@ -135,7 +135,7 @@ final class CoordinatorStateEndTest {
   }
 
   @Test
-  void shouldEndAtOnceWhereNobodyWaitsForOthers() {
+  void shouldEndAtOnceInStrategiesWithoutRounds() {
     CoordinatorStateFixture fixture = fixture(1, false, 1);
 
     reportTest(fixture, 90);
@@ -145,7 +145,7 @@ final class CoordinatorStateEndTest {
   }
 
   @Test
-  void shouldEndWhereReplicasAgreeWhenTheyRestThere() {
+  void shouldEndAtAVersionWhereReplicasAgree() {
     CoordinatorStateFixture fixture = fixture(0, true, 10);
 
     reportTest(fixture, 90);
@@ -214,7 +214,7 @@ final class CoordinatorStateEndTest {
   }
 
   @Test
-  void shouldRefuseNewcomersAndNotWaitForThoseWhoCame() {
+  void shouldRefuseNewcomersAndNotWaitForWaitingOnes() {
     CoordinatorStateFixture fixture = fixture(1, true, 1);
     Admission third = fixture.join(Role.WORKER);
     fixture.acceptAll();
@@ -234,7 +234,7 @@ final class CoordinatorStateEndTest {
   }
 
   @Test
-  void shouldFailAndNameWhoDoesNotFinishItsStep() {
+  void shouldFailAndNameTheWorkerThatDoesNotFinishItsStep() {
     CoordinatorStateFixture fixture = fixture(1, true, 1);
     reportTest(fixture, 91);
 

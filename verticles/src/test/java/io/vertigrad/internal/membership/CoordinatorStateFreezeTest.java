@@ -39,7 +39,7 @@ final class CoordinatorStateFreezeTest {
   }
 
   @Test
-  void shouldNotEvictAServerForAProposalThatItCouldNotAnswerMeanwhile() {
+  void shouldNotEvictAServerForAProposalThatItCouldNotAnswer() {
     fixture.join(Role.WORKER);
 
     fixture.freeze(30_000);
@@ -49,7 +49,7 @@ final class CoordinatorStateFreezeTest {
   }
 
   @Test
-  void shouldGoOnWaitingForAShardThatWasLostBeforeItWasStopped() {
+  void shouldContinueWaitingForAShardThatWasLostBeforeTheStop() {
     fixture.silence(FIRST);
     fixture.advance(10_100);
 
@@ -104,7 +104,7 @@ final class CoordinatorStateFreezeTest {
 
   /** A stopped process is found on a busy machine, too, where event loops run late. */
   @Test
-  void shouldCountTheTimeInWhichEventLoopsRunOnABusyMachine() {
+  void shouldCountTimeWhenEventLoopsRunOnABusyMachine() {
     fixture.silence(FIRST);
 
     for (int i = 0; i < 101; i++) {
@@ -129,7 +129,7 @@ final class CoordinatorStateFreezeTest {
   }
 
   @Test
-  void shouldReportNobodyWhoSpokeAgainAfterItsEviction() {
+  void shouldReportNoProcessThatReportsAfterItsEviction() {
     List.of(FIRST, SECOND, new Admission(Role.WORKER, 0, 0), new Admission(Role.WORKER, 1, 0))
         .forEach(fixture::silence);
     fixture.advance(12_000);
@@ -141,7 +141,7 @@ final class CoordinatorStateFreezeTest {
   }
 
   @Test
-  void shouldGiveServersTheirShardsBackInWhateverOrderTheyComeBack() {
+  void shouldReturnShardsToTheirServersInAnyOrder() {
     fixture.silence(FIRST);
     fixture.silence(SECOND);
     fixture.advance(13_000);

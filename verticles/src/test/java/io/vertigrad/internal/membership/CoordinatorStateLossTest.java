@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 final class CoordinatorStateLossTest {
 
   @Test
-  void shouldSuspectThenEvictTheSilentAndGiveItsRankANewIncarnation() {
+  void shouldSuspectThenEvictASilentMemberAndRaiseItsIncarnation() {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 3, true)).started(1, 3);
     Admission worker = new Admission(Role.WORKER, 1, 0);
@@ -46,7 +46,7 @@ final class CoordinatorStateLossTest {
 
   /** The job has room for more workers than ranks; one more would change its result. */
   @Test
-  void shouldHandOverALostRankRatherThanGiveOutOneMore() {
+  void shouldAssignALostRankBeforeANewOne() {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     Admission lost = new Admission(Role.WORKER, 1, 0);
@@ -63,7 +63,7 @@ final class CoordinatorStateLossTest {
   }
 
   @Test
-  void shouldBlameNobodyForTimeInWhichTheCoordinatorSlept() {
+  void shouldEvictNobodyForTimeInWhichTheCoordinatorSlept() {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
 
@@ -104,7 +104,7 @@ final class CoordinatorStateLossTest {
   }
 
   @Test
-  void shouldFailWhenAReplacementServerBringsNothingBack() {
+  void shouldFailWhenAReplacementServerHasNoState() {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     Admission server = new Admission(Role.SERVER, 0, 0);
@@ -119,7 +119,7 @@ final class CoordinatorStateLossTest {
   }
 
   @Test
-  void shouldGoOnWhenAReplacementServerRestoredTheBeginning() {
+  void shouldContinueWhenAReplacementServerRestoredTheFirstParameters() {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     Admission server = new Admission(Role.SERVER, 0, 0);
@@ -151,7 +151,7 @@ final class CoordinatorStateLossTest {
   }
 
   @Test
-  void shouldLetWorkersTakePartFromTheRestoredVersionOn() {
+  void shouldActivateWorkersFromTheRestoredVersion() {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     fixture.join(Role.WORKER);
@@ -170,7 +170,7 @@ final class CoordinatorStateLossTest {
   }
 
   @Test
-  void shouldFailNamingWhoLeftWhenTooFewWorkersAreLeft() {
+  void shouldNameTheMembersThatLeftWhenTooFewWorkersRemain() {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     fixture.coordinator.leave(
@@ -201,7 +201,7 @@ final class CoordinatorStateLossTest {
   }
 
   @Test
-  void shouldWaitForAReplacementWhenNotEveryWorkerBrokeDownByItself() {
+  void shouldWaitForAReplacementUnlessEveryWorkerFailed() {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
 

@@ -20,7 +20,7 @@ final class CoordinatorStateMinimumTest {
       new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 3, true)).started(1, 3);
 
   @Test
-  void shouldHoldTheLastOneBackUntilAnotherIsThere() {
+  void shouldPauseTheLastWorkerUntilAnotherJoins() {
     leaves(THIRD);
     assertTrue(fixture.all(Hold.class).isEmpty(), "two are enough");
 
@@ -36,7 +36,7 @@ final class CoordinatorStateMinimumTest {
   }
 
   @Test
-  void shouldSayOnceWhoIsMissingAndReportNoStall() {
+  void shouldReportTheMissingWorkersOnce() {
     fixture.setStatus(
         new Admission(Role.WORKER, 0, 0), ControlCodec.status(new JsonObject().put("step", 5)));
     leaves(THIRD);
@@ -52,7 +52,7 @@ final class CoordinatorStateMinimumTest {
   }
 
   @Test
-  void shouldFailNamingWhoLeftWhenNobodyComes() {
+  void shouldNameTheMembersThatLeftWhenNobodyReplacesThem() {
     leaves(THIRD);
     leaves(SECOND);
 
@@ -65,7 +65,7 @@ final class CoordinatorStateMinimumTest {
   }
 
   @Test
-  void shouldLetTheRoundThatWasBegunBeFinished() {
+  void shouldFinishTheStartedRoundBeforeAPause() {
     leaves(THIRD);
     leaves(SECOND);
 
@@ -75,7 +75,7 @@ final class CoordinatorStateMinimumTest {
   }
 
   @Test
-  void shouldStayHeldWhenOnlyOneOfTwoReasonsIsGone() {
+  void shouldStayStoppedWhenOneOfTwoReasonsRemains() {
     fixture.coordinator.pause();
     leaves(THIRD);
     leaves(SECOND);

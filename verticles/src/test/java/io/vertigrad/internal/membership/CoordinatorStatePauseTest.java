@@ -24,7 +24,7 @@ final class CoordinatorStatePauseTest {
   private final ControlRequestHandler handler = new ControlRequestHandler(fixture.coordinator);
 
   @Test
-  void shouldLetEveryoneFinishTheFurthestRoundThatWasBegun() {
+  void shouldFinishTheLastStartedRoundOfAllWorkers() {
     assertEquals("paused", request("pause").getString("state"));
     assertEquals(new Pause(1, 0), fixture.last(Hold.class).pause());
 
@@ -40,7 +40,7 @@ final class CoordinatorStatePauseTest {
   }
 
   @Test
-  void shouldNotHeedWhatWasBegunBeforeAnEarlierPause() {
+  void shouldIgnoreStepsThatStartedBeforeAnEarlierPause() {
     request("pause");
     heartbeat(FIRST, 1, 18);
     request("resume");
@@ -55,7 +55,7 @@ final class CoordinatorStatePauseTest {
   }
 
   @Test
-  void shouldHoldEveryoneAtOnceWhereNobodyWaitsForOthers() {
+  void shouldPauseAllWorkersAtOnceInStrategiesWithoutRounds() {
     CoordinatorStateFixture async =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, false)).started(1, 2);
     async.coordinator.pause();
@@ -66,7 +66,7 @@ final class CoordinatorStatePauseTest {
   }
 
   @Test
-  void shouldTellWithAHeartbeatWhoeverMissedThePause() {
+  void shouldSendThePauseInTheHeartbeatAnswerWhenItWasMissed() {
     request("pause");
 
     JsonObject late = heartbeat(FIRST, 0, 7);
@@ -78,7 +78,7 @@ final class CoordinatorStatePauseTest {
   }
 
   @Test
-  void shouldLetNoLimitPassAndEvictWhoDies() {
+  void shouldPassNoLimitInAPauseButEvictTheDead() {
     fixture.setStatus(FIRST, ControlCodec.status(new JsonObject().put("step", 5)));
     fixture.setStatus(SECOND, ControlCodec.status(new JsonObject().put("step", 5)));
     request("pause");
@@ -100,7 +100,7 @@ final class CoordinatorStatePauseTest {
   }
 
   @Test
-  void shouldLetANewcomerWaitUntilTheJobGoesOn() {
+  void shouldDelayANewcomerUntilThePauseEnds() {
     request("pause");
     Admission third = fixture.join(Role.WORKER);
     fixture.acceptAll();
@@ -128,7 +128,7 @@ final class CoordinatorStatePauseTest {
   }
 
   @Test
-  void shouldRefuseWhatMakesNoSense() {
+  void shouldRefusePauseAndResumeInTheWrongPhase() {
     ControlRequestHandler early =
         new ControlRequestHandler(
             new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).coordinator);

@@ -59,7 +59,7 @@ final class CoordinatorStateTest {
 
   /** On a busy machine processes take long to start, each after the other. */
   @Test
-  void shouldWaitForTheStartFromTheLastSignOfAStartingMember() {
+  void shouldWaitForTheStartSinceTheLastSignOfAStartingMember() {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true));
     fixture.advance(50_000);
@@ -85,7 +85,7 @@ final class CoordinatorStateTest {
   }
 
   @Test
-  void shouldStartNobodyInPlaceOfALostWorkerOnceItIsToBeStopped() {
+  void shouldStartNoReplacementWhenTheJobIsStopping() {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     assertFalse(fixture.coordinator.stops());
@@ -136,7 +136,7 @@ final class CoordinatorStateTest {
   }
 
   @Test
-  void shouldTakeTheFirstFingerprintOfEachKindAsTheJobs() {
+  void shouldUseTheFirstFingerprintOfEachKindAsTheJobs() {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true));
     fixture.coordinator.join(showing("1", Map.of("trainingData", fingerprint("aa"))));
@@ -245,7 +245,7 @@ final class CoordinatorStateTest {
   }
 
   @Test
-  void shouldLetEverybodyGoWhenNobodyAsksAfterTheEnd() {
+  void shouldReleaseAllMembersWhenNobodyReadsAfterTheEnd() {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 1, true)).started(1, 1);
     fixture.coordinator.leave(
@@ -261,7 +261,7 @@ final class CoordinatorStateTest {
   }
 
   @Test
-  void shouldTurnNewcomersAwayWhenTheLastVersionIsReached() {
+  void shouldRefuseNewcomersWhenTheLastVersionIsReached() {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     fixture.heartbeat(
@@ -292,7 +292,7 @@ final class CoordinatorStateTest {
   }
 
   @Test
-  void shouldDismissANewcomerWhenTheJobEndsBeforeItsFirstRound() {
+  void shouldReleaseANewcomerWhenTheJobEndsBeforeItsFirstRound() {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true)).started(1, 2);
     fixture.join(Role.WORKER);
@@ -324,7 +324,7 @@ final class CoordinatorStateTest {
 
   /** A returning worker has that rank's replica in memory, and no other one. */
   @Test
-  void shouldGiveAWorkerItsRankBackWhenOnlyAnAdoptedOneHasTakenIt() {
+  void shouldReturnARankToItsWorkerWhenOnlyAnAdoptedWorkerHasIt() {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, 2, true)).started(1, 2);
     Admission first = new Admission(Role.WORKER, 0, 0);

@@ -27,7 +27,7 @@ final class EarlyEndJobTest extends PointsJob {
   @ParameterizedTest
   @ValueSource(strings = {"sync", "async", "ssp", "allreduce", "dpsgd", "local", "gossip"})
   @Tag("slow")
-  void shouldEndInOrderAndTestTheEndWhenTheAccuracyIsReached(String strategy) {
+  void shouldEndEarlyAndTestTheModelWhenTheAccuracyIsReached(String strategy) {
     job.put("stop", new JsonObject().put("accuracy", 99.5));
 
     JsonObject result = train(strategy);
@@ -56,7 +56,7 @@ final class EarlyEndJobTest extends PointsJob {
   /** The end of the job arrives while a test holds workers, or has just released them. */
   @ParameterizedTest
   @ValueSource(strings = {"sync", "async", "allreduce"})
-  void shouldEndInOrderWhenTrainingWaitsForTests(String strategy) {
+  void shouldEndEarlyWhenTrainingWaitsForTests(String strategy) {
     job.put("stop", new JsonObject().put("accuracy", 99.5));
     job.put("evaluator", new JsonObject().put("blocking", true).put("every", 30));
 
@@ -73,7 +73,7 @@ final class EarlyEndJobTest extends PointsJob {
   @ParameterizedTest
   @ValueSource(strings = {"sync", "allreduce"})
   @Tag("slow")
-  void shouldEndInOrderWhenTheTimeIsUp(String strategy) {
+  void shouldEndEarlyWhenTheTimeIsUp(String strategy) {
     job.put("stop", new JsonObject().put("minutes", 0.01));
     job.put("evaluator", new JsonObject().put("every", 100_000));
 
@@ -98,7 +98,7 @@ final class EarlyEndJobTest extends PointsJob {
 
   @ParameterizedTest
   @ValueSource(strings = {"sync", "async", "dpsgd"})
-  void shouldEndInOrderWhereTrainingWaitsForTests(String strategy) {
+  void shouldEndEarlyAtATestedVersionWhenTrainingWaitsForTests(String strategy) {
     job.put("stop", new JsonObject().put("accuracy", 99.5));
     job.put("evaluator", new JsonObject().put("every", 20).put("blocking", true));
 

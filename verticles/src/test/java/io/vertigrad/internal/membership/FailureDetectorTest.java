@@ -33,7 +33,7 @@ final class FailureDetectorTest {
   }
 
   @Test
-  void shouldFindWhoIsNoLongerInTheClusterAfterHalfASecond() {
+  void shouldReportMembersThatLeftTheClusterAfterHalfASecond() {
     assertEquals(List.of(), ranks(Set.of("a", "b", "c"), 0));
     assertEquals(List.of(), ranks(Set.of("a", "c"), 100));
     assertEquals(List.of(), ranks(Set.of("a", "c"), 500));
@@ -41,7 +41,7 @@ final class FailureDetectorTest {
   }
 
   @Test
-  void shouldForgiveWhoIsBackInBetween() {
+  void shouldKeepAMemberThatReturnsToTheClusterInTime() {
     ranks(Set.of("a", "c"), 0);
     ranks(Set.of("a", "b", "c"), 400);
 
@@ -49,7 +49,7 @@ final class FailureDetectorTest {
   }
 
   @Test
-  void shouldBlameNobodyWhenTheCoordinatorItselfWasCutOff() {
+  void shouldEvictNobodyWhenTheCoordinatorItselfWasCutOff() {
     ranks(Set.of("c"), 0);
 
     assertEquals(List.of(), ranks(Set.of("c"), 5_000));

@@ -59,7 +59,7 @@ final class GoBackTest {
    * One may have closed the round that the other has not; a worker repeats its step for the other.
    */
   @Test
-  void shouldLeaveServersWhereTheyAreWhenTheyAreOneRoundApart() {
+  void shouldKeepServersWhenTheyAreOneRoundApart() {
     rejoin(57);
 
     answer(0, new Held(57, 58, List.of(50L, 0L)));
@@ -70,7 +70,7 @@ final class GoBackTest {
   }
 
   @Test
-  void shouldBeginAnewWhenTheyHaveNothingElseInCommon() {
+  void shouldStartOverWhenThereIsNoCommonVersion() {
     rejoin(0);
 
     answer(0, new Held(57, 57, List.of(50L, 0L)));
@@ -81,7 +81,7 @@ final class GoBackTest {
 
   /** With a quorum, other workers go on between the answers of two servers. */
   @Test
-  void shouldLeaveServersWhereTheyAreWhenNoneOfThemCameBack() {
+  void shouldKeepServersWhenNoneOfThemReturned() {
     Admission worker = new Admission(Role.WORKER, 1, 0);
     fixture.silence(worker);
     fixture.coordinator.leave(worker, LeaveReason.read("its process ended"), MemberStatus.NONE);

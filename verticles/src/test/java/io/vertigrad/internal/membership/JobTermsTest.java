@@ -33,7 +33,7 @@ final class JobTermsTest {
         "\"seed\": 3; \"seed\": 4; seed: found 4, expected 3",
         "\"hidden\": 64; \"width\": 64; model.hidden: found nothing, expected 64",
       })
-  void shouldNameKeyAndBothValuesWhenWhatIsTrainedDiffers(
+  void shouldNameKeyAndBothValuesWhenTheTrainedJobDiffers(
       String written, String changed, String difference) {
     Optional<String> found = terms(FILE).firstDifference(terms(FILE.replace(written, changed)));
 
@@ -105,7 +105,7 @@ final class JobTermsTest {
 
   /** With other optimizers the last bits depend on the engine. */
   @Test
-  void shouldAgreeOnTheEngineUnlessAllEnginesStepAlike() {
+  void shouldRequireOneEngineUnlessAllEnginesStepAlike() {
     String job = "{\"engine\": \"%s\", \"optimizer\": {\"name\": \"%s\"}}";
 
     assertEquals(

@@ -22,7 +22,7 @@ final class LeaveReasonTest {
   }
 
   @Test
-  void shouldReadWhatItWrites() {
+  void shouldReadTheTextThatItWrites() {
     for (LeaveReason reason :
         new LeaveReason[] {
           LeaveReason.FINISHED,

@@ -13,7 +13,7 @@ final class PauseClockTest {
   private final PauseClock clock = new PauseClock(time::get);
 
   @Test
-  void shouldStandStillInEveryPauseAndNowhereElse() {
+  void shouldStopTheClockInPausesOnly() {
     clock.setReason(Reason.PAUSE, true);
     time.set(150);
     clock.setReason(Reason.PAUSE, true);
@@ -31,7 +31,7 @@ final class PauseClockTest {
   }
 
   @Test
-  void shouldStandStillUntilNoReasonIsLeft() {
+  void shouldStopTheClockUntilNoReasonRemains() {
     clock.setReason(Reason.SERVER_MISSING, true);
     time.set(200);
     clock.setReason(Reason.PAUSE, true);

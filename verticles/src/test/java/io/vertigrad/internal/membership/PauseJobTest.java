@@ -64,7 +64,7 @@ final class PauseJobTest extends PointsJob {
 
   @ParameterizedTest
   @ValueSource(strings = {"ssp", "gossip"})
-  void shouldGoOnAlthoughThePauseOutlastsEveryLimit(String strategy) {
+  void shouldContinueAfterAPauseLongerThanEveryLimit(String strategy) {
     pace(1);
     start(coordinator, strategy, 1_000_000);
     pause();
@@ -79,7 +79,7 @@ final class PauseJobTest extends PointsJob {
   }
 
   @Test
-  void shouldGoOnWithoutWhoLeftAndWithWhoCameDuringThePause() {
+  void shouldContinueWithTheMembersThatAreThereAfterAPause() {
     pace(1);
     start(coordinator, "sync", 1_000_000);
     pause();

@@ -9,7 +9,7 @@ class ProposalAnswerTest {
 
   /** With a quorum, a server in an earlier round may have received later steps. */
   @Test
-  void shouldBeginWithTheEarliestStepAlsoWhereItIsNeededByAServerInALaterRound() {
+  void shouldStartWithTheEarliestStepThatAnyServerNeeds() {
     Start behind = new Start(2, 3, 5);
     Start ahead = new Start(2, 4, 3);
 

@@ -14,12 +14,12 @@ final class RoundTripsTest {
   private final RoundTrips trips = new RoundTrips();
 
   @Test
-  void shouldTellNothingBeforeTheFirst() {
+  void shouldReportNothingBeforeTheFirst() {
     assertEquals(0, trips.quantileMillis(0.5));
   }
 
   @Test
-  void shouldTellTheNearestRankToThreeDigits() {
+  void shouldReportTheNearestRankToThreeDigits() {
     for (int millis = 150; millis >= 1; millis--) {
       trips.add(millis * MILLI);
     }
@@ -31,7 +31,7 @@ final class RoundTripsTest {
   }
 
   @Test
-  void shouldForgetAllButTheLastHundredToTwoHundred() {
+  void shouldKeepOnlyTheLastHundredToTwoHundred() {
     trips.add(60_000 * MILLI);
     for (int i = 0; i < 199; i++) {
       trips.add(MILLI / 4);

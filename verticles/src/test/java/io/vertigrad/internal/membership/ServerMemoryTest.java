@@ -56,7 +56,7 @@ class ServerMemoryTest {
   }
 
   @Test
-  void shouldKeepNoMemoryOfAShardThatAnotherServerHasServedSince() {
+  void shouldDiscardAShardThatAnotherServerHasServedSince() {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, 2, true)).started(1, 2);
     lose(fixture, SERVER);

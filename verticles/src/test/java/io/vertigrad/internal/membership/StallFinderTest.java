@@ -22,7 +22,7 @@ final class StallFinderTest {
       new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true));
 
   @Test
-  void shouldNameWhomTheServersWaitForWhenAWorkerMakesNoStep() {
+  void shouldNameTheMissingWorkerWhenNoStepIsMade() {
     fixture.started(1, 2);
     fixture.setStatus(FIRST, at(17));
     fixture.setStatus(SECOND, at(16));
@@ -44,7 +44,7 @@ final class StallFinderTest {
   }
 
   @Test
-  void shouldTellOncePerLimitAndStopWhenTheStepsGoOn() {
+  void shouldReportAStallOncePerLimitUntilStepsContinue() {
     fixture.started(1, 2);
     fixture.setStatus(FIRST, at(17));
     fixture.setStatus(SECOND, at(17));
@@ -62,7 +62,7 @@ final class StallFinderTest {
   }
 
   @Test
-  void shouldNameTheSilentWhenNoServerKnowsWhoIsMissing() {
+  void shouldNameSilentWorkersWhenNoServerKnowsWhoIsMissing() {
     fixture.started(1, 2);
     fixture.setStatus(FIRST, at(5));
     fixture.setStatus(SECOND, at(5));
@@ -92,7 +92,7 @@ final class StallFinderTest {
   }
 
   @Test
-  void shouldNameEverybodyWhoStoodStillWhenEachStepsByItself() {
+  void shouldNameEveryStalledWorkerWithoutRounds() {
     CoordinatorStateFixture apart =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 3, false));
     apart.started(1, 3);
@@ -129,7 +129,7 @@ final class StallFinderTest {
   }
 
   @Test
-  void shouldWaitPatientlyWhileStagesTestAndTellWhenTheTestHangs() {
+  void shouldWaitWhileStagesTestAndReportAHangingTest() {
     fixture.started(1, 2);
     fixture.setStatus(FIRST, at(5));
     for (long tested = 0; tested < 5; tested++) {

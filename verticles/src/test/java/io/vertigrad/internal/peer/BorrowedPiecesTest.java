@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 class BorrowedPiecesTest extends TwoPeers {
 
   @Test
-  void shouldLeaveTheValuesFreeWhenTheyWereSent() {
+  void shouldReleaseTheValuesWhenTheyAreSent() {
     float[] values = {1, 2};
     left.send(1, TAG, DataType.FLOAT32, FloatBuffer.wrap(values));
     values[0] = 9;
@@ -25,7 +25,7 @@ class BorrowedPiecesTest extends TwoPeers {
 
   @Test
   @org.junit.jupiter.api.Tag("slow")
-  void shouldKeepWhatCameWhenItsMemoryIsSentAgain() {
+  void shouldKeepReceivedValuesWhenTheSendersMemoryIsReused() {
     await(right.open());
     group(1, right, 0, 1);
     for (int i = 0; i < 20; i++) {

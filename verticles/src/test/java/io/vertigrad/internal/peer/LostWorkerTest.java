@@ -150,7 +150,7 @@ class LostWorkerTest extends PointsJob {
 
   /** The initial parameters follow from the seed. */
   @Test
-  void shouldBeginAgainWhenAReplicaIsLostOfWhichNothingWasKept() {
+  void shouldStartOverWhenALostReplicaHasNoCheckpoint() {
     prepare("dpsgd", 600);
     String undisturbed = undisturbed();
 
@@ -204,7 +204,7 @@ class LostWorkerTest extends PointsJob {
   /** The job is not paused, so versions may differ, and then all workers start again. */
   @ParameterizedTest
   @ValueSource(strings = {"allreduce", "dpsgd", "local", "diloco"})
-  void shouldEndWithTheUndisturbedBitsAndEpochsHoweverFarWorkersAreWhenAllAreEvicted(
+  void shouldEndWithTheUndisturbedBitsAndEpochsWhenAllWorkersAreEvictedAtAnyVersion(
       String strategy) {
     long steps = 600;
     prepare(strategy, steps);
@@ -249,7 +249,7 @@ class LostWorkerTest extends PointsJob {
   }
 
   @Test
-  void shouldFailNamingWhoWasLostWhenNobodyIsLeftToTakeARank() {
+  void shouldNameTheLostWorkersWhenNobodyCanTakeARank() {
     prepare("allreduce", 1_000_000);
     job.getJsonObject("workers").put("waitSeconds", 3);
     JobMembers members = new JobMembers();

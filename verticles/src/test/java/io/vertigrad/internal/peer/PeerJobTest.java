@@ -59,7 +59,7 @@ class PeerJobTest extends PointsJob {
   @ParameterizedTest
   @CsvSource({"dpsgd, 2", "dpsgd, 3", "allreduce, 2", "local, 2", "gossip, 2"})
   @Tag("slow")
-  void shouldTestTheMeanOfEveryVersionThatIsDueBeforeAnyWorkerGoesOn(String strategy, int count) {
+  void shouldTestTheMeanOfEveryDueVersionBeforeWorkersContinue(String strategy, int count) {
     job.put("evaluator", new JsonObject().put("everyEpochs", 1).put("blocking", true));
     train(strategy, count, count == 3 ? 60 : 80);
 
@@ -100,7 +100,7 @@ class PeerJobTest extends PointsJob {
   }
 
   @Test
-  void shouldTellWhatTheExchangeCostWhenTraining() {
+  void shouldReportTheCostOfTheExchange() {
     train("dpsgd", 2, 300);
 
     await(coordinator.result());
@@ -118,7 +118,7 @@ class PeerJobTest extends PointsJob {
   @ParameterizedTest
   @ValueSource(strings = {"allreduce", "dpsgd", "local"})
   @Tag("slow")
-  void shouldGoOnWhenAWorkerLeavesAndAnotherComes(String strategy) {
+  void shouldContinueWhenAWorkerLeavesAndAnotherJoins(String strategy) {
     long steps = 1_200;
     pace(5);
     train(strategy, 3, steps);

@@ -67,7 +67,7 @@ class ProgressiveAllReduceTest {
 
   @ParameterizedTest
   @CsvSource({"1, FLOAT32", "2, FLOAT32", "3, FLOAT32", "4, FLOAT32", "3, BFLOAT16"})
-  void shouldLeaveTheBitsOfASumOfWholeVectors(int workers, DataType type) throws Exception {
+  void shouldSumPiecesToTheBitsOfWholeVectors(int workers, DataType type) throws Exception {
     open(workers, type);
     List<float[]> whole = IntStream.range(0, workers).mapToObj(this::values).toList();
     List<float[]> parts = IntStream.range(0, workers).mapToObj(this::values).toList();
@@ -95,7 +95,7 @@ class ProgressiveAllReduceTest {
   }
 
   @Test
-  void shouldSumWhatIsFinalWhileTheRestIsMissing() throws Exception {
+  void shouldSumFinalElementsWhileTheRestIsMissing() throws Exception {
     open(2, DataType.FLOAT32);
     List<float[]> vectors = List.of(values(0), values(1));
     List<ManualProgress> progress = List.of(new ManualProgress(), new ManualProgress());
@@ -131,7 +131,7 @@ class ProgressiveAllReduceTest {
   }
 
   @Test
-  void shouldLetGoWhenTheGroupChangesInTheMiddle() throws Exception {
+  void shouldEndTheRoundWhenTheGroupChanges() throws Exception {
     open(2, DataType.FLOAT32);
     ManualProgress progress = new ManualProgress();
     Future<?> sum = threads.submit(() -> rings.get(0).sum(0, values(0), progress));

@@ -23,7 +23,7 @@ class ReceiveCallbackTest {
       new ReceiveCallback(List.of(FIRST, SECOND), (tag, tensor) -> taken.add(tag));
 
   @Test
-  void shouldDealWithEachMessageOnceInWhateverOrder() {
+  void shouldHandleEachMessageOnceInAnyOrder() {
     assertFalse(delivery.take(SECOND, ONE));
     assertFalse(delivery.take(SECOND, ONE));
     assertEquals(FIRST, delivery.next());
@@ -36,7 +36,7 @@ class ReceiveCallbackTest {
   }
 
   @Test
-  void shouldDealWithNothingAfterItsEnd() {
+  void shouldIgnoreEventsAfterTheEnd() {
     delivery.end();
 
     assertTrue(delivery.take(FIRST, ONE));
@@ -45,7 +45,7 @@ class ReceiveCallbackTest {
   }
 
   @Test
-  void shouldThrowWhatAMessageCouldNotBeDealtWithForToWhoeverWaits() {
+  void shouldThrowTheHandlersErrorToTheWaitingThread() {
     ReceiveCallback broken =
         new ReceiveCallback(
             List.of(FIRST, SECOND),

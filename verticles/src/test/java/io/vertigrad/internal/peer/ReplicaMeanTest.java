@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 class ReplicaMeanTest {
 
   @Test
-  void shouldGiveMeanAndDistanceOfItsVectors() {
+  void shouldComputeMeanAndDistanceOfVectors() {
     ReplicaMean mean = new ReplicaMean(2);
     mean.add(new float[] {1, 0});
     mean.add(new float[] {3, 0});

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 class WorkerPeersTest extends TwoPeers {
 
   @Test
-  void shouldBringAMessageWhenItsReceiverListensLater() {
+  void shouldDeliverAMessageWhenItsReceiverListensLater() {
     left.send(1, TAG, ONE);
     await(right.open());
     group(1, right, 0, 1);
@@ -42,7 +42,7 @@ class WorkerPeersTest extends TwoPeers {
   }
 
   @Test
-  void shouldKeepAMessageOfAnEpochItHasNotHeardOf() {
+  void shouldKeepAMessageOfAnUnknownEpoch() {
     await(right.open());
     group(1, right, 0, 1);
     group(2, left, 0, 1);
@@ -56,7 +56,7 @@ class WorkerPeersTest extends TwoPeers {
   }
 
   @Test
-  void shouldSendTheSameAgainAndNoMoreThanTheWindowWhenNothingIsAcknowledged() {
+  void shouldRepeatAtMostTheWindowWhenNothingIsAcknowledged() {
     AtomicInteger came = new AtomicInteger();
     var consumer =
         vertx
@@ -77,7 +77,7 @@ class WorkerPeersTest extends TwoPeers {
   }
 
   @Test
-  void shouldNameWhoIsSilentWhenTheDeadlinePasses() {
+  void shouldNameTheSilentWorkersWhenTheDeadlinePasses() {
     UnansweredException late = assertThrows(UnansweredException.class, () -> left.receive(1, TAG));
 
     assertEquals(
@@ -88,7 +88,7 @@ class WorkerPeersTest extends TwoPeers {
   }
 
   @Test
-  void shouldHandOverWhatComesAndNameTheFirstThatDoesNot() {
+  void shouldReturnArrivedResultsAndNameTheFirstMissingOne() {
     await(right.open());
     group(1, right, 0, 1);
     List<Tag> tags = IntStream.range(0, 4).mapToObj(i -> new Tag(3, 1, i)).toList();
@@ -108,7 +108,7 @@ class WorkerPeersTest extends TwoPeers {
   }
 
   @Test
-  void shouldNoteForWhomItWaitedAndHowLong() {
+  void shouldRecordTheAwaitedWorkerAndTheDuration() {
     List<String> noted = new CopyOnWriteArrayList<>();
     SpanRecorder track =
         new SpanRecorder() {
@@ -135,7 +135,7 @@ class WorkerPeersTest extends TwoPeers {
   }
 
   @Test
-  void shouldLetGoOfAWaitWhenTheGroupChanges() throws Exception {
+  void shouldEndAWaitWhenTheGroupChanges() throws Exception {
     CompletableFuture<Void> waiting =
         CompletableFuture.runAsync(
             () -> assertThrows(GroupChangedException.class, () -> left.receive(1, TAG)));
@@ -148,7 +148,7 @@ class WorkerPeersTest extends TwoPeers {
   }
 
   @Test
-  void shouldNotAdoptAGroupItIsNotPartOf() {
+  void shouldRejectAGroupItIsNotPartOf() {
     left.membershipChanged(membership(2, 1, 2));
 
     assertEquals(false, left.hasNewGroup());
@@ -157,7 +157,7 @@ class WorkerPeersTest extends TwoPeers {
   }
 
   @Test
-  void shouldRefuseWhatIsNotMeantForIt() {
+  void shouldRefuseFramesOfOtherEndpoints() {
     ExchangeId id = new ExchangeId(job.addresses().jobHash(), 1, 0, 1, 3, 2);
 
     assertNull(ask(new PeerPartition(id, LAYOUT, 1, ONE)));

@@ -24,7 +24,7 @@ class BatchSizesTest {
   }
 
   @Test
-  void shouldShareOutTheSamplesWhenThereAreReplicas() {
+  void shouldDivideSamplesAmongReplicas() {
     assertEquals(17, BatchSizes.of(33, 2, workers(64, "distributed", false)).of(0));
     assertEquals(33, BatchSizes.of(33, 2, workers(64, "none", false)).of(0));
   }

@@ -128,7 +128,7 @@ class PipelineJobTest {
    */
   @ParameterizedTest
   @CsvSource({"1, allreduce, stages", "2, local, stages", "1, allreduce, assembled"})
-  void shouldEndInOrderWhenTheAccuracyIsReached(int replicas, String strategy, String evaluation) {
+  void shouldEndEarlyWhenTheAccuracyIsReached(int replicas, String strategy, String evaluation) {
     job.put("steps", 100_000)
         .put("strategy", new JsonObject().put("name", strategy))
         .put("evaluator", new JsonObject().put("samples", 200))
@@ -166,7 +166,7 @@ class PipelineJobTest {
   }
 
   @Test
-  void shouldReportWhatEachStageDidWhenItTrained() {
+  void shouldReportTheCountersOfEachStage() {
     run.trainSplit(
         new JsonObject().put("cuts", new JsonArray().add("pool1")).put("microBatches", 4));
 
@@ -183,7 +183,7 @@ class PipelineJobTest {
   }
 
   @Test
-  void shouldTestEverySoManyStepsWhenStagesTestThemselves() {
+  void shouldTestEveryFewStepsWhenStagesTestThemselves() {
     job.put("evaluator", new JsonObject().put("every", 25).put("samples", 300));
 
     JsonObject split = run.trainSplit(new JsonObject().put("stages", 2).put("microBatches", 5));
@@ -248,7 +248,7 @@ class PipelineJobTest {
   }
 
   @Test
-  void shouldBeginAnewWhenAStageIsLostBeforeTheFirstCheckpoint() throws IOException {
+  void shouldStartOverWhenAStageIsLostBeforeTheFirstCheckpoint() throws IOException {
     JsonObject undisturbed = trainThenBegin(new JsonObject().put("seconds", 600));
     Awaitility.await()
         .atMost(60, TimeUnit.SECONDS)
@@ -264,7 +264,7 @@ class PipelineJobTest {
 
   /** Stages may be a step apart when they are evicted; then all start over. */
   @Test
-  void shouldEndWithTheSameBitsWhenAllStagesWereStruckOffBeforeTheFirstCheckpoint()
+  void shouldEndWithTheSameBitsWhenAllStagesAreEvictedBeforeTheFirstCheckpoint()
       throws IOException {
     JsonObject undisturbed = trainThenBegin(new JsonObject().put("seconds", 600));
     Awaitility.await()

@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class ReplicaRuleTest {
 
   @Test
-  void shouldTakeRulesUnderWhichReplicasAgree() {
+  void shouldAcceptStrategiesWhoseReplicasAgree() {
     assertEquals(1, ReplicaRule.of(job("{'name': 'allreduce'}", 7, 3)).agreesEvery());
     assertEquals(5, ReplicaRule.of(job("{'name': 'local', 'every': 5}", 20, 10)).agreesEvery());
   }
@@ -25,7 +25,7 @@ class ReplicaRuleTest {
     "dpsgd, never agree on one model",
     "gossip, never agree on one model"
   })
-  void shouldRefuseAllOthersWithTheReason(String name, String reason) {
+  void shouldRefuseOtherStrategiesWithTheReason(String name, String reason) {
     assertRefused(job("{'name': '%s'}".formatted(name), 20, 10), reason);
   }
 

@@ -25,7 +25,7 @@ class ScheduleTest {
   }
 
   @Test
-  void shouldGoAllForwardThenAllBackwardWhenGpipe() {
+  void shouldRunAllForwardThenAllBackwardWhenGpipe() {
     Schedule schedule = Schedule.named("gpipe", 2, 3);
 
     assertEquals("[F0, F1, F2, B0, B1, B2]", schedule.stages().get(0).toString());
@@ -69,7 +69,7 @@ class ScheduleTest {
 
   @ParameterizedTest
   @CsvSource({"gpipe,3,5", "1f1b,3,5", "1f1b,5,2"})
-  void shouldDoEverythingOnceAndGoBackwardInOrder(String name, int stages, int microBatches) {
+  void shouldRunEveryPassOnceAndBackwardInOrder(String name, int stages, int microBatches) {
     for (List<Action> actions : Schedule.named(name, stages, microBatches).stages()) {
       assertEquals(2 * microBatches, actions.size());
       assertEquals(actions.size(), new HashSet<>(actions).size());
@@ -80,7 +80,7 @@ class ScheduleTest {
   }
 
   @Test
-  void shouldSayWhoWaitsForEverWhenAScheduleCannotWork() {
+  void shouldReportTheDeadlockOfAnImpossibleSchedule() {
     Schedule wrong =
         new Schedule(
             1,

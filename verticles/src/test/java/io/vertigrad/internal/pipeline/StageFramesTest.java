@@ -69,7 +69,7 @@ class StageFramesTest {
   }
 
   @Test
-  void shouldBringAllPiecesWhenValuesTakeSeveralFrames() {
+  void shouldDeliverAllPiecesWhenValuesTakeSeveralFrames() {
     float[] values = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
 
     neighbours(0, first).send(Direction.FORWARD, 7, 1, FloatBuffer.wrap(values));
@@ -82,7 +82,7 @@ class StageFramesTest {
   }
 
   @Test
-  void shouldTellTheTwoDirectionsApartWhenAMicroBatchComesBack() {
+  void shouldDistinguishTheTwoDirectionsOfAMicroBatch() {
     neighbours(0, first).send(Direction.FORWARD, 0, 0, FloatBuffer.wrap(new float[] {1}));
     neighbours(1, second).send(Direction.BACKWARD, 0, 0, FloatBuffer.wrap(new float[] {2}));
 
@@ -105,7 +105,7 @@ class StageFramesTest {
   }
 
   @Test
-  void shouldNameTheTestWhenABatchOfOneIsMissing() {
+  void shouldNameTheTestWhenOneOfItsBatchesIsMissing() {
     int batch = job.pipeline().orElseThrow().microBatches() + 2;
 
     UnansweredException late =
@@ -133,7 +133,7 @@ class StageFramesTest {
   }
 
   @Test
-  void shouldRefuseWhatIsOfAnotherPlanOrKind() {
+  void shouldRefuseFramesOfAnotherPlanOrKind() {
     ExchangeId id = new ExchangeId(job.addresses().jobHash(), 0, 0, 1, 0, 0);
     TensorView one = Tensor.ofFloats(1);
 

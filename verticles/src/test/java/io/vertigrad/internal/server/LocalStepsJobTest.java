@@ -14,7 +14,7 @@ class LocalStepsJobTest extends PointsJob {
   /** With outer steps of rate 1, workers that see the same data end as after steps of their own. */
   @ParameterizedTest
   @CsvSource({"30, 10, 0, 3", "33, 10, 0, 4", "30, 7, 2, 5", "12, 1, 0, 12", "5, 8, 0, 1"})
-  void shouldEndAsAfterStepsOfItsOwn(int steps, int every, int quorum, long versions) {
+  void shouldEqualTheRunWithOwnSteps(int steps, int every, int quorum, long versions) {
     job.put("steps", steps)
         .put(
             "strategy",

@@ -31,7 +31,7 @@ final class MomentumJobTest extends PointsJob {
   @ParameterizedTest
   @CsvSource({"sync, local", "ssp, local", "allreduce, local", "dpsgd, local", "dpsgd, averaged"})
   @Tag("slow")
-  void shouldFollowTheHeavyBallWhateverCombinesTheUpdates(String strategy, String momentum) {
+  void shouldMatchHeavyBallMomentumInEveryStrategy(String strategy, String momentum) {
     JsonObject rule = new JsonObject().put("name", strategy);
     if (strategy.equals("dpsgd")) {
       rule.put("momentum", momentum);

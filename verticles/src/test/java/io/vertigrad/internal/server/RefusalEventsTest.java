@@ -15,7 +15,7 @@ final class RefusalEventsTest {
   private long nanos;
 
   @Test
-  void shouldTellNobodyOfAWorkerWhoseRankIsAnothersByNow() {
+  void shouldReportNoWorkerWhoseRankWasReassigned() {
     RefusalEvents refusalEvents = new RefusalEvents(3, () -> nanos, events::add);
 
     refusalEvents.outdated(new ExchangeId(0, 1, 0, 0, 56, 2), "found incarnation 0, expected 1");
@@ -24,7 +24,7 @@ final class RefusalEventsTest {
   }
 
   @Test
-  void shouldTellTwentyASecondAndCountTheRest() {
+  void shouldReportTwentyASecondAndCountTheRest() {
     RefusalEvents refusalEvents = new RefusalEvents(3, () -> nanos, events::add);
     ExchangeId id = new ExchangeId(0, 1, 0, 0, 56, 2);
     for (int i = 0; i < 25; i++) {

@@ -40,7 +40,7 @@ final class ShardEndpointTest {
   }
 
   @Test
-  void shouldAnswerNoWorkerWithTheLastVersionBeforeItIsOnTheDisk() {
+  void shouldHoldAnswersOfTheLastVersionUntilItIsOnDisk() {
     shard.membershipChanged(TestJob.workers(2));
     assertTrue(round(0, 0).stream().allMatch(Future::succeeded));
     assertTrue(round(0, 1).stream().allMatch(Future::succeeded));
@@ -60,7 +60,7 @@ final class ShardEndpointTest {
   }
 
   @Test
-  void shouldSaveTheLastVersionOnceWithAllUpdatesThatAreInIt() {
+  void shouldSaveTheLastVersionOnceWithAllItsUpdates() {
     shard.membershipChanged(TestJob.workers(2));
     for (int step = 0; step < 2; step++) {
       round(step, 0);

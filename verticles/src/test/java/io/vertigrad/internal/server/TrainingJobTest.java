@@ -74,7 +74,7 @@ final class TrainingJobTest extends PointsJob {
   }
 
   @Test
-  void shouldTellOfTheInitialParametersAndOfTheMostProbableClasses() {
+  void shouldReportTheTestOfTheInitialParametersAndTopK() {
     job.put("evaluator", new JsonObject().put("topK", 1));
     train(20, new JsonObject().put("name", "sync"));
 
@@ -96,7 +96,7 @@ final class TrainingJobTest extends PointsJob {
   }
 
   @Test
-  void shouldRefuseAsManyMostProbableClassesAsThereAre() {
+  void shouldRefuseTopKOfAllClasses() {
     job.put("evaluator", new JsonObject().put("topK", 2));
 
     IllegalStateException refused =
@@ -110,7 +110,7 @@ final class TrainingJobTest extends PointsJob {
   /** 64 samples for two workers are 8 batches of 4 each; async counts one version per batch. */
   @ParameterizedTest
   @CsvSource({"sync, 1", "async, 2"})
-  void shouldTellOfEachEpochWithItsMeanTrainingLoss(String strategy, int versionsPerStep) {
+  void shouldReportEachEpochWithItsMeanTrainingLoss(String strategy, int versionsPerStep) {
     train(20, new JsonObject().put("name", strategy));
 
     await(coordinator.result());
@@ -148,7 +148,7 @@ final class TrainingJobTest extends PointsJob {
   }
 
   @Test
-  void shouldTestEachVersionThatIsDueBeforeTrainingGoesOn() {
+  void shouldTestEachDueVersionBeforeTrainingContinues() {
     job.put("evaluator", new JsonObject().put("every", 5).put("blocking", true));
     train(300, new JsonObject().put("name", "sync").put("reduction", "mean"));
 
@@ -181,7 +181,7 @@ final class TrainingJobTest extends PointsJob {
   @ParameterizedTest
   @ValueSource(strings = {"sync", "async"})
   @Tag("slow")
-  void shouldGoOnWithoutTestsWhenTheEvaluatorDiesThatTrainingWaitsFor(String strategy) {
+  void shouldContinueWithoutTestsWhenABlockingEvaluatorDies(String strategy) {
     job.put("evaluator", new JsonObject().put("every", 2).put("blocking", true));
     pace(5);
     train(600, new JsonObject().put("name", strategy));
@@ -200,7 +200,7 @@ final class TrainingJobTest extends PointsJob {
   @ParameterizedTest
   @ValueSource(strings = {"sync", "async"})
   @Tag("slow")
-  void shouldTestOnWhenAWorkerIsReplacedThatIsHeldForATest(String strategy) {
+  void shouldContinueTestsWhenAWaitingWorkerIsReplaced(String strategy) {
     job.getJsonObject("exchange").put("partitionElements", 1);
     job.put("evaluator", new JsonObject().put("every", 400).put("blocking", true));
     pace(5);
@@ -232,7 +232,7 @@ final class TrainingJobTest extends PointsJob {
   @ParameterizedTest
   @ValueSource(ints = {1, 2})
   @Tag("slow")
-  void shouldGoOnFromTheCheckpointWhenAServerIsReplaced(int servers) {
+  void shouldContinueFromTheCheckpointWhenAServerIsReplaced(int servers) {
     job.getJsonObject("exchange").put("partitionElements", 1);
     job.put("servers", new JsonObject().put("count", servers));
     job.put("checkpoint", new JsonObject().put("every", 5).put("directory", folder.toString()));
@@ -295,7 +295,7 @@ final class TrainingJobTest extends PointsJob {
 
   @Test
   @Tag("slow")
-  void shouldGoOnFromItsOwnMemoryWhenAFrozenServerComesBack() {
+  void shouldContinueFromMemoryWhenAStoppedServerReturns() {
     pace(5);
     train(STEPS, new JsonObject().put("name", "sync").put("reduction", "mean"), spy());
     awaitSoon(() -> versionOfServer() > 20);

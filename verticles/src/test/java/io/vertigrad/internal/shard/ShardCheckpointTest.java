@@ -40,7 +40,7 @@ class ShardCheckpointTest {
   @TempDir Path folder;
 
   @Test
-  void shouldWriteTheSameBytesWhileTheShardGoesOn() throws Exception {
+  void shouldWriteTheSameBytesWhileTheShardContinues() throws Exception {
     TestShard resting = shard();
     TestShard training = shard();
     Random order = new Random(7);
@@ -81,7 +81,7 @@ class ShardCheckpointTest {
   }
 
   @Test
-  void shouldWriteWhatWasThereBeforeTheShardWentBack() throws IOException {
+  void shouldWriteTheStateBeforeTheRollback() throws IOException {
     TestShard resting = shard();
     TestShard training = shard();
     TestShard earlier = shard();

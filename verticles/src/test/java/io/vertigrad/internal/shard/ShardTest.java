@@ -47,7 +47,7 @@ class ShardTest {
   }
 
   @Test
-  void shouldHoldAPullUntilItsVersionIsThere() {
+  void shouldDelayAPullUntilItsVersionIsThere() {
     shard.membershipChanged(TestJob.workers(1));
     Future<Frame> pull = shard.handle(job.pull(-1, 0, 1, 1));
     Future<Frame> again = shard.handle(job.pull(-1, 0, 1, 1));
@@ -87,21 +87,21 @@ class ShardTest {
   }
 
   @Test
-  void shouldRefuseWhateverIsNoRequest() {
+  void shouldRefuseInvalidRequests() {
     Frame answer = shard.handle(job.pull(-1, 0, 0, 0)).result();
 
     assertEquals(Reason.PROTOCOL, refusal(shard.handle(answer)).reason());
   }
 
   @Test
-  void shouldGiveBackWhatCouldNotBeReadSoThatItsSenderRepeatsIt() {
+  void shouldReleaseAnUnreadableFrameSoThatItIsSentAgain() {
     Malformed damaged = new Malformed("magic", 0, "1", "2");
 
     assertSame(damaged, shard.handle(damaged).result());
   }
 
   @Test
-  void shouldWriteAnAnswersMemoryAgainOnceAllOfItsReadersGaveItBack() {
+  void shouldReuseTheMemoryOfAnAnswerWhenAllReadersReleasedIt() {
     shard.membershipChanged(TestJob.workers(1));
     TensorView first = step(0);
     TensorView pulled =
@@ -122,7 +122,7 @@ class ShardTest {
   }
 
   @Test
-  void shouldLeaveAnAnswerAloneThatNobodyGivesBack() {
+  void shouldKeepAnAnswerThatIsNeverReleased() {
     shard.membershipChanged(TestJob.workers(1));
     TensorView first = step(0);
     float[] values = values(first);
@@ -164,7 +164,7 @@ class ShardTest {
   }
 
   @Test
-  void shouldBeDoneFromTheStartWhenThereAreMoreShardsThanPartitions() {
+  void shouldBeFinishedAtTheStartWhenThereAreMoreShardsThanPartitions() {
     TestJob small = new TestJob(new JsonObject("{\"name\": \"sync\"}"), 4, 0, 5, 1, 4, 2);
     List<TestShard> shards = List.of(small.shard(0, 0), small.shard(1, 0));
 
@@ -183,7 +183,7 @@ class ShardTest {
   }
 
   @Test
-  void shouldPassOverRoundsThatNobodyTakesPartIn() {
+  void shouldSkipRoundsWithoutWorkers() {
     shard.membershipChanged(TestJob.of(1, 0));
     shard.handle(job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
     Future<Frame> newcomer = shard.handle(job.pull(1, 0, 0, 4));
@@ -195,7 +195,7 @@ class ShardTest {
   }
 
   @Test
-  void shouldLetANewcomerBeginEarlierThanItAskedWhenTheServerFellBack() {
+  void shouldStartANewcomerEarlierWhenTheServerFellBack() {
     shard.membershipChanged(TestJob.of(1, 0));
     Future<Frame> newcomer = shard.handle(job.pull(1, 0, 0, 4));
     Member told = new Member(1, 0, 4);
@@ -213,7 +213,7 @@ class ShardTest {
    * it.
    */
   @Test
-  void shouldGiveAReplacementTheVersionThatItWasToldAlthoughItHeardFirst() {
+  void shouldSendAReplacementTheAgreedVersionWhenItAsksEarly() {
     TestJob two = new TestJob("{\"name\": \"sync\"}", 8, 0, 9, 2).withRanks(2);
     TestShard ahead = two.shard();
     ahead.membershipChanged(TestJob.workers(2));
@@ -243,7 +243,7 @@ class ShardTest {
   }
 
   @Test
-  void shouldCloseARoundOfAQuorumWhenAllOthersWereInItBefore() {
+  void shouldCloseARoundBelowTheQuorumWhenAllOthersWereInItBefore() {
     TestJob three = new TestJob("{\"name\": \"sync\", \"quorum\": 2}", 4, 0, 9, 3);
     TestShard shardOfThree = three.shard();
     shardOfThree.membershipChanged(TestJob.workers(3));
@@ -262,7 +262,7 @@ class ShardTest {
   }
 
   @Test
-  void shouldMoveUpToWhatWorkersHaveSeenWhenRestored() {
+  void shouldAdvanceToTheVersionThatWorkersHaveSeenWhenRestored() {
     TestJob two = new TestJob("{\"name\": \"sync\"}", 4, 0, 9, 2);
     TestShard restored = two.shard(0, 1);
     restored.restoreFrom(two.shard());
@@ -279,7 +279,7 @@ class ShardTest {
   }
 
   @Test
-  void shouldRefuseAStepFarAheadSoThatRealOnesAreStillApplied() {
+  void shouldRefuseAStepFarAhead() {
     TestJob known = new TestJob("{\"name\": \"async\"}", 4, 0, 9, 1).withRanks(1);
     TestShard guarded = known.shard();
     guarded.membershipChanged(TestJob.workers(1));
@@ -295,7 +295,7 @@ class ShardTest {
   }
 
   @Test
-  void shouldTakeAnyProposalWhenRestored() {
+  void shouldAcceptAnyProposalWhenRestored() {
     ShardSnapshot snapshot = trained(job, job.shard(), 0, 3).internal().snapshot();
     TestShard restored = job.shard(0, 1);
     restored.internal().restore(snapshot);

@@ -24,7 +24,7 @@ final class ShardUpdatesTest {
   private final TestShard shard = with(job.shard());
 
   @Test
-  void shouldCountAnUpdateOnceHoweverOftenItComes() {
+  void shouldCountAnUpdateOnceWhenItIsRepeated() {
     send(shard, 0, 0, 1);
     send(shard, 0, 0, 1);
     send(shard, 1, 0, 1);
@@ -36,7 +36,7 @@ final class ShardUpdatesTest {
   }
 
   @Test
-  void shouldRecordWhoseGradientWasAppliedWhereEachIsAppliedAlone() {
+  void shouldRecordTheWorkerWhenGradientsAreAppliedSingly() {
     assertEquals(
         List.of(
             "apply partition 0 of worker 1, version 0",
@@ -46,7 +46,7 @@ final class ShardUpdatesTest {
   }
 
   @Test
-  void shouldRecordNobodyWhereTheGradientsOfARoundAreAppliedTogether() {
+  void shouldRecordNoWorkerWhenGradientsAreAppliedTogether() {
     TestJob rounds = new TestJob("{\"name\": \"sync\"}", 4, 0, 5, 2).withRanks(2);
 
     assertEquals(List.of("apply partition 0, version 0"), spans(rounds, List.of(1, 0)));
@@ -76,13 +76,13 @@ final class ShardUpdatesTest {
   }
 
   @Test
-  void shouldTellARankThatSentNothing() {
+  void shouldReportARankThatSentNothing() {
     assertEquals(0, shard.internal().updates().get(1).lost(0));
     assertEquals(3, shard.internal().updates().get(1).lost(3), "nobody saw its steps");
   }
 
   @Test
-  void shouldGoBackWithItsParametersAndCountWhatIsRepeated() {
+  void shouldRollBackParametersAndCountRepeatedUpdates() {
     send(shard, 0, 0, 1);
     send(shard, 1, 0, 1);
     TestShard replacement = job.shard(0, 1);
@@ -99,7 +99,7 @@ final class ShardUpdatesTest {
   }
 
   @Test
-  void shouldFindAStepThatWasPassedOver() {
+  void shouldReportASkippedStep() {
     send(shard, 0, 0, 1);
     send(shard, 0, 3, 1);
 
@@ -109,7 +109,7 @@ final class ShardUpdatesTest {
   }
 
   @Test
-  void shouldCountWhatWasRefusedAndNotMissIt() {
+  void shouldCountRefusedUpdatesWithoutReportingThemAsLost() {
     send(shard, 0, 0, Float.NaN);
     send(shard, 0, 0, Float.NaN);
     assertEquals(1, shard.internal().updates().get(0).counts().refused());
@@ -142,7 +142,7 @@ final class ShardUpdatesTest {
   }
 
   @Test
-  void shouldFindVersionsThatNoUpdateExplains() {
+  void shouldReportVersionsThatNoUpdateExplains() {
     send(shard, 0, 0, 1);
     TestShard replacement = job.shard(0, 1);
     replacement.restoreFrom(shard);
@@ -157,7 +157,7 @@ final class ShardUpdatesTest {
   }
 
   @Test
-  void shouldCountTheStepsOfAnExtraWorkerAnewForEachIncarnation() {
+  void shouldCountTheStepsOfAnExtraWorkerPerIncarnation() {
     shard.membershipChanged(
         new Membership(
             2, List.of(new Member(0, 0, 0), new Member(1, 0, 0), new Member(2, 0, 0)), List.of()));

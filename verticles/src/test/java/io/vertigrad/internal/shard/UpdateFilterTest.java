@@ -75,7 +75,7 @@ class UpdateFilterTest {
   }
 
   @Test
-  void shouldAnswerARepeatedUpdateInMemoryThatTheFirstAnswerDoesNotShare() {
+  void shouldCopyTheAnswerWhenAnUpdateIsRepeated() {
     TestJob two = new TestJob("{\"name\": \"sync\"}", 8, 0, 9, 2);
     TestShard shard = two.shard();
     shard.membershipChanged(TestJob.workers(2));
@@ -113,7 +113,7 @@ class UpdateFilterTest {
   }
 
   @Test
-  void shouldRefuseForGoodWhenTheIncarnationIsOlder() {
+  void shouldRefuseWithoutRetryWhenTheIncarnationIsOlder() {
     assertRefused(
         job.gradient(id(1, 1, 4, 1), 0, 10, 1, 1, 1, 1),
         Reason.STALE_INCARNATION,
@@ -122,7 +122,7 @@ class UpdateFilterTest {
   }
 
   @Test
-  void shouldRefuseForGoodWhenTheRankIsNoMember() {
+  void shouldRefuseWithoutRetryWhenTheRankIsNoMember() {
     assertRefused(
         job.gradient(id(0, 0, 4, 1), 0, 10, 1, 1, 1, 1),
         Reason.STALE_INCARNATION,
@@ -141,7 +141,7 @@ class UpdateFilterTest {
   }
 
   @Test
-  void shouldCountARefusalWhenItIsForGood() {
+  void shouldCountARefusalWhenItIsFinal() {
     refusal(job.gradient(id(0, 0, 4, 1), 0, 10, 1, 1, 1, 1));
     refusal(job.gradient(id(1, 2, 4, 1), 0, 10, Float.POSITIVE_INFINITY, 1, 1, 1));
 
@@ -150,7 +150,7 @@ class UpdateFilterTest {
   }
 
   @Test
-  void shouldTakeANewIncarnationsFirstStepWhenItsRankHadTakenMore() {
+  void shouldAcceptTheFirstStepOfANewIncarnationBehindItsPredecessor() {
     for (int step = 0; step < 3; step++) {
       ExchangeId id = new ExchangeId(TestJob.JOB, 1, 2, 4, step, 1);
       shard.handle(job.gradient(id, step, 10, 1, 1, 1, 1));

@@ -187,7 +187,7 @@ public class AllReduceStrategyTest {
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
-  void shouldGoOnIdenticallyWhenAWorkerDiesInTheMiddle(long seed) {
+  void shouldContinueWithTheSameBitsWhenAWorkerDies(long seed) {
     SimulatedTraining training = random(seed % 2 == 0 ? 0 : 65_536, NetworkFaults.FREQUENT, seed);
     training.steps = 40;
     training.network.kill(60_000_000 + seed * 7_300_000, 2);
@@ -201,7 +201,7 @@ public class AllReduceStrategyTest {
   }
 
   @Test
-  void shouldGiveANewcomerTheStateOfTheOthers() {
+  void shouldSendTheStateOfTheOthersToANewcomer() {
     SimulatedTraining training = random(0, NetworkFaults.NONE, 1);
     training.workers = 3;
     for (int rank = 0; rank < 3; rank++) {

@@ -20,7 +20,7 @@ class AsyncFirstComeTest extends StrategyContract {
   }
 
   @Test
-  void shouldStampStalenessWhenOthersCameBetween() {
+  void shouldRecordStalenessWhenOthersUpdatedInBetween() {
     TestJob job = job(2);
     TestShard shard = started(job, 2);
 
@@ -35,7 +35,7 @@ class AsyncFirstComeTest extends StrategyContract {
   }
 
   @Test
-  void shouldWeighByAgeWhenDampingIsInverse() {
+  void shouldWeightByStalenessWhenDampingIsInverse() {
     TestJob job = new TestJob("{\"name\": \"async\", \"damping\": \"inverse\"}", 4, 2, 9, 2);
     TestShard shard = started(job, 2);
     parameters(shard, job.gradient(0, 0, 0, 0, 0, 0, 0, 0));

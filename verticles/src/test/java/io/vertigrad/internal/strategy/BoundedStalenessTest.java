@@ -41,7 +41,7 @@ class BoundedStalenessTest extends StrategyContract {
   }
 
   @Test
-  void shouldHoldTheRepeatTooWhenTheFirstStillWaits() {
+  void shouldDelayARepeatWhenTheFirstStillWaits() {
     TestJob job = new TestJob(TWO_AHEAD, 4, 0, 9, 2);
     TestShard shard = started(job, 2);
     step(job, shard, 0, 0);
@@ -55,7 +55,7 @@ class BoundedStalenessTest extends StrategyContract {
   }
 
   @Test
-  void shouldReleaseWhenTheSlowestMoves() {
+  void shouldReleaseWaitingWorkersWhenTheSlowestSteps() {
     TestJob job = new TestJob(TWO_AHEAD, 4, 0, 9, 2);
     TestShard shard = started(job, 2);
     step(job, shard, 0, 0);
@@ -69,7 +69,7 @@ class BoundedStalenessTest extends StrategyContract {
   }
 
   @Test
-  void shouldStartANewcomerWhereTheSlowestIs() {
+  void shouldStartANewcomerAtTheSlowestClock() {
     TestJob job = new TestJob(TWO_AHEAD, 4, 0, 9, 2);
     TestShard shard = started(job, 2);
     for (int step = 0; step < 3; step++) {
@@ -103,7 +103,7 @@ class BoundedStalenessTest extends StrategyContract {
   }
 
   @Test
-  void shouldReleaseEveryoneWhenTheJobReachesItsLastVersion() {
+  void shouldReleaseAllWorkersWhenTheJobReachesItsLastVersion() {
     TestJob job = new TestJob(TWO_AHEAD, 4, 0, 2, 2);
     TestShard shard = started(job, 2);
     step(job, shard, 0, 0);

@@ -102,7 +102,7 @@ class ChocoSgdTest {
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4})
-  void shouldGoOnWithTheOthersWhenANeighbourDies(long seed) {
+  void shouldContinueWithTheOthersWhenANeighbourDies(long seed) {
     SimulatedTraining training = training("ring", Kind.INT8, 0.5, NetworkFaults.FREQUENT, seed);
     training.steps = 60;
     training.network.kill(20_000_000 + seed * 3_100_000, 1);
@@ -134,7 +134,7 @@ class ChocoSgdTest {
   }
 
   @Test
-  void shouldReturnWhatItRemembers() {
+  void shouldReturnItsState() {
     SimulatedTraining training = training("ring", Kind.INT8, 0.5, NetworkFaults.NONE, 1);
     training.run(3);
     float[] memory = training.strategies.get(1).memory();

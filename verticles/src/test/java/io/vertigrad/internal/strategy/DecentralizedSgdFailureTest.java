@@ -18,7 +18,7 @@ class DecentralizedSgdFailureTest {
   private static final double CLOSE = 1e-4;
 
   @Test
-  void shouldHideTheSwapBehindTheGradientWhenItTakesLess() {
+  void shouldOverlapTheExchangeWithTheGradientWhenItIsShorter() {
     SimulatedTraining training = training("ring", new NetworkFaults(0, 0, 400_000, 0), 1);
     training.computeNanos = 1_000_000;
 
@@ -59,7 +59,7 @@ class DecentralizedSgdFailureTest {
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
-  void shouldGoOnWithTheOthersWhenANeighbourDies(long seed) {
+  void shouldContinueWithTheOthersWhenANeighbourDies(long seed) {
     SimulatedTraining training = training("ring", NetworkFaults.FREQUENT, seed);
     training.steps = 60;
     training.network.kill(20_000_000 + seed * 3_100_000, 1);

@@ -39,7 +39,7 @@ class DecentralizedSgdTest {
     "base-k, 6",
     "ring, 1"
   })
-  void shouldFollowMatrixIterationWhateverTheTopology(String topology, int workers) {
+  void shouldMatchTheMatrixIterationForEveryTopology(String topology, int workers) {
     SimulatedTraining training = training(topology, "", NetworkFaults.NONE, 1).run(workers);
 
     assertFollows(expected(Topology.named(topology, workers), 0, 0, training), training);
@@ -47,14 +47,14 @@ class DecentralizedSgdTest {
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
-  void shouldFollowMatrixIterationWhenMessagesAreLostDoubledAndReordered(long seed) {
+  void shouldMatchTheMatrixIterationWhenMessagesAreLostDoubledAndReordered(long seed) {
     SimulatedTraining training = training("ring", "", NetworkFaults.FREQUENT, seed).run(4);
 
     assertFollows(expected(Topology.named("ring", 4), 0, 0, training), training);
   }
 
   @Test
-  void shouldAddDecayOnceAtTheGradientsPointWhenClean() {
+  void shouldAddDecayOnceWhenConformanceIsClean() {
     SimulatedTraining training =
         training("ring", ",\"conformance\":\"clean\"", NetworkFaults.NONE, 1);
     training.optimizer = OptimizerConfig.sgd(RATE).withL2(0.3);
@@ -65,7 +65,7 @@ class DecentralizedSgdTest {
   }
 
   @Test
-  void shouldAddDecayAgainAtTheAverageWhenPublished() {
+  void shouldAddDecayTwiceWhenConformanceIsPublished() {
     SimulatedTraining training =
         training("ring", ",\"conformance\":\"published\"", NetworkFaults.NONE, 1);
     training.optimizer = OptimizerConfig.sgd(RATE).withL2(0.3);
@@ -76,7 +76,7 @@ class DecentralizedSgdTest {
   }
 
   @Test
-  void shouldAverageMomentumWhenAsked() {
+  void shouldAverageMomentumWhenConfigured() {
     double[] local = lastVelocities("local");
     double[] averaged = lastVelocities("averaged");
 

@@ -68,7 +68,7 @@ class DelayCompensationTest extends StrategyContract {
 
   /** The mean square is in the checkpoint; the worker's parameters are those of the checkpoint. */
   @Test
-  void shouldGoOnWithTheMeanSquareOfTheCheckpoint() {
+  void shouldContinueWithTheMeanSquareOfTheCheckpoint() {
     TestJob job = job("\"adaptive\", \"compensationRate\": 2, \"compensationDecay\": 0.9");
     TestShard before = started(job, 2);
     double[] p = start();

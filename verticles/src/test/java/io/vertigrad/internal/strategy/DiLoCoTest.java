@@ -250,7 +250,7 @@ class DiLoCoTest {
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3})
-  void shouldGoOnWhenAWorkerOfAGroupDies(long seed) {
+  void shouldContinueWhenAWorkerOfAGroupDies(long seed) {
     SimulatedTraining training =
         hierarchy(
             "mean", 2, "{\"name\": \"diloco\", \"syncEvery\": 8}", NetworkFaults.FREQUENT, seed);
@@ -421,7 +421,7 @@ class DiLoCoTest {
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6})
-  void shouldGoOnWhenAWorkerDies(long seed) {
+  void shouldContinueWhenAWorkerDies(long seed) {
     SimulatedTraining training =
         training(
             "{\"syncEvery\": 8, \"fragments\": 2, \"fragmentSyncDelay\": 2}",
@@ -442,7 +442,7 @@ class DiLoCoTest {
   }
 
   @Test
-  void shouldGiveANewcomerTheOuterState() {
+  void shouldSendTheOuterStateToANewcomer() {
     SimulatedTraining training = training("{\"syncEvery\": 4}", NetworkFaults.NONE, 1);
     training.steps = 24;
     training.workers = 3;
@@ -462,7 +462,7 @@ class DiLoCoTest {
 
   @ParameterizedTest
   @CsvSource({"100, 1, 0, 0, 100, 100", "100, 4, 0, 0, 0, 25", "100, 1, 3, 0, 0, 100"})
-  void shouldSaveReplicasWhenNothingIsOnItsWay(
+  void shouldSaveReplicasWhenNoMessageIsUnderWay(
       int syncEvery, int fragments, int delay, double alpha, long agrees, long exchanges) {
     StrategyTraits traits =
         new DiLoCo.Provider()

@@ -51,7 +51,7 @@ class GossipTest {
   }
 
   @Test
-  void shouldLetPassiveWorkersRunOnWhenAnActiveOneIsSlow() {
+  void shouldContinuePassiveWorkersWhenAnActiveOneIsSlow() {
     SimulatedTraining training = training(NetworkFaults.NONE, 1);
     training.steps = 30;
     training.extraNanos = (rank, step) -> rank == 0 ? 50_000_000 : 0;
@@ -63,7 +63,7 @@ class GossipTest {
   }
 
   @Test
-  void shouldKnowItsGapInClosedForm() {
+  void shouldComputeTheSpectralGapInClosedForm() {
     // Two workers agree after one exchange.
     assertEquals(1, gap(2), 1e-9);
     // With four workers E[W] = I - L / 8 for the square, whose Laplacian has the eigenvalues 2, 2
@@ -73,7 +73,7 @@ class GossipTest {
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6})
-  void shouldGoOnWhenAWorkerDies(long seed) {
+  void shouldContinueWhenAWorkerDies(long seed) {
     SimulatedTraining training = training(NetworkFaults.FREQUENT, seed);
     training.steps = 50;
     training.network.kill(20_000_000 + seed * 5_700_000, 1);

@@ -77,7 +77,7 @@ class LocalSgdTest {
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6})
-  void shouldGoOnWhenAWorkerDies(long seed) {
+  void shouldContinueWhenAWorkerDies(long seed) {
     SimulatedTraining training = training(4, NetworkFaults.FREQUENT, seed);
     training.steps = 40;
     training.network.kill(30_000_000 + seed * 5_700_000, 0);

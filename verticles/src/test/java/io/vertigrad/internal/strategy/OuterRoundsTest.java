@@ -58,7 +58,7 @@ class OuterRoundsTest extends StrategyContract {
   }
 
   @Test
-  void shouldAnswerALateOneAtOnceAndMergeItInTheNextStep() {
+  void shouldAnswerALateUpdateAtOnceAndMergeItInTheNextStep() {
     TestJob job = withQuorum();
     TestShard shard = afterOneRound(job);
 
@@ -80,7 +80,7 @@ class OuterRoundsTest extends StrategyContract {
   }
 
   @Test
-  void shouldMergeALateOneOnceWhenItIsRepeatedAndTheServerStartsAgain() {
+  void shouldMergeARepeatedLateUpdateOnceAfterARestart() {
     TestJob job = withQuorum();
     TestShard first = afterOneRound(job);
     parameters(first, job.gradient(id(2, 0), 0, 40, 0, 0, 8, 0));
@@ -98,7 +98,7 @@ class OuterRoundsTest extends StrategyContract {
   }
 
   @Test
-  void shouldKeepALateOneWhenItsRoundIsDropped() {
+  void shouldKeepALateUpdateWhenItsRoundIsDropped() {
     TestJob job = withQuorum();
     TestShard shard = afterOneRound(job);
     parameters(shard, job.gradient(id(2, 0), 0, 40, 0, 0, 8, 0));
@@ -115,7 +115,7 @@ class OuterRoundsTest extends StrategyContract {
   }
 
   @Test
-  void shouldStayOpenForTheGraceUnlessAllHaveCome() {
+  void shouldStayOpenForTheGraceUnlessAllHaveSent() {
     TestJob job = new TestJob(QUORUM.replace("}", ", \"graceMillis\": 300}"), 4, 0, 12, 3);
     TestShard shard = started(job, 3);
     shard.handle(job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
@@ -163,7 +163,7 @@ class OuterRoundsTest extends StrategyContract {
         "\"servers\": true; {\"exchange\": {\"overlap\": true}}; exchange.overlap is true with",
         "\"servers\": true; {\"data\": {\"name\": \"stream\"}}; strategy.servers is true with data set"
       })
-  void shouldRefuseWhatDoesNotGoTogether(String keys, String job, String message) {
+  void shouldRefuseIncompatibleOptions(String keys, String job, String message) {
     String strategy = "{\"name\": \"diloco\", %s}".formatted(keys);
 
     SettingsException refused =

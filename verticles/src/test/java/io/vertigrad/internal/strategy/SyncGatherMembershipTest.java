@@ -45,7 +45,7 @@ class SyncGatherMembershipTest {
   }
 
   @Test
-  void shouldCloseWithWhoIsLeftWhenFewerThanTheQuorumTakePart() {
+  void shouldCloseWithTheRemainingWorkersWhenFewerThanTheQuorumTakePart() {
     TestJob job = new TestJob("{\"name\": \"sync\", \"quorum\": 3}", 4, 0, 5, 3);
     TestShard shard = started(job, 3);
     Future<Frame> waiting = shard.handle(job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
@@ -57,7 +57,7 @@ class SyncGatherMembershipTest {
   }
 
   @Test
-  void shouldKeepASummedGradientAndDropAHeldOneWhenTheirWorkersLeave() {
+  void shouldKeepSummedGradientsAndDropHeldOnesWhenTheirWorkersLeave() {
     TestJob job = new TestJob(SUM, 4, 0, 5, 4);
     TestShard shard = started(job, 4);
     Future<Frame> summed = shard.handle(job.gradient(0, 0, 0, 0, 1, 0, 0, 0));

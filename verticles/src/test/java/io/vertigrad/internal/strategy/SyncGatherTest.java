@@ -53,7 +53,7 @@ class SyncGatherTest extends StrategyContract {
   }
 
   @Test
-  void shouldTellWhoseGradientIsMissingWhileOthersWait() {
+  void shouldReportTheMissingGradientWhileOthersWait() {
     TestJob job = job(3);
     TestShard shard = started(job, 3);
     assertEquals(Optional.empty(), shard.heldUp());
@@ -67,7 +67,7 @@ class SyncGatherTest extends StrategyContract {
   }
 
   @Test
-  void shouldAddUpWhenTheReductionIsSum() {
+  void shouldSumWhenTheReductionIsSum() {
     TestJob job = new TestJob(SUM, 4, 2, 5, 2);
     TestShard shard = started(job, 2);
     shard.handle(job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
@@ -101,7 +101,7 @@ class SyncGatherTest extends StrategyContract {
   /** Returns gradients of random size whose float32 sum depends on the order. */
   @ParameterizedTest
   @ValueSource(strings = {"sum", "mean"})
-  void shouldGiveTheSameBitsWhateverTheOrderOfArrival(String reduction) {
+  void shouldReturnTheSameBitsInAnyOrderOfArrival(String reduction) {
     List<Integer> ranks = new ArrayList<>(IntStream.range(0, 5).boxed().toList());
     float[] expected = afterOneRound(reduction, ranks);
     Random random = new Random(3);

@@ -13,7 +13,7 @@ final class SpanBufferTest {
   private final SpanBuffer buffer = new SpanBuffer(1_000_000);
 
   @Test
-  void shouldShipWhatWasNotedOnceInMicrosecondsOfTheWallClock() {
+  void shouldSendRecordedSpansOnceInMicrosecondsOfTheWallClock() {
     buffer.span("compute", 2_999, 7_001, 5);
     buffer.span("wait", 7_001, 9_500, 5);
     buffer.span("compute", -1, 3_000, 6);
@@ -30,7 +30,7 @@ final class SpanBufferTest {
   }
 
   @Test
-  void shouldCountWhatDoesNotFit() {
+  void shouldCountSpansBeyondTheLimit() {
     for (int i = 0; i < SpanBuffer.CAPACITY + 3; i++) {
       buffer.span("compute", 0, 1_000, i);
     }
@@ -43,7 +43,7 @@ final class SpanBufferTest {
   }
 
   @Test
-  void shouldNoteNothingWhenNobodyAsked() {
+  void shouldRecordNothingByDefault() {
     SpanRecorder.OFF.span("compute", 0, 1_000, 1);
 
     assertEquals(0, SpanRecorder.OFF.now());

@@ -78,7 +78,7 @@ class AnswerReceiverTest {
   }
 
   @Test
-  void shouldReceiveOnTheThreadThatWaitsUntilTheEnd() {
+  void shouldReceiveOnTheWaitingThread() {
     Thread self = Thread.currentThread();
     AtomicReference<Thread> receiver = new AtomicReference<>();
     untilAnswersAreShared();
@@ -104,7 +104,7 @@ class AnswerReceiverTest {
   }
 
   @Test
-  void shouldEndAWaitWhenItIsWoken() throws InterruptedException {
+  void shouldEndTheWaitWhenWoken() throws InterruptedException {
     until(this::isReceiving);
     AtomicReference<Boolean> done = new AtomicReference<>(false);
     Thread waking =
@@ -139,7 +139,7 @@ class AnswerReceiverTest {
   }
 
   @Test
-  void shouldTakeAnswersWithoutACopyOnTheThreadOfTheRound() {
+  void shouldReadAnswersWithoutACopyOnTheThreadOfTheRound() {
     untilAnswersAreShared();
     until(this::isReceiving);
     answers.end();
@@ -158,7 +158,7 @@ class AnswerReceiverTest {
   }
 
   @Test
-  void shouldFailTheRoundWhoseAnswerCannotBeTaken() {
+  void shouldFailTheRoundWhenItsAnswerCannotBeRead() {
     RuntimeException onPurpose = new IllegalStateException("on purpose");
     untilAnswersAreShared();
     until(this::isReceiving);
@@ -173,7 +173,7 @@ class AnswerReceiverTest {
   }
 
   @Test
-  void shouldLeaveAnswersToEventLoopsWhereNoDatagramArrives() {
+  void shouldReceiveAnswersOnEventLoopsWhenNoDatagramArrives() {
     AnswerReceiver deaf =
         new AnswerReceiver(
             () -> {
@@ -192,7 +192,7 @@ class AnswerReceiverTest {
   }
 
   @Test
-  void shouldCompleteRoundsWhoseDatagramsAreFilteredAndLeaveThemToEventLoopsAfterAFew() {
+  void shouldCompleteRoundsWhenDatagramsAreFiltered() {
     AtomicReference<Doorbell> opened = new AtomicReference<>();
     answers.close();
     answers =

@@ -39,7 +39,7 @@ class KilledOwnerTest {
 
   @Test
   @Tag("slow")
-  void shouldStillReadWhatAnOwnerWroteAndToldOfBeforeItWasKilled() throws Exception {
+  void shouldReadAPayloadThatItsOwnerAnnouncedBeforeItWasKilled() throws Exception {
     Process owner = start();
     BufferedReader says = owner.inputReader();
     String name = said(says);
@@ -59,7 +59,7 @@ class KilledOwnerTest {
 
   @Test
   @Tag("slow")
-  void shouldRemoveTheFileOfAnOwnerThatWasKilledAndKeepThatOfOneThatLives() throws Exception {
+  void shouldRemoveFilesOfKilledOwnersOnly() throws Exception {
     Process killed = start();
     Process living = start();
     Path left = folder.resolve(said(killed.inputReader()));
@@ -74,7 +74,7 @@ class KilledOwnerTest {
   }
 
   @Test
-  void shouldLeaveHalfOfAShortFolderToOthersAndNoFileWhenItRefuses() throws Exception {
+  void shouldTakeAtMostHalfOfTheFolderAndLeaveNoFileWhenRefused() throws Exception {
     Path mounted = Files.createDirectory(folder.resolve("short"));
     assumeTrue(run("mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", mounted.toString()) == 0);
     try {

@@ -21,7 +21,7 @@ class MessageRingTest {
   private final MessageRing reader = new MessageRing(memory, 0);
 
   @Test
-  void shouldGiveBackWhatWasWritten() {
+  void shouldReadTheWrittenValues() {
     writer.write(3, 7, 11, bytes(1, 2), bytes(3));
 
     assertTrue(reader.hasNext());
@@ -31,7 +31,7 @@ class MessageRingTest {
   }
 
   @Test
-  void shouldRefuseWhatHasNoRoomUntilSomethingWasTaken() {
+  void shouldRefuseMessagesWhenTheRingIsFull() {
     int written = 0;
     while (writer.write(1, written, 0, NOTHING, NOTHING)) {
       written++;
@@ -47,7 +47,7 @@ class MessageRingTest {
   }
 
   @Test
-  void shouldHaveAReaderWokenOnceAndOnlyWhenItWaits() {
+  void shouldWakeAReaderOnceAndOnlyWhenItWaits() {
     writer.write(1, 1, 0, NOTHING, NOTHING);
     assertEquals(MessageRing.AWAKE, writer.clearWaiting(), "it has not said so");
     assertFalse(reader.startWaiting(MessageRing.BY_STREAM), "there is something to read");
@@ -62,7 +62,7 @@ class MessageRingTest {
   }
 
   @Test
-  void shouldSayHowToWakeItsReader() {
+  void shouldReportHowToWakeItsReader() {
     assertTrue(reader.startWaiting(40_000));
     assertEquals(40_000, writer.clearWaiting());
 
@@ -80,7 +80,7 @@ class MessageRingTest {
 
   @Test
   @Tag("slow")
-  void shouldLoseNoMessageAndNoWakingBetweenTwoThreads() throws Exception {
+  void shouldLoseNoMessageOrWakeBetweenTwoThreads() throws Exception {
     int messages = 300_000;
     Semaphore wakings = new Semaphore(0);
     Thread writing =
@@ -113,7 +113,7 @@ class MessageRingTest {
   }
 
   @Test
-  void shouldCutWhatABrokenWriterLeft() {
+  void shouldLimitTheBodyOfAnInvalidLength() {
     writer.write(1, 1, 0, NOTHING, NOTHING);
     for (int length : new int[] {-1, Integer.MIN_VALUE, Integer.MAX_VALUE}) {
       MessageRing another = new MessageRing(memory, 0);

@@ -54,7 +54,7 @@ class RingConnectionTest {
   }
 
   @Test
-  void shouldBringEveryMessageInOrderWhicheverWayEachTakes() throws Exception {
+  void shouldDeliverAllMessagesInOrderOverStreamAndRing() throws Exception {
     int messages = 400_000;
     CountDownLatch all = new CountDownLatch(messages);
     listener =
@@ -80,7 +80,7 @@ class RingConnectionTest {
 
   @Test
   @Tag("slow")
-  void shouldBringAMessageThatComesJustWhenItsReaderIsAboutToWait() throws Exception {
+  void shouldDeliverAMessageThatArrivesWhileItsReaderStartsToWait() throws Exception {
     AtomicLong last = new AtomicLong(-1);
     listener = message -> last.set(message.number());
     connect();
@@ -93,7 +93,7 @@ class RingConnectionTest {
   }
 
   @Test
-  void shouldWakeItsReaderForWhatIsNotUrgentAfterAWhileOrAFew() throws Exception {
+  void shouldDelayWakesForMessagesThatAreNotUrgent() throws Exception {
     CountDownLatch first = new CountDownLatch(1);
     listener =
         message -> {
@@ -109,7 +109,7 @@ class RingConnectionTest {
   }
 
   @Test
-  void shouldGoOnAfterAMessageThatItsTakerFailedOn() throws Exception {
+  void shouldContinueAfterAMessageWhoseHandlerFailed() throws Exception {
     CountDownLatch second = new CountDownLatch(1);
     listener =
         message -> {
@@ -127,7 +127,7 @@ class RingConnectionTest {
   }
 
   @Test
-  void shouldReadNothingWhileItIsPausedAndAllOfItAfterwards() throws Exception {
+  void shouldReadNothingWhilePausedAndEverythingAfterwards() throws Exception {
     connect();
     there.submit(receiver::pause).get();
     for (int i = 0; i < 5; i++) {
@@ -141,7 +141,7 @@ class RingConnectionTest {
   }
 
   @Test
-  void shouldSendNothingThroughARingThatIsFull() throws Exception {
+  void shouldSendOverTheStreamWhenTheRingIsFull() throws Exception {
     CountDownLatch reading = new CountDownLatch(1);
     connect();
     there.execute(() -> awaitOn(reading));
@@ -158,7 +158,7 @@ class RingConnectionTest {
   }
 
   @Test
-  void shouldGiveMessagesToTheThreadThatHasTakenOverUntilItHandsBack() throws Exception {
+  void shouldDeliverMessagesToTheThreadThatWaits() throws Exception {
     List<Thread> receivers = Collections.synchronizedList(new ArrayList<>());
     listener = message -> receivers.add(Thread.currentThread());
     connect();

@@ -41,7 +41,7 @@ class SharedMemoryTest {
   }
 
   @Test
-  void shouldReadInPlaceWhatTheOwnerWroteAndFreeTheSlot() throws IOException {
+  void shouldReadAPayloadInPlaceAndFreeTheSlot() throws IOException {
     OwnedSegment own = memory(1 << 30).create();
     PeerSegment peers = memory(0).open(own.name(), LAYOUT);
     ByteBuffer payload = bytes(5, 6, 7);
@@ -77,7 +77,7 @@ class SharedMemoryTest {
   }
 
   @Test
-  void shouldTakeSlotsInARowAndNeverOnesThatAreStillRead() throws IOException {
+  void shouldTakeConsecutiveSlotsThatAreFree() throws IOException {
     SegmentLayout layout = new SegmentLayout(10);
     OwnedSegment own = new SharedMemory(vertx, folder, layout, 1 << 30).create();
     PeerSegment peers = memory(0).open(own.name(), layout);
@@ -106,7 +106,7 @@ class SharedMemoryTest {
   }
 
   @Test
-  void shouldProveThroughTheMemoryAlone() throws IOException {
+  void shouldProveTheSecretThroughSharedMemory() throws IOException {
     OwnedSegment own = memory(1 << 30).create();
     PeerSegment peers = memory(0).open(own.name(), LAYOUT);
 
@@ -119,7 +119,7 @@ class SharedMemoryTest {
   }
 
   @Test
-  void shouldBeReadableByNobodyElseAndLeaveNothingOnceUnlinked() throws IOException {
+  void shouldBePrivateToItsOwnerAndVanishWhenUnlinked() throws IOException {
     OwnedSegment own = memory(1 << 30).create();
     Path file = files().get(0);
 
@@ -135,7 +135,7 @@ class SharedMemoryTest {
   }
 
   @Test
-  void shouldOpenNothingButASegmentOfTheSizeThatWasSaid() throws IOException {
+  void shouldOpenOnlyASegmentOfTheAnnouncedSize() throws IOException {
     Path secret = Files.writeString(folder.resolve("secret"), "x");
     OwnedSegment own = memory(1 << 30).create();
     String link = own.name().substring(0, own.name().length() - 1) + "0";
@@ -165,7 +165,7 @@ class SharedMemoryTest {
   }
 
   @Test
-  void shouldSaySoWhenThereIsNoFolder() {
+  void shouldReportAMissingFolder() {
     SharedMemory nowhere = new SharedMemory(vertx, folder.resolve("none"), LAYOUT, 1 << 30);
 
     assertThrows(IOException.class, nowhere::create);
@@ -173,7 +173,7 @@ class SharedMemoryTest {
   }
 
   @Test
-  void shouldRemoveWhatKilledAndForgottenProcessesLeftAndNothingElse() throws Exception {
+  void shouldRemoveOnlyFilesOfKilledProcesses() throws Exception {
     Process gone = new ProcessBuilder("true").start();
     gone.waitFor();
     OwnedSegment own = memory(1 << 30).create();

@@ -86,7 +86,7 @@ class SharedStreamsTest {
   }
 
   @Test
-  void shouldBringPayloadsThroughSharedMemoryBothWaysOnceBothEndsHaveProved() throws IOException {
+  void shouldDeliverPayloadsThroughSharedMemoryWhenBothEndsHaveProvedIt() throws IOException {
     List<Boolean> borrowed = new ArrayList<>();
     borrow(
         frame -> {
@@ -149,7 +149,7 @@ class SharedStreamsTest {
   }
 
   @Test
-  void shouldGiveAListenerThatKeepsFramesItsOwnCopy() {
+  void shouldCopyFramesForAListenerThatKeepsThem() {
     List<Frame> kept = new ArrayList<>();
     await(
         Transport.listen(
@@ -190,7 +190,7 @@ class SharedStreamsTest {
   }
 
   @Test
-  void shouldTakeTheStreamWhileAllSlotsAreTaken() throws Exception {
+  void shouldUseTheStreamWhileAllSlotsAreTaken() throws Exception {
     CountDownLatch reading = new CountDownLatch(1);
     AtomicInteger received = new AtomicInteger();
     CountDownLatch busy = new CountDownLatch(1);
@@ -222,7 +222,7 @@ class SharedStreamsTest {
   }
 
   @Test
-  void shouldHaveItsSlotBackWhenTheAnswerIsNotAFrame() {
+  void shouldFreeTheSlotWhenTheAnswerIsNotAFrame() {
     borrow(frame -> Future.failedFuture("no"));
     Transport stream = stream(TransportKind.SHARED);
 
@@ -261,7 +261,7 @@ class SharedStreamsTest {
   }
 
   @Test
-  void shouldSayWhyWhenMemoryHasToBeSharedAndThereIsNoRoom() {
+  void shouldReportThatRequiredSharedMemoryHasNoRoom() {
     borrow(frame -> Future.succeededFuture(frame.retain()));
     openStreams(folder, "shared", 1);
 
@@ -272,7 +272,7 @@ class SharedStreamsTest {
   }
 
   @Test
-  void shouldSayWhyWhenMemoryHasToBeSharedAndThePeerDoesNot() {
+  void shouldReportWhyRequiredSharedMemoryIsRefusedByThePeer() {
     openStreams(folder, "stream", 64);
     borrow(frame -> Future.succeededFuture(frame.retain()));
     openStreams(folder, "shared", 64);
@@ -302,7 +302,7 @@ class SharedStreamsTest {
   }
 
   @Test
-  void shouldTakeItsFileAwayWhenThePeerGoesBeforeItHasMappedIt() throws IOException {
+  void shouldRemoveItsFileWhenThePeerEndsBeforeMappingIt() throws IOException {
     borrow(frame -> Future.succeededFuture(frame.retain()));
     try (RawSender sender = new RawSender()) {
       sender.share();
@@ -316,7 +316,7 @@ class SharedStreamsTest {
   }
 
   @Test
-  void shouldHangUpOnReferencesToWhatIsNotThere() throws IOException {
+  void shouldCloseTheConnectionOnInvalidReferences() throws IOException {
     borrow(frame -> Future.succeededFuture(frame.retain()));
     byte[] reference = new SlotReference(0, 400_000, 1).bytes().array();
     byte[] shared =
@@ -360,7 +360,7 @@ class SharedStreamsTest {
   }
 
   @Test
-  void shouldFindABitFlippedInTheHeaderOrTheReference() {
+  void shouldDetectABitFlipInTheHeaderOrTheReference() {
     FrameBytes bytes = FrameCodecs.unsealed(FRAME);
     ByteBuffer reference = new SlotReference(1, bytes.payload().remaining(), 7).bytes();
     ByteBuffer head =

@@ -41,7 +41,7 @@ class StreamMessageReaderTest {
   }
 
   @Test
-  void shouldWriteTheSameBytesWhereverTheTensorLies() {
+  void shouldWriteTheSameBytesForEveryMemoryOfATensor() {
     TensorMemory tensors = new TensorMemory();
     TensorView outside = tensors.copyOf(DataType.FLOAT32, FloatBuffer.wrap(new float[] {1, 2, 3}));
     PeerPartition heap = (PeerPartition) FRAME;
@@ -61,14 +61,14 @@ class StreamMessageReaderTest {
   }
 
   @Test
-  void shouldSpellItsFormatInTheFirstMessage() {
+  void shouldSendItsFormatInTheFirstMessage() {
     ByteBuf bytes = StreamMessage.of(Kind.OPEN, StreamMessage.FORMAT, "a", memory());
 
     assertEquals("VGSTRM03", bytes.toString(8, 8, java.nio.charset.StandardCharsets.US_ASCII));
   }
 
   @Test
-  void shouldReadTheSameMessagesHoweverTheyAreCut() {
+  void shouldReadTheSameMessagesForAnyFragmentation() {
     byte[] stream = stream();
     for (int cut = 0; cut <= stream.length; cut++) {
       messages.clear();
@@ -114,7 +114,7 @@ class StreamMessageReaderTest {
   }
 
   @Test
-  void shouldReadTheSameMessagesHoweverMuchIsReadInPlace() {
+  void shouldReadTheSameMessagesForAnyAmountReadInPlace() {
     byte[] stream = stream();
     for (int most = 1; most <= stream.length; most++) {
       messages.clear();
@@ -139,7 +139,7 @@ class StreamMessageReaderTest {
   }
 
   @Test
-  void shouldOfferNoPlaceInBetweenBodiesOrForABodyThatIsKept() {
+  void shouldOfferNoPlaceBetweenBodies() {
     ByteBuf head =
         StreamMessage.of(Kind.REQUEST, 1, FrameCodecs.encode(FRAME), memory()).writerIndex(20);
     StreamMessageReader lending = new StreamMessageReader(messages::add, faults::add, true);
@@ -190,7 +190,7 @@ class StreamMessageReaderTest {
   }
 
   @Test
-  void shouldNeverThrowWhateverComes() {
+  void shouldNeverThrowForAnyInput() {
     Random random = new Random(5);
     for (int trial = 0; trial < 2_000; trial++) {
       byte[] stream = stream();

@@ -22,7 +22,7 @@ class BatchesOfRankTest {
   }
 
   @Test
-  void shouldOpenItAtTheStepWhenAWorkerBeginsInTheMiddle() {
+  void shouldOpenTheDataAtTheStepWhenAWorkerStartsInTheMiddle() {
     assertEquals(700, of(2, 700));
     assertEquals(List.of("2 at 700"), opened);
   }
@@ -47,7 +47,7 @@ class BatchesOfRankTest {
   }
 
   @Test
-  void shouldCloseWhatIsOpen() {
+  void shouldCloseOpenConnections() {
     batches.close();
     of(0, 0);
     batches.close();

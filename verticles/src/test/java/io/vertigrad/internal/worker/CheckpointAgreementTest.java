@@ -20,7 +20,7 @@ class CheckpointAgreementTest {
   private static final long RUN = 77;
 
   @Test
-  void shouldBeginANewTrainingWhenNobodyHasTrained() {
+  void shouldStartANewTrainingWhenNobodyHasTrained() {
     List<Optional<Agreed>> agreed =
         hold(List.of(RunVersion.BEGINNING), List.of(RunVersion.BEGINNING));
 
@@ -28,7 +28,7 @@ class CheckpointAgreementTest {
   }
 
   @Test
-  void shouldGoOnFromTheNewestThatAllHaveWhenOneIsNew() {
+  void shouldContinueFromTheNewestCommonVersionWhenOneMemberIsNew() {
     List<Optional<Agreed>> agreed =
         hold(
             List.of(at(57), at(50), at(25)),
@@ -39,7 +39,7 @@ class CheckpointAgreementTest {
   }
 
   @Test
-  void shouldGoOnFromMemoryWhenNobodyWasLost() {
+  void shouldContinueFromMemoryWhenNobodyWasLost() {
     List<Optional<Agreed>> agreed = hold(List.of(at(57), at(50)), List.of(at(57), at(50)));
 
     assertAll(Optional.of(new Agreed(Optional.of(at(57)), RUN)), agreed);
@@ -61,7 +61,7 @@ class CheckpointAgreementTest {
   }
 
   @Test
-  void shouldBeginAgainAsAnotherTrainingWhenOneHasNothingAndNothingWasKept() {
+  void shouldStartOverWhenOneMemberHasNoStateAndNoneWasKept() {
     List<Statement> said =
         List.of(remembers(57, RunVersion.BEGINNING), isNew(RunVersion.BEGINNING));
 
@@ -71,7 +71,7 @@ class CheckpointAgreementTest {
   }
 
   @Test
-  void shouldKeepWhatAnyoneHoldsWhenReplicasAreEqual() {
+  void shouldContinueFromAnyReplicaWhenReplicasAreEqual() {
     List<Statement> said =
         List.of(
             isNew(RunVersion.BEGINNING),
@@ -82,7 +82,7 @@ class CheckpointAgreementTest {
   }
 
   @Test
-  void shouldRestoreTheNewestThatAllKeptWhenNobodyHoldsAnything() {
+  void shouldRestoreTheNewestCommonCheckpointWhenNobodyHasState() {
     List<Statement> said =
         List.of(isNew(RunVersion.BEGINNING, at(50), at(75)), isNew(at(50), RunVersion.BEGINNING));
 
@@ -91,7 +91,7 @@ class CheckpointAgreementTest {
 
   /** Training with an extra worker cannot be repeated, so it is no reason to go back. */
   @Test
-  void shouldKeepWhatAllHoldWhenAWorkerBeyondTheRanksJoins() {
+  void shouldKeepTheCommonVersionWhenAnExtraWorkerJoins() {
     Statement extra = new Statement(Optional.empty(), List.of(), true, true);
 
     assertAll(
@@ -100,7 +100,7 @@ class CheckpointAgreementTest {
   }
 
   @Test
-  void shouldGoBackAsAnotherTrainingWhenARankWasLostWhileOthersHadJoined() {
+  void shouldRollBackWhenARankWasLostWhileOthersJoined() {
     Statement inexact = new Statement(Optional.of(at(57)), List.of(at(50)), false, false);
 
     assertAll(

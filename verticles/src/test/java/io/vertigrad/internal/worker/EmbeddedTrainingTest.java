@@ -220,7 +220,7 @@ class EmbeddedTrainingTest {
   }
 
   @Test
-  void shouldGiveARankBackWhenAWorkerComesForIt() throws Exception {
+  void shouldReturnARankWhenItsWorkerRejoins() throws Exception {
     job.put("steps", LONG);
     String undisturbed = hashOfAnUndisturbedRun();
     List<String> deployed = start();
@@ -240,7 +240,7 @@ class EmbeddedTrainingTest {
   }
 
   @Test
-  void shouldJoinAgainWhenTheCoordinatorStruckItOff() throws Exception {
+  void shouldJoinAgainWhenTheCoordinatorEvictedIt() throws Exception {
     job.put("steps", LONG);
     String undisturbed = hashOfAnUndisturbedRun();
     start();
@@ -259,7 +259,7 @@ class EmbeddedTrainingTest {
   /** Covers state from the server's memory or checkpoints, and residuals of the same version. */
   @ParameterizedTest
   @CsvSource({"false, none", "true, none", "true, topk"})
-  void shouldEndWithTheSameBitsWhenAllMembersWereStruckOffAtOnce(
+  void shouldEndWithTheSameBitsWhenAllMembersAreEvictedAtOnce(
       boolean server, String compression, @TempDir Path folder) throws Exception {
     job.put("steps", LONG);
     if (!compression.equals("none")) {
@@ -366,7 +366,7 @@ class EmbeddedTrainingTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"async", "ssp"})
-  void shouldAccountForEveryUpdateWhenServerAndWorkerAreReplacedWhereNobodyWaits(
+  void shouldAccountForEveryUpdateWhenServerAndWorkerAreReplacedInAsync(
       String strategy, @TempDir Path checkpoints) throws Exception {
     job.put("steps", LONG).put("strategy", new JsonObject().put("name", strategy));
     job.put(
@@ -389,7 +389,7 @@ class EmbeddedTrainingTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"topk", "int8"})
-  void shouldEndWithTheSameBitsWhenCompressingMembersAreReplaced(
+  void shouldEndWithTheSameBitsWhenMembersWithCompressionAreReplaced(
       String compression, @TempDir Path folder) throws Exception {
     job.put("steps", LONG).put("exchange", new JsonObject().put("compression", compression));
     JsonObject checkpoint = new JsonObject().put("every", 10);
@@ -413,7 +413,7 @@ class EmbeddedTrainingTest {
 
   /** Covers what a worker begins its factors with, and matrices that partitions cut. */
   @Test
-  void shouldEndWithTheSameBitsWhenMembersThatSendFactorsAreReplaced(@TempDir Path folder)
+  void shouldEndWithTheSameBitsWhenMembersWithPowerSgdAreReplaced(@TempDir Path folder)
       throws Exception {
     job.put("steps", LONG)
         .put("model", new JsonObject().put("name", "mlp").put("hidden", 64))

@@ -16,7 +16,7 @@ class EpochStatisticsTest {
   }
 
   @Test
-  void shouldCountARepeatedStepOnceWhenAnotherIncarnationGoesOn() {
+  void shouldCountARepeatedStepOnceWhenAnotherIncarnationContinues() {
     train(0, 3);
     statistics.setRank(0);
     statistics.continueAt(2, 0);
@@ -26,7 +26,7 @@ class EpochStatisticsTest {
   }
 
   @Test
-  void shouldCountAStepWhoseAnswerWasLostWhenTrainingGoesOnBehindIt() {
+  void shouldCountAStepWhoseAnswerWasLostWhenTrainingContinues() {
     train(0, 3);
     statistics.recordGradient(3, 2, 3, 1);
     statistics.continueAt(4, 1);
@@ -35,7 +35,7 @@ class EpochStatisticsTest {
   }
 
   @Test
-  void shouldTellOfAnEpochAgainWhenTrainingGoesBackBehindItsEnd() {
+  void shouldReportAnEpochAgainAfterARollbackBehindItsEnd() {
     train(0, 4);
     statistics.end(1);
     train(4, 6);
@@ -47,7 +47,7 @@ class EpochStatisticsTest {
   }
 
   @Test
-  void shouldCountNothingOfAGradientThatWasLeftOut() {
+  void shouldCountNothingForASkippedGradient() {
     train(0, 3);
     statistics.recordGradient(3, 2, Double.NaN, 0);
     statistics.recordLeftOut();
@@ -56,7 +56,7 @@ class EpochStatisticsTest {
   }
 
   @Test
-  void shouldForgetWhatAnotherRankHasTrained() {
+  void shouldDiscardTheReplicaOfAnotherRank() {
     train(0, 4);
     statistics.setRank(1);
 

@@ -72,7 +72,7 @@ class NotFiniteGradientTest {
   }
 
   @Test
-  void shouldEqualTheRunWithoutTheBatchWhenItBreaksOnePartition() throws Exception {
+  void shouldEqualARunWithoutTheBatchWhoseGradientIsNotFinite() throws Exception {
     List<Float> other = List.of(10f, 20f, 30f, 40f, 50f, 60f);
 
     TestShard shard = train(List.of(1f, 2f, BROKEN, 3f, 4f, 5f, 6f), other);
@@ -89,7 +89,7 @@ class NotFiniteGradientTest {
   }
 
   @Test
-  void shouldFailAndApplyNothingWhenTwentyBatchesInARowBreakIt() {
+  void shouldFailAndApplyNothingWhenTwentyGradientsInARowAreNotFinite() {
     List<Float> broken = Collections.nCopies(30, BROKEN);
 
     ExecutionException failure =

@@ -73,7 +73,7 @@ class OutgoingGradientTest {
     "FLOAT16, -65519",
     "BFLOAT16, 3.38e38"
   })
-  void shouldFindNothingWhenAllElementsTravelFinite(DataType type, float element) {
+  void shouldReportNothingWhenAllElementsTravelFinite(DataType type, float element) {
     OutgoingGradient gradient = gradient(type, 0, element);
 
     assertTrue(gradient.check().isEmpty());
@@ -81,7 +81,7 @@ class OutgoingGradientTest {
   }
 
   @Test
-  void shouldLookAtWhatIsClippedWhenTheNormIsTooLong() {
+  void shouldCheckTheClippedGradientForNaN() {
     assertTrue(gradient(DataType.FLOAT16, 10, 1e30f).check().isEmpty());
   }
 
@@ -92,7 +92,7 @@ class OutgoingGradientTest {
   }
 
   @Test
-  void shouldOweWhatWasNotDeliveredYetWhenGradientsAreCompressed() {
+  void shouldKeepUndeliveredElementsAsResidual() {
     compression = new Compression(Kind.TOPK, 0.25);
     Partition first = plan.partitions().get(0);
     OutgoingGradient gradient = gradient(DataType.FLOAT32, 0, 3);
@@ -134,7 +134,7 @@ class OutgoingGradientTest {
   }
 
   @Test
-  void shouldSendTheNewGradientWhateverOfTheOneBeforeWasNeverSent() {
+  void shouldSendTheNewGradientWhenThePreviousOneWasNotSentCompletely() {
     OutgoingGradient gradient = gradient(DataType.FLOAT32, 0, 3);
     Partition first = plan.partitions().get(0);
     Partition second = plan.partitions().get(1);
@@ -150,7 +150,7 @@ class OutgoingGradientTest {
   }
 
   @Test
-  void shouldSendAllOfAGradientThatIsLongerThanWhatIsMadeAtOnce() {
+  void shouldSendAGradientLongerThanOneChunk() {
     int length = 3 << 20;
     float[] features = new float[length];
     for (int i = 0; i < length; i++) {
@@ -224,7 +224,7 @@ class OutgoingGradientTest {
   }
 
   @Test
-  void shouldWriteAPartitionsMemoryAgainOnlyWhenItWasTakenBack() {
+  void shouldReuseAPartitionsMemoryOnlyWhenItIsReleased() {
     OutgoingGradient gradient = gradient(DataType.FLOAT32, 0, 1);
     Partition first = plan.partitions().get(0);
     TensorView sent = copy(gradient, first);
@@ -241,7 +241,7 @@ class OutgoingGradientTest {
   }
 
   @Test
-  void shouldLeaveStatisticsAloneWhenGradientsAreCompressed() {
+  void shouldKeepStatisticsUncompressedWhenGradientsAreCompressed() {
     compression = new Compression(Kind.TOPK, 0.25);
     QuadraticModel normed = new QuadraticModel(4, 4);
     normed.gradient(new Batch(new float[] {-1, -2, -3, -4}, new int[1], List.of(4), 0));

@@ -104,8 +104,7 @@ class OverlappedTrainingTest {
   }
 
   @Test
-  void shouldHaveTheLastPartitionAppliedBeforeTheGradientIsThereAndEndWithTheSameBits()
-      throws Exception {
+  void shouldApplyThePartitionsOfAnOverlappedGradientWithTheSameBits() throws Exception {
     begin();
     train(false);
     List<float[]> expected = parameters();
@@ -123,7 +122,7 @@ class OverlappedTrainingTest {
   }
 
   @Test
-  void shouldApplyNothingOfAGradientWhoseFirstFinalPartitionIsBroken() throws Exception {
+  void shouldApplyNothingWhenTheFirstFinalPartitionIsNotFinite() throws Exception {
     eventStep = 2;
     event = Event.SECOND_IS_NOT_FINITE;
     begin();
@@ -137,7 +136,7 @@ class OverlappedTrainingTest {
   }
 
   @Test
-  void shouldSendZerosForWhatWasNotSentWhenALaterPartitionIsBroken() throws Exception {
+  void shouldSendZerosForUnsentPartitionsWhenOneIsNotFinite() throws Exception {
     eventStep = 2;
     event = Event.FRONT_IS_NOT_FINITE;
     begin();

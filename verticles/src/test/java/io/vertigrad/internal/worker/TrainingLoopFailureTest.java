@@ -98,7 +98,7 @@ class TrainingLoopFailureTest {
   }
 
   @Test
-  void shouldStopAfterTheStepWhenItIsTold() {
+  void shouldStopAfterTheStepOnRequest() {
     TrainingLoop[] loop = new TrainingLoop[1];
     loop[0] =
         fixture.loop(
@@ -119,7 +119,7 @@ class TrainingLoopFailureTest {
   }
 
   @Test
-  void shouldGoOnAndCountWhenAGradientIsRefusedAsNotFinite() {
+  void shouldContinueAndCountWhenAGradientIsRefusedAsNotFinite() {
     fixture.shard.script =
         frame ->
             frame instanceof GradientPartition gradient && gradient.id().step() == 1

@@ -49,7 +49,7 @@ class TrainingLoopTest {
   }
 
   @Test
-  void shouldStampStepVersionAndSamplesWhenItSendsAGradient() {
+  void shouldWriteStepVersionAndSamplesIntoTheGradient() {
     fixture.loop(fixture.plan(3, 0, false), fixture::join).run();
 
     GradientPartition last =
@@ -112,7 +112,7 @@ class TrainingLoopTest {
   }
 
   @Test
-  void shouldReportWhatItDidWhenItHasEnded() {
+  void shouldReportItsCountersWhenItHasEnded() {
     TrainingLoop loop =
         fixture.loop(
             fixture.plan(12, 0, false),

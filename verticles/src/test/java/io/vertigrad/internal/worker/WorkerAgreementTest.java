@@ -70,7 +70,7 @@ class WorkerAgreementTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"allreduce", "dpsgd", "local", "diloco"})
-  void shouldTakeNoStepWithAGroupInWhichARankIsMissing(String strategy) {
+  void shouldTakeNoStepWhileARankIsMissing(String strategy) {
     WorkerAgreement agreement = agreement(strategy, 0, 0);
 
     assertEquals(Optional.empty(), settle(agreement, WITHOUT_ONE));
@@ -78,7 +78,7 @@ class WorkerAgreementTest {
   }
 
   @Test
-  void shouldGoOnWithFewerInGossip() {
+  void shouldContinueWithFewerWorkersInGossip() {
     assertEquals(Optional.of(WITHOUT_ONE), settle(agreement("gossip", 0, 0), WITHOUT_ONE));
   }
 
@@ -116,7 +116,7 @@ class WorkerAgreementTest {
   }
 
   @Test
-  void shouldRestoreEveryBitOfWhatAnEarlierIncarnationKept() {
+  void shouldRestoreEveryBitOfAnEarlierIncarnation() {
     model.optimizer(OptimizerConfig.sgd(0.1));
     PeerGroup alone = new PeerGroup(1, List.of(0), 0);
     WorkerAgreement first = agreement("dpsgd", 4, 0, 1);
@@ -147,7 +147,7 @@ class WorkerAgreementTest {
   /** Replicas differ, so the initial parameters of one replica would belong to no rank. */
   @ParameterizedTest
   @ValueSource(strings = {"dpsgd", "local", "allreduce"})
-  void shouldGoOnFromMemoryWhenAllWereEvictedAtOneVersion(String strategy) {
+  void shouldContinueFromMemoryWhenAllWereEvictedAtOneVersion(String strategy) {
     List<VectorModel> models = List.of(model(), model());
     incarnation(strategy, 0, models, 4);
 
@@ -160,7 +160,7 @@ class WorkerAgreementTest {
   /** Checkpoints are off, so both ranks can restore only the initial parameters. */
   @ParameterizedTest
   @CsvSource({"dpsgd, 0", "local, 0", "allreduce, 4"})
-  void shouldNotGoOnFromAnotherRanksReplicaWhereTheyDiffer(String strategy, long version) {
+  void shouldNotContinueFromAnotherRanksReplicaWhenReplicasDiffer(String strategy, long version) {
     List<VectorModel> models = List.of(model(), model());
     incarnation(strategy, 0, models, 4);
 
@@ -172,7 +172,7 @@ class WorkerAgreementTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"dpsgd", "local"})
-  void shouldBeginAnewWhenWorkersWereEvictedAtDifferentVersions(String strategy) {
+  void shouldStartOverWhenWorkersWereEvictedAtDifferentVersions(String strategy) {
     List<VectorModel> models = List.of(model(), model());
     incarnation(strategy, 0, models, 4);
     models.get(1).vector().resume(5, 20);

@@ -44,7 +44,7 @@ final class WorkerMemberTest {
 
   /** An old membership delivered late would hide a server until the next membership change. */
   @Test
-  void shouldTellEachMembershipOnceWhenTwoComeInARow() throws Exception {
+  void shouldReportEachMembershipOnceWhenTwoFollowEachOther() throws Exception {
     vertx.eventBus().consumer(job.addresses().coordinator(), this::answer);
     WorkerMember member = member();
     member.serve(LAYOUT, memberships::add, loop());

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 class GlyphTest {
 
   @Test
-  void shouldPassThroughEveryKnotWhenNothingWobbles() {
+  void shouldPassThroughEveryKnotWithoutDistortion() {
     Glyph glyph = Glyph.parse("10 20, 50 80, 90 20; 0 0, 100 100");
 
     List<Polyline> lines = glyph.trace(new SplitMix64(1), 0);

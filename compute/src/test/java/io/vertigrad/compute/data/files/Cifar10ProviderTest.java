@@ -63,7 +63,7 @@ class Cifar10ProviderTest {
   }
 
   @Test
-  void shouldReadTheOriginalsInputsWhenTheOptionAsksForThem() {
+  void shouldReadTheUnnormalisedInputsWhenTheOptionIsSet() {
     write(folder.resolve("test_batch.bin"), record(2, 0, 51, 255));
     float[] unit = new float[3072];
     float[] raw = new float[3072];
@@ -94,7 +94,7 @@ class Cifar10ProviderTest {
   }
 
   @Test
-  void shouldSayWhatWasLookedForWhenNoFileIsThere() {
+  void shouldReportTheExpectedFilesWhenNoneIsThere() {
     assertEquals(
         folder
             + ": has no data_batch_1.bin or data_batch_1.bin.gz, neither directly nor in "

@@ -43,7 +43,7 @@ class CifarBatchTest {
         "python3-protocol4",
         "python3-bytes-keys"
       })
-  void shouldReadImagesAndLabelsWhicheverPythonPickledThem(String name) {
+  void shouldReadImagesAndLabelsOfEveryPickleProtocol(String name) {
     Path file = write(folder.resolve("data_batch_1"), resource(name));
 
     CifarBatch batch = CifarBatch.pickled(file);
@@ -86,7 +86,7 @@ class CifarBatchTest {
   }
 
   @Test
-  void shouldSayWhereItEndsWheneverTheFileIsCut() {
+  void shouldReportTheEndOfATruncatedFile() {
     byte[] whole = resource(PUBLISHED);
     Path file = folder.resolve("test_batch");
 
@@ -104,7 +104,7 @@ class CifarBatchTest {
   }
 
   @Test
-  void shouldCallNothingWhenAFileNamesAProgram() {
+  void shouldRunNothingWhenAPickleNamesAProgram() {
     Path file = folder.resolve("test_batch");
     Path touched = folder.resolve("touched");
     String command = "touch " + touched;
@@ -173,7 +173,7 @@ class CifarBatchTest {
   }
 
   @Test
-  void shouldSayWhatIsMissingWhenThePickleIsNoBatch() {
+  void shouldReportTheMissingKeyWhenThePickleIsNoBatch() {
     Path file = folder.resolve("test_batch");
 
     assertEquals(

@@ -52,7 +52,7 @@ class CsvFieldsTest {
   }
 
   @Test
-  void shouldSayWhichFieldIsWrong() throws Exception {
+  void shouldReportTheInvalidField() throws Exception {
     Map<String, Object> options = Map.of("label", "class", "categories", List.of("day"));
     FieldReader reader = reader(open(TABLE, options), options);
 
@@ -86,7 +86,7 @@ class CsvFieldsTest {
   }
 
   @Test
-  void shouldCallColumnsByNumberWhenTheFileHasNoNames() throws Exception {
+  void shouldNameColumnsByNumberWhenTheFileHasNoNames() throws Exception {
     Map<String, Object> options = Map.of("label", 3);
     FieldReader reader = reader(open("1,4,a\n3,5,b\n5,6,a\n7,8,b\n", options), options);
 

@@ -53,7 +53,7 @@ class CsvProviderTest {
   }
 
   @Test
-  void shouldReadSamplesThatAModelIsAskedAboutWithTheirTargetsOrWithout() {
+  void shouldReadSamplesForPredictionWithOrWithoutTargets() {
     Map<String, Object> options = Map.of("targets", List.of(3, 1), "scale", 2);
     write(folder.resolve("values.csv"), "0.5,-1\n1,2\n".getBytes(StandardCharsets.UTF_8));
     write(folder.resolve("whole.csv"), "unread,0.5,,-1\n".getBytes(StandardCharsets.UTF_8));
@@ -480,7 +480,7 @@ class CsvProviderTest {
   }
 
   @Test
-  void shouldRefuseMissingValuesWithLineAndColumnUnlessAFillingIsStated() {
+  void shouldRefuseMissingValuesUnlessAReplacementIsConfigured() {
     Path file = prices("a,b,class\n1,NA,x\n2,3,y\n3,4,x\n");
     Map<String, Object> named = Map.of("label", "class");
 
@@ -506,7 +506,7 @@ class CsvProviderTest {
   }
 
   @Test
-  void shouldSayWhatIsWrongWithNamedColumns() {
+  void shouldReportInvalidNamedColumns() {
     Path file = prices("a,b,class\n1,x,u\n2,3,v\n");
 
     assertEquals(
@@ -636,7 +636,7 @@ class CsvProviderTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"1790000000", "1790000000000", "1790000000000000", "0"})
-  void shouldStandardiseValuesThatAreOneFloatAsDoubles(String start) {
+  void shouldStandardiseInDoublePrecision(String start) {
     long first = Long.parseLong(start);
     String text =
         IntStream.range(0, 40)
@@ -821,7 +821,7 @@ class CsvProviderTest {
   }
 
   @Test
-  void shouldTakeNamesThatStandTwiceOnlyFromTheSameHeader() {
+  void shouldAcceptRepeatedNamesOnlyFromTheSameHeader() {
     train("class,a,a\n0,10,20\n1,11,21\n");
     Path test = write(folder.resolve("test.csv"), "class,a,a\n0,1,2\n".getBytes());
     assertArrayEquals(new float[] {1, 2}, sample(open(Split.TEST, Map.of("header", true)), 0), 0);
@@ -833,7 +833,7 @@ class CsvProviderTest {
   }
 
   @Test
-  void shouldRefuseTheHeaderWhenItStandsAgainBelow() {
+  void shouldRefuseARepeatedHeader() {
     Path file = prices("colour,class\nred,a\ncolour,class\nblue,b\n");
 
     assertEquals(

@@ -70,7 +70,7 @@ final class DataFingerprintTest {
 
   /** A column in another unit has the same values once it is standardised. */
   @Test
-  void shouldDifferWhenARowIsMissingOrAColumnHasAnotherUnitOrAClassAnotherName() {
+  void shouldDifferWhenRowsColumnsOrClassesDiffer() {
     Path file = write("here/points.csv", POINTS.getBytes(StandardCharsets.UTF_8));
     for (String other :
         List.of(
@@ -185,7 +185,7 @@ final class DataFingerprintTest {
 
   /** Samples of providers without files are read through their public methods. */
   @Test
-  void shouldFindOneSampleOfManyThatDiffers() {
+  void shouldDetectOneDifferentSampleOfMany() {
     DataFingerprint right = DataFingerprint.of(samples(10_000, i -> i % 2));
     DataFingerprint wrong = DataFingerprint.of(samples(10_000, i -> i == 7_777 ? 0 : i % 2));
     DataFingerprint fewer = DataFingerprint.of(samples(9_999, i -> i % 2));
@@ -202,7 +202,7 @@ final class DataFingerprintTest {
   }
 
   @Test
-  void shouldCompareSomeSamplesWhenOneSideHasNotReadAll() {
+  void shouldCompareAFewSamplesWhenOneSideHasNotReadAll() {
     DataFingerprint all = DataFingerprint.of(samples(10_000, i -> i % 2));
     DataFingerprint some =
         new DataFingerprint(all.counts(), all.hash(), Optional.empty(), all.files());
@@ -215,7 +215,7 @@ final class DataFingerprintTest {
   }
 
   @Test
-  void shouldReadBackWhatItWroteAndNameAMalformedOne() {
+  void shouldReadWrittenVersionsAndNameAMalformedOne() {
     Map<String, DataFingerprint> written =
         new TreeMap<>(
             Map.of(

@@ -84,7 +84,7 @@ class IdxReaderTest {
   }
 
   @Test
-  void shouldSayHowMuchIsThereWhenTheBodyIsTruncated() {
+  void shouldReportTheFoundBytesWhenTheBodyIsTruncated() {
     Path raw = write(folder.resolve("x"), Arrays.copyOf(TWO_IMAGES, 20));
     Path compressed = write(folder.resolve("x.gz"), gzip(Arrays.copyOf(TWO_IMAGES, 20)));
 
@@ -99,7 +99,7 @@ class IdxReaderTest {
   }
 
   @Test
-  void shouldSayWhatTheMagicNumberMeansWhenItIsAnother() {
+  void shouldReportTheMeaningOfAnotherMagicNumber() {
     Path labels = write(folder.resolve("l"), labels(0x801, 8, new byte[8]));
     Path renamed = write(folder.resolve("z"), gzip(TWO_IMAGES));
     Path images = write(folder.resolve("i"), TWO_IMAGES);
@@ -165,7 +165,7 @@ class IdxReaderTest {
   }
 
   @Test
-  void shouldCallItCorruptWhenTheGzipIsDamaged() {
+  void shouldReportCorruptionWhenTheGzipIsDamaged() {
     byte[] good = gzip(TWO_IMAGES);
     byte[] flipped = good.clone();
     flipped[good.length - 8] ^= 1;
@@ -185,7 +185,7 @@ class IdxReaderTest {
   @ParameterizedTest
   @ValueSource(strings = {"x", "x.gz"})
   @Tag("slow")
-  void shouldReadOrRefuseButNeverFailOtherwiseWhenBytesAreDamaged(String name) {
+  void shouldReadOrRefuseDamagedBytes(String name) {
     byte[] good = name.endsWith(".gz") ? gzip(TWO_IMAGES) : TWO_IMAGES;
     SplitMix64 random = new SplitMix64(11);
     int refused = 0;

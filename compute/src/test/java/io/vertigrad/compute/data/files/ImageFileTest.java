@@ -73,7 +73,7 @@ class ImageFileTest {
 
   @ParameterizedTest
   @MethodSource("samples")
-  void shouldReadTheValuesThatAreStoredWhateverTheColourModel(Sample sample) {
+  void shouldReadTheStoredValuesOfEveryColourModel(Sample sample) {
     List<Integer> shape = List.of(3, sample.height(), sample.width());
 
     byte[] found = ImageFile.read(sample.name(), sample.content(), shape, Treatment.ON_WHITE);
@@ -93,7 +93,7 @@ class ImageFileTest {
 
   @ParameterizedTest
   @MethodSource("samples")
-  void shouldTurnEveryColourModelGreyByTheSameWeights(Sample sample) {
+  void shouldConvertEveryColourModelToGreyByTheSameWeights(Sample sample) {
     List<Integer> shape = List.of(1, sample.height(), sample.width());
 
     byte[] found = ImageFile.read(sample.name(), sample.content(), shape, Treatment.ON_WHITE);
@@ -131,7 +131,7 @@ class ImageFileTest {
   }
 
   @Test
-  void shouldCutTheMiddleOutOfTheUprightPicture() throws IOException {
+  void shouldCropTheMiddleOfTheUprightPicture() throws IOException {
     byte[] png = pngWith(exif(ByteOrder.BIG_ENDIAN, 3, 6));
     Treatment crop = new Treatment(ImageFile.Fit.CROP, 0);
 
@@ -139,7 +139,7 @@ class ImageFileTest {
   }
 
   @Test
-  void shouldReadWhatIsStoredWhereExifIsUnreadable() throws IOException {
+  void shouldReadThePictureWhenExifIsUnreadable() throws IOException {
     byte[] whole = exif(ByteOrder.LITTLE_ENDIAN, 3, 6);
     List<byte[]> unreadable = new ArrayList<>();
     for (int length = 0; length < 20; length++) {
@@ -247,7 +247,7 @@ class ImageFileTest {
   }
 
   @Test
-  void shouldRefuseWhatADecoderOnlyWarnsOf() throws IOException {
+  void shouldRefusePicturesThatTheDecoderWarnsAbout() throws IOException {
     byte[] jpeg = sample("ycbcr-420.jpg");
     byte[] changed = jpeg.clone();
     // Restarts that are not announced end the data early.
@@ -287,7 +287,7 @@ class ImageFileTest {
   }
 
   @Test
-  void shouldSayWhatAFileIsThatIsNotRead() {
+  void shouldReportTheKindOfAFileThatIsNotRead() {
     assertRefused(new byte[0], "x: is empty, expected PNG, JPEG, GIF, BMP, or IDX");
     assertRefused("BM".getBytes(), "x: is no image, expected PNG");
     assertRefused("hello".getBytes(), "x: is no image, expected PNG");
@@ -309,7 +309,7 @@ class ImageFileTest {
   }
 
   @Test
-  void shouldTellTheMemoryForDecodingFromTheHeader() {
+  void shouldComputeTheMemoryForDecodingFromTheHeader() {
     byte[] content = jpeg(1, 60_000, 40_000);
 
     long bytes = ImageFile.decodingBytes("photo.jpg", content);
@@ -318,7 +318,7 @@ class ImageFileTest {
   }
 
   @Test
-  void shouldRefuseAJpegWhoseSecondFrameOrScansWouldCostMoreThanItsHeaderSays() {
+  void shouldRefuseAJpegThatCostsMoreThanItsHeaderSays() {
     byte[] one = jpeg(1, 60_000, 40_000);
     byte[] two = inserted(jpeg(1, 2, 2), 2, Arrays.copyOfRange(one, 2, 15));
 

@@ -118,7 +118,7 @@ class ImagesProviderTest {
   }
 
   @Test
-  void shouldSayWhatIsWrongWhenFoldersAre() throws IOException {
+  void shouldReportWrongFolders() throws IOException {
     assertRefused("train: cannot be listed: NoSuchFileException; name the folder with --data DIR");
     Files.createDirectories(root.resolve("train"));
     assertRefused("train: holds 0 folders, expected one for each class, at most 256");

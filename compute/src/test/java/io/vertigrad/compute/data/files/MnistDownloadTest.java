@@ -76,7 +76,7 @@ class MnistDownloadTest {
   }
 
   @Test
-  void shouldFetchNothingWhenTheFileLiesInTheFolderItself() {
+  void shouldDownloadNothingWhenTheFileIsInTheFolder() {
     write(folder.resolve("a"), CONTENT);
 
     download(5_000).into(folder);
@@ -117,7 +117,7 @@ class MnistDownloadTest {
   }
 
   @Test
-  void shouldSayThatItIsNoGzipWhenAPageCame() {
+  void shouldReportAPageInPlaceOfAGzip() {
     mirror.serve(200, "<html>log in first</html>".getBytes(StandardCharsets.UTF_8));
 
     assertEquals(
@@ -138,7 +138,7 @@ class MnistDownloadTest {
   }
 
   @Test
-  void shouldSayThatNobodyAnswersWhenThePortIsClosed() {
+  void shouldReportThatNobodyAnswersWhenThePortIsClosed() {
     mirror.stop();
 
     String message = refusal(download(5_000));
@@ -185,7 +185,7 @@ class MnistDownloadTest {
   }
 
   @Test
-  void shouldGoThroughTheProxyThatJavaIsSetTo() throws Exception {
+  void shouldDownloadThroughTheConfiguredProxy() throws Exception {
     mirror.serve(200, gzip(CONTENT));
     ProxySelector before = ProxySelector.getDefault();
     ProxySelector.setDefault(
@@ -223,7 +223,7 @@ class MnistDownloadTest {
   }
 
   @Test
-  void shouldTrainOnWhatItFetchedWhenTheMirrorHasTheRealFiles() throws Exception {
+  void shouldTrainOnDownloadedFiles() throws Exception {
     mirror.serve(RealData.folder("mnist"));
     URI address = mirror.base().resolve("/mirror");
     Path target = folder.resolve("new");

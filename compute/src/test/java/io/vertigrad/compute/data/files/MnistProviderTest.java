@@ -47,7 +47,7 @@ class MnistProviderTest {
   }
 
   @Test
-  void shouldReadTheOriginalsInputsWhenTheOptionAsksForThem() {
+  void shouldReadTheUnnormalisedInputsWhenTheOptionIsSet() {
     write(
         folder.resolve("t10k-images-idx3-ubyte"),
         images(0x803, 1, 1, 3, (byte) 0, (byte) 51, (byte) 255));
@@ -63,7 +63,7 @@ class MnistProviderTest {
   }
 
   @Test
-  void shouldHaveMeanZeroAndDeviationOneWhenTheTrainingSetIsReal() {
+  void shouldNormaliseRealTrainingDataToMeanZeroAndDeviationOne() {
     Dataset train = open(RealData.folder("mnist").getParent(), Split.TRAIN, Map.of());
     float[] sample = new float[784];
     double sum = 0;
@@ -105,7 +105,7 @@ class MnistProviderTest {
   }
 
   @Test
-  void shouldSayWhatWasLookedForWhenAFileIsMissing() {
+  void shouldReportTheExpectedFilesWhenOneIsMissing() {
     write(folder.resolve("train-images-idx3-ubyte"), twoImages());
 
     assertEquals(
@@ -117,7 +117,7 @@ class MnistProviderTest {
   }
 
   @Test
-  void shouldSayWhatIsWrongWithTheFolderWhenThereIsNone() {
+  void shouldReportAnInvalidFolder() {
     Path file = write(folder.resolve("file"), new byte[1]);
     Path absent = folder.resolve("absent");
     DataConfig without = new DataConfig("mnist", Optional.empty(), Optional.empty(), Map.of());

@@ -28,7 +28,7 @@ class TextProviderTest {
   @TempDir private Path folder;
 
   @Test
-  void shouldCutWindowsOfBytesWhoseClassIsTheNext() {
+  void shouldCutWindowsWhoseClassIsTheNextByte() {
     Path file = write("a.txt", "abcdefghij");
 
     Dataset train = open(file, Split.TRAIN, Map.of("length", 3, "testShare", 0.4));
@@ -64,7 +64,7 @@ class TextProviderTest {
   }
 
   @Test
-  void shouldTakeTheEndOfATextThatAModelIsAskedAbout() {
+  void shouldUseTheEndOfAPrompt() {
     Path words = write("words.txt", "a\nb\nc\n<unk>\n");
     Path file = write("prompt.txt", "a b x c");
 
@@ -152,7 +152,7 @@ class TextProviderTest {
   }
 
   @Test
-  void shouldNameAWordThatIsUnknownWhereNothingStandsForIt() {
+  void shouldNameAnUnknownWordWithoutAReplacementToken() {
     Path words = write("words", "a\nb\n");
     Path file = write("a.txt", "a b\nb c a\n");
 
@@ -171,7 +171,7 @@ class TextProviderTest {
   }
 
   @Test
-  void shouldRefuseAVocabularyThatIsNone() {
+  void shouldRefuseAnInvalidVocabulary() {
     Path file = write("a.txt", "a b a b");
     assertVocabulary("a\n\nb\n", ":2: is empty, expected one token without white space", file);
     assertVocabulary("a\nb c\n", ":2: holds \"b c\", expected one token", file);
@@ -217,7 +217,7 @@ class TextProviderTest {
   }
 
   @Test
-  void shouldSayWhatIsMissing() {
+  void shouldReportTheMissingPart() {
     Path nothing = folder.resolve("nothing");
 
     assertTrue(refusal(nothing, Split.TRAIN, Map.of()).contains("no such folder"));

@@ -73,7 +73,7 @@ class OutlineTest {
   }
 
   @Test
-  void shouldLeaveOutWhatIsBetweenTipsAndArms() {
+  void shouldExcludePointsBetweenTipsAndArms() {
     Polygon star = Polygon.star(5, 1, 0.4);
     Polygon cross = Polygon.cross(1, 0.25);
 
@@ -85,7 +85,7 @@ class OutlineTest {
   }
 
   @Test
-  void shouldCoverAPartOfTheImageWhateverTheShapeAndItsPose() {
+  void shouldCoverAPartOfTheImageForEveryShapeAndPose() {
     for (Shape shape : Shape.values()) {
       for (int seed = 0; seed < 200; seed++) {
         SplitMix64 random = new SplitMix64(seed);

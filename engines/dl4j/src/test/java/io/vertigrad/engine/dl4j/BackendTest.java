@@ -23,7 +23,7 @@ class BackendTest {
   }
 
   @Test
-  void shouldTellTheVersionOfTheLibraryThatWasLoaded() {
+  void shouldReportTheVersionOfTheLoadedLibrary() {
     String version = Backend.start(1).describe().get("nd4j");
 
     String jar = Nd4j.class.getProtectionDomain().getCodeSource().getLocation().getPath();
@@ -31,7 +31,7 @@ class BackendTest {
   }
 
   @Test
-  void shouldSayItInOneSentenceWhenNoBackendCanRun() {
+  void shouldReportInOneSentenceThatNoBackendCanRun() {
     Throwable failure =
         new ExceptionInInitializerError(
             new RuntimeException(new NoAvailableBackendException("see https://nd4j.org")));

@@ -58,7 +58,7 @@ class DamagedModelTest {
   }
 
   @Test
-  void shouldSayWhatIsWrongWhenAFileIsNoModel() throws IOException {
+  void shouldReportAFileThatIsNoModel() throws IOException {
     byte[] whole = Files.readAllBytes(zip);
     Path empty = Files.write(folder.resolve("empty.zip"), new byte[0]);
     Path half = Files.write(folder.resolve("half.zip"), Arrays.copyOf(whole, whole.length / 2));
@@ -101,7 +101,7 @@ class DamagedModelTest {
   }
 
   @Test
-  void shouldSayInOneSentenceThatALayersDataFormatIsUnknown() throws IOException {
+  void shouldReportAnUnknownDataFormatOfALayer() throws IOException {
     Map<String, byte[]> entries = entries(zip);
     String format = "\"cnn2dDataFormat\" : \"NCHW\"";
     String unknown = format.replace("NCHW", "cCHW");
@@ -114,7 +114,7 @@ class DamagedModelTest {
   }
 
   @Test
-  void shouldSayInOneSentenceThatALayerHasNoActivation() throws IOException {
+  void shouldReportALayerWithoutActivation() throws IOException {
     Map<String, byte[]> entries = entries(zip);
     Path file =
         written(Map.of(CONFIGURATION, changed(entries, "activationFn", "activation")), entries);
@@ -130,7 +130,7 @@ class DamagedModelTest {
   }
 
   @Test
-  void shouldNotRunWhatAZipBringsAlongWhenItIsRead() throws IOException {
+  void shouldNotRunTheContentOfAZip() throws IOException {
     ByteArrayOutputStream object = new ByteArrayOutputStream();
     try (ObjectOutputStream out = new ObjectOutputStream(object)) {
       out.writeObject(new Trap());

@@ -60,7 +60,7 @@ class Dl4jModelTest {
 
   @ParameterizedTest
   @CsvSource({"convnet, 1, 2", "mlp, 1, 2", "resnet20, 3, 43"})
-  void shouldTellOfEachLayerWhenItsGradientIsFinal(String name, int channels, int layers) {
+  void shouldReportEachLayerWhenItsGradientIsFinal(String name, int channels, int layers) {
     List<Integer> shape = List.of(channels, 28, 28);
     Model model = Samples.model(name, Map.of(), shape, 1);
     Batch batch = Samples.batch(4, shape, 10, 2);
@@ -148,7 +148,7 @@ class Dl4jModelTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"convnet", "mlp"})
-  void shouldAddUpToTheFullBatchWhenPartsAreAveraged(String name) {
+  void shouldEqualTheFullBatchWhenPartsAreAveraged(String name) {
     Model model = Samples.model(name, Map.of(), DIGIT, 1);
     Batch whole = Samples.batch(64, DIGIT, 10, 4);
     float[] mean = new float[model.layout().length()];
@@ -233,7 +233,7 @@ class Dl4jModelTest {
   }
 
   @Test
-  void shouldCountNothingAsRightWhenAModelAnswersNaN() {
+  void shouldCountNoRightAnswerWhenAModelReturnsNaN() {
     float[] values = {Float.NaN, Float.NaN, Float.NaN, Float.NaN};
 
     Score score = Probabilities.score(values, new int[] {0, 1}, 1);
@@ -295,7 +295,7 @@ class Dl4jModelTest {
   }
 
   @Test
-  void shouldSayWhatIsWrongWhenTheBatchDoesNotFit() {
+  void shouldReportABatchThatDoesNotFit() {
     Model model = Samples.model("convnet", Map.of(), DIGIT, 1);
     Batch label = new Batch(new float[784], new int[] {10}, DIGIT, 0);
     Batch features = new Batch(new float[783], new int[] {1}, DIGIT, 0);

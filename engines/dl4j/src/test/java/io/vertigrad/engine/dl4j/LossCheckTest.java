@@ -33,7 +33,7 @@ class LossCheckTest {
   @TempDir private Path folder;
 
   @Test
-  void shouldTrainWhatEndsWithTheLossOfTheJob() throws IOException {
+  void shouldTrainAModelThatEndsWithTheLossOfTheJob() throws IOException {
     // Without a bias, or with another activation, the layer stays the stock one.
     assertFollowsDifferences(Loss.BINARY_CROSS_ENTROPY, LossFunction.XENT, Activation.SIGMOID);
     assertFollowsDifferences(Loss.MEAN_SQUARED_ERROR, LossFunction.MSE, Activation.IDENTITY);
@@ -41,7 +41,7 @@ class LossCheckTest {
   }
 
   @Test
-  void shouldSayWhatTheOutputLayerHasWhenTheJobAsksForAnotherLoss() throws IOException {
+  void shouldReportTheOutputLayerWhenTheJobHasAnotherLoss() throws IOException {
     assertEquals(
         "its output layer has LossBinaryXENT after ActivationSigmoid, expected LossMCXENT or"
             + " LossNegativeLogLikelihood after ActivationSoftmax for model.loss crossEntropy;"
@@ -93,7 +93,7 @@ class LossCheckTest {
   }
 
   @Test
-  void shouldTrainWhatEndsWithALossWithoutWeights() throws IOException {
+  void shouldTrainAModelThatEndsWithALossLayer() throws IOException {
     assertFollowsDifferences(
         Loss.BINARY_CROSS_ENTROPY, standalone(LossFunction.XENT, Activation.SIGMOID));
     assertFollowsDifferences(

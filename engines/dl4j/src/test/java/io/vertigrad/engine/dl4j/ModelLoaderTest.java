@@ -27,13 +27,13 @@ class ModelLoaderTest {
   }
 
   @Test
-  void shouldBuildWithAFactoryOfOnesOwnWhenItsClassIsNamed() {
+  void shouldBuildWithAnOwnFactoryWhenItsClassIsNamed() {
     assertEquals(
         7_960, Samples.model(OwnFactory.class.getName(), Map.of(), DIGIT, 1).layout().length());
   }
 
   @Test
-  void shouldListWhatIsKnownWhenTheNameIsNot() {
+  void shouldListTheKnownNamesWhenTheNameIsNot() {
     assertEquals(
         "model 'convnett' is not known, expected one of convnet, mlp, resnet20, "
             + "the path of a DL4J .zip or .json, or the class name of a ModelFactory",
@@ -41,7 +41,7 @@ class ModelLoaderTest {
   }
 
   @Test
-  void shouldListWhatIsKnownWhenAnOptionIsNot() {
+  void shouldListTheKnownOptionsWhenOneIsUnknown() {
     assertEquals(
         "model mlp: option hiden is not known, expected one of hidden, initialization, layers",
         refused("mlp", Map.of("hiden", 3), DIGIT));
@@ -68,7 +68,7 @@ class ModelLoaderTest {
   }
 
   @Test
-  void shouldSayWhatDoesNotFitWhenSamplesOrClassesDiffer() throws Exception {
+  void shouldReportAMismatchOfSamplesOrClasses() throws Exception {
     Path file = folder.resolve("mlp.zip");
     Samples.model("mlp", Map.of("hidden", 4), DIGIT, 1).save(file);
 

@@ -95,7 +95,7 @@ class OnnxExportTest {
    * rows.
    */
   @Test
-  void shouldComputeTheSameWhenLayersAreOfOtherKinds() throws Exception {
+  void shouldComputeTheSameForOtherKindsOfLayers() throws Exception {
     MultiLayerNetwork network =
         new MultiLayerNetwork(
             new NeuralNetConfiguration.Builder()
@@ -175,7 +175,7 @@ class OnnxExportTest {
   /** Uses real MNIST if it is present, otherwise generated digits. */
   @Test
   @Tag("slow")
-  void shouldClassifyTheSameImagesRightWhenTheNetworkIsTrained() throws Exception {
+  void shouldClassifyTheSameImagesCorrectlyWhenTheNetworkIsTrained() throws Exception {
     Path file = folder.resolve("model.onnx");
     Dataset train = open(Split.TRAIN, 6_000);
     Dataset test = open(Split.TEST, 2_000);

@@ -56,7 +56,7 @@ class PyTorchTrajectoriesTest {
   }
 
   @Test
-  void shouldHoldTwentyUpdatesOfEveryOptimizer() {
+  void shouldMatchTwentyUpdatesOfEveryOptimizer() {
     assertEquals(20, GOLDEN.getJsonArray("gradients").size());
     for (String name : OptimizerConfig.NAMES) {
       assertTrue(cases().anyMatch(c -> ((JsonObject) c[0]).getString("name").equals(name)), name);

@@ -66,7 +66,7 @@ class ResNet20Test {
   }
 
   @Test
-  void shouldLeaveStatisticsWhereTheyAreWhenComputingAGradient() {
+  void shouldKeepStatisticsUnchangedWhenComputingAGradient() {
     Model model = Samples.model("resnet20", Map.of(), IMAGE, 1);
     float[] before = Samples.parameters(model);
 

@@ -58,7 +58,7 @@ class SavedNetworkTest {
   }
 
   @Test
-  void shouldGoOnWithTheSameParametersWhenLoadedByPath() throws Exception {
+  void shouldContinueWithTheSameParametersWhenLoadedByPath() throws Exception {
     Path file = folder.resolve("mlp.zip");
     Model model = Samples.model("mlp", Map.of("hidden", 16), DIGIT, 1);
     Batch batch = Samples.batch(20, DIGIT, 10, 2);

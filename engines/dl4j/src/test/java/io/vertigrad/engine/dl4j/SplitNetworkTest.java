@@ -39,7 +39,7 @@ class SplitNetworkTest {
 
   @ParameterizedTest
   @CsvSource({"convnet,relu1,4", "convnet,relu1,7", "mlp,fc1,4", "mlp,fc1,64"})
-  void shouldAddUpToTheUnsplitGradientWhenThereAreMicroBatches(String name, String cut, int m) {
+  void shouldSumToTheUnsplitGradientWhenThereAreMicroBatches(String name, String cut, int m) {
     Batch batch = Samples.batch(64, DIGIT, 10, 4);
     float[] expected = Samples.gradient(Samples.model(name, Map.of(), DIGIT, 1), batch);
 
@@ -50,7 +50,7 @@ class SplitNetworkTest {
 
   @ParameterizedTest
   @CsvSource({"convnet,relu1", "mlp,fc1"})
-  void shouldAnswerAsTheUnsplitNetworkBitForBitWhenItOnlyGoesForward(String name, String cut) {
+  void shouldEqualTheUnsplitNetworkBitForBitWhenPredicting(String name, String cut) {
     Batch batch = Samples.batch(64, DIGIT, 10, 4);
     Model whole = Samples.model(name, Map.of(), DIGIT, 1);
 
@@ -62,7 +62,7 @@ class SplitNetworkTest {
 
   @ParameterizedTest
   @CsvSource({"convnet", "mlp"})
-  void shouldBeginWithTheUnsplitParametersWhenSeedIsTheSame(String name) {
+  void shouldStartWithTheUnsplitParametersWhenTheSeedIsTheSame(String name) {
     Model whole = Samples.model(name, Map.of(), DIGIT, 7);
 
     StagesInARow stages =
@@ -73,7 +73,7 @@ class SplitNetworkTest {
   }
 
   @Test
-  void shouldCutWhereLeastCrossesWhenItMayChoose() {
+  void shouldCutWhereTheSmallestActivationsCross() {
     SplitModel split = split("convnet", SplitConfig.into(2));
 
     assertEquals(List.of("relu1"), split.cuts());
@@ -95,7 +95,7 @@ class SplitNetworkTest {
   }
 
   @Test
-  void shouldSayWhyWhenACutIsImpossible() {
+  void shouldReportWhyACutIsImpossible() {
     assertRefused("conv9", "no such layer", "index from 0 to 3");
     assertRefused("fc", "it is the last layer");
     assertRefused(List.of("relu1", "conv1"), "precedes the previous cut");

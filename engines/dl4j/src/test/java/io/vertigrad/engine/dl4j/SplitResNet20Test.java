@@ -85,7 +85,7 @@ class SplitResNet20Test {
   }
 
   @Test
-  void shouldShareOutParametersAndTimeWhenItMayChoose() {
+  void shouldBalanceParametersOrTime() {
     SplitModel byParameters = split(new SplitConfig(2, List.of(), Balance.PARAMETERS, 1));
     SplitModel byTime = split(new SplitConfig(2, List.of(), Balance.TIME, 4));
 

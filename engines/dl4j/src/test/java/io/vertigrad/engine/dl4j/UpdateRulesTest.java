@@ -80,7 +80,7 @@ class UpdateRulesTest {
 
   @ParameterizedTest
   @CsvSource({"sgd,0", "nesterov,3", "adam,6", "adagrad,3", "rmsprop,3"})
-  void shouldGoOnBitForBitWhenStateIsReadAndWritten(String name, int stateLength) {
+  void shouldContinueBitForBitWhenStateIsReadAndWritten(String name, int stateLength) {
     UpdateRule first = UpdateRules.create(config(name, 1e-8), 3);
     for (int t = 0; t < 5; t++) {
       first.toStep(gradient(t), RATE, t);
@@ -101,7 +101,7 @@ class UpdateRulesTest {
 
   @ParameterizedTest
   @CsvSource({"sgd,0", "nesterov,3", "adam,6", "adagrad,3", "rmsprop,3"})
-  void shouldGoOnBitForBitWhenComputedInJava(String name, int stateLength) {
+  void shouldContinueBitForBitWhenComputedInJava(String name, int stateLength) {
     UpdateRule first = PlainRules.create(config(name, 1e-8), 3);
     for (int t = 0; t < 5; t++) {
       first.toStep(gradient(t), RATE, t);
@@ -121,7 +121,7 @@ class UpdateRulesTest {
   }
 
   @Test
-  void shouldLeaveWhatFollowsWhenGradientIsLonger() {
+  void shouldIgnoreElementsBehindTheGradient() {
     float[] gradient = {1, 1, 1, 7};
 
     UpdateRules.create(config("adam", 1e-8), 3).toStep(gradient, RATE, 0);

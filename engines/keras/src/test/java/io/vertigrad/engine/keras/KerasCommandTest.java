@@ -24,7 +24,7 @@ class KerasCommandTest {
   @TempDir private Path folder;
 
   @Test
-  void shouldTrainOnWhenSetNamesTheFileOfAModel() throws Exception {
+  void shouldContinueTrainingAModelFileThatSetNames() throws Exception {
     Path job = folder.resolve("job.json");
     Files.writeString(
         job,

@@ -33,7 +33,7 @@ class KerasFileTest {
   @TempDir private Path folder;
 
   @Test
-  void shouldSayWhatItIsWhenAFileIsNoModelOfKeras() throws Exception {
+  void shouldReportTheKindOfAFileThatIsNoKerasModel() throws Exception {
     assertRefused("empty.h5", new byte[0], "is empty, expected a model of Keras; save it with");
     assertRefused("text.h5", "no model".getBytes(StandardCharsets.UTF_8), "is no HDF5 file");
     assertRefused("new.keras", new byte[] {'P', 'K', 3, 4, 0, 0}, "is a zip, as Keras 3 writes");
@@ -91,7 +91,7 @@ class KerasFileTest {
   }
 
   @Test
-  void shouldSayInOneSentenceThatLayersDoNotGoTogether() throws Exception {
+  void shouldReportLayersThatDoNotFit() throws Exception {
     byte[] list =
         described(
             "row",
@@ -116,7 +116,7 @@ class KerasFileTest {
   }
 
   @Test
-  void shouldKeepLayersApartWhenOneHasTheNameThatAnActivationWouldGet() throws Exception {
+  void shouldRenameAnActivationThatWouldClashWithALayer() throws Exception {
     byte[] clash =
         described(
             "digits",
@@ -160,7 +160,7 @@ class KerasFileTest {
   }
 
   @Test
-  void shouldSayWhatDoesNotFitWhenSamplesOrClassesDiffer() throws Exception {
+  void shouldReportAMismatchOfSamplesOrClasses() throws Exception {
     String row = refusal(KerasModelTest.file("row"), List.of(1, 28, 28), 4);
     String classes = refusal(KerasModelTest.file("digits"), List.of(1, 28, 28), 3);
 

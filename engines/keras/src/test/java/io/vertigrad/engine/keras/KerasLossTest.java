@@ -44,7 +44,7 @@ class KerasLossTest {
     "first, linear, MEAN_SQUARED_ERROR",
     "pooled, linear, MEAN_SQUARED_ERROR"
   })
-  void shouldTellLabelsOrValuesAndHaveTheirGradient(String name, String ending, Loss loss)
+  void shouldPredictLabelsOrValuesWithTheirGradient(String name, String ending, Loss loss)
       throws Exception {
     KerasModelTest.Answers known = KerasModelTest.answers(name);
     int outputs = known.probabilities().length / SAMPLES;
@@ -79,7 +79,7 @@ class KerasLossTest {
   }
 
   @Test
-  void shouldSayWhichActivationBelongsToTheLossWhenTheModelEndsWithAnother() throws Exception {
+  void shouldReportTheExpectedActivationOfTheLoss() throws Exception {
     assertRefused(
         ending("row", "softmax"),
         "layer classes (Dense): the model ends with activation softmax, expected sigmoid or none for"

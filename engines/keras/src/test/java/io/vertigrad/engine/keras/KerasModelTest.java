@@ -43,7 +43,7 @@ class KerasModelTest {
     "row, 12, 1, 1, 4",
     "pooled, 2, 7, 5, 4"
   })
-  void shouldAnswerAsTheFormulasDoWhenAModelIsLoaded(
+  void shouldPredictAsTheFormulasWhenAModelIsLoaded(
       String name, int channels, int height, int width, int classes) throws Exception {
     List<Integer> shape = name.equals("row") ? List.of(12) : List.of(channels, height, width);
     Answers expected = answers(name);
@@ -66,7 +66,7 @@ class KerasModelTest {
   }
 
   @Test
-  void shouldGoOnTrainingFromTheFilesParametersWhenItIsTrained() throws Exception {
+  void shouldContinueTrainingFromTheParametersOfTheFile() throws Exception {
     List<Integer> shape = List.of(1, 28, 28);
     Answers known = answers("digits");
     Batch batch = batch(known, shape, 10);
@@ -99,7 +99,7 @@ class KerasModelTest {
   }
 
   @Test
-  void shouldAnswerAlikeWhenItWasSavedAsAZipOfDl4j() throws Exception {
+  void shouldPredictTheSameWhenSavedAsDl4jZip() throws Exception {
     List<Integer> shape = List.of(3, 9, 7);
     Batch batch = batch(answers("graph"), shape, 5);
     Path zip = folder.resolve("model.zip");

@@ -29,7 +29,7 @@ class KerasTrainingTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"sync", "allreduce"})
-  void shouldTrainFurtherWhenAJobBeginsWithAModelOfKeras(String strategy) throws Exception {
+  void shouldContinueTrainingWhenAJobStartsWithAKerasModel(String strategy) throws Exception {
     JobConfig job = job(strategy);
     Path zip = folder.resolve("model.zip");
     Score before;

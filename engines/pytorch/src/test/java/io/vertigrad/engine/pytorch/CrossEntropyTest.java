@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 class CrossEntropyTest {
 
   @Test
-  void shouldCountNothingAsRightWhenAModelAnswersNaN() {
+  void shouldCountNoRightAnswerWhenAModelReturnsNaN() {
     float[] logits = {Float.NaN, Float.NaN, Float.NaN, Float.NaN};
 
     Score score = new CrossEntropy(FloatBuffer.wrap(logits), 2).score(new int[] {0, 1}, 1);

@@ -42,7 +42,7 @@ class CudaTest {
   }
 
   @Test
-  void shouldSayWhatIsMissingWhenTheRuntimeCannotBeLoaded() {
+  void shouldReportTheMissingRuntime() {
     Cuda cuda = cuda("libc10.so,libcudart-1.so.12");
 
     assertTrue(cuda.present());
@@ -58,7 +58,7 @@ class CudaTest {
   }
 
   @Test
-  void shouldTellLibtorchForTheProcessor() {
+  void shouldRecogniseLibtorchForTheProcessor() {
     Properties natives = new Properties();
     assertFalse(new Cuda(natives, folder).present());
     natives.setProperty("flavor", "cpu");

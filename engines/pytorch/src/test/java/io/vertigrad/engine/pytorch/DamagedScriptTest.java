@@ -49,7 +49,7 @@ class DamagedScriptTest {
   }
 
   @Test
-  void shouldSayWhatIsThereWhenItIsNoFile() throws IOException {
+  void shouldReportAFolderInPlaceOfAFile() throws IOException {
     Path loop = folder.resolve("loop.pt");
     Files.createSymbolicLink(loop, loop);
     Path directory = Files.createDirectory(folder.resolve("directory.pt"));

@@ -86,7 +86,7 @@ abstract class EngineContract {
 
   @ParameterizedTest
   @ValueSource(strings = {"convnet", "mlp", "resnet20"})
-  void shouldLeaveParametersAloneWhenItComputes(String name) {
+  void shouldKeepParametersUnchangedWhenComputing(String name) {
     Batch batch = Samples.batch(8, shape(name), CLASSES, 5);
     try (Model model = model(name)) {
       float[] before = Samples.parameters(model);
@@ -161,7 +161,7 @@ abstract class EngineContract {
   }
 
   @Test
-  void shouldTellTheProbabilitiesThatItScoresBy() {
+  void shouldPredictTheProbabilitiesThatItScores() {
     Batch batch = Samples.batch(5, shape("mlp"), CLASSES, 6);
     try (Model model = model("mlp")) {
       float[] probabilities = model.probabilities(batch, CLASSES);
@@ -217,7 +217,7 @@ abstract class EngineContract {
   }
 
   @Test
-  void shouldSayWhatIsWrongWhenTheBatchDoesNotFit() {
+  void shouldReportABatchThatDoesNotFit() {
     try (Model model = model("convnet")) {
       assertRefused(model, 784, new int[] {10}, "label 10 of sample 0: expected 0 to 9");
       assertRefused(model, 783, new int[] {1}, "batch of 1 samples with 783 values, expected 784");
@@ -266,7 +266,7 @@ abstract class EngineContract {
   }
 
   @Test
-  void shouldSayWhatIsWrongWhenTheModelCannotBeBuilt() {
+  void shouldReportWhyTheModelCannotBeBuilt() {
     assertNotBuilt("mlp", Map.of("hidden", -1), List.of(1, 28, 28), "model mlp");
     assertNotBuilt("mlp", Map.of("width", 5), List.of(1, 28, 28), "width");
     assertNotBuilt("convnet", Map.of(), List.of(784), "model convnet: samples are [784], expected");
@@ -295,7 +295,7 @@ abstract class EngineContract {
   }
 
   @Test
-  void shouldTellWhatItRunsOn() {
+  void shouldReportItsDevice() {
     engine().prepare(1);
 
     assertEquals("1", engine().describe().get("threads"));

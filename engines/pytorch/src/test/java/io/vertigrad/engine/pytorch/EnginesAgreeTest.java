@@ -49,7 +49,7 @@ class EnginesAgreeTest {
 
   @ParameterizedTest
   @MethodSource("networks")
-  void shouldBeginWithTheSameBitsInTheSamePlaces(ModelConfig config) {
+  void shouldStartWithTheSameBitsInTheSamePlaces(ModelConfig config) {
     try (Model dl4j = Engine.named("dl4j").model(config);
         Model pytorch = Engine.named("pytorch").model(config)) {
       assertEquals(dl4j.layout().blocks(), pytorch.layout().blocks());
@@ -98,7 +98,7 @@ class EnginesAgreeTest {
 
   @ParameterizedTest
   @MethodSource("networks")
-  void shouldScoreAlike(ModelConfig config) {
+  void shouldScoreLikeTheOtherEngine(ModelConfig config) {
     Batch batch = Samples.batch(50, config.inputShape(), 10, 6);
     try (Model dl4j = Engine.named("dl4j").model(config);
         Model pytorch = Engine.named("pytorch").model(config)) {
@@ -114,7 +114,7 @@ class EnginesAgreeTest {
   @Tag("slow")
   @ParameterizedTest
   @MethodSource("withoutBatchNorm")
-  void shouldStayTogetherOverTwentySteps(ModelConfig config) {
+  void shouldAgreeOverTwentySteps(ModelConfig config) {
     float[] there = trained("dl4j", config);
     float[] here = trained("pytorch", config);
 

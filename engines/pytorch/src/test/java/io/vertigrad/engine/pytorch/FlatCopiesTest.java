@@ -99,7 +99,7 @@ class FlatCopiesTest {
 
   /** Writes parameters as servers answer: partition by partition, some of them not at all. */
   @Test
-  void shouldComputeWithWhatWasWrittenLastWhenOnlyPartsWere() {
+  void shouldComputeWithTheLastWrittenPartsOfTheParameters() {
     ModelConfig config = config("resnet20", List.of(3, 8, 8), 10, Loss.CROSS_ENTROPY);
     Batch batch = batch(config, 8, 1);
     try (Model shared = Engine.named("pytorch").model(config);
@@ -138,7 +138,7 @@ class FlatCopiesTest {
   /** Makes a forward pass fail after it changed the statistics: three samples are not one row. */
   @ParameterizedTest
   @ValueSource(strings = {"pytorch", CopiesEngine.NAME})
-  void shouldBeAsBeforeWhenAPassFails(String engine) throws IOException {
+  void shouldKeepItsStateWhenAPassFails(String engine) throws IOException {
     ModelConfig named = config("net", List.of(2, 2, 2), 3, Loss.CROSS_ENTROPY);
     NetworkBuilder builder = new NetworkBuilder(named, false);
     builder.batchNorm("bn", Network.INPUT);

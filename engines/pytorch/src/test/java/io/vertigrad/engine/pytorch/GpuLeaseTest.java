@@ -33,7 +33,7 @@ class GpuLeaseTest {
 
   /** Has another process hold a lease on GPU 0 until it is killed. */
   @Test
-  void shouldSeeThePlacesOfOtherProcessesForAsLongAsTheyLive() throws Exception {
+  void shouldSeeThePlacesOfLivingProcesses() throws Exception {
     Process other =
         new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),

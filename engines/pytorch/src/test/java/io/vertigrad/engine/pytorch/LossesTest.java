@@ -197,7 +197,7 @@ class LossesTest {
 
   @ParameterizedTest
   @MethodSource("losses")
-  void shouldCountWhatItsMetricNeeds(String engine, Loss loss) {
+  void shouldCountTheSumsOfItsMetric(String engine, Loss loss) {
     try (Model model = Engine.named(engine).model(small(loss))) {
       setSines(model);
       Batch batch = reference(loss);

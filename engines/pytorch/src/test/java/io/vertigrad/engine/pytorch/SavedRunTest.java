@@ -73,7 +73,7 @@ class SavedRunTest {
   }
 
   @Test
-  void shouldFindTheFiguresOfTheRunsLastTestWhenItIsEvaluated() {
+  void shouldMatchTheLastTestOfTheRunWhenItIsEvaluated() {
     try (SavedModel saved = SavedModel.open(job, file)) {
       Score score = saved.evaluate(0);
 
@@ -84,7 +84,7 @@ class SavedRunTest {
   }
 
   @Test
-  void shouldOpenByItsFileAloneWhoseDescriptionIsAnExtraFileOfTorchScript() throws IOException {
+  void shouldOpenATorchScriptFileWithItsDescription() throws IOException {
     try (SavedModel saved = SavedModel.open(file);
         ZipFile zip = new ZipFile(file.toFile())) {
       assertEquals(result.parametersHash(), saved.parametersHash());
@@ -134,7 +134,7 @@ class SavedRunTest {
   }
 
   @Test
-  void shouldSayWhatItWritesWhenAFormatIsAnothers() throws IOException {
+  void shouldReportItsFormatsWhenAnotherEngineHasTheFormat() throws IOException {
     try (SavedModel saved = SavedModel.open(job, file)) {
       IllegalArgumentException refused =
           assertThrows(
@@ -151,7 +151,7 @@ class SavedRunTest {
   }
 
   @Test
-  void shouldSayWhatIsWrongWhenTheFileIsDamaged() throws IOException {
+  void shouldReportADamagedFile() throws IOException {
     byte[] whole = Files.readAllBytes(file);
     Path half = Files.write(folder.resolve("half.pt"), Arrays.copyOf(whole, whole.length / 2));
     Path torn = Files.write(folder.resolve("torn.safetensors"), new byte[] {1, 2, 3});

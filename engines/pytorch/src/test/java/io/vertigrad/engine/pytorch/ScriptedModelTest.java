@@ -105,7 +105,7 @@ class ScriptedModelTest {
   }
 
   @Test
-  void shouldExchangeAWeightOnceWhenTwoLayersShareItAndNeverStepWhatIsFrozen() {
+  void shouldExchangeASharedWeightOnceAndNeverStepAFrozenOne() {
     try (Model model = model("tied.pt", List.of(16))) {
       assertEquals(
           List.of(
@@ -123,7 +123,7 @@ class ScriptedModelTest {
   }
 
   @Test
-  void shouldComputeWithWhatIsWritten() {
+  void shouldComputeWithTheWrittenParameters() {
     JsonObject expected = EXPECTED.getJsonObject("tied");
     try (Model model = model("tied.pt", shape(expected))) {
       model.writeParameters(0, FloatBuffer.allocate(model.layout().length()));
@@ -206,15 +206,14 @@ class ScriptedModelTest {
         "raising.pt|does not take samples of shape [16]: ValueError: pictures are grey here",
         "asserting.pt|does not take samples of shape [16]: AssertionError at ops.prim.Raise",
       })
-  void shouldSayWhatIsWrongWhenTheFileCannotBeTrained(String name, String message)
-      throws URISyntaxException {
+  void shouldReportAFileThatCannotBeTrained(String name, String message) throws URISyntaxException {
     Path file = path("normed.pt").resolveSibling(name);
 
     assertRefused(file, List.of(16), message);
   }
 
   @Test
-  void shouldSayWhatIsWrongWhenTheFileIsDamaged() throws Exception {
+  void shouldReportADamagedFile() throws Exception {
     byte[] whole = Files.readAllBytes(path("tied.pt"));
     Path damaged = folder.resolve("damaged.pt");
 
@@ -245,7 +244,7 @@ class ScriptedModelTest {
   }
 
   @Test
-  void shouldSayWhatIsWrongWhenTheDataDoNotFit() throws URISyntaxException {
+  void shouldReportDataThatDoNotFit() throws URISyntaxException {
     assertRefused(
         path("normed.pt"), List.of(3, 4, 4), "does not take samples of shape [3, 4, 4]: ");
     assertRefused(path("tied.pt"), List.of(17), "does not take samples of shape [17]: mat1 and");
@@ -261,7 +260,7 @@ class ScriptedModelTest {
    * Uses classes that contain two of each other, on which a search without a limit would not end.
    */
   @Test
-  void shouldRefuseAFileWhoseClassesHoldThemselves() {
+  void shouldRefuseAFileWithRecursiveClasses() {
     String text = "class A(Module):\n  __buffers__ = []\n  a : __torch__.A\n  b : __torch__.A\n";
     ScriptClasses classes = ScriptClasses.of(Map.of("code/__torch__.py", text));
 
@@ -308,7 +307,7 @@ class ScriptedModelTest {
   }
 
   @Test
-  void shouldSayWhatIsWrongWhenTheBatchDoesNotFit() {
+  void shouldReportABatchThatDoesNotFit() {
     try (Model model = model("tied.pt", List.of(16))) {
       assertBatchRefused(model, 0, new int[0], "batch of 0 samples: expected at least 1");
       assertBatchRefused(model, 15, new int[1], "batch of 1 samples with 15 values, expected 16");
@@ -317,7 +316,7 @@ class ScriptedModelTest {
   }
 
   @Test
-  void shouldWarnWhenATraceHasBakedItsModeIn() throws URISyntaxException {
+  void shouldWarnWhenATraceHasFixedItsMode() throws URISyntaxException {
     assertEquals(
         List.of(
             "batch norm was traced in training mode and stays in it, in training and in"
@@ -327,7 +326,7 @@ class ScriptedModelTest {
   }
 
   @Test
-  void shouldTrainWhatWasTraced() {
+  void shouldTrainATracedModule() {
     JsonObject expected = EXPECTED.getJsonObject("normed");
     try (Model model = model("traced.pt", shape(expected))) {
       assertEquals(expected.getDouble("loss"), model.gradient(batch(expected)), ROUNDING);

@@ -68,7 +68,7 @@ class SplitNetworkTest {
 
   @ParameterizedTest
   @CsvSource({"convnet", "mlp", "resnet20"})
-  void shouldBeginAndAnswerAsTheWholeNetwork(String name) {
+  void shouldStartAndPredictAsTheWholeNetwork(String name) {
     Batch batch = Samples.batch(16, shape(name), CLASSES, 4);
     try (Model whole = engine().model(config(name));
         Row stages = new Row(name, SplitConfig.into(2))) {
@@ -85,7 +85,7 @@ class SplitNetworkTest {
   /** Checks that a job file's cuts have the same meaning with both engines. */
   @ParameterizedTest
   @CsvSource({"convnet,2", "mlp,2", "resnet20,2", "resnet20,5"})
-  void shouldCutWhereTheOtherEngineDoes(String name, int stages) {
+  void shouldCutAtTheSameLayersAsTheOtherEngine(String name, int stages) {
     SplitModel there = Engine.named("dl4j").split(config(name), SplitConfig.into(stages));
     SplitModel here = engine().split(config(name), SplitConfig.into(stages));
 
@@ -106,7 +106,7 @@ class SplitNetworkTest {
   }
 
   @Test
-  void shouldSayWhyWhenACutIsImpossible() {
+  void shouldReportWhyACutIsImpossible() {
     assertRefused("convnet", "conv9", "no such layer");
     assertRefused("convnet", "fc", "it is the last layer");
     assertRefused("resnet20", "s0b0a-relu", "s0b0-add, which comes after it, also reads stem-relu");
@@ -114,7 +114,7 @@ class SplitNetworkTest {
   }
 
   @Test
-  void shouldSayWhatIsWrongWhenValuesDoNotFit() {
+  void shouldReportValuesThatDoNotFit() {
     try (StageModel stage = engine().split(config("mlp"), SplitConfig.into(2)).stage(0)) {
       assertEquals(
           "input of 3 values, expected 784 and at least 1",

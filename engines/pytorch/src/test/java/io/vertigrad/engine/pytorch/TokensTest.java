@@ -68,7 +68,7 @@ class TokensTest {
   }
 
   @Test
-  void shouldSayWhatDoesNotFitBeforeAnythingIsTrained() {
+  void shouldReportAMismatchBeforeTraining() {
     assertRefused(
         "tokens.pt: its output is [1, 5, 11] for one sample of [5], expected [1, 11] for the 11"
             + " classes",

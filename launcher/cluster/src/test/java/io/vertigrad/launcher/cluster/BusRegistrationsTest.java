@@ -44,7 +44,7 @@ class BusRegistrationsTest {
   }
 
   @Test
-  void shouldTellANewcomerWhatIsRegisteredAndWhereNodesAreReached() {
+  void shouldSendRegistrationsAndAddressesToANewNode() {
     join("a");
     cluster.get("a").setInfo(new NodeInfo("10.0.0.5", 4711, null), Promise.promise());
     add("a", "coordinator", 1);
@@ -77,7 +77,7 @@ class BusRegistrationsTest {
 
   @Test
   @Tag("slow")
-  void shouldBringTheNewestVersionToANodeThatAnswersAgain() throws Exception {
+  void shouldSendTheNewestVersionToANodeThatAnswersAgain() throws Exception {
     join("a", "b");
     silent.add("b");
     await(add("a", "old", 1));
@@ -94,7 +94,7 @@ class BusRegistrationsTest {
 
   /** The registration waits no longer than for a silent node, so a lost answer must cost less. */
   @Test
-  void shouldReachALiveNodeWithinASecondWhenAnAnswerOfItIsLost() throws Exception {
+  void shouldReachALiveNodeWithinASecondWhenOneAnswerIsLost() throws Exception {
     join("a", "b");
     lostAnswers = 1;
     add("a", "first", 1);
@@ -108,7 +108,7 @@ class BusRegistrationsTest {
   }
 
   @Test
-  void shouldUseAnAnswerThatComesAfterTheMessageWasSentAgain() throws Exception {
+  void shouldUseALateAnswerAfterARetry() throws Exception {
     join("a", "b");
     silent.add("b");
     Future<Void> added = add("a", "first", 1);
@@ -121,7 +121,7 @@ class BusRegistrationsTest {
   }
 
   @Test
-  void shouldForgetANodeThatLeftAndTakeItBackWhenOnlyOneSideHadDroppedIt() {
+  void shouldRemoveANodeThatLeftAndReadmitItWhenOnlyOneSideDroppedIt() {
     join("a", "b");
     add("b", "worker", 7);
 

@@ -111,7 +111,7 @@ class ClusterStartTest {
   }
 
   @Test
-  void shouldDemandCertificatesWhenTlsIsConfigured() throws Exception {
+  void shouldRequireClientCertificatesWhenTlsIsConfigured() throws Exception {
     Path file = Files.createFile(folder.resolve("any.pem"));
     VertxOptions options = new VertxOptions();
 
@@ -203,7 +203,7 @@ class ClusterStartTest {
 
   @Test
   @Tag("slow")
-  void shouldHandOverAllDataWhenANodeTakesNoPartInTheJobThatIsOver() throws Exception {
+  void shouldMigrateClusterDataToANodeOutsideTheEndedJob() throws Exception {
     ClusterStart coordinator = ClusterStart.ofMember(job(List.of()), secret(), true);
     Vertx one = started(coordinator);
     List<String> join = List.of(coordinator.joinAddress());

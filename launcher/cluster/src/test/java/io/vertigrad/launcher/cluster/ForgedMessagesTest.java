@@ -200,7 +200,7 @@ class ForgedMessagesTest {
   }
 
   @Test
-  void shouldListenToWhoKnowsTheSecretAndRefuseTheSameMessageAgain() throws Exception {
+  void shouldAcceptProvedMessagesOnce() throws Exception {
     Vertx member = member();
     assertEquals("stop", ask(member, "stop"));
     member.eventBus().publish(control(), new JsonObject().put("stop", "the end"));
@@ -281,12 +281,12 @@ class ForgedMessagesTest {
   }
 
   @Test
-  void shouldLetNoHazelcastInThatKnowsTheJobsNameAlone() throws Exception {
+  void shouldRefuseHazelcastThatKnowsOnlyTheJobsName() throws Exception {
     assertNobodyGetsIn();
   }
 
   @Test
-  void shouldLetNoHazelcastInUnderTlsEither() throws Exception {
+  void shouldRefuseUnprovedHazelcastWhenTlsIsOn() throws Exception {
     assumeTrue(Files.isExecutable(Path.of("/usr/bin/openssl")), "needs openssl");
     await(vertx.close());
     started.clear();

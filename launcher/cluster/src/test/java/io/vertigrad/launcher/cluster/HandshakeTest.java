@@ -33,7 +33,7 @@ class HandshakeTest {
   }
 
   @Test
-  void shouldRefuseTheOtherEndWhenItHasAnotherSecretOrAnotherPort() throws Exception {
+  void shouldRefuseAPeerWithAnotherSecretOrPort() throws Exception {
     for (ConnectionProof other :
         new ConnectionProof[] {
           new ConnectionProof(JobSecret.random(), "a port"),
@@ -68,7 +68,7 @@ class HandshakeTest {
   }
 
   @Test
-  void shouldRefuseTheFirstEightBytesOfAnythingElse() {
+  void shouldRefuseOtherProtocolsByTheirFirstEightBytes() {
     Handshake there = Handshake.accepting(codes);
 
     assertEquals(8, there.expectedBytes());

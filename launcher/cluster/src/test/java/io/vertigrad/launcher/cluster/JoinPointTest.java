@@ -61,7 +61,7 @@ class JoinPointTest {
   }
 
   @Test
-  void shouldGiveTheJobFileToWhoKnowsTheSecret() {
+  void shouldSendTheJobFileToANodeThatProvesTheSecret() {
     open(new JsonObject());
 
     JoinOffer offer = ask(SECRET, new JsonObject(), Optional.of("offered")).orElseThrow();
@@ -74,7 +74,7 @@ class JoinPointTest {
 
   @Test
   @Tag("slow")
-  void shouldTellBothEndsWhenTheSecretIsAnother() {
+  void shouldReportAnotherSecretAtBothEnds() {
     open(new JsonObject());
 
     for (int i = 0; i < 100; i++) {
@@ -91,7 +91,7 @@ class JoinPointTest {
   }
 
   @Test
-  void shouldTellBothEndsWhenTheJobFileIsOfAnotherJob() {
+  void shouldReportAnotherJobAtBothEnds() {
     open(new JsonObject());
 
     assertRefused(
@@ -109,7 +109,7 @@ class JoinPointTest {
 
   @Test
   @Tag("slow")
-  void shouldTellBothEndsWhatIsWrongWithACertificate() throws Exception {
+  void shouldReportACertificateErrorAtBothEnds() throws Exception {
     assumeTrue(Files.isExecutable(Path.of("/usr/bin/openssl")), "needs openssl");
     certificates.authority("authority");
     certificates.node("node", "authority");
@@ -149,7 +149,7 @@ class JoinPointTest {
   }
 
   @Test
-  void shouldTellWhenANodeHasACertificateAndTheJobNone() throws Exception {
+  void shouldReportACertificateThatTheJobDoesNotHave() throws Exception {
     assumeTrue(Files.isExecutable(Path.of("/usr/bin/openssl")), "needs openssl");
     certificates.authority("authority");
     certificates.node("node", "authority");
@@ -165,7 +165,7 @@ class JoinPointTest {
   }
 
   @Test
-  void shouldNotTakeAnotherProgramForAJob() throws Exception {
+  void shouldNotMistakeAnotherProgramForAJob() throws Exception {
     try (ServerSocket other = new ServerSocket(0)) {
       Thread server = new Thread(() -> hangUp(other));
       server.start();
@@ -186,7 +186,7 @@ class JoinPointTest {
   }
 
   @Test
-  void shouldServeOthersWhenSomeSayNothingOrNonsense() throws Exception {
+  void shouldServeOthersWhenSomeConnectionsAreSilentOrInvalid() throws Exception {
     open(new JsonObject());
     Socket[] silent = new Socket[8];
     for (int i = 0; i < silent.length; i++) {
@@ -213,7 +213,7 @@ class JoinPointTest {
 
   @Test
   @Tag("slow")
-  void shouldGiveTheJobFileWhileConnectionsThatSayNothingFillThePort() throws Exception {
+  void shouldSendTheJobFileWhileSilentConnectionsFillThePort() throws Exception {
     open(new JsonObject());
     List<Socket> silent = new ArrayList<>();
     for (int i = 0; i < 200; i++) {
@@ -232,7 +232,7 @@ class JoinPointTest {
 
   @Test
   @Tag("slow")
-  void shouldSayThatConnectionsAreEndedWhereNoneGetsThrough() throws Exception {
+  void shouldReportClosedConnectionsWhenNoneSucceeds() throws Exception {
     AtomicInteger accepted = new AtomicInteger();
     try (ServerSocket full = new ServerSocket(0)) {
       new Thread(() -> closeEach(full, accepted)).start();

@@ -72,7 +72,7 @@ class PortAttackTest {
   }
 
   @Test
-  void shouldAllocateNothingForAPacketThatAStrangerAnnouncesToHazelcast() throws Exception {
+  void shouldAllocateNothingWhenAStrangerAnnouncesAHazelcastPacket() throws Exception {
     for (int announced : ANNOUNCED) {
       assertAllocatesLittle(hazelcastPort(), packet(announced));
     }
@@ -80,7 +80,7 @@ class PortAttackTest {
   }
 
   @Test
-  void shouldAllocateNothingForAMessageThatAStrangerAnnouncesToTheEventBus() throws Exception {
+  void shouldAllocateNothingWhenAStrangerAnnouncesAnEventBusMessage() throws Exception {
     for (int announced : ANNOUNCED) {
       assertAllocatesLittle(PortProbe.busPort(node), message(announced));
     }
@@ -88,7 +88,7 @@ class PortAttackTest {
   }
 
   @Test
-  void shouldAllocateNothingForAStrangerUnderTlsEither() throws Exception {
+  void shouldAllocateNothingForAStrangerWhenTlsIsOn() throws Exception {
     assumeTrue(Files.isExecutable(Path.of("/usr/bin/openssl")), "needs openssl");
     stop();
     started.clear();
@@ -115,7 +115,7 @@ class PortAttackTest {
   }
 
   @Test
-  void shouldLetANodeInWhileStrangersHoldConnectionsOpen() throws Exception {
+  void shouldAdmitANodeWhileStrangersHoldConnections() throws Exception {
     List<Socket> held = new ArrayList<>();
     try {
       for (int i = 0; i < CONNECTIONS; i++) {
@@ -135,7 +135,7 @@ class PortAttackTest {
   }
 
   @Test
-  void shouldTellANodeThatItHasAnotherSecret() throws Exception {
+  void shouldReportToANodeThatItHasAnotherSecret() throws Exception {
     JobConfig joining = job(List.of(node.joinAddress()), new JsonObject());
     ClusterStart other = ClusterStart.ofMember(joining, JobSecret.random(), false);
 

@@ -66,7 +66,7 @@ class MlflowTrackerTest {
   }
 
   @Test
-  void shouldTellExperimentRunParametersAndPointsWhenTheServerIsThere() {
+  void shouldReportExperimentRunParametersAndPoints() {
     MlflowTracker tracker = tracker("{\"seed\": 7, \"optimizer\": {\"learningRate\": 0.5}}");
 
     tracker.add(points(0, 2_500));
@@ -106,7 +106,7 @@ class MlflowTrackerTest {
   }
 
   @Test
-  void shouldGoOnWithItsRunWhenTheTrainingIsResumed() {
+  void shouldContinueTheTrackedRunWhenTrainingIsResumed() {
     experimentExists = true;
     tracker("{}").end(Tracker.End.STOPPED);
 
@@ -123,7 +123,7 @@ class MlflowTrackerTest {
   }
 
   @Test
-  void shouldWarnOnceAndTellEverythingLaterWhenTheServerComesBack() {
+  void shouldWarnOnceAndReportEverythingWhenTheServerReturns() {
     status = 503;
     MlflowTracker tracker = tracker("{}");
     tracker.add(points(0, 3));
@@ -146,7 +146,7 @@ class MlflowTrackerTest {
   }
 
   @Test
-  void shouldAskNoMoreWhenTheServerRefuses() {
+  void shouldStopAskingWhenTheServerRefuses() {
     status = 403;
     MlflowTracker tracker = tracker("{}");
     Awaitility.await().atMost(LIMIT).until(() -> !problems.isEmpty());
@@ -160,7 +160,7 @@ class MlflowTrackerTest {
   }
 
   @Test
-  void shouldNeverHoldTheRunUpWhenTheServerIsAway() {
+  void shouldNeverDelayTheRunWhenTheServerIsUnreachable() {
     silent = true;
     MlflowTracker tracker = tracker("{}");
 

@@ -27,7 +27,7 @@ class TensorBoardFileTest {
   }
 
   @Test
-  void shouldGiveBackEveryPointWhenTheFileIsParsed() throws IOException {
+  void shouldReadEveryPointFromItsFile() throws IOException {
     List<String> problems = new ArrayList<>();
     TensorBoardFile file = new TensorBoardFile(folder, NOW, problems::add);
 
@@ -52,7 +52,7 @@ class TensorBoardFileTest {
   }
 
   @Test
-  void shouldBeReadableBeforeItsEndWhenTheRunGoesOn() throws IOException {
+  void shouldBeReadableWhileTheRunContinues() throws IOException {
     TensorBoardFile file = new TensorBoardFile(folder, NOW, why -> {});
 
     file.add(List.of(new Metric("test/loss", 1, NOW, 2)));

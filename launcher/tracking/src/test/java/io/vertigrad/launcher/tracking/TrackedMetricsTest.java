@@ -67,7 +67,7 @@ class TrackedMetricsTest {
   }
 
   @Test
-  void shouldPassOnTestsAtOnceAndLeaveOutWhatIsNotFinite() {
+  void shouldForwardTestsAtOnceAndSkipNonFiniteValues() {
     Recording metrics = new Recording(job("{}"));
 
     List<Metric> test =

@@ -40,7 +40,7 @@ class FusionTest {
   }
 
   @Test
-  void shouldMatchTheStockBlockWhenRectifiedInPassing() {
+  void shouldMatchTheStockBlockWhenTheRectifierIsFused() {
     ComputationGraph stock = block();
     ComputationGraph fast = fast(stock);
     Batch batch = Samples.batch(SAMPLES, List.of(2, 9, 9), 4, 7);
@@ -71,7 +71,7 @@ class FusionTest {
    * ReLU.
    */
   @Test
-  void shouldLeaveASumAloneWhenItHasTwoFollowers() {
+  void shouldNotFuseASumWithTwoFollowers() {
     GraphBuilder builder = start(6);
     builder.addLayer("relu", new ActivationLayer(Activation.RELU), "sum");
     builder.addVertex("both", new ElementWiseVertex(ElementWiseVertex.Op.Add), "sum", "relu");

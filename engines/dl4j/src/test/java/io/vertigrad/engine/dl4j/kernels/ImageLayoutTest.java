@@ -39,7 +39,7 @@ class ImageLayoutTest {
   }
 
   @Test
-  void shouldAddWhateverTheLayoutOfTheOther() {
+  void shouldAddWhenTheOtherHasAnotherLayout() {
     INDArray expected = counting().mul(3);
     INDArray last = ImageLayout.CHANNELS_LAST.copy(MEMORY, ArrayType.ACTIVATION_GRAD, counting());
 

@@ -23,7 +23,7 @@ class InitializationTest {
   private static final List<Integer> IMAGE = List.of(3, 32, 32);
 
   @Test
-  void shouldDrawTheSameBitsAsEverWhenNothingOrPytorchIsAskedFor() {
+  void shouldDrawTheSameBitsWhenTheInitializationIsPytorchOrAbsent() {
     ModelConfig silent = config("convnet", Map.of(), DIGIT);
     ModelConfig said = config("convnet", Map.of("initialization", "pytorch"), DIGIT);
 
@@ -65,7 +65,7 @@ class InitializationTest {
   }
 
   @Test
-  void shouldLeaveBatchNormAsItIs() {
+  void shouldKeepBatchNormUnchanged() {
     Map<String, Object> options = Map.of("initialization", "glorot");
     Map<String, INDArray> resnet = table(new ResNet20Factory(), config("resnet20", options, IMAGE));
     float[] ones = new float[16];
@@ -77,7 +77,7 @@ class InitializationTest {
   }
 
   @Test
-  void shouldListTheChoicesWhenItIsNone() {
+  void shouldListTheChoicesWhenTheValueIsUnknown() {
     ModelConfig config = config("mlp", Map.of("initialization", "he"), DIGIT);
 
     assertEquals(
