@@ -93,9 +93,7 @@ class FrameCodecsTest {
             "vertigrad.refusal",
             "vertigrad.malformed",
             "vertigrad.peer",
-            "vertigrad.stage",
-            "vertigrad.replica",
-            "vertigrad.commit"),
+            "vertigrad.stage"),
         FrameCodecs.all().stream().map(MessageCodec::name).toList());
     assertTrue(FrameCodecs.all().stream().allMatch(codec -> codec.systemCodecID() == -1));
   }
