@@ -1,4 +1,4 @@
-/** The start of a node; alone uses inner classes of Vert.x and Hazelcast. */
+/** The start of a node, with inner classes of Vert.x and Hazelcast. */
 module io.vertigrad.launcher.cluster {
   requires transitive io.vertigrad.verticles;
   requires com.hazelcast.core;

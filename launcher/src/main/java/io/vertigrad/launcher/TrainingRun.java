@@ -484,7 +484,7 @@ final class TrainingRun {
         RunSummary.of(job, monitor.progress(), "finished", Optional.of(last), Versions.all());
     directory.write(directory.summary(), summary);
     enter(Phase.FINISHED);
-    Await.result(reportToDashboard(Optional.of(summary)), STOP_SECONDS, "the dashboard");
+    Await.cleanUp(reportToDashboard(Optional.of(summary)), STOP_SECONDS, "the dashboard");
     monitor.close();
     display.conclude(ResultText.closing(job, directory, summary), summary);
     offerNext(

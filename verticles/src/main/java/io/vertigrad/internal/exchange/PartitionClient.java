@@ -262,6 +262,13 @@ public final class PartitionClient {
   /** Releases resources of the last round; another one may follow. */
   public void close() {
     receiver.ifPresent(AnswerReceiver::close);
+    dropReplies();
+  }
+
+  private void dropReplies() {
+    for (Reply late = replies.poll(); late != null; late = replies.poll()) {
+      drop(late.frame());
+    }
   }
 
   /** Sets the new membership; requests in flight follow a replaced server. */
@@ -354,9 +361,7 @@ public final class PartitionClient {
       round.reclaim(request.frame(), false);
     }
     pending.clear();
-    for (Reply late = replies.poll(); late != null; late = replies.poll()) {
-      drop(late.frame());
-    }
+    dropReplies();
     unsent.clear();
     unansweredBytes = 0;
     round = null;
