@@ -57,7 +57,7 @@ public record JoinAddress(String host, int port) {
     Optional<JoinAddress> first = members.stream().filter(JoinAddress::answers).findFirst();
     if (!members.isEmpty() && first.isEmpty()) {
       throw new SettingsException(
-          "nothing answers at %s; start the job there first, with train --listen"
+          "nothing answers at %s; start the job there first, with ./vertigrad train --listen"
               .formatted(String.join(", ", config.members())));
     }
     return first;
