@@ -66,6 +66,15 @@ public final class ResidualFiles implements AutoCloseable {
   }
 
   /**
+   * Continues the files of a predecessor from this step. {@linkplain #keep Keeps} the step before:
+   * the predecessor may have missed the answer that marks it.
+   */
+  public void continueFrom(long step) throws IOException {
+    takeOver(step + 1);
+    keep(step - 1);
+  }
+
+  /**
    * Writes what a step starts with.
    *
    * @param step the step

@@ -121,6 +121,7 @@ final class ServerExchange implements ParameterExchange {
       warnLostResidual();
     } else if (self.firstStep() > 0) {
       restore(residuals.get(), self.firstStep());
+      continueFiles(residuals.get(), self.firstStep());
     }
   }
 
@@ -167,6 +168,15 @@ final class ServerExchange implements ParameterExchange {
         keptName(),
         step,
         why);
+  }
+
+  /** Keeps what this incarnation's first steps would overwrite and servers may go back to. */
+  private void continueFiles(ResidualFiles files, long step) {
+    try {
+      files.continueFrom(step);
+    } catch (IOException e) {
+      warnNotKept(e);
+    }
   }
 
   /** The version is the one that all partitions have reached; in lockstep it is the next round. */

@@ -39,6 +39,7 @@ final class ResidualFilesTest {
       train(files, 1, 47);
     }
     try (ResidualFiles replacement = files(1, 7)) {
+      replacement.continueFrom(30);
       train(replacement, 31, 41);
     }
 
@@ -60,6 +61,24 @@ final class ResidualFilesTest {
     }
 
     assertTrue(read(1, 7, 5));
+  }
+
+  /**
+   * The answer to step 11 says that the servers' checkpoint lacks it. The predecessor missed it.
+   */
+  @Test
+  void shouldKeepTheStepWhoseAnswerThePredecessorHasMissed() throws IOException {
+    try (ResidualFiles files = files(1, 7)) {
+      train(files, 1, 12);
+    }
+    try (ResidualFiles replacement = files(1, 7)) {
+      replacement.continueFrom(12);
+      train(replacement, 13, 16);
+    }
+
+    List<Long> readable =
+        LongStream.rangeClosed(0, 20).boxed().filter(version -> read(1, 7, version)).toList();
+    assertEquals(List.of(10L, 11L, 15L, 16L), readable);
   }
 
   @Test
