@@ -507,7 +507,7 @@ public final class Shard {
     private final UpdateFilter filter;
     private final PullQueue pulls;
 
-    /** The last settled step of each rank in the newest checkpoint that was begun. */
+    /** The last settled step of each rank in the newest checkpoint that was begun or restored. */
     private Map<Integer, Long> savedSteps = Map.of();
 
     ServedPartition(
@@ -616,15 +616,18 @@ public final class Shard {
 
     PartitionCopy beginCopy(CopyMemory memory) {
       List<DuplicateWindow.Entry> settled = window.entries();
-      savedSteps =
-          settled.stream()
-              .collect(
-                  Collectors.toMap(DuplicateWindow.Entry::worker, DuplicateWindow.Entry::step));
+      savedSteps = steps(settled);
       return stored.beginCopy(memory, settled, filter.ledger().snapshot());
+    }
+
+    private static Map<Integer, Long> steps(List<DuplicateWindow.Entry> settled) {
+      return settled.stream()
+          .collect(Collectors.toMap(DuplicateWindow.Entry::worker, DuplicateWindow.Entry::step));
     }
 
     void restore(PartitionSnapshot snapshot) {
       stored.restore(snapshot);
+      savedSteps = steps(snapshot.window());
       window.restore(snapshot.window());
       filter.ledger().restore(snapshot.ledger());
     }

@@ -134,6 +134,21 @@ class ShardCheckpointTest {
     copy.release();
   }
 
+  /** The server may be lost again before it has written a checkpoint of its own. */
+  @Test
+  void shouldMarkTheAnswerToTheFirstStepThatTheRestoredCheckpointLacks() {
+    TestShard lost = shard();
+    round(lost, 0, 0);
+    round(lost, 1, 0);
+    TestShard restored = shard();
+
+    restored.internal().restore(lost.internal().snapshot());
+
+    assertTrue(marked(update(restored, 2, 0)));
+    assertTrue(marked(update(restored, 2, 1)));
+    assertFalse(marked(update(restored, 3, 0)));
+  }
+
   private static boolean marked(Future<Frame> answer) {
     return ((ParameterPartition) answer.result()).saved();
   }
