@@ -173,9 +173,13 @@ public final class CheckpointWriter implements AutoCloseable {
         () -> {
           try {
             written.complete(writeNow(copy, filePace));
-          } catch (IOException | RuntimeException e) {
-            failed(copy, e);
-            written.fail(e);
+          } catch (Throwable e) {
+            // Callers wait for this file: an OutOfMemoryError, too, must end their wait.
+            try {
+              failed(copy, e);
+            } finally {
+              written.tryFail(e);
+            }
           } finally {
             copy.release();
             synchronized (this) {
@@ -200,7 +204,7 @@ public final class CheckpointWriter implements AutoCloseable {
     return file;
   }
 
-  private void failed(ShardCopy copy, Exception failure) {
+  private void failed(ShardCopy copy, Throwable failure) {
     String why = FailureReason.of(failure);
     LOG.warn(
         "{} has no checkpoint of version {}: {}",
