@@ -1,5 +1,6 @@
 package io.vertigrad.internal.checkpoint;
 
+import io.vertigrad.compute.settings.FailureReason;
 import io.vertigrad.internal.checkpoint.BlockChannel.Block;
 import io.vertigrad.internal.checkpoint.CheckpointFile.Manifest;
 import io.vertigrad.internal.checkpoint.MemberState.Lent;
@@ -23,6 +24,7 @@ public final class PartitionCopy {
   private final Map<String, Lent> lent = new LinkedHashMap<>();
   private final Map<String, FloatBuffer> copied = new LinkedHashMap<>();
   private boolean made;
+  private Throwable failure;
   private boolean released;
 
   /** Creates a copy that is not made yet, on the owner's thread. */
@@ -43,13 +45,21 @@ public final class PartitionCopy {
 
   /**
    * Makes the copy if it is not made and not released. May be called by any thread; a second caller
-   * waits for the first.
+   * waits for the first. If it cannot be made, the owner goes on, and writing the copy fails.
    */
   public synchronized void make() {
-    if (made || released) {
+    if (made || failure != null || released) {
       return;
     }
-    made = true;
+    try {
+      copy();
+      made = true;
+    } catch (RuntimeException | Error e) {
+      failure = e;
+    }
+  }
+
+  private void copy() {
     for (Part part : parts) {
       if (!lent.containsKey(part.name()) && part.length() > 0) {
         FloatBuffer own = memory.take(part.length());
@@ -63,9 +73,11 @@ public final class PartitionCopy {
   /** Makes the copy as {@link #make} does. Returns the bytes of its parts. */
   synchronized long makeAndMeasure() {
     make();
-    return released
-        ? 0
-        : (long) Float.BYTES * parts.stream().mapToLong(part -> elements(part).remaining()).sum();
+    if (released) {
+      return 0;
+    }
+    requireMade();
+    return (long) Float.BYTES * parts.stream().mapToLong(part -> elements(part).remaining()).sum();
   }
 
   /** Releases the copy's memory, after it was written or because it is not needed. */
@@ -111,6 +123,12 @@ public final class PartitionCopy {
 
   private synchronized void requireMade() {
     make();
+    if (failure != null) {
+      throw new IllegalStateException(
+          "partition %d could not be copied for a checkpoint: %s"
+              .formatted(head.index(), FailureReason.of(failure)),
+          failure);
+    }
     if (released) {
       throw new IllegalStateException("a checkpoint's copy was released before it was written");
     }

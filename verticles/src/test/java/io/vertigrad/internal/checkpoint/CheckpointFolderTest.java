@@ -176,6 +176,32 @@ class CheckpointFolderTest {
         () -> new CheckpointFolder(blocked, KEEP).write(copy(snapshot(1)), new WritePace()));
   }
 
+  /** The owner goes on, and its checkpoint must not look like a whole one. */
+  @Test
+  void shouldWriteNoFileWhenTheOwnersThreadCouldNotMakeTheCopy() throws IOException {
+    CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
+    checkpoints.write(copy(snapshot(1)), new WritePace());
+    MemberState.Part full =
+        MemberState.Part.of(
+            "optimizer",
+            () -> 2,
+            to -> {
+              throw new InternalError("no memory is left");
+            },
+            from -> {});
+    PartitionHead head = snapshot(2).partitions().get(0).head();
+    PartitionCopy partition = new MemberState(List.of(full)).copy(head, new CopyMemory());
+    ShardCopy copy = new ShardCopy(-5, 0, 2, -9, List.of(partition));
+
+    partition.make();
+    IllegalStateException error =
+        assertThrows(IllegalStateException.class, () -> checkpoints.write(copy, new WritePace()));
+
+    assertEquals(
+        "partition 0 could not be copied for a checkpoint: no memory is left", error.getMessage());
+    assertEquals(List.of("shard-0-000000-incarnation-2-version-1.checkpoint"), names());
+  }
+
   @Test
   void shouldCleanUpAfterACrash() throws IOException {
     Files.write(
