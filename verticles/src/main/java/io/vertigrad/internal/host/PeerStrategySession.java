@@ -17,7 +17,6 @@ import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
-import io.vertigrad.strategy.Peers;
 import io.vertigrad.strategy.Replica;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertx.core.Future;
@@ -29,6 +28,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiFunction;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -87,19 +87,6 @@ public final class PeerStrategySession {
       LongSupplier waitClock,
       SpanRecorder timeline,
       BooleanSupplier stop) {}
-
-  /** Agrees with a new group on where to go on, before the strategy does. May block. */
-  @FunctionalInterface
-  public interface Agreement {
-
-    /**
-     * Agrees on the state that the worker continues from.
-     *
-     * @param rule the strategy, whose memory may be restored
-     * @return the group of the strategy; empty if no step can be taken with this group
-     */
-    Optional<PeerGroup> settle(Peers peers, PeerGroup all, PeerStrategy rule);
-  }
 
   /**
    * The parameters that a worker continues with.
@@ -171,18 +158,21 @@ public final class PeerStrategySession {
   }
 
   /**
-   * Agrees with the newest group on the state to continue from.
+   * Begins with the newest group, at a state that all its workers agree on.
    *
    * @param fresh returns true while the worker's parameters are the initial ones; called after the
    *     agreement
+   * @param agreement takes the newest group and the strategy, whose memory may be restored, and
+   *     returns the group of the strategy; empty if no step can be taken with this group. May block
    * @return the parameters to start from; empty if no step can be taken with this group
    * @throws GroupChangedException if there is a newer group already
    */
-  public Optional<Next> settle(BooleanSupplier fresh, Agreement agreement) {
+  public Optional<Next> settle(
+      BooleanSupplier fresh, BiFunction<PeerGroup, PeerStrategy, Optional<PeerGroup>> agreement) {
     return call(
         () -> {
           deferredFailure = null;
-          Optional<PeerGroup> group = agreement.settle(peers, peers.adopt(), strategy);
+          Optional<PeerGroup> group = agreement.apply(peers.adopt(), strategy);
           group.ifPresent(
               now -> {
                 strategy.open(now, fresh.getAsBoolean());

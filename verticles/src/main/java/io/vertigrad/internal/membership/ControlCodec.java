@@ -10,6 +10,7 @@ import io.vertigrad.internal.RecordJson;
 import io.vertigrad.internal.RecordJson.Form;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Admitted;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Chosen;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Granted;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Refused;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Released;
@@ -20,6 +21,7 @@ import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JobCommand
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Leave;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.ReadParameters;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.ReportCandidates;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Command;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Evaluate;
@@ -68,6 +70,7 @@ public final class ControlCodec {
           ControlCodec::omits,
           Form.choice(Role.class, "one of server, worker, evaluator"),
           Form.choice(JobPhase.class, "the state of a job"),
+          Form.choice(VersionChoice.Rule.class, "one of common_state, any_memory"),
           Form.choice(Command.class, "one of status, save, checkpoint, ledger, adopt, evaluate"),
           new Form<>(
               LeaveReason.class,
@@ -121,6 +124,7 @@ public final class ControlCodec {
           "join", JoinRequest.class,
           "heartbeat", Heartbeat.class,
           "leave", Leave.class,
+          "candidates", ReportCandidates.class,
           "read", ReadParameters.class);
 
   /** Keys that have no value if it is the empty string or the empty list. */
@@ -165,8 +169,8 @@ public final class ControlCodec {
         .orElseThrow(
             () ->
                 new IllegalArgumentException(
-                    "expected request to be one of join, heartbeat, leave, read,"
-                        + " state, checkpoint, pause, resume, stop"));
+                    "expected request to be one of join, heartbeat, leave, candidates,"
+                        + " read, state, checkpoint, pause, resume, stop"));
   }
 
   // Answers of the coordinator.
@@ -181,6 +185,8 @@ public final class ControlCodec {
       type = Refused.class;
     } else if (has(json, "admitted")) {
       type = Admitted.class;
+    } else if (has(json, "chosen")) {
+      type = Chosen.class;
     } else if (has(json, "unknown")) {
       type = Unknown.class;
     } else if (has(json, "stop")) {

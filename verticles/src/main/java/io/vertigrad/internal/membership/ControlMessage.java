@@ -4,6 +4,8 @@ import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.internal.RecordJson.Inline;
 import io.vertigrad.internal.RecordJson.Key;
 import io.vertigrad.internal.RecordJson.MayBeAbsent;
+import io.vertigrad.internal.membership.VersionChoice.Candidates;
+import io.vertigrad.internal.membership.VersionChoice.Choice;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
 import java.util.Locale;
@@ -72,6 +74,12 @@ sealed interface ControlMessage {
         implements ControlRequest {}
 
     /**
+     * A worker without servers reports what it can continue from. It repeats the request until it
+     * gets the choice, or the membership changes.
+     */
+    record ReportCandidates(@Inline Candidates candidates) implements ControlRequest {}
+
+    /**
      * A program that is no member, such as a predictor, reads the parameters of a job that has
      * finished. The members stay until it is done, for a limited time.
      *
@@ -119,7 +127,7 @@ sealed interface ControlMessage {
      * The request was refused.
      *
      * @param why for people
-     * @param retry true when a place may become free
+     * @param retry true when a place may become free, or a choice may be made
      * @param late true when the job has ended well, or is about to
      */
     record Refused(@Key("refused") String why, boolean retry, boolean late)
@@ -153,6 +161,10 @@ sealed interface ControlMessage {
      */
     record Granted(
         JobPhase state, int epoch, Optional<Membership> membership, Optional<Pause> pause)
+        implements ControlAnswer {}
+
+    /** All workers of the membership have reported their candidates, and continue from this one. */
+    record Chosen(JobPhase state, int epoch, @Key("chosen") Choice choice)
         implements ControlAnswer {}
 
     /** The sender is not, or no longer, a member of the job. */

@@ -2,6 +2,7 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Admitted;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Chosen;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Granted;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Refused;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Released;
@@ -12,6 +13,8 @@ import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JobCommand
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Leave;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.ReadParameters;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.ReportCandidates;
+import io.vertigrad.internal.membership.VersionChoice.Candidates;
 import io.vertigrad.internal.security.PeerWarnings;
 import io.vertigrad.job.JoinException;
 import io.vertx.core.json.JsonObject;
@@ -67,6 +70,9 @@ public final class ControlRequestHandler {
       coordinator.leave(leave.from(), leave.reason(), leave.status());
       return granted();
     }
+    if (request instanceof ReportCandidates report) {
+      return choice(report.candidates());
+    }
     if (request instanceof ReadParameters read) {
       return read(read);
     }
@@ -120,6 +126,13 @@ public final class ControlRequestHandler {
         epoch(),
         Optional.of(coordinator.membership()).filter(newer -> newer.epoch() > heartbeat.epoch()),
         Optional.of(newest).filter(newer -> newer.number() != heartbeat.pause().number()));
+  }
+
+  private ControlAnswer choice(Candidates candidates) {
+    return coordinator
+        .choice(candidates)
+        .<ControlAnswer>map(choice -> new Chosen(coordinator.state(), epoch(), choice))
+        .orElseGet(() -> new Refused(coordinator.noChoiceReason(), true, false));
   }
 
   private ControlAnswer read(ReadParameters request) {

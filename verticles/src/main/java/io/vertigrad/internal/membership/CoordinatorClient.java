@@ -2,8 +2,10 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.DataFingerprint;
+import io.vertigrad.internal.exchange.ExchangeException.UnansweredException;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Admitted;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Chosen;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Granted;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Refused;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Released;
@@ -13,6 +15,7 @@ import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Leave;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.PauseReply;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.ReportCandidates;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Command;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Evaluate;
@@ -23,9 +26,12 @@ import io.vertigrad.internal.membership.ControlMessage.Published.PausePublished;
 import io.vertigrad.internal.membership.ControlMessage.Published.StopPublished;
 import io.vertigrad.internal.membership.LeaveReason.Kind;
 import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
+import io.vertigrad.internal.membership.VersionChoice.Candidates;
+import io.vertigrad.internal.membership.VersionChoice.Choice;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
+import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Context;
@@ -63,6 +69,7 @@ public final class CoordinatorClient {
   private static final long LEAVE_MILLIS = 2_000;
   private static final long JOIN_MILLIS = 1_000;
   private static final long JOIN_RETRY_MILLIS = 100;
+  private static final long CHOICE_RETRY_MILLIS = 5;
   private static final long LONGEST_INTERVAL_MILLIS = 1_000;
   private static final double MILLIS_PER_SECOND = 1_000;
   private static final int REFUSED = 1;
@@ -332,6 +339,17 @@ public final class CoordinatorClient {
   public void reportNow(MemberStatus newStatus) {
     status = newStatus;
     context.runOnContext(go -> sendHeartbeat());
+  }
+
+  /**
+   * Asks which state all workers of a membership continue from.
+   *
+   * @return fails with a {@link GroupChangedException} when there is a newer membership or the
+   *     admission has ended, and with an {@link UnansweredException} that names the missing workers
+   *     after {@code exchange.deadlineMillis} by {@link #clock}
+   */
+  public Future<Choice> choice(Candidates candidates) {
+    return onContext(() -> new ChoiceRequest(candidates).send());
   }
 
   /**
@@ -668,6 +686,63 @@ public final class CoordinatorClient {
               job.cluster().host(),
               job.cluster().members(),
               job.cluster().certificate().orElse("none"));
+    }
+  }
+
+  /** One report of candidates, repeated until there is a choice or there can be none. */
+  private final class ChoiceRequest {
+
+    private final Candidates candidates;
+    private final Promise<Choice> choice = Promise.promise();
+    private final long startedNanos = clock.getAsLong();
+    private long retryMillis = CHOICE_RETRY_MILLIS;
+
+    ChoiceRequest(Candidates candidates) {
+      this.candidates = candidates;
+    }
+
+    Future<Choice> send() {
+      attempt();
+      return choice.future();
+    }
+
+    private void attempt() {
+      CoordinatorClient.this
+          .send(new ReportCandidates(candidates), JOIN_MILLIS)
+          .onSuccess(this::onAnswer)
+          .onFailure(failure -> retry("does not answer: " + failure.getMessage()));
+    }
+
+    private void onAnswer(ControlAnswer answer) {
+      if (answer instanceof Chosen chosen) {
+        choice.complete(chosen.choice());
+      } else {
+        retry(answer instanceof Refused refused ? refused.why() : answer.toString());
+      }
+    }
+
+    /** Asks again, unless this membership has ended or the time limit has passed. */
+    private void retry(String answer) {
+      long limitMillis = job.exchange().deadlineMillis();
+      long waitedNanos = clock.getAsLong() - startedNanos;
+      Admission from = candidates.from();
+      boolean ended = member().filter(member -> member.as.equals(from)).isEmpty();
+      if (ended || membership.epoch() > candidates.epoch()) {
+        choice.fail(new GroupChangedException("membership epoch " + membership.epoch()));
+      } else if (waitedNanos > TimeUnit.MILLISECONDS.toNanos(limitMillis)) {
+        choice.fail(
+            new UnansweredException(
+                ("%s: no version chosen for membership epoch %d within %d ms: the coordinator %s."
+                        + " See the logs there, or raise exchange.deadlineMillis")
+                    .formatted(
+                        from.describe(job.nameOf(from.role().lower(), from.rank())),
+                        candidates.epoch(),
+                        limitMillis,
+                        answer)));
+      } else {
+        vertx.setTimer(retryMillis, id -> attempt());
+        retryMillis = Math.min(JOIN_RETRY_MILLIS, 2 * retryMillis);
+      }
     }
   }
 

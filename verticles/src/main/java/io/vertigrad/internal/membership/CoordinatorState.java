@@ -26,6 +26,8 @@ import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.internal.membership.MemberStatus.EvaluatorStatus;
 import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
 import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
+import io.vertigrad.internal.membership.VersionChoice.Candidates;
+import io.vertigrad.internal.membership.VersionChoice.Choice;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
@@ -43,6 +45,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -95,6 +98,8 @@ public final class CoordinatorState {
   private final CheckpointPlan checkpoints;
   private final RankAdoption adoption;
   private final ShardVersions versions;
+  private final VersionChoice choice =
+      new VersionChoice(() -> ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE));
 
   private final ConditionTimer startTimer;
   private final ConditionTimer evaluatorTimer;
@@ -409,6 +414,25 @@ public final class CoordinatorState {
   void pauseReply(Admission from, long number, long startedVersion) {
     pauses.onReply(from, number, startedVersion);
     endTestsWhenEndIsKnown();
+  }
+
+  /**
+   * Takes what a worker without servers can continue from.
+   *
+   * @return the state that all workers of the membership continue from; empty while reports are
+   *     missing, and for another membership
+   */
+  Optional<Choice> choice(Candidates candidates) {
+    return choice.report(membership, candidates);
+  }
+
+  /** Returns what the choice of a state waits for. */
+  String noChoiceReason() {
+    return choice.missing(membership).stream()
+        .map(rank -> config.names().of(Role.WORKER, rank))
+        .collect(
+            Collectors.joining(
+                ", ", "at membership epoch %d waits for ".formatted(membership.epoch()), ""));
   }
 
   /** Announces the measurements of a member's process. */

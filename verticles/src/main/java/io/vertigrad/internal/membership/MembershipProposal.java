@@ -101,16 +101,8 @@ final class MembershipProposal {
     if (!lockstep || high - low <= 1) {
       return OptionalLong.empty();
     }
-    return held.values().stream()
-        .map(has -> (Set<Long>) new TreeSet<>(has.kept()))
-        .reduce(
-            (some, others) -> {
-              some.retainAll(others);
-              return some;
-            })
-        .flatMap(common -> common.stream().max(Long::compare))
-        .map(OptionalLong::of)
-        .orElse(OptionalLong.of(0));
+    List<List<Long>> kept = held.values().stream().map(ProposalAnswer.Held::kept).toList();
+    return OptionalLong.of(VersionChoice.newestCommon(kept, Long::longValue).orElse(0L));
   }
 
   /** Makes the next attempt leave twice the room before a newcomer's first round. */

@@ -2,17 +2,17 @@ package io.vertigrad.internal.pipeline;
 
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.SenderIdentity;
-import io.vertigrad.internal.worker.CheckpointAgreement;
-import io.vertigrad.internal.worker.CheckpointAgreement.Rule;
-import io.vertigrad.internal.worker.CheckpointAgreement.Statement;
+import io.vertigrad.internal.membership.Admission;
+import io.vertigrad.internal.membership.VersionChoice.Candidates;
+import io.vertigrad.internal.membership.VersionChoice.Choice;
+import io.vertigrad.internal.membership.VersionChoice.Rule;
+import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 import io.vertigrad.internal.worker.ReplicaAgreement;
-import io.vertigrad.internal.worker.ReplicaCheckpoints.RunVersion;
+import io.vertigrad.job.Role;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
-import io.vertigrad.strategy.Peers;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,7 +36,7 @@ final class StageAgreement implements ReplicaAgreement {
   }
 
   @Override
-  public Optional<PeerGroup> settle(Peers peers, PeerGroup all, PeerStrategy rule) {
+  public Optional<PeerGroup> settle(PeerGroup all, PeerStrategy rule) {
     if (!group.adopt(all)) {
       LOG.warn(
           "{}: step {} cannot go on without {}; the job waits for a replacement",
@@ -47,17 +47,16 @@ final class StageAgreement implements ReplicaAgreement {
     }
     List<RunVersion> kept = replica.savedVersions(context.checkpoints(), identity);
     Optional<RunVersion> held = replica.heldVersion(identity.rank());
-    Statement statement = new Statement(held, kept, false, true);
-    long anyRun = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
-    CheckpointAgreement.Agreed agreed =
-        CheckpointAgreement.hold(peers, all, statement, Rule.COMMON_STATE, anyRun)
-            .orElseThrow(() -> noCommonVersion(kept));
-    RunVersion from = agreed.from().orElseThrow();
+    Admission self = new Admission(Role.WORKER, identity.rank(), identity.incarnation());
+    Candidates candidates =
+        new Candidates(self, all.epoch(), Rule.COMMON_STATE, held, kept, false, true);
+    Choice choice = context.versions().apply(candidates);
+    RunVersion from = choice.from().orElseThrow(() -> noCommonVersion(kept));
     long before = replica.vector().updates();
     if (!held.equals(Optional.of(from))) {
       rule.restore(restored(from));
     }
-    replica.assignRun(agreed.run(), identity.rank());
+    replica.assignRun(choice.run().orElseThrow(), identity.rank());
     LOG.info("{}: was at step {}, goes on at {}", name(), before, replica.vector().updates());
     return Optional.of(group.replicas());
   }

@@ -76,6 +76,7 @@ public final class StageThread extends WorkerThread {
             traits,
             BatchSizes.of(data.size(), pipeline.replicas(), job.workers()),
             checkpoints,
+            member::choose,
             data.size(),
             () -> DatasetProvider.open(job.data(), Split.TEST, loader),
             events,

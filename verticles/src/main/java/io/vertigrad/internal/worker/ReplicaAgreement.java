@@ -2,7 +2,6 @@ package io.vertigrad.internal.worker;
 
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
-import io.vertigrad.strategy.Peers;
 import java.util.Optional;
 
 /**
@@ -20,7 +19,7 @@ public interface ReplicaAgreement {
    * @param rule the strategy, whose memory may have to be restored
    * @return the group of the strategy; empty if no step can be taken with this group
    */
-  Optional<PeerGroup> settle(Peers peers, PeerGroup all, PeerStrategy rule);
+  Optional<PeerGroup> settle(PeerGroup all, PeerStrategy rule);
 
   /**
    * Returns true while the parameters are the initial ones, for a strategy that agrees on its own.

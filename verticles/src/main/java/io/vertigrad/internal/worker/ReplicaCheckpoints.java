@@ -8,6 +8,7 @@ import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.checkpoint.ShardCopy;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertx.core.Future;
@@ -219,18 +220,6 @@ public final class ReplicaCheckpoints implements AutoCloseable {
         pending.fail(why);
       }
     }
-  }
-
-  /**
-   * A state that a replica can continue from: a version, and the run that reached it.
-   *
-   * @param version number of steps taken
-   * @param run the training run that took them; 0 before the first agreement
-   */
-  public record RunVersion(long version, long run) {
-
-    /** The initial parameters, which follow from the seed. */
-    public static final RunVersion BEGINNING = new RunVersion(0, 0);
   }
 
   /** The coordinator's orders for a worker's checkpoints. May be called by any thread. */

@@ -4,7 +4,7 @@ import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
-import io.vertigrad.internal.worker.ReplicaCheckpoints.RunVersion;
+import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 import io.vertigrad.strategy.Replica;
 
 /**

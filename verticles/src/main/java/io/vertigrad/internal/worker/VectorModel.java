@@ -8,7 +8,7 @@ import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
-import io.vertigrad.internal.worker.ReplicaCheckpoints.RunVersion;
+import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 import io.vertigrad.strategy.PeerStrategy;
 import io.vertigrad.strategy.Replica;
 import java.nio.FloatBuffer;

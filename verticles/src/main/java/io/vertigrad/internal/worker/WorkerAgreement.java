@@ -1,22 +1,22 @@
 package io.vertigrad.internal.worker;
 
 import io.vertigrad.internal.exchange.ExchangeException;
-import io.vertigrad.internal.worker.CheckpointAgreement.Agreed;
-import io.vertigrad.internal.worker.CheckpointAgreement.Rule;
-import io.vertigrad.internal.worker.CheckpointAgreement.Statement;
+import io.vertigrad.internal.membership.Admission;
+import io.vertigrad.internal.membership.VersionChoice.Candidates;
+import io.vertigrad.internal.membership.VersionChoice.Choice;
+import io.vertigrad.internal.membership.VersionChoice.Rule;
+import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 import io.vertigrad.internal.worker.ReplicaCheckpoints.ReplicaSaves;
-import io.vertigrad.internal.worker.ReplicaCheckpoints.RunVersion;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
-import io.vertigrad.strategy.Peers;
 import io.vertigrad.strategy.StrategyTraits;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.slf4j.Logger;
@@ -24,7 +24,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The agreement of workers with a whole model. An incarnation waits until every rank of the job is
- * there, and agrees with them on a version to continue from: one in memory or in checkpoints.
+ * there, and continues from the version that the coordinator chooses: one in memory or in
+ * checkpoints.
  */
 final class WorkerAgreement implements ReplicaAgreement {
 
@@ -35,22 +36,30 @@ final class WorkerAgreement implements ReplicaAgreement {
   private final ReplicaCheckpoints checkpoints;
   private final Incarnation self;
   private final VectorModel model;
+  private final Function<Candidates, Choice> versions;
   private boolean fresh = true;
   private boolean repeatable;
   private boolean settled;
   private boolean waitingForRanks;
 
+  /**
+   * Creates the agreement of an incarnation.
+   *
+   * @param versions returns the state that all workers continue from, when all have asked
+   */
   WorkerAgreement(
       JobConfig job,
       StrategyTraits traits,
       ReplicaCheckpoints checkpoints,
       Incarnation self,
-      VectorModel model) {
+      VectorModel model,
+      Function<Candidates, Choice> versions) {
     this.job = job;
     this.traits = traits;
     this.checkpoints = checkpoints;
     this.self = self;
     this.model = model;
+    this.versions = versions;
     repeatable = model.isRepeatable();
   }
 
@@ -92,14 +101,14 @@ final class WorkerAgreement implements ReplicaAgreement {
   }
 
   @Override
-  public Optional<PeerGroup> settle(Peers peers, PeerGroup all, PeerStrategy rule) {
+  public Optional<PeerGroup> settle(PeerGroup all, PeerStrategy rule) {
     if (!traits.needsEveryRank()) {
       continueAlone(rule);
       return Optional.of(all);
     }
     String missing = missing(all);
     if (missing.isEmpty()) {
-      agree(peers, all, rule);
+      agree(all, rule);
     } else if (!ending()) {
       waitingForRanks = true;
       LOG.warn(
@@ -130,20 +139,29 @@ final class WorkerAgreement implements ReplicaAgreement {
   }
 
   /** Continues from one version with all other ranks. */
-  private void agree(Peers peers, PeerGroup all, PeerStrategy rule) {
+  private void agree(PeerGroup all, PeerStrategy rule) {
     repeatable &= all.size() == job.workers().count();
     Optional<RunVersion> usable = usableState(rule);
-    Statement statement =
-        new Statement(usable, restorableStates(usable, rule), isBeyondRanks(), repeatable);
-    long newRun = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
-    Agreed agreed =
-        CheckpointAgreement.hold(peers, all, statement, kindOf(rule), newRun)
+    List<RunVersion> restorable = restorableStates(usable, rule);
+    Choice choice =
+        versions.apply(
+            new Candidates(
+                new Admission(Role.WORKER, rank(), self.identity().incarnation()),
+                all.epoch(),
+                kindOf(rule),
+                usable,
+                restorable,
+                isBeyondRanks(),
+                repeatable));
+    long run =
+        choice
+            .run()
             .orElseThrow(
                 () -> new ExchangeException(name() + ": no version that every worker can restore"));
-    agreed
+    choice
         .from()
         .ifPresentOrElse(from -> restoreOrKeep(from, usable, rule), () -> keepReplica(usable));
-    model.setOrigin(agreed.run(), rank(), repeatable);
+    model.setOrigin(run, rank(), repeatable);
     settled = true;
   }
 

@@ -15,6 +15,8 @@ import io.vertigrad.internal.membership.MemberStatus;
 import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
 import io.vertigrad.internal.membership.Pause;
 import io.vertigrad.internal.membership.StepState;
+import io.vertigrad.internal.membership.VersionChoice.Candidates;
+import io.vertigrad.internal.membership.VersionChoice.Choice;
 import io.vertigrad.internal.timeline.MemberTimeline;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.internal.worker.ReplicaCheckpoints.SaveOrders;
@@ -24,6 +26,7 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
+import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertigrad.strategy.StrategyTraits;
@@ -225,6 +228,18 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   private Optional<Membership> awaitStart(Admission admission) {
     return FutureAwait.await(
         coordinator.started(), () -> stopping || admission.equals(evictedAdmission));
+  }
+
+  /**
+   * Asks which state the workers of a group continue from. Blocks until all have asked.
+   *
+   * @throws GroupChangedException when there is a newer group, or this incarnation ends
+   */
+  public Choice choose(Candidates candidates) {
+    return FutureAwait.await(
+            coordinator.choice(candidates),
+            () -> stopping || candidates.from().equals(evictedAdmission))
+        .orElseThrow(() -> new GroupChangedException("this incarnation has ended"));
   }
 
   /** Gives up the admission for the worker that runs beside its strategy in another JVM. */

@@ -311,7 +311,7 @@ public class WorkerThread {
             environment(plan, "exchange", traits),
             self,
             vector.beginIncarnation(),
-            new WorkerAgreement(job, traits, checkpoints, self, vector),
+            new WorkerAgreement(job, traits, checkpoints, self, vector, member::choose),
             WorkerAgreement.saves(job, checkpoints, self),
             new SnapshotServer(
                 plan.partitions(),

@@ -13,11 +13,16 @@ import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JobCommand
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Leave;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.PauseReply;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.ReportCandidates;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest;
 import io.vertigrad.internal.membership.ControlMessage.Published;
 import io.vertigrad.internal.membership.MemberStatus.EvaluatorStatus;
 import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
 import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
+import io.vertigrad.internal.membership.VersionChoice.Candidates;
+import io.vertigrad.internal.membership.VersionChoice.Choice;
+import io.vertigrad.internal.membership.VersionChoice.Rule;
+import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.Membership;
@@ -75,6 +80,18 @@ final class ControlCodecTest {
         new Heartbeat(WORKER, 0, new EvaluatorStatus(3, 2, 1), Optional.empty(), PauseReply.NONE),
         new Leave(WORKER, LeaveReason.failed("NaN"), SERVING),
         new ControlRequest.ReadParameters("5f", true),
+        new ReportCandidates(
+            new Candidates(
+                WORKER,
+                7,
+                Rule.ANY_MEMORY,
+                Optional.of(new RunVersion(57, Long.MAX_VALUE)),
+                List.of(RunVersion.BEGINNING, new RunVersion(50, 5)),
+                true,
+                true)),
+        new ReportCandidates(
+            new Candidates(
+                WORKER, 7, Rule.COMMON_STATE, Optional.empty(), List.of(), false, false)),
         JobCommand.STATE,
         JobCommand.CHECKPOINT,
         JobCommand.PAUSE,
@@ -101,6 +118,11 @@ final class ControlCodecTest {
             Optional.of(new Pause(3, 40, 20, true, true, 30))),
         new ControlAnswer.Granted(
             JobPhase.RUNNING, 7, Optional.empty(), Optional.of(new Pause(3, Long.MAX_VALUE))),
+        new ControlAnswer.Chosen(
+            JobPhase.RUNNING,
+            7,
+            new Choice(Optional.of(new RunVersion(50, 5)), OptionalLong.of(Long.MAX_VALUE))),
+        new ControlAnswer.Chosen(JobPhase.RUNNING, 7, Choice.NONE),
         new ControlAnswer.Unknown(JobPhase.RUNNING, 8, "silent for 10 s"),
         new ControlAnswer.Released(JobPhase.FAILED, 8, "no worker is left"));
   }
@@ -194,8 +216,8 @@ final class ControlCodecTest {
         "{'request':'join','terms':{},'role':'worker','token':'t','node':'n','layout':[['W']]}"
             + "|malformed request: join: layout: found [[\"W\"]], expected a list of [name, [dimension, ...], kind]",
         "{'request':'dance'}"
-            + "|expected request to be one of join, heartbeat, leave, read, state, checkpoint, pause,"
-            + " resume, stop"
+            + "|expected request to be one of join, heartbeat, leave, candidates, read, state, checkpoint,"
+            + " pause, resume, stop"
       },
       quoteCharacter = '`')
   void shouldReportThePlaceOfAnInvalidRequest(String request, String complaint) {

@@ -17,6 +17,10 @@ import io.vertigrad.internal.membership.ControlMessage.Published;
 import io.vertigrad.internal.membership.DecisionExecutor.OrderlyStop;
 import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
 import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
+import io.vertigrad.internal.membership.VersionChoice.Candidates;
+import io.vertigrad.internal.membership.VersionChoice.Choice;
+import io.vertigrad.internal.membership.VersionChoice.Rule;
+import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.Membership;
@@ -105,6 +109,29 @@ final class ControlJsonTest {
                 + layout()
                 + ",'adopts':false,'status':{'starting':true},"
                 + "'before':{'role':'server','rank':1,'incarnation':0},'holds':1842}"),
+        arguments(
+            request(
+                new ControlRequest.ReportCandidates(
+                    new Candidates(
+                        WORKER,
+                        7,
+                        Rule.COMMON_STATE,
+                        Optional.of(new RunVersion(57, 3)),
+                        List.of(RunVersion.BEGINNING, new RunVersion(50, 3)),
+                        false,
+                        true))),
+            "{'request':'candidates',"
+                + MEMBER
+                + ",'epoch':7,'rule':'common_state','beyondRanks':false,"
+                + "'repeatable':true,'inMemory':{'version':57,'run':3},"
+                + "'restorable':[{'version':0,'run':0},{'version':50,'run':3}]}"),
+        arguments(
+            answer(
+                new ControlAnswer.Chosen(
+                    JobPhase.RUNNING,
+                    7,
+                    new Choice(Optional.of(new RunVersion(50, 3)), OptionalLong.of(3)))),
+            "{'state':'running','epoch':7,'chosen':{'from':{'version':50,'run':3},'run':3}}"),
         arguments(ControlCodec.write(ControlRequest.JobCommand.STATE), "{'request':'state'}"),
         arguments(answer(new ControlAnswer.Refused("never", false, false)), "{'refused':'never'}"),
         arguments(

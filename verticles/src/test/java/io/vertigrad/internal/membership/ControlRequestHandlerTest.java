@@ -4,9 +4,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.ReportCandidates;
+import io.vertigrad.internal.membership.VersionChoice.Candidates;
+import io.vertigrad.internal.membership.VersionChoice.Rule;
+import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 final class ControlRequestHandlerTest {
@@ -44,6 +51,47 @@ final class ControlRequestHandlerTest {
   }
 
   @Test
+  void shouldChooseOneStateForAllWorkersWhenTheLastHasReported() {
+    fixture.started(1, 2);
+
+    JsonObject early = handler.answer(candidates(0, 1));
+    JsonObject last = handler.answer(candidates(1, 1));
+    JsonObject again = handler.answer(candidates(0, 1));
+
+    assertEquals("at membership epoch 1 waits for worker 1", early.getString("refused"));
+    assertEquals(
+        ControlCodec.write(RunVersion.BEGINNING),
+        last.getJsonObject("chosen").getJsonObject("from"));
+    assertEquals(last, again);
+  }
+
+  @Test
+  void shouldRefuseTheCandidatesOfAnEarlierMembership() {
+    fixture.started(1, 2);
+    handler.answer(candidates(0, 1));
+    fixture.coordinator.leave(
+        new Admission(Role.WORKER, 1, 0), LeaveReason.failed("NaN"), MemberStatus.NONE);
+    fixture.acceptAll();
+
+    JsonObject answer = handler.answer(candidates(0, 1));
+    JsonObject next = handler.answer(candidates(0, 2));
+
+    assertEquals("at membership epoch 2 waits for worker 0", answer.getString("refused"));
+    assertTrue(next.containsKey("chosen"), next::encode);
+  }
+
+  @Test
+  void shouldNotCountTheCandidatesOfAnEarlierIncarnation() {
+    fixture.started(1, 2);
+    JsonObject stranger = candidates(0, 1).put("incarnation", 5);
+
+    handler.answer(stranger);
+    JsonObject answer = handler.answer(candidates(1, 1));
+
+    assertEquals("at membership epoch 1 waits for worker 0", answer.getString("refused"));
+  }
+
+  @Test
   void shouldRefuseInvalidFrameRequests() {
     JsonObject unknown = handler.answer(new JsonObject().put("request", "dance"));
     JsonObject empty = handler.answer(new JsonObject().put("request", "join"));
@@ -54,6 +102,20 @@ final class ControlRequestHandlerTest {
         unknown::encode);
     assertTrue(empty.getString("refused").startsWith("malformed request"), empty::encode);
     assertTrue(wrong.getString("refused").startsWith("malformed request"), wrong::encode);
+  }
+
+  private static JsonObject candidates(int rank, int epoch) {
+    return ControlCodec.write(
+        (ControlRequest)
+            new ReportCandidates(
+                new Candidates(
+                    new Admission(Role.WORKER, rank, 0),
+                    epoch,
+                    Rule.COMMON_STATE,
+                    Optional.empty(),
+                    List.of(RunVersion.BEGINNING),
+                    false,
+                    true)));
   }
 
   private static JsonObject heartbeat(Admission from, int epoch) {

@@ -5,14 +5,22 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
+import io.vertigrad.internal.membership.VersionChoice.Candidates;
+import io.vertigrad.internal.membership.VersionChoice.Choice;
+import io.vertigrad.internal.membership.VersionChoice.Rule;
+import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 import io.vertigrad.job.Role;
+import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.Future;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -128,6 +136,80 @@ final class CoordinationLossTest extends BusJobFixture {
     answering(admitted);
 
     Awaitility.await().until(() -> runs(server));
+  }
+
+  @Test
+  void shouldEndTheChoiceOfAVersionWhenTheMembershipChanges() {
+    List<FakeMember> workers = startWithTwoWorkers();
+    Future<Choice> choice = choose(workers, 0);
+
+    await(workers.get(1).client.leave(LeaveReason.failed("broke down")));
+
+    await(choice.otherwiseEmpty());
+    assertEquals(GroupChangedException.class, choice.cause().getClass());
+    assertEquals("membership epoch 2", choice.cause().getMessage());
+  }
+
+  @Test
+  void shouldNameTheWorkerThatReportsNoCandidates() {
+    job.getJsonObject("exchange")
+        .put("suspectMillis", 100)
+        .put("evictMillis", 200)
+        .put("deadlineMillis", 300);
+    List<FakeMember> workers = startWithTwoWorkers();
+
+    assertEquals(
+        "worker 0: no version chosen for membership epoch 1 within 300 ms: the coordinator at"
+            + " membership epoch 1 waits for worker 1. See the logs there, or raise"
+            + " exchange.deadlineMillis",
+        refusal(choose(workers, 0)));
+  }
+
+  @Test
+  @Tag("slow")
+  void shouldGetTheSameChoiceWhenAnAnswerWasLost() {
+    List<FakeMember> workers = startWithTwoWorkers();
+    AtomicBoolean lost = new AtomicBoolean();
+    vertx
+        .eventBus()
+        .addOutboundInterceptor(
+            delivery -> {
+              boolean choice =
+                  delivery.body() instanceof JsonObject json && json.containsKey("chosen");
+              if (!choice || lost.getAndSet(true)) {
+                delivery.next();
+              }
+            });
+
+    List<Future<Choice>> choices = List.of(choose(workers, 0), choose(workers, 1));
+
+    assertEquals(Optional.of(RunVersion.BEGINNING), await(choices.get(0)).from());
+    assertEquals(await(choices.get(0)), await(choices.get(1)));
+    assertTrue(lost.get());
+  }
+
+  private List<FakeMember> startWithTwoWorkers() {
+    job.getJsonObject("workers").put("count", 2);
+    deploy();
+    FakeMember server = member(Role.SERVER);
+    List<FakeMember> workers = List.of(member(Role.WORKER), member(Role.WORKER));
+    await(server.join());
+    workers.forEach(worker -> await(worker.join()));
+    workers.forEach(worker -> await(worker.client.started()));
+    return workers;
+  }
+
+  private static Future<Choice> choose(List<FakeMember> workers, int rank) {
+    CoordinatorClient client = workers.get(rank).client;
+    return client.choice(
+        new Candidates(
+            new Admission(Role.WORKER, rank, 0),
+            client.membership().epoch(),
+            Rule.COMMON_STATE,
+            Optional.empty(),
+            List.of(RunVersion.BEGINNING),
+            false,
+            true));
   }
 
   private MessageConsumer<JsonObject> answering(ControlAnswer answer) {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.membership.Pause;
+import io.vertigrad.internal.membership.VersionChoiceFixture;
 import io.vertigrad.internal.worker.ReplicaCheckpoints.ReplicaSaves;
 import io.vertigrad.internal.worker.ReplicaCheckpoints.SaveOrders;
 import io.vertigrad.job.JobConfig;
@@ -56,6 +57,7 @@ class WorkerAgreementTest {
 
   private final StepGate gate = new StepGate();
   private final VectorModel model = model();
+  private final VersionChoiceFixture versions = new VersionChoiceFixture();
   private final RecordingStrategy rule = new RecordingStrategy();
   private ReplicaCheckpoints checkpoints;
 
@@ -198,7 +200,6 @@ class WorkerAgreementTest {
   /** Each model settles as the rank at its list index; new models then train up to a version. */
   private List<WorkerAgreement> incarnation(
       String strategy, int number, List<VectorModel> models, long version) {
-    InMemoryPeers peers = new InMemoryPeers();
     List<CompletableFuture<WorkerAgreement>> ranks = new ArrayList<>();
     for (int rank = 0; rank < models.size(); rank++) {
       PeerGroup group = new PeerGroup(number + 1, List.of(0, 1), rank);
@@ -207,7 +208,7 @@ class WorkerAgreementTest {
       ranks.add(
           CompletableFuture.supplyAsync(
               () -> {
-                agreement.settle(peers.of(group), group, new RecordingStrategy());
+                agreement.settle(group, new RecordingStrategy());
                 return agreement;
               },
               work -> new Thread(work).start()));
@@ -228,7 +229,7 @@ class WorkerAgreementTest {
   }
 
   private Optional<PeerGroup> settle(WorkerAgreement agreement, PeerGroup group) {
-    return agreement.settle(new InMemoryPeers().of(group), group, rule);
+    return agreement.settle(group, rule);
   }
 
   private WorkerAgreement agreement(String strategy, long every, int incarnation) {
@@ -248,7 +249,12 @@ class WorkerAgreementTest {
     }
     SenderIdentity self = new SenderIdentity(job.addresses().jobHash(), rank, incarnation);
     return new WorkerAgreement(
-        job, traits, checkpoints, new Incarnation(self, 0, gate, () -> false), own);
+        job,
+        traits,
+        checkpoints,
+        new Incarnation(self, 0, gate, () -> false),
+        own,
+        candidates -> versions.choose(count, candidates));
   }
 
   private JobConfig job(String strategy, long every, int keep) {
