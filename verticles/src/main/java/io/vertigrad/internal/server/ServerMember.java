@@ -38,6 +38,7 @@ public final class ServerMember implements MemberHandler {
 
   private static final Logger LOG = LoggerFactory.getLogger(ServerMember.class);
   private static final String STILL_STARTING = "this server is still starting";
+  private static final String STOPPING = "this server is stopping";
 
   private final Vertx vertx;
   private final Context context;
@@ -50,6 +51,10 @@ public final class ServerMember implements MemberHandler {
   private final boolean waitsForTests;
   private Optional<ShardService> service = Optional.empty();
   private Optional<StrategyLink> moved = Optional.empty();
+
+  /** The admission that the server serves under, or is about to; empty after it has ended. */
+  private Optional<Admission> current = Optional.empty();
+
   private Pause pause = Pause.NONE;
   private boolean leaving;
   private Future<Void> leaveResult;
@@ -94,10 +99,14 @@ public final class ServerMember implements MemberHandler {
             model -> {
               coordinator.show(model.fingerprints());
               return held()
-                  .compose(version -> coordinator.join(model.layout(), version))
+                  .compose(version -> joinUnlessLeaving(model, version))
                   .compose(admission -> openShard(model, admission));
             })
         .onFailure(failure -> session.ifPresent(beside -> leaveFailed(failure)));
+  }
+
+  private Future<Admission> joinUnlessLeaving(InitialModel model, OptionalLong version) {
+    return leaving ? Future.failedFuture(STOPPING) : coordinator.join(model.layout(), version);
   }
 
   private Future<Void> leaveFailed(Throwable failure) {
@@ -116,7 +125,7 @@ public final class ServerMember implements MemberHandler {
     if (leaveResult == null) {
       leaving = true;
       leaveResult =
-          close("this server is stopping")
+          close(STOPPING)
               .transform(closed -> coordinator.leave(LeaveReason.STOPPED))
               .otherwiseEmpty();
     }
@@ -170,6 +179,7 @@ public final class ServerMember implements MemberHandler {
   @Override
   public void onEvicted(String reason) {
     LOG.warn("this server was evicted ({}), joins again", reason);
+    current = Optional.empty();
     moved.ifPresent(StrategyLink::close);
     moved = Optional.empty();
     service.ifPresent(serving -> serving.abandon("evicted: " + reason));
@@ -192,13 +202,21 @@ public final class ServerMember implements MemberHandler {
 
   private Future<Void> openShard(InitialModel model, Admission admission) {
     timeline.setMember("server " + admission.rank());
-    return finder
-        .elsewhere(admission.rank())
+    current = Optional.of(admission);
+    return ContextBridge.to(context, finder.elsewhere(admission.rank()))
         .compose(
-            apart ->
-                apart
-                    .map(link -> move(model, link))
-                    .orElseGet(() -> openShardHere(model, admission)));
+            apart -> {
+              if (hasEnded(admission)) {
+                return Future.succeededFuture();
+              }
+              return apart
+                  .map(link -> move(model, link))
+                  .orElseGet(() -> openShardHere(model, admission));
+            });
+  }
+
+  private boolean hasEnded(Admission admission) {
+    return leaving || current.filter(admission::equals).isEmpty();
   }
 
   /**
@@ -264,7 +282,11 @@ public final class ServerMember implements MemberHandler {
 
   private Future<Void> serve(ShardService opened, Admission admission) {
     if (leaving) {
-      return opened.close("this server is stopping");
+      return opened.close(STOPPING);
+    }
+    if (hasEnded(admission)) {
+      opened.abandon(admission + " ended before its shard took frames");
+      return Future.succeededFuture();
     }
     service = Optional.of(opened);
     apply(opened);
@@ -288,6 +310,7 @@ public final class ServerMember implements MemberHandler {
 
   private Future<Void> close(String reason) {
     timeline.close();
+    current = Optional.empty();
     if (moved.isPresent()) {
       Future<?> ended = moved.get().close();
       moved = Optional.empty();
