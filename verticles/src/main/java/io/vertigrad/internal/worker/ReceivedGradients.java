@@ -37,8 +37,9 @@ import java.util.function.Function;
  * answered with the next parameters.
  *
  * <p>Each gradient that the training loop wants is a turn, counted from 1. A request is answered
- * with the parameters of the first turn after its own; a repeated one, too. {@link #handle} and
- * {@link #computed} run on event loops, everything else belongs to the training loop's thread.
+ * with the parameters of the first turn after its own. If it is repeated meanwhile, only the newest
+ * one is answered, because each answer is as large as the partition. {@link #handle} and {@link
+ * #computed} run on event loops, everything else belongs to the training loop's thread.
  */
 final class ReceivedGradients extends VectorModel implements AutoCloseable {
 
@@ -57,7 +58,7 @@ final class ReceivedGradients extends VectorModel implements AutoCloseable {
   private long turn;
   private long version;
 
-  /** A request for a partition, and the answer that its repetitions share. */
+  /** The newest request for a partition, and its answer. */
   private record WaitingRequest(ExchangeId id, Promise<Frame> answer) {}
 
   /**
@@ -144,12 +145,12 @@ final class ReceivedGradients extends VectorModel implements AutoCloseable {
     if (closed) {
       return Future.succeededFuture(ended(id));
     }
-    return open && ofTurn < turn
-        ? Future.succeededFuture(answer(id.partition()))
-        : waiting
-            .computeIfAbsent(id.partition(), part -> new WaitingRequest(id, Promise.promise()))
-            .answer()
-            .future();
+    if (open && ofTurn < turn) {
+      return Future.succeededFuture(answer(id.partition()));
+    }
+    WaitingRequest newest = new WaitingRequest(id, Promise.promise());
+    waiting.put(id.partition(), newest);
+    return newest.answer().future();
   }
 
   private static Refusal ended(ExchangeId id) {
@@ -195,7 +196,9 @@ final class ReceivedGradients extends VectorModel implements AutoCloseable {
   @Override
   public synchronized void close() {
     closed = true;
-    listening.close();
+    if (listening != null) {
+      listening.close();
+    }
     waiting.forEach((index, request) -> request.answer().complete(ended(request.id())));
     waiting.clear();
   }

@@ -12,6 +12,7 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.PullRequest;
+import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.exchange.SenderIdentity;
@@ -87,10 +88,10 @@ class ReceivedGradientsTest {
   }
 
   @Test
-  void shouldTakeARepeatedPartitionOnceAndAnswerBoth() throws Exception {
+  void shouldTakeARepeatedPartitionOnceAndAnswerTheNewestRequest() throws Exception {
     CompletableFuture<Computed> one = compute(0, 0);
     awaitTurn();
-    Future<Frame> sent = send(1, 0, 2);
+    final Future<Frame> sent = send(1, 0, 2);
     Future<Frame> repeated = send(1, 0, 9);
     send(1, 1, 3);
     received.computed(GradientSender.write(1, facts(1)));
@@ -98,8 +99,17 @@ class ReceivedGradientsTest {
 
     assertEquals(2, received.gradient()[0]);
     compute(1, 0.5f);
-    assertAnswer(sent, 2, 1, 0.5f);
     assertAnswer(repeated, 2, 1, 0.5f);
+    assertFalse(sent.isComplete(), "each answer is as large as a partition");
+  }
+
+  @Test
+  void shouldEndWaitingRequestsWhenItClosesWithoutHavingListened() {
+    Future<Frame> waiting = received.handle(pull(0));
+
+    received.close();
+
+    assertTrue(get(waiting) instanceof Refusal);
   }
 
   @Test
