@@ -208,6 +208,10 @@ public final class StrategyLink {
   }
 
   private synchronized void begin() {
+    if (ended.future().isComplete()) {
+      ask(vertx, address, request(CLOSE), CLOSE_MILLIS);
+      return;
+    }
     LOG.info("{}: runs in another JVM, beside its strategy at {}", member, address);
     begun = true;
     answeredNanos = System.nanoTime();

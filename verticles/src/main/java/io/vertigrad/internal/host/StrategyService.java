@@ -26,6 +26,8 @@ public final class StrategyService {
 
   private static final Logger LOG = LoggerFactory.getLogger(StrategyService.class);
   private static final long WATCH_MILLIS = 250;
+  private static final int CLOSED_CODE = 1;
+  private static final String UNDEPLOYED = "its strategy verticle is being undeployed";
 
   private final Vertx vertx;
   private final JobConfig job;
@@ -67,7 +69,7 @@ public final class StrategyService {
   /** Closes the service. The member looks for another strategy verticle at the address. */
   public Future<?> close() {
     closed = true;
-    return Future.join(requests.unregister(), end("its strategy verticle is being undeployed"));
+    return Future.join(requests.unregister(), end(UNDEPLOYED));
   }
 
   private void handle(Message<JsonObject> message) {
@@ -75,7 +77,9 @@ public final class StrategyService {
     switch (String.valueOf(request.getString(StrategyLink.CALL))) {
       case StrategyLink.HELLO -> message.reply(new JsonObject());
       case StrategyLink.OPEN ->
-          open(request.getString(StrategyLink.SESSION)).onSuccess(message::reply);
+          open(request.getString(StrategyLink.SESSION))
+              .onSuccess(message::reply)
+              .onFailure(closing -> message.fail(CLOSED_CODE, closing.getMessage()));
       case StrategyLink.CLOSE -> close(request).onSuccess(message::reply);
       default -> message.reply(answer(request));
     }
@@ -87,7 +91,10 @@ public final class StrategyService {
   }
 
   private Future<JsonObject> begin(String id) {
-    if (closed || !host.tryTake()) {
+    if (closed) {
+      return Future.failedFuture(UNDEPLOYED);
+    }
+    if (!host.tryTake()) {
       String why =
           "the strategy verticle at %s is used by a member of its own JVM"
               .formatted(host.address());
