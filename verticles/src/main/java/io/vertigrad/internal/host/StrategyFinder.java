@@ -55,7 +55,7 @@ public final class StrategyFinder {
    * Returns the strategy verticle of one incarnation in this JVM. It is a free one that was
    * deployed for this rank, or else a new one, which replaces that of an earlier incarnation.
    *
-   * @return completes with a host that belongs to the caller until {@link StrategyHost#release}
+   * @return completes with a host that belongs to the caller until {@link #release}
    */
   public Future<StrategyHost> beside(int rank, int incarnation) {
     if (given.isPresent()) {
@@ -70,6 +70,13 @@ public final class StrategyFinder {
                       : deployedHere(rank, incarnation));
     }
     return deployedHere(rank, incarnation);
+  }
+
+  /** Releases what {@link #beside} has returned. A host that was given remains taken. */
+  public void release(StrategyHost host) {
+    if (given.isEmpty()) {
+      host.release();
+    }
   }
 
   private Future<StrategyHost> deployedHere(int rank, int incarnation) {

@@ -172,6 +172,15 @@ final class ShardAssembly {
       Admission admission, Shard shard, CheckpointSchedule checkpoints, StrategyHost host) {
     host.endsWith(() -> context.runOnContext(go -> onStrategyUndeployed.run()));
     return new ShardService(
-        context, job, admission, shard, checkpoints, host, pausableClock, report, events::publish);
+        context,
+        job,
+        admission,
+        shard,
+        checkpoints,
+        finder,
+        host,
+        pausableClock,
+        report,
+        events::publish);
   }
 }

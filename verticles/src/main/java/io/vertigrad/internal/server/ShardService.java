@@ -7,6 +7,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.ContextBridge;
+import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.MemberStatus;
@@ -44,6 +45,7 @@ final class ShardService {
   private final Admission admission;
   private final Shard shard;
   private final CheckpointSchedule checkpoints;
+  private final StrategyFinder finder;
   private final StrategyHost host;
   private final Consumer<MemberStatus> report;
   private final Consumer<TrainingEvent> events;
@@ -56,6 +58,7 @@ final class ShardService {
    * Creates the service of a shard.
    *
    * @param context the server's context
+   * @param finder has found {@code host}
    * @param host the strategy verticle beside it
    * @param pausableClock the shard's clock
    * @param report receives the shard's status twice a second, on its event loop
@@ -67,6 +70,7 @@ final class ShardService {
       Admission admission,
       Shard shard,
       CheckpointSchedule checkpoints,
+      StrategyFinder finder,
       StrategyHost host,
       LongSupplier pausableClock,
       Consumer<MemberStatus> report,
@@ -76,6 +80,7 @@ final class ShardService {
     this.admission = admission;
     this.shard = shard;
     this.checkpoints = checkpoints;
+    this.finder = finder;
     this.host = host;
     this.report = report;
     this.events = events;
@@ -232,7 +237,7 @@ final class ShardService {
       closed =
           end(reason)
               .transform(ended -> onShardLoop(() -> checkpoints.finish(shard)))
-              .onComplete(finished -> host.release());
+              .onComplete(finished -> finder.release(host));
     }
     return closed;
   }
@@ -240,7 +245,7 @@ final class ShardService {
   /** Ends service without a checkpoint, because another server may own the shard by now. */
   void abandon(String reason) {
     if (closed == null) {
-      closed = end(reason).onComplete(ended -> host.release());
+      closed = end(reason).onComplete(ended -> finder.release(host));
     }
   }
 

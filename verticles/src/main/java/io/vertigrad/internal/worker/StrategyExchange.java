@@ -5,6 +5,7 @@ import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.exchange.TrafficCounters;
 import io.vertigrad.internal.host.PeerStrategySession;
 import io.vertigrad.internal.host.PeerStrategySession.Next;
+import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.internal.timeline.SpanRecorder;
@@ -23,7 +24,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.function.BiFunction;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -47,7 +47,7 @@ public final class StrategyExchange implements ParameterExchange {
   /**
    * The environment of an exchange.
    *
-   * @param findHost finds the strategy verticle of a rank and its incarnation
+   * @param finder finds the strategy verticle of a rank and its incarnation
    * @param end ends the worker
    * @param span name of the wait for the next parameters in the timeline
    * @param lastVersion the job's last version
@@ -57,7 +57,7 @@ public final class StrategyExchange implements ParameterExchange {
    * @param tests when readers get the parameters, besides where a group begins and at the end
    */
   public record Environment(
-      BiFunction<Integer, Integer, Future<StrategyHost>> findHost,
+      StrategyFinder finder,
       Runnable end,
       JobConfig job,
       String span,
@@ -94,7 +94,7 @@ public final class StrategyExchange implements ParameterExchange {
     int rank = self.identity().rank();
     int incarnation = self.identity().incarnation();
     JobConfig job = environment.job();
-    host = host(environment.findHost().apply(rank, incarnation));
+    host = host(environment.finder().beside(rank, incarnation));
     session =
         host.open(
             new PeerStrategySession.Setup(
@@ -317,7 +317,7 @@ public final class StrategyExchange implements ParameterExchange {
                 : readerService.close("this worker is stopping; wait for its replacement"));
     FutureAwait.await(closings.otherwiseEmpty(), () -> System.nanoTime() > limit);
     if (host != null) {
-      host.release();
+      environment.finder().release(host);
     }
   }
 

@@ -366,7 +366,7 @@ public class WorkerThread {
   protected final StrategyExchange.Environment environment(
       TrainingPlan plan, String span, StrategyTraits traits) {
     return new StrategyExchange.Environment(
-        finder::beside,
+        finder,
         member::stop,
         job,
         span,

@@ -1,5 +1,7 @@
 package io.vertigrad.internal.host;
 
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -11,6 +13,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.eventbus.Message;
 import io.vertx.core.json.JsonObject;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -74,6 +77,21 @@ class StrategySessionTest extends PointsJob {
 
     String session = await(closing.future().timeout(5, TimeUnit.SECONDS));
     assertTrue(link.frames().endsWith(session), session);
+  }
+
+  @Test
+  void shouldNotReleaseAHostThatWasTakenForASession() {
+    assertTrue(host.tryTake());
+    StrategyFinder given = finder(Optional.of(host));
+
+    assertSame(host, await(given.beside(0, 0)));
+    given.release(host);
+
+    assertFalse(host.tryTake(), "the session goes on");
+  }
+
+  private StrategyFinder finder(Optional<StrategyHost> given) {
+    return new StrategyFinder(vertx, vertx.getOrCreateContext(), config, Role.SERVER, given);
   }
 
   private Future<JsonObject> ask(String call, String session) {
