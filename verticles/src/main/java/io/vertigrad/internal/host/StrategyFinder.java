@@ -9,7 +9,9 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,7 +28,7 @@ public final class StrategyFinder {
   private final Role role;
   private final Optional<StrategyHost> given;
   private volatile String deployedId;
-  private volatile Optional<Boolean> isRemote = Optional.empty();
+  private final Map<Integer, Boolean> isRemote = new ConcurrentHashMap<>();
 
   /**
    * Creates the finder of one member.
@@ -95,21 +97,21 @@ public final class StrategyFinder {
   }
 
   /**
-   * Returns a link to the strategy verticle of a rank in another JVM. The first result is kept: a
-   * verticle in another JVM is never replaced by one in this JVM, and one that starts later is not
-   * used.
+   * Returns a link to the strategy verticle of a rank in another JVM. The first result of each rank
+   * is kept: a verticle in another JVM is never replaced by one in this JVM, and one that starts
+   * later is not used.
    *
    * @return completes with an empty result if there is one in this JVM, or none at all
    */
   public Future<Optional<StrategyLink>> elsewhere(int rank) {
     String address = job.addresses().strategy(role.lower(), rank);
-    if (isRemote.isEmpty() && isHere(rank)) {
-      isRemote = Optional.of(false);
+    if (isHere(rank)) {
+      isRemote.putIfAbsent(rank, false);
     }
-    return isRemote
+    return Optional.ofNullable(isRemote.get(rank))
         .map(Future::succeededFuture)
-        .orElseGet(() -> StrategyLink.isAt(vertx, address, 0))
-        .onSuccess(remote -> isRemote = Optional.of(remote))
+        .orElseGet(() -> StrategyLink.isAt(vertx, address, job.exchange().evictMillis()))
+        .onSuccess(remote -> isRemote.put(rank, remote))
         .map(
             remote ->
                 Optional.of(remote)

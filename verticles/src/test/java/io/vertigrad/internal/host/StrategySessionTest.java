@@ -90,6 +90,15 @@ class StrategySessionTest extends PointsJob {
     assertFalse(host.tryTake(), "the session goes on");
   }
 
+  @Test
+  void shouldLookForTheStrategyOfEachRank() {
+    vertx.eventBus().<JsonObject>consumer(host.address(), message -> message.reply(DONE));
+    StrategyFinder finder = finder(Optional.empty());
+
+    assertTrue(await(finder.elsewhere(0)).isPresent());
+    assertFalse(await(finder.elsewhere(1)).isPresent(), "nobody is at its address");
+  }
+
   private StrategyFinder finder(Optional<StrategyHost> given) {
     return new StrategyFinder(vertx, vertx.getOrCreateContext(), config, Role.SERVER, given);
   }
