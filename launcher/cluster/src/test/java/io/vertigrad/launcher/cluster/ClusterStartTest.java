@@ -105,7 +105,7 @@ class ClusterStartTest {
         new ClusterStart("test", config("127.0.0.1", List.of("127.0.0.1:" + port), false)).start();
 
     assertEquals(
-        "nothing answers at 127.0.0.1:%d; start the job there first, with train --listen"
+        "nothing answers at 127.0.0.1:%d; start the job there first, with ./vertigrad train --listen"
             .formatted(port),
         assertThrows(ExecutionException.class, () -> await(start)).getCause().getMessage());
   }
