@@ -114,7 +114,8 @@ class VertigradCommandTest {
   @Test
   void shouldReportHowToStartAJobWhenThereIsNoneToJoin() {
     assertRefused(
-        "vertigrad: nothing answers at 127.0.0.1:1; start the job there first, with train --listen",
+        "vertigrad: nothing answers at 127.0.0.1:1; start the job there first, with"
+            + " ./vertigrad train --listen",
         "node",
         "--role",
         "worker",
