@@ -159,32 +159,6 @@ final class FrameReader {
     return found;
   }
 
-  /** Reads the next 64-bit number of the payload. */
-  long payloadLong(String name, long least) {
-    if (fault == null && payload.remaining() < Long.BYTES) {
-      fail(name, "%d bytes left".formatted(payload.remaining()), "8 bytes");
-    }
-    long found = fault == null ? payload.getLong(payload.position()) : least;
-    if (found < least) {
-      fail(name, Long.toString(found), "at least %d".formatted(least));
-      return least;
-    }
-    skip(Long.BYTES);
-    return found;
-  }
-
-  /**
-   * Reads the number of entries of this size that follow, a 32-bit number; returns 0 after a fault.
-   */
-  int payloadCount(String name, int entryBytes, int limit) {
-    int count = payloadInt(name, 0);
-    int most = Math.min(limit, payload.remaining() / entryBytes);
-    if (fault == null && count > most) {
-      fail(name, Integer.toString(count), "at most %d".formatted(most));
-    }
-    return fault == null ? count : 0;
-  }
-
   /** Reads the next text of the payload, of at most {@code limit} bytes. */
   String payloadText(String name, int limit) {
     if (fault == null && payload.remaining() < LengthPrefixedText.PREFIX_BYTES) {

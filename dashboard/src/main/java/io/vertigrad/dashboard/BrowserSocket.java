@@ -27,13 +27,13 @@ final class BrowserSocket {
   private int awaitedAnswers;
   private long pendingBytes;
   private long sentDelta;
-  private long heardNanos;
+  private long receivedNanos;
 
   BrowserSocket(SockJSSocket socket, long nowNanos) {
     this.socket = socket;
     SocketAddress remote = socket.remoteAddress();
     host = remote == null ? "unknown" : String.valueOf(remote.hostAddress());
-    heardNanos = nowNanos;
+    receivedNanos = nowNanos;
   }
 
   /** Returns the remote address without its port. */
@@ -64,7 +64,7 @@ final class BrowserSocket {
    * second.
    */
   boolean mayAsk(long nowNanos) {
-    heardNanos = nowNanos;
+    receivedNanos = nowNanos;
     return messages.take(nowNanos, 1);
   }
 
@@ -86,7 +86,7 @@ final class BrowserSocket {
   }
 
   long silentNanos(long nowNanos) {
-    return nowNanos - heardNanos;
+    return nowNanos - receivedNanos;
   }
 
   long pendingBytes() {

@@ -149,7 +149,7 @@ final class MemberMetrics {
     return condition == Condition.UP || condition == Condition.SUSPECT;
   }
 
-  boolean tells(String key) {
+  boolean reports(String key) {
     return values.containsKey(key);
   }
 

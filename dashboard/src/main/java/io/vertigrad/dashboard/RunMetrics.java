@@ -205,7 +205,7 @@ final class RunMetrics {
    */
   private static double mean(List<MemberMetrics> workers, String key) {
     return workers.stream()
-        .filter(w -> w.present() && w.tells(key))
+        .filter(w -> w.present() && w.reports(key))
         .mapToDouble(w -> w.value(key))
         .average()
         .orElse(Double.NaN);

@@ -230,7 +230,7 @@ final class TrainingRun {
       throw new JobFailedException(
           prefix + next.inThisRun(end.getString("failure")) + "; log: " + directory.log());
     }
-    hearTheEnd(end);
+    awaitLastEvents(end);
     conclude();
   }
 
@@ -455,7 +455,7 @@ final class TrainingRun {
   }
 
   /** Waits for the events sent before the job's end, so that the summary includes them. */
-  private void hearTheEnd(JsonObject end) {
+  private void awaitLastEvents(JsonObject end) {
     Await.cleanUp(monitor.ended(), RECEIVE_SECONDS, "receiving the job's end on the event bus");
     JsonArray silent = end.getJsonArray("silent", new JsonArray());
     if (!silent.isEmpty()) {

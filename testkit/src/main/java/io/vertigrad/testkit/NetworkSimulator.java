@@ -4,7 +4,6 @@ import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
-import io.vertigrad.codecs.LedgerEntry;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.PullRequest;
@@ -12,6 +11,7 @@ import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.codecs.UpdateCounts;
+import io.vertigrad.internal.checkpoint.LedgerSnapshot;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.shard.Shard;
@@ -347,7 +347,7 @@ public final class NetworkSimulator {
 
   private void requireBalanced(float[][] parameters, int part, SimulatedWorker worker) {
     int rank = worker.self().rank();
-    LedgerEntry entry = ledger(part, rank);
+    LedgerSnapshot.Entry entry = ledger(part, rank);
     float applied = 0;
     for (long step = 0; step < entry.next(); step++) {
       ExchangeId id = new ExchangeId(TestJob.JOB, rank, 0, 0, step, part);
@@ -363,14 +363,14 @@ public final class NetworkSimulator {
     }
   }
 
-  private LedgerEntry ledger(int part, int rank) {
+  private LedgerSnapshot.Entry ledger(int part, int rank) {
     Shard served = shard(job.plan.partitions().get(part).shard()).internal();
     return served.snapshot().partitions().stream()
         .filter(snapshot -> snapshot.index() == part)
         .flatMap(snapshot -> snapshot.ledger().entries().stream())
         .filter(entry -> entry.rank() == rank)
         .findFirst()
-        .orElseGet(() -> new LedgerEntry(rank, 0, 0, UpdateCounts.NONE, List.of()));
+        .orElseGet(() -> new LedgerSnapshot.Entry(rank, 0, 0, UpdateCounts.NONE, List.of()));
   }
 
   private float applied(float[][] parameters, int part, int slot) {

@@ -223,7 +223,7 @@ public final class CoordinatorVerticle extends VerticleBase {
     String address = job.addresses().coordinator();
     long interval = Math.min(TICK_MILLIS, job.exchange().suspectMillis() / 4);
     return refuseRival(address)
-        .compose(alone -> hearTests())
+        .compose(alone -> listenForTests())
         .compose(listening -> serve(address))
         .onSuccess(served -> vertx.setPeriodic(interval, id -> tick()));
   }
@@ -275,7 +275,7 @@ public final class CoordinatorVerticle extends VerticleBase {
   }
 
   /** Listens for tests, only if a test may end the job. */
-  private Future<Void> hearTests() {
+  private Future<Void> listenForTests() {
     return job.stop().looksAtTests()
         ? vertx
             .eventBus()

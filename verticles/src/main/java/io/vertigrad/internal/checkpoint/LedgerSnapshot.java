@@ -1,10 +1,10 @@
 package io.vertigrad.internal.checkpoint;
 
-import io.vertigrad.codecs.LedgerEntry;
 import io.vertigrad.codecs.UpdateCounts;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * The outcomes of all updates of one partition, at the version of their checkpoint. A server that
@@ -13,7 +13,7 @@ import java.util.List;
  * @param from version of the partition before the first counted update
  * @param entries the outcomes by rank
  */
-public record LedgerSnapshot(long from, List<LedgerEntry> entries) {
+public record LedgerSnapshot(long from, List<Entry> entries) {
 
   /** No counts. */
   public static final LedgerSnapshot EMPTY = new LedgerSnapshot(0, List.of());
@@ -22,13 +22,50 @@ public record LedgerSnapshot(long from, List<LedgerEntry> entries) {
     entries = List.copyOf(entries);
   }
 
+  /**
+   * The outcomes of one worker's updates of one partition.
+   *
+   * @param rank rank of the worker, from 0
+   * @param incarnation of the worker that sent the last update, from 0; steps of a rank beyond the
+   *     job's configured ranks are counted from 0 for each incarnation
+   * @param next the first step that was not processed
+   * @param counts outcomes of the updates whose step is below {@code next}
+   * @param refusedSteps steps from {@code next} on whose updates were refused for good
+   */
+  public record Entry(
+      int rank, int incarnation, long next, UpdateCounts counts, List<Long> refusedSteps) {
+
+    /** Largest number of steps in {@code refusedSteps}. */
+    public static final int MOST_REFUSED_STEPS = 64;
+
+    public Entry {
+      requireNotNegative("worker", rank);
+      requireNotNegative("incarnation", incarnation);
+      requireNotNegative("next", next);
+      Objects.requireNonNull(counts, "counts");
+      refusedSteps = List.copyOf(refusedSteps);
+      if (refusedSteps.size() > MOST_REFUSED_STEPS) {
+        throw new IllegalArgumentException(
+            "refusedSteps has %d entries, expected at most %d"
+                .formatted(refusedSteps.size(), MOST_REFUSED_STEPS));
+      }
+      refusedSteps.forEach(step -> requireNotNegative("refusedSteps", step));
+    }
+
+    private static void requireNotNegative(String field, long found) {
+      if (found < 0) {
+        throw new IllegalArgumentException("%s is %d, expected at least 0".formatted(field, found));
+      }
+    }
+  }
+
   JsonObject toJson() {
     JsonArray ranks = new JsonArray();
     entries.forEach(entry -> ranks.add(toJson(entry)));
     return new JsonObject().put("from", from).put("ranks", ranks);
   }
 
-  private static JsonArray toJson(LedgerEntry entry) {
+  private static JsonArray toJson(Entry entry) {
     UpdateCounts counts = entry.counts();
     return JsonArray.of(
         entry.rank(),
@@ -54,8 +91,8 @@ public record LedgerSnapshot(long from, List<LedgerEntry> entries) {
                 .toList());
   }
 
-  private static LedgerEntry entry(JsonArray json) {
-    return new LedgerEntry(
+  private static Entry entry(JsonArray json) {
+    return new Entry(
         json.getInteger(0),
         json.getInteger(1),
         json.getLong(2),

@@ -28,7 +28,7 @@ public final class StrategyFinder {
   private final Role role;
   private final Optional<StrategyHost> given;
   private volatile String deployedId;
-  private final Map<Integer, Boolean> isRemote = new ConcurrentHashMap<>();
+  private final Map<Integer, Boolean> remoteByRank = new ConcurrentHashMap<>();
 
   /**
    * Creates the finder of one member.
@@ -106,12 +106,12 @@ public final class StrategyFinder {
   public Future<Optional<StrategyLink>> elsewhere(int rank) {
     String address = job.addresses().strategy(role.lower(), rank);
     if (isHere(rank)) {
-      isRemote.putIfAbsent(rank, false);
+      remoteByRank.putIfAbsent(rank, false);
     }
-    return Optional.ofNullable(isRemote.get(rank))
+    return Optional.ofNullable(remoteByRank.get(rank))
         .map(Future::succeededFuture)
         .orElseGet(() -> StrategyLink.isAt(vertx, address, job.exchange().evictMillis()))
-        .onSuccess(remote -> isRemote.put(rank, remote))
+        .onSuccess(remote -> remoteByRank.put(rank, remote))
         .map(
             remote ->
                 Optional.of(remote)

@@ -11,7 +11,7 @@ import java.util.Set;
  * Adds proofs of a job's secret to messages on the event bus, and refuses messages without them.
  *
  * <p>That takes the codec and the bytes of a message, which Vert.x keeps to itself. The provider is
- * therefore in {@code vertigrad-cluster}, the only artifact that uses inner classes of libraries.
+ * therefore in {@code vertigrad-cluster}, which may use inner classes of libraries.
  */
 public interface BusAuthentication {
 

@@ -1,7 +1,6 @@
 package io.vertigrad.internal.shard;
 
 import io.vertigrad.codecs.ExchangeId;
-import io.vertigrad.codecs.LedgerEntry;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.UpdateCounts;
 import io.vertigrad.internal.checkpoint.LedgerSnapshot;
@@ -19,12 +18,13 @@ import java.util.stream.Stream;
  * also goes back to its counts, so that {@code applied} always matches the parameters.
  *
  * <p>Bounded: one entry per rank that ever sent an update, each with at most {@value
- * LedgerEntry#MOST_REFUSED_STEPS} refused steps; a worker gives up after fewer refusals in a row.
+ * LedgerSnapshot.Entry#MOST_REFUSED_STEPS} refused steps; a worker gives up after fewer refusals in
+ * a row.
  */
 final class PartitionLedger {
 
   private final int ranks;
-  private final Map<Integer, LedgerEntry> entries = new TreeMap<>();
+  private final Map<Integer, LedgerSnapshot.Entry> entries = new TreeMap<>();
   private long firstVersion;
 
   /**
@@ -38,18 +38,19 @@ final class PartitionLedger {
 
   /** Counts the outcome of an update, unless its step was counted before. */
   void count(ExchangeId id, Outcome outcome) {
-    LedgerEntry entry = entryOf(id);
+    LedgerSnapshot.Entry entry = entryOf(id);
     if (id.step() >= entry.next() && outcome != Outcome.DUPLICATE) {
       entries.put(entry.rank(), passed(entry, id.step(), outcome));
     }
   }
 
-  private static LedgerEntry passed(LedgerEntry entry, long step, Outcome outcome) {
+  private static LedgerSnapshot.Entry passed(
+      LedgerSnapshot.Entry entry, long step, Outcome outcome) {
     List<Long> later = entry.refusedSteps().stream().filter(refused -> refused > step).toList();
     long refused = entry.refusedSteps().stream().filter(earlier -> earlier < step).count();
     long skipped = step - entry.next() - refused;
     UpdateCounts counts = entry.counts().plus(UpdateCounts.of(outcome)).plus(refused, skipped);
-    return new LedgerEntry(entry.rank(), entry.incarnation(), step + 1, counts, later);
+    return new LedgerSnapshot.Entry(entry.rank(), entry.incarnation(), step + 1, counts, later);
   }
 
   /**
@@ -57,26 +58,28 @@ final class PartitionLedger {
    * the step.
    */
   void recordRefusal(ExchangeId id) {
-    LedgerEntry entry = entryOf(id);
+    LedgerSnapshot.Entry entry = entryOf(id);
     List<Long> steps = entry.refusedSteps();
-    if (id.step() >= entry.next() && steps.size() < LedgerEntry.MOST_REFUSED_STEPS) {
+    if (id.step() >= entry.next() && steps.size() < LedgerSnapshot.Entry.MOST_REFUSED_STEPS) {
       List<Long> all =
           Stream.concat(steps.stream(), Stream.of(id.step())).distinct().sorted().toList();
       entries.put(
           entry.rank(),
-          new LedgerEntry(entry.rank(), entry.incarnation(), entry.next(), entry.counts(), all));
+          new LedgerSnapshot.Entry(
+              entry.rank(), entry.incarnation(), entry.next(), entry.counts(), all));
     }
   }
 
   /** Returns the entry of the sender; creates it first, or starts it again for an incarnation. */
-  private LedgerEntry entryOf(ExchangeId id) {
-    LedgerEntry entry = entries.get(id.worker());
+  private LedgerSnapshot.Entry entryOf(ExchangeId id) {
+    LedgerSnapshot.Entry entry = entries.get(id.worker());
     if (entry == null) {
-      entry = new LedgerEntry(id.worker(), id.incarnation(), 0, UpdateCounts.NONE, List.of());
+      entry =
+          new LedgerSnapshot.Entry(id.worker(), id.incarnation(), 0, UpdateCounts.NONE, List.of());
       entries.put(id.worker(), entry);
     } else if (id.worker() >= ranks && id.incarnation() != entry.incarnation()) {
       UpdateCounts counts = entry.counts().plus(entry.refusedSteps().size(), 0);
-      entry = new LedgerEntry(id.worker(), id.incarnation(), 0, counts, List.of());
+      entry = new LedgerSnapshot.Entry(id.worker(), id.incarnation(), 0, counts, List.of());
       entries.put(id.worker(), entry);
     }
     return entry;
@@ -108,7 +111,7 @@ final class PartitionLedger {
     entries.keySet().forEach(rank -> sums.computeIfAbsent(rank, RankUpdates::new));
     sums.replaceAll(
         (rank, sum) -> {
-          LedgerEntry entry = entries.get(rank);
+          LedgerSnapshot.Entry entry = entries.get(rank);
           UpdateCounts counts =
               entry == null
                   ? UpdateCounts.NONE

@@ -164,8 +164,15 @@ final class GradientSender implements TrainingLoop.JoinRequester {
     private final ModelPartitions partitions = new ModelPartitions(model, DataType.FLOAT32);
     private final TensorMemory memory = new TensorMemory();
     private final BatchesOfRank batches = new BatchesOfRank(data);
-    private Optional<Computed> computed = Optional.empty();
     private int rank;
+    private final GradientSource source =
+        new BatchGradients(
+            model,
+            step -> batches.batch(rank, step),
+            BatchNumber.VERSION,
+            System::nanoTime,
+            member.timeline());
+    private Optional<Computed> computed = Optional.empty();
     private long turn;
     private long version;
     private long answeredTurn;
@@ -194,13 +201,6 @@ final class GradientSender implements TrainingLoop.JoinRequester {
     /** Sends a gradient and takes the next parameters, or takes parameters to begin with. */
     void step() {
       if (turn > 0) {
-        GradientSource source =
-            new BatchGradients(
-                model,
-                step -> batches.batch(rank, step),
-                BatchNumber.VERSION,
-                System::nanoTime,
-                member.timeline());
         computed = Optional.of(source.compute(version, version, Optional.empty()));
         link.computed(write(turn, computed.get()));
       }

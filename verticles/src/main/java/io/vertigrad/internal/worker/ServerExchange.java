@@ -121,7 +121,7 @@ final class ServerExchange implements ParameterExchange {
       warnLostResidual();
     } else if (self.firstStep() > 0) {
       restore(residuals.get(), self.firstStep());
-      continueFiles(residuals.get(), self.firstStep());
+      keep(files -> files.continueFrom(self.firstStep()));
     }
   }
 
@@ -168,15 +168,6 @@ final class ServerExchange implements ParameterExchange {
         keptName(),
         step,
         why);
-  }
-
-  /** Keeps what this incarnation's first steps would overwrite and servers may go back to. */
-  private void continueFiles(ResidualFiles files, long step) {
-    try {
-      files.continueFrom(step);
-    } catch (IOException e) {
-      warnNotKept(e);
-    }
   }
 
   /** The version is the one that all partitions have reached; in lockstep it is the next round. */
@@ -233,7 +224,8 @@ final class ServerExchange implements ParameterExchange {
 
   private Step exchangeWhole(Optional<Partition> notFinite, Computed computed, long step) {
     if (notFinite.isEmpty() && residuals.isPresent()) {
-      keep(step + 1, onceDelivered);
+      // Before the gradient is sent, so that a replacement always finds it.
+      keep(files -> files.write(step + 1, onceDelivered));
     }
     List<Partition> order = notFinite.map(List::of).orElseGet(versions::oldestFirst);
     GradientRound round = new GradientRound(order, step, computed.samples());
@@ -246,44 +238,36 @@ final class ServerExchange implements ParameterExchange {
             step);
     if (residuals.isPresent()) {
       if (notFinite.isPresent() || ended.ending() == Ending.COMPLETE && gradient.lacksDelivery()) {
-        keep(step + 1, current);
+        // Some of the gradient was not applied.
+        keep(files -> files.write(step + 1, current));
       }
       if (round.saved) {
-        keepForCheckpoint(step);
+        keep(files -> files.keep(step));
       }
     }
     return ended;
   }
 
-  /**
-   * Keeps what the step starts with: before the gradient of the step before is sent, so that a
-   * replacement always finds it, and again if some of that gradient was not applied.
-   */
-  private void keep(long step, MemberState kept) {
-    try {
-      residuals.get().write(step, kept);
-    } catch (IOException e) {
-      warnNotKept(e);
-    }
+  /** A change of the files that a replacement continues with. */
+  @FunctionalInterface
+  private interface ResidualChange {
+
+    void apply(ResidualFiles files) throws IOException;
   }
 
-  /** Keeps what the step starts with for as long as a server may go back to it. */
-  private void keepForCheckpoint(long step) {
+  /** Changes the files. A failure costs a replacement what they hold, so training goes on. */
+  private void keep(ResidualChange change) {
     try {
-      residuals.get().keep(step);
+      change.apply(residuals.orElseThrow());
     } catch (IOException e) {
-      warnNotKept(e);
-    }
-  }
-
-  private void warnNotKept(IOException e) {
-    if (!keepFailed) {
-      keepFailed = true;
-      LOG.warn(
-          "worker {}: {} cannot be kept for a replacement: {}",
-          self.identity().rank(),
-          keptName(),
-          e.toString());
+      if (!keepFailed) {
+        keepFailed = true;
+        LOG.warn(
+            "worker {}: {} cannot be kept for a replacement: {}",
+            self.identity().rank(),
+            keptName(),
+            e.toString());
+      }
     }
   }
 

@@ -854,9 +854,9 @@ final class CsvSamples {
     Targets targets =
         fitted.classes().isEmpty() ? format.targets() : Targets.classes(fitted.classes().size());
     int[] classOf = labels.isEmpty() ? new int[0] : IntStream.of(chosen).map(labels::get).toArray();
-    List<float[]> told =
+    List<float[]> targetValues =
         answers.isEmpty() ? List.of() : IntStream.of(chosen).mapToObj(answers::get).toList();
-    return new CsvDataset(inputs, classOf, told, shape, targets, fitted);
+    return new CsvDataset(inputs, classOf, targetValues, shape, targets, fitted);
   }
 
   private float[] inputs(double[] row, CsvColumns fitted) {

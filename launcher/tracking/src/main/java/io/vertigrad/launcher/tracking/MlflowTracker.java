@@ -60,7 +60,7 @@ final class MlflowTracker implements Tracker {
   private int dropped;
 
   private String runId;
-  private boolean parametersTold;
+  private boolean parametersSent;
   private boolean warned;
   private boolean refused;
   private End end;
@@ -113,7 +113,7 @@ final class MlflowTracker implements Tracker {
       while (!refused) {
         boolean last = awaitWork();
         try {
-          tellAll();
+          sendAll();
           if (last) {
             api.update(runId, status(), System.currentTimeMillis());
             return;
@@ -160,7 +160,7 @@ final class MlflowTracker implements Tracker {
     }
   }
 
-  private void tellAll() throws IOException, InterruptedException {
+  private void sendAll() throws IOException, InterruptedException {
     begin();
     for (List<Metric> batch = first(); !batch.isEmpty(); batch = first()) {
       JsonArray points = new JsonArray();
@@ -198,7 +198,7 @@ final class MlflowTracker implements Tracker {
       String known = Files.exists(noted) ? read(noted) : null;
       if (known != null) {
         api.update(known, "RUNNING", 0);
-        parametersTold = true;
+        parametersSent = true;
         runId = known;
         return;
       }
@@ -207,9 +207,9 @@ final class MlflowTracker implements Tracker {
       runId = api.createRun(experiment, name, System.currentTimeMillis());
       write(noted, new JsonObject().put("experimentId", experiment).put("runId", runId));
     }
-    if (!parametersTold) {
-      tellParameters();
-      parametersTold = true;
+    if (!parametersSent) {
+      sendParameters();
+      parametersSent = true;
     }
   }
 
@@ -228,7 +228,7 @@ final class MlflowTracker implements Tracker {
     }
   }
 
-  private void tellParameters() throws IOException, InterruptedException {
+  private void sendParameters() throws IOException, InterruptedException {
     Map<String, String> flat = new TreeMap<>();
     flatten("", job.json(), flat);
     flat.keySet().removeIf(key -> job.settings().traits(key).contains(KeyTrait.CHANGEABLE));
