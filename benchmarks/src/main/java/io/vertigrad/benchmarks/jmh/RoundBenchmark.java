@@ -8,11 +8,13 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
+import io.vertigrad.codecs.SharedTensor;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.shard.Shard;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
+import io.vertx.core.Future;
 import java.util.List;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.OperationsPerInvocation;
@@ -50,15 +52,26 @@ public class RoundBenchmark {
     layout = exchange.plan().layout();
   }
 
-  /** Runs a round; the GB/s count the gradients of both workers. */
+  /**
+   * Runs a round and gives both answers back, as a server does once they are sent; the GB/s count
+   * the gradients of both workers.
+   *
+   * @return the version after the round
+   */
   @Benchmark
   @OperationsPerInvocation(WORKERS)
-  public Frame syncRound() {
-    shard.handle(update(0));
-    Frame answer = shard.handle(update(1)).result();
+  public long syncRound() {
+    Future<Frame> first = shard.handle(update(0));
+    long version = versionOf(shard.handle(update(1)).result());
+    versionOf(first.result());
     step++;
+    return version;
+  }
+
+  private static long versionOf(Frame answer) {
     if (answer instanceof ParameterPartition next && next.outcome() == Outcome.APPLIED) {
-      return answer;
+      SharedTensor.giveBack(next.parameters());
+      return next.version();
     }
     throw new IllegalStateException("expected an applied round, found " + answer);
   }

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.GradientPartition;
-import io.vertigrad.codecs.ParameterPartition;
 import org.junit.jupiter.api.Test;
 
 /** Tests that each JMH method does what its name says. */
@@ -18,9 +17,7 @@ class JmhBenchmarkTest {
     round.prepare();
 
     for (int version = 1; version <= 3; version++) {
-      ParameterPartition answer = assertInstanceOf(ParameterPartition.class, round.syncRound());
-      assertEquals(version, answer.version());
-      assertEquals(FullFrame.ELEMENTS, answer.parameters().length());
+      assertEquals(version, round.syncRound());
     }
   }
 
