@@ -1,9 +1,9 @@
-/** Computes models with libtorch, through DJL. */
+/** Computes models with libtorch, through its JavaCPP presets. */
 module io.vertigrad.engine.pytorch {
   requires transitive io.vertigrad.compute;
-  requires ai.djl.api;
-  requires ai.djl.pytorch_engine;
   requires com.sun.jna;
+  requires org.bytedeco.javacpp;
+  requires org.bytedeco.pytorch;
   requires org.slf4j;
 
   provides io.vertigrad.compute.Engine with

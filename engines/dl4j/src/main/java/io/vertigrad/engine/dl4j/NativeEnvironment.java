@@ -46,6 +46,8 @@ final class NativeEnvironment {
   static List<String> prepare(int threads) {
     setDefault("org.eclipse.deeplearning4j.helpers.disable", "false");
     setDefault("org.bytedeco.javacpp.maxphysicalbytes", "0");
+    // It warns that the presets of ND4J and oneDNN are older than itself, else on standard error.
+    setDefault("org.bytedeco.javacpp.logger", "slf4j");
     setDefault("org.nd4j.log.initialization", "false");
     List<String> missing = new ArrayList<>();
     if (!Platform.isLinux()) {

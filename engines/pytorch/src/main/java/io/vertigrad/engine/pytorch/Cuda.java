@@ -1,42 +1,32 @@
 package io.vertigrad.engine.pytorch;
 
-import com.sun.jna.Function;
 import com.sun.jna.NativeLibrary;
+import com.sun.jna.ptr.PointerByReference;
 import io.vertigrad.compute.Device;
-import java.io.IOException;
-import java.io.InputStream;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.util.Arrays;
-import java.util.Properties;
 
 /**
- * The GPUs of this machine according to the CUDA runtime that comes with libtorch. The runtime is
- * asked before libtorch is loaded, because libtorch cannot be loaded without a driver.
+ * The GPUs of this machine according to NVIDIA's driver. The driver is asked before libtorch is
+ * loaded, because libtorch for CUDA cannot compute without one, not even on the processor.
  */
 final class Cuda {
 
-  /** The name by which DJL and JNA look for the runtime. */
-  private static final String RUNTIME = "cudart";
-
-  private final Properties natives;
-  private final Path cache;
+  private final boolean present;
+  private final String driver;
 
   /**
-   * Describes the GPUs that the natives can use, without loading anything.
+   * Describes the GPUs that libtorch can use, without loading anything.
    *
-   * @param natives properties of the libtorch on the class path
-   * @param cache folder in which natives are unpacked
+   * @param present true if the libtorch on the class path was built for CUDA
+   * @param driver name of the driver's library
    */
-  Cuda(Properties natives, Path cache) {
-    this.natives = natives;
-    this.cache = cache;
+  Cuda(boolean present, String driver) {
+    this.present = present;
+    this.driver = driver;
   }
 
   /** Returns true for a libtorch that was built for CUDA. */
   boolean present() {
-    return flavor().startsWith("cu");
+    return present;
   }
 
   /**
@@ -46,21 +36,24 @@ final class Cuda {
    * @throws IllegalArgumentException with the reason why there is none, and what to do
    */
   int count() {
-    if (!present()) {
+    if (!present) {
       throw new IllegalArgumentException(
           "libtorch on the class path is for the processor: build with -Ppytorch-cuda"
               + " (VERTIGRAD_PROFILE=pytorch-cuda) for a GPU, or leave it out");
     }
     try {
-      NativeLibrary runtime = runtime();
+      NativeLibrary library = NativeLibrary.getInstance(driver);
       int[] count = new int[1];
-      int error = runtime.getFunction("cudaGetDeviceCount").invokeInt(new Object[] {count});
+      int error = library.getFunction("cuInit").invokeInt(new Object[] {0});
+      if (error == 0) {
+        error = library.getFunction("cuDeviceGetCount").invokeInt(new Object[] {count});
+      }
       if (error != 0 || count[0] < 1) {
-        throw none(error == 0 ? "it has none" : reason(runtime, error));
+        throw none(error == 0 ? "it has none" : reason(library, error));
       }
       return count[0];
-    } catch (UnsatisfiedLinkError | IOException e) {
-      throw none("its runtime cannot be loaded: " + e.getMessage());
+    } catch (UnsatisfiedLinkError e) {
+      throw none("its driver cannot be loaded: " + driver);
     }
   }
 
@@ -70,7 +63,7 @@ final class Cuda {
    * @throws IllegalArgumentException with the reason why it does not, and what to do
    */
   void check(Device device) {
-    int count = device.gpu() || present() ? count() : 0;
+    int count = device.gpu() || present ? count() : 0;
     if (device.gpu() && device.number().orElse(0) >= count) {
       throw new IllegalArgumentException(
           "this machine has %s, expected %s"
@@ -83,59 +76,16 @@ final class Cuda {
     return gpus == 1 ? "1 GPU" : gpus + " GPUs";
   }
 
-  private IllegalArgumentException none(String reason) {
+  private static IllegalArgumentException none(String reason) {
     return new IllegalArgumentException(
-        "libtorch for CUDA %s finds no GPU on this machine (%s): install NVIDIA's driver for it, or"
-                .formatted(version(), reason)
+        "libtorch for CUDA finds no GPU on this machine (%s): install NVIDIA's driver for it, or"
+                .formatted(reason)
             + " build without -Ppytorch-cuda and leave workers.device out");
   }
 
-  private static String reason(NativeLibrary runtime, int error) {
-    Function text = runtime.getFunction("cudaGetErrorString");
-    return text.invokeString(new Object[] {error}, false);
-  }
-
-  /** Returns for example {@code cu124}, or {@code cpu}. */
-  private String flavor() {
-    return natives.getProperty("flavor", "cpu");
-  }
-
-  /** Returns for example {@code 12.4}. */
-  private String version() {
-    return flavor().replaceAll("^cu(\\d+)(\\d).*", "$1.$2");
-  }
-
-  /**
-   * Unpacks and loads the runtime where DJL also finds it. DJL asks the system's runtime for the
-   * number of GPUs; without a runtime it uses none of the natives.
-   */
-  private NativeLibrary runtime() throws IOException {
-    Path folder = cache.resolve("vertigrad-cudart-" + natives.getProperty("version"));
-    Path library = folder.resolve(System.mapLibraryName(RUNTIME));
-    String resource =
-        "pytorch/%s/%s/%s".formatted(flavor(), natives.getProperty("classifier"), runtimeName());
-    if (!Files.exists(library)) {
-      Files.createDirectories(folder);
-      Path part = Files.createTempFile(folder, "cudart", ".part");
-      try (InputStream in = Cuda.class.getClassLoader().getResourceAsStream(resource)) {
-        if (in == null) {
-          throw new IOException(resource + " is not on the class path");
-        }
-        Files.copy(in, part, StandardCopyOption.REPLACE_EXISTING);
-        Files.move(part, library, StandardCopyOption.ATOMIC_MOVE);
-      } finally {
-        Files.deleteIfExists(part);
-      }
-    }
-    NativeLibrary.addSearchPath(RUNTIME, folder.toString());
-    return NativeLibrary.getInstance(RUNTIME);
-  }
-
-  private String runtimeName() throws IOException {
-    String names = natives.getProperty("libraries", "");
-    return Arrays.stream(names.split(","))
-        .filter(name -> name.contains(RUNTIME))
-        .findFirst()
-        .orElseThrow(() -> new IOException("there is no " + RUNTIME + " among " + names));
+  private static String reason(NativeLibrary library, int error) {
+    PointerByReference text = new PointerByReference();
+    int known = library.getFunction("cuGetErrorString").invokeInt(new Object[] {error, text});
+    return known == 0 ? text.getValue().getString(0) : "CUDA error " + error;
   }
 }

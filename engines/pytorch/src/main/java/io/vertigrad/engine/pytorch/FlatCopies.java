@@ -1,12 +1,11 @@
 package io.vertigrad.engine.pytorch;
 
-import ai.djl.Device;
-import ai.djl.ndarray.types.DataType;
-import ai.djl.ndarray.types.Shape;
-import ai.djl.pytorch.engine.PtNDArray;
-import ai.djl.pytorch.engine.PtNDManager;
-import ai.djl.pytorch.jni.JniUtils;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorOptions;
+import org.bytedeco.pytorch.global.torch;
 
 /**
  * The exchange vector of a module whose tensors Java cannot read directly, as on a GPU. One flat
@@ -14,7 +13,7 @@ import java.nio.ByteBuffer;
  * module's tensors become views of them. Each flat tensor is copied from or to the buffer in Java
  * in one transfer.
  */
-final class FlatCopies {
+final class FlatCopies implements AutoCloseable {
 
   /** The part of Java's buffer that has not been copied to the module yet. */
   private enum Outdated {
@@ -23,82 +22,84 @@ final class FlatCopies {
     ALL
   }
 
-  private final TensorFunction copy;
-  private final TensorFunction replace;
   private final Pair all;
   private final Pair statistics;
   private final Pair gradients;
-  private final PtNDArray zero;
   private Outdated outdated = Outdated.NOTHING;
 
   /** A buffer of Java as a tensor, and the tensor on the module's device. */
-  private record Pair(PtNDArray here, PtNDArray there) {
+  private record Pair(Tensor here, Tensor there) {
+
+    /** Creates a tensor of zeros on the device. */
+    static Pair of(ByteBuffer buffer, Place place) {
+      Tensor here = TensorBuffers.floats(buffer);
+      Tensor there = torch.zeros(new long[] {here.numel()}, new TensorOptions(place.device()));
+      return new Pair(here.retainReference(), there.retainReference());
+    }
 
     /** Returns the elements from {@code first} on, or null if there are none. */
     Pair from(int first) {
-      long length = here.size();
-      return first == length
+      long length = here.numel() - first;
+      return length == 0
           ? null
           : new Pair(
-              JniUtils.slice(here, 0, first, length, 1),
-              JniUtils.slice(there, 0, first, length, 1));
+              here.narrow(0, first, length).retainReference(),
+              there.narrow(0, first, length).retainReference());
+    }
+
+    void push() {
+      there.copy_(here);
+    }
+
+    void pull() {
+      here.copy_(there);
     }
   }
 
   /**
-   * Creates two tensors of zeros that live as long as the module.
+   * Creates two tensors of zeros.
    *
-   * @param owner of the module's tensors
+   * @param place of the module's tensors
    * @param parameters Java's buffer, trainable elements first
    * @param gradients Java's buffer of the same length
    * @param trainable number of trainable elements
    */
-  FlatCopies(PtNDManager owner, ByteBuffer parameters, ByteBuffer gradients, int trainable) {
-    PtNDManager here = owner.newSubManager(Device.cpu());
-    this.copy = TensorFunction.copy(here);
-    this.replace = TensorFunction.replace(here);
-    this.all = pair(owner, here, parameters);
-    this.statistics = all.from(trainable);
-    this.gradients = pair(owner, here, gradients);
-    this.zero = (PtNDArray) owner.zeros(new Shape(1), DataType.FLOAT32);
-  }
-
-  private static Pair pair(PtNDManager there, PtNDManager here, ByteBuffer buffer) {
-    Shape shape = new Shape(buffer.capacity() / Float.BYTES);
-    return new Pair(
-        here.create(buffer, shape, DataType.FLOAT32),
-        (PtNDArray) there.zeros(shape, DataType.FLOAT32));
+  @SuppressWarnings("try")
+  FlatCopies(Place place, ByteBuffer parameters, ByteBuffer gradients, int trainable) {
+    try (PointerScope temporary = new PointerScope()) {
+      this.all = Pair.of(parameters, place);
+      this.statistics = all.from(trainable);
+      this.gradients = Pair.of(gradients, place);
+    }
   }
 
   /** Makes a parameter or statistic a view of the flat tensor and keeps its values. */
-  void adopt(PtNDArray tensor, int start) {
-    adopt(all.there(), tensor, start);
+  void adopt(Tensor tensor, int start) {
+    Tensor view = view(all.there(), tensor, start);
+    view.copy_(tensor);
+    tensor.set_data(view);
   }
 
-  /** Makes a gradient a view of the flat tensor and keeps its values. */
-  void adoptGradient(PtNDArray gradient, int start) {
-    adopt(gradients.there(), gradient, start);
+  /** Makes the gradient of a parameter a view of the flat tensor. */
+  void adoptGradient(Tensor parameter, int start) {
+    parameter.mutable_grad().put(view(gradients.there(), parameter, start));
   }
 
-  private void adopt(PtNDArray flat, PtNDArray tensor, int start) {
-    try (PtNDArray run = JniUtils.slice(flat, 0, start, start + tensor.size(), 1);
-        PtNDArray view = JniUtils.reshape(run, tensor.getShape().getShape())) {
-      copy.apply(view, tensor);
-      replace.apply(tensor, view);
-    }
+  private static Tensor view(Tensor flat, Tensor tensor, int start) {
+    return flat.narrow(0, start, tensor.numel()).view(tensor.shape());
   }
 
   /** Copies the module's initial values to Java's buffer. */
   void readInitialValues() {
-    copy.apply(all.here(), all.there());
+    all.pull();
   }
 
-  /** Records that Java's buffer was markWritten. */
+  /** Records that Java's buffer was written. */
   void markWritten() {
     outdated = Outdated.ALL;
   }
 
-  /** Copies what was markWritten to the device, before a pass. */
+  /** Copies what was written to the device, before a pass. */
   void push() {
     Pair changed =
         switch (outdated) {
@@ -107,21 +108,21 @@ final class FlatCopies {
           case NOTHING -> null;
         };
     if (changed != null) {
-      copy.apply(changed.there(), changed.here());
+      changed.push();
     }
     outdated = Outdated.NOTHING;
   }
 
   /** Clears the gradients before a backward pass, which adds to them. */
   void clearGradients() {
-    copy.apply(gradients.there(), zero);
+    gradients.there().zero_();
   }
 
   /** Copies gradients and statistics to Java's buffers after a backward pass. */
   void pull() {
-    copy.apply(gradients.here(), gradients.there());
+    gradients.pull();
     if (statistics != null) {
-      copy.apply(statistics.here(), statistics.there());
+      statistics.pull();
     }
   }
 
@@ -129,6 +130,16 @@ final class FlatCopies {
   void markStatisticsWritten() {
     if (statistics != null && outdated == Outdated.NOTHING) {
       outdated = Outdated.STATISTICS;
+    }
+  }
+
+  @Override
+  public void close() {
+    for (Pair pair : Arrays.asList(statistics, gradients, all)) {
+      if (pair != null) {
+        pair.here().close();
+        pair.there().close();
+      }
     }
   }
 }

@@ -1,19 +1,17 @@
 package io.vertigrad.engine.pytorch;
 
-import ai.djl.pytorch.engine.PtNDArray;
-import ai.djl.pytorch.jni.JniUtils;
-import com.sun.jna.Native;
-import com.sun.jna.Pointer;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.ParameterLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
  * A module's tensors in the layout of its exchange vector: one direct buffer holds all parameters
@@ -23,17 +21,14 @@ import java.util.Set;
  * <p>On the processor the module's tensors become views of these buffers. On other devices they are
  * views of equal tensors there, and {@link FlatCopies} copies between the two.
  */
-final class FlatTensors {
+final class FlatTensors implements AutoCloseable {
 
   /** A tensor of the module and its block in the layout. */
-  record Bound(Block block, PtNDArray array) {}
+  record Bound(Block block, Tensor tensor) {}
 
   private static final float[] ZEROS = new float[8192];
 
   private final ParameterLayout layout;
-  private final List<PtNDArray> ordered = new ArrayList<>();
-  private final List<Integer> starts = new ArrayList<>();
-  private final boolean[] adopted;
   private final ByteBuffer parameterBytes;
   private final ByteBuffer gradientBytes;
   private final FloatBuffer parameters;
@@ -67,17 +62,16 @@ final class FlatTensors {
     copies =
         module.place().isShared()
             ? null
-            : new FlatCopies(module.manager(), parameterBytes, gradientBytes, layout.trainable());
+            : new FlatCopies(module.place(), parameterBytes, gradientBytes, layout.trainable());
     int start = 0;
     for (Block.Kind kind : List.of(Block.Kind.TRAINABLE, Block.Kind.STATISTIC)) {
       for (Bound one : bound) {
         if (one.block().kind() == kind) {
-          move(one.array(), start, one.block().length());
+          move(one, start);
           start += one.block().length();
         }
       }
     }
-    adopted = new boolean[ordered.size()];
     if (copies != null) {
       copies.readInitialValues();
     }
@@ -88,7 +82,7 @@ final class FlatTensors {
    * engine.
    */
   static FlatTensors of(ScriptModule module, Network network) {
-    Map<String, PtNDArray> found = module.tensors();
+    Map<String, Tensor> found = module.tensors();
     return new FlatTensors(
         module,
         network.arrays().stream()
@@ -96,32 +90,45 @@ final class FlatTensors {
             .toList());
   }
 
-  private void move(PtNDArray array, int start, int length) {
-    if (copies == null) {
-      ByteBuffer place = slice(parameterBytes, start, length);
-      ByteBuffer values = array.toByteBuffer(true);
-      place.duplicate().put(values);
-      if (length > 0) {
-        JniUtils.set(array, place);
-      }
-    } else if (length > 0) {
-      copies.adopt(array, start);
+  /**
+   * Makes a tensor of the module, and the gradient of a trainable one, views of the flat buffers.
+   * The backward pass adds to a gradient that exists.
+   */
+  @SuppressWarnings("try")
+  private void move(Bound one, int start) {
+    int length = one.block().length();
+    if (length == 0) {
+      return;
     }
-    ordered.add(array);
-    starts.add(start);
+    boolean trained = one.block().kind() == Block.Kind.TRAINABLE;
+    Tensor tensor = one.tensor();
+    try (PointerScope temporary = new PointerScope()) {
+      if (copies == null) {
+        Tensor view = view(parameterBytes, start, tensor);
+        view.copy_(tensor);
+        tensor.set_data(view);
+        if (trained) {
+          tensor.mutable_grad().put(view(gradientBytes, start, tensor));
+        }
+      } else {
+        copies.adopt(tensor, start);
+        if (trained) {
+          copies.adoptGradient(tensor, start);
+        }
+      }
+    }
   }
 
-  /** Returns the address of a tensor's memory. */
-  static long address(PtNDArray array) {
-    ByteBuffer memory = array.toByteBuffer(true);
-    return memory.capacity() == 0 ? 0 : Pointer.nativeValue(Native.getDirectBufferPointer(memory));
+  private static Tensor view(ByteBuffer bytes, int start, Tensor shaped) {
+    int length = Math.toIntExact(shaped.numel());
+    return TensorBuffers.tensor(slice(bytes, start, length), ScalarType.Float, shaped.shape());
   }
 
   /** Returns the tensors without those that have the address of an earlier one. */
   static List<ScriptModule.Named> distinct(List<ScriptModule.Named> tensors) {
     Set<Long> seen = new HashSet<>();
     return tensors.stream()
-        .filter(tensor -> tensor.array().size() == 0 || seen.add(address(tensor.array())))
+        .filter(one -> one.tensor().numel() == 0 || seen.add(one.tensor().data_ptr().address()))
         .toList();
   }
 
@@ -190,7 +197,6 @@ final class FlatTensors {
    * from before the pass, and their change is stored as the difference to subtract.
    */
   void end() {
-    adoptGradients();
     if (copies != null) {
       copies.pull();
     }
@@ -211,28 +217,10 @@ final class FlatTensors {
     }
   }
 
-  /**
-   * Makes gradients that libtorch has allocated views of the flat buffer; libtorch adds to them
-   * from then on. A parameter that no backward pass has reached yet has no gradient.
-   */
-  private void adoptGradients() {
-    int trainable = layout.trainable();
-    for (int i = 0; i < adopted.length && starts.get(i) < trainable; i++) {
-      if (!adopted[i]) {
-        PtNDArray gradient = JniUtils.getGradient(ordered.get(i));
-        if (gradient != null) {
-          if (copies == null) {
-            int length = Math.toIntExact(gradient.size());
-            ByteBuffer place = slice(gradientBytes, starts.get(i), length);
-            place.duplicate().put(gradient.toByteBuffer(true));
-            JniUtils.set(gradient, place);
-          } else {
-            copies.adoptGradient(gradient, starts.get(i));
-          }
-          gradient.close();
-          adopted[i] = true;
-        }
-      }
+  @Override
+  public void close() {
+    if (copies != null) {
+      copies.close();
     }
   }
 

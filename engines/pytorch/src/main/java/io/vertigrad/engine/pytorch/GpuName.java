@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
 final class GpuName {
 
   private static final Logger LOG = LoggerFactory.getLogger(GpuName.class);
-  private static final String DRIVER = "libcuda.so.1";
+  static final String DRIVER = "libcuda.so.1";
   private static final Path DRIVER_VERSION = Path.of("/proc/driver/nvidia/version");
   private static final Pattern VERSION =
       Pattern.compile("Kernel Module.*?\\s(\\d+\\.\\d+(?:\\.\\d+)?)\\b");

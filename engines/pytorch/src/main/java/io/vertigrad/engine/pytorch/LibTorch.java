@@ -1,45 +1,39 @@
 package io.vertigrad.engine.pytorch;
 
-import ai.djl.Device;
-import ai.djl.ndarray.NDManager;
-import ai.djl.pytorch.engine.PtNDManager;
-import ai.djl.pytorch.jni.JniUtils;
-import ai.djl.pytorch.jni.LibUtils;
-import ai.djl.util.Utils;
+import com.sun.jna.Function;
 import com.sun.jna.Native;
 import com.sun.jna.NativeLibrary;
 import com.sun.jna.Platform;
+import io.vertigrad.compute.Device;
 import io.vertigrad.compute.NativeMemory;
 import java.io.IOException;
 import java.io.InputStream;
-import java.net.URL;
-import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
+import org.bytedeco.javacpp.Loader;
+import org.bytedeco.pytorch.GradMode;
+import org.bytedeco.pytorch.global.torch;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The native library of PyTorch. It is started once per process, from the class path and never from
- * the network: DJL would otherwise download a missing library and report its use.
+ * The native library of PyTorch, called through its JavaCPP presets. It is started once per
+ * process, from the class path.
  */
 final class LibTorch {
 
   private static final Logger LOG = LoggerFactory.getLogger(LibTorch.class);
 
-  private static final String NATIVES = "native/lib/pytorch.properties";
-  private static final String BINDINGS = "jnilib/pytorch.properties";
-  private static final String ENGINE = "pytorch-engine.properties";
-  private static final String CORE = System.mapLibraryName("c10");
+  private static final String RELEASE = "META-INF/maven/org.bytedeco/pytorch/pom.properties";
   private static final String LOG_LEVEL = "FLAGS_caffe2_log_level";
   private static final int LOG_ERRORS = 2;
+  private static final String OPENBLAS = "libopenblas.so.0";
+  private static final String BLAS_THREADS = "openblas_set_num_threads";
   private static final Path STATUS = Path.of("/proc/self/statm");
   private static final long PAGE = 4096;
   private static final int M_TRIM_THRESHOLD = -1;
@@ -47,17 +41,23 @@ final class LibTorch {
   private static final int LARGEST_BLOCK = 1 << 30;
 
   private static volatile LibTorch started;
+  private static Function blasThreads;
+
+  // JavaCPP reads these when its first class is initialised.
+  static {
+    // By default it fails allocations when the process has four times the heap's memory.
+    setDefault("org.bytedeco.javacpp.maxphysicalbytes", "0");
+    setDefault("org.bytedeco.javacpp.logger", "slf4j");
+  }
 
   private final int threads;
   private final int gpus;
   private final List<String> missing;
-  private final Properties engine;
 
-  private LibTorch(int threads, int gpus, List<String> missing, Properties engine) {
+  private LibTorch(int threads, int gpus, List<String> missing) {
     this.threads = threads;
     this.gpus = gpus;
     this.missing = missing;
-    this.engine = engine;
   }
 
   /** The function of the C library that changes the running process. */
@@ -78,14 +78,10 @@ final class LibTorch {
    */
   static synchronized LibTorch start(int threads) {
     if (started == null) {
-      Properties engine = properties(ENGINE);
-      stayOffline(engine);
-      setDefault("ai.djl.pytorch.num_interop_threads", "1");
-      setDefault("ai.djl.pytorch.num_threads", Integer.toString(threads));
       int gpus = gpus();
       List<String> missing = keepFreedMemory();
-      load();
-      started = new LibTorch(threads, gpus, missing, engine);
+      load(threads);
+      started = new LibTorch(threads, gpus, missing);
       if (!missing.isEmpty()) {
         LOG.warn("pytorch runs without its fast settings: {}", String.join("; ", missing));
       }
@@ -99,21 +95,20 @@ final class LibTorch {
   }
 
   /**
-   * Sets the number of threads that the calling thread computes on; libtorch keeps it per thread.
+   * Sets the number of threads that the calling thread computes on. libtorch keeps it per thread,
+   * OpenBLAS, which computes its matrix products, per process.
    *
    * <p>Also switches the graph optimizer off. It speeds up the forward pass but slows the backward
    * pass by more (ResNet-20 takes a fifth longer with it), and it recompiles whenever the size of a
    * batch changes.
    */
   static void computeOn(int threads) {
-    JniUtils.setNumThreads(threads);
-    JniUtils.setGraphExecutorOptimize(false);
-    JniUtils.setGradMode(false);
-  }
-
-  /** Returns a new owner of native arrays on a device. Closing it frees them. */
-  static PtNDManager manager(Device device) {
-    return (PtNDManager) NDManager.newBaseManager(device, "PyTorch");
+    torch.set_num_threads(threads);
+    if (blasThreads != null) {
+      blasThreads.invokeVoid(new Object[] {threads});
+    }
+    torch.setGraphExecutorOptimize(false);
+    GradMode.set_enabled(false);
   }
 
   /**
@@ -121,12 +116,16 @@ final class LibTorch {
    * started.
    */
   static Cuda cuda() {
-    return new Cuda(properties(NATIVES), cache());
+    return new Cuda(NativeLibraries.forCuda(), GpuName.DRIVER);
   }
 
-  /** Returns the folder in which natives are unpacked. */
-  static Path cache() {
-    return Utils.getEngineCacheDir("pytorch");
+  /**
+   * Returns the folder in which natives are unpacked.
+   *
+   * @throws IOException when no folder can be written
+   */
+  static Path cache() throws IOException {
+    return NativeLibraries.folder();
   }
 
   /**
@@ -142,67 +141,38 @@ final class LibTorch {
   }
 
   /** Returns the versions on the class path and, for a GPU, its name and driver. Starts nothing. */
-  static Map<String, String> platform(io.vertigrad.compute.Device device) {
-    Map<String, String> facts = new TreeMap<>();
-    facts.put("libtorch", version());
-    facts.put("djl", properties(ENGINE).getProperty("djl_version", "unknown"));
+  static Map<String, String> platform(Device device) {
+    Map<String, String> facts = versions();
     if (device.gpu()) {
       facts.putAll(GpuName.of(device.number().orElse(0)));
     }
     return facts;
   }
 
-  private static String version() {
-    if (System.getenv("PYTORCH_LIBRARY_PATH") != null) {
-      return "of PYTORCH_LIBRARY_PATH";
-    }
-    Properties natives = properties(NATIVES);
-    return "%s %s"
-        .formatted(
-            natives.getProperty("version", "unknown").replaceFirst("-.*", ""),
-            natives.getProperty("flavor", ""))
-        .strip();
-  }
-
   Map<String, String> describe() {
-    Map<String, String> facts = new TreeMap<>();
-    facts.put("backend", "libtorch " + properties(NATIVES).getProperty("version", "unknown"));
-    facts.put("djl", engine.getProperty("djl_version", "unknown"));
+    Map<String, String> facts = versions();
+    facts.put("backend", "libtorch " + facts.remove("libtorch"));
     facts.put("devices", gpus == 0 ? "processor" : "processor, " + Cuda.counted(gpus));
     facts.put("threads", Integer.toString(threads));
     facts.put("missing", missing.isEmpty() ? "nothing" : String.join("; ", missing));
     return facts;
   }
 
-  /** Checks that all natives are on the class path in matching versions, and keeps DJL offline. */
-  private static void stayOffline(Properties engine) {
-    System.setProperty("ai.djl.offline", "true");
-    System.setProperty("OPT_OUT_TRACKING", "true");
-    String version = engine.getProperty("pytorch_version", "");
-    String asked = System.getenv("PYTORCH_VERSION");
-    if (asked != null && !asked.isEmpty() && !version.startsWith(asked)) {
-      throw unavailable(
-          "the environment variable PYTORCH_VERSION is %s, expected %s: unset it"
-              .formatted(asked, version),
-          null);
-    }
-    if (System.getenv("PYTORCH_LIBRARY_PATH") == null) {
-      String natives = properties(NATIVES).getProperty("version", "none");
-      if (!natives.startsWith(version)) {
-        throw unavailable(
-            "libtorch on the class path is %s, expected %s: put ai.djl.pytorch:pytorch-native-cpu there"
-                .formatted(natives, version),
-            null);
+  /** Returns the versions of libtorch and of the presets, as in {@code 2.10.0-1.5.13}. */
+  private static Map<String, String> versions() {
+    Properties release = new Properties();
+    try (InputStream in = LibTorch.class.getClassLoader().getResourceAsStream(RELEASE)) {
+      if (in != null) {
+        release.load(in);
       }
+    } catch (IOException e) {
+      LOG.debug("{} cannot be read", RELEASE, e);
     }
-    String bindings = properties(BINDINGS).getProperty("jni_version", "none");
-    String expected = version + "-" + engine.getProperty("djl_version");
-    if (!bindings.startsWith(expected)) {
-      throw unavailable(
-          "ai.djl.pytorch:pytorch-jni on the class path is %s, expected %s"
-              .formatted(bindings, expected),
-          null);
-    }
+    String[] parts = release.getProperty("version", "unknown").split("-", 2);
+    Map<String, String> versions = new TreeMap<>();
+    versions.put("libtorch", parts[0] + (NativeLibraries.forCuda() ? " cuda" : " cpu"));
+    versions.put("presets", parts[parts.length - 1]);
+    return versions;
   }
 
   /**
@@ -218,41 +188,39 @@ final class LibTorch {
     }
   }
 
-  /**
-   * Loads the natives. Processes do it one after another: the first unpacks the natives for the
-   * others.
-   */
-  private static void load() {
-    Thread thread = Thread.currentThread();
-    ClassLoader before = thread.getContextClassLoader();
-    thread.setContextClassLoader(LibTorch.class.getClassLoader());
+  private static void load(int threads) {
+    if (!NativeLibraries.present()) {
+      throw unavailable(
+          "libtorch is not on the class path: put org.bytedeco:pytorch, openblas and javacpp with"
+              + " the classifier %s there".formatted(Loader.getPlatform()),
+          null);
+    }
     try {
-      Path folder = cache();
-      Files.createDirectories(folder);
-      try (FileChannel file =
-              FileChannel.open(
-                  folder.resolve("vertigrad.lock"),
-                  StandardOpenOption.CREATE,
-                  StandardOpenOption.WRITE);
-          FileLock alone = file.lock()) {
-        LOG.debug("libtorch in {}, lock {}", folder, alone);
-        manager(Device.cpu()).close();
-        quieten();
-      }
+      NativeLibraries.unpack();
+      Path binding = Path.of(Loader.load(torch.class));
+      quieten(binding.resolveSibling(System.mapLibraryName("c10")));
+      blasThreads = blasThreads(binding.resolveSibling(OPENBLAS));
+      torch.set_num_threads(threads);
+      torch.set_num_interop_threads(1);
     } catch (IOException | LinkageError | RuntimeException e) {
       throw unavailable(root(e), e);
-    } finally {
-      thread.setContextClassLoader(before);
     }
   }
 
-  /**
-   * Limits libtorch's log to errors: DJL's binding makes calls that libtorch warns about on
-   * standard error.
-   */
-  private static void quieten() {
+  /** Returns OpenBLAS's function that sets its number of threads, or null. */
+  private static Function blasThreads(Path openBlas) {
     try {
-      NativeLibrary.getInstance(Path.of(LibUtils.getLibtorchPath(), CORE).toString())
+      return NativeLibrary.getInstance(openBlas.toString()).getFunction(BLAS_THREADS);
+    } catch (UnsatisfiedLinkError e) {
+      LOG.debug("the threads of OpenBLAS cannot be set", e);
+      return null;
+    }
+  }
+
+  /** Limits libtorch's log to errors: it warns about some calls on standard error. */
+  private static void quieten(Path core) {
+    try {
+      NativeLibrary.getInstance(core.toString())
           .getGlobalVariableAddress(LOG_LEVEL)
           .setInt(0, LOG_ERRORS);
     } catch (UnsatisfiedLinkError e) {
@@ -295,19 +263,6 @@ final class LibTorch {
       missing.add("the C library refused (" + e.getMessage() + ")");
     }
     return missing;
-  }
-
-  private static Properties properties(String resource) {
-    Properties found = new Properties();
-    URL url = LibTorch.class.getClassLoader().getResource(resource);
-    if (url != null) {
-      try (InputStream in = url.openStream()) {
-        found.load(in);
-      } catch (IOException e) {
-        LOG.debug("{} cannot be read", url, e);
-      }
-    }
-    return found;
   }
 
   private static void setDefault(String property, String value) {

@@ -1,9 +1,5 @@
 package io.vertigrad.engine.pytorch;
 
-import ai.djl.engine.EngineException;
-import ai.djl.ndarray.types.DataType;
-import ai.djl.pytorch.engine.PtNDArray;
-import ai.djl.pytorch.engine.PtNDManager;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Loss;
 import io.vertigrad.compute.ModelConfig;
@@ -21,6 +17,9 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -101,10 +100,10 @@ final class ModelLoader {
     if (WARNED.add(file.toAbsolutePath())) {
       archive.warnings().forEach(warning -> LOG.warn("model {}: {}", file, warning));
     }
-    ScriptModule module = module(archive, file, places.get());
+    ScriptModule module = module(file, places.get());
     try {
       List<FlatTensors.Bound> bound =
-          module.place().isShared() ? bound(module) : bound(module, archive, file);
+          module.place().isShared() ? bound(module) : boundAsOnProcessor(module, file);
       FlatTensors tensors = new FlatTensors(module, bound);
       Form form = form(module);
       return new PyTorchModel(config, module, tensors, form.sample(), form.type());
@@ -115,22 +114,22 @@ final class ModelLoader {
   }
 
   /**
-   * Binds the tensors of a module by the content of its file, when their memory addresses are not
-   * available.
+   * Binds the tensors of a module on another device by name, as they are bound on the processor:
+   * tensors that share memory there do not share it elsewhere.
    */
-  private List<FlatTensors.Bound> bound(ScriptModule module, ScriptArchive archive, Path file) {
-    Map<String, PtNDArray> there = module.tensors();
-    try (ScriptModule here = module(archive, file, Place.shared())) {
+  private List<FlatTensors.Bound> boundAsOnProcessor(ScriptModule module, Path file) {
+    Map<String, Tensor> there = module.tensors();
+    try (ScriptModule here = module(file, Place.shared())) {
       return bound(here).stream()
           .map(one -> new FlatTensors.Bound(one.block(), there.get(one.block().name())))
           .toList();
     }
   }
 
-  private ScriptModule module(ScriptArchive archive, Path file, Place place) {
+  private ScriptModule module(Path file, Place place) {
     try {
-      return ScriptModule.load(archive, file, place);
-    } catch (EngineException e) {
+      return ScriptModule.load(file, place);
+    } catch (TorchException e) {
       throw new IllegalArgumentException(
           "model %s: libtorch cannot load it: %s".formatted(config.name(), ScriptModule.reason(e)),
           e);
@@ -138,12 +137,12 @@ final class ModelLoader {
   }
 
   /** The shape and type in which a module takes samples. */
-  private record Form(List<Integer> sample, DataType type) {}
+  private record Form(List<Integer> sample, ScalarType type) {}
 
   private PyTorchModel loadNamed(Network network) {
     ScriptModule module = ScriptModule.of(network, places.get());
     FlatTensors tensors = FlatTensors.of(module, network);
-    return new PyTorchModel(config, module, tensors, network.input(), DataType.FLOAT32);
+    return new PyTorchModel(config, module, tensors, network.input(), ScalarType.Float);
   }
 
   /**
@@ -152,14 +151,14 @@ final class ModelLoader {
   private List<FlatTensors.Bound> bound(ScriptModule module) {
     List<FlatTensors.Bound> bound = new ArrayList<>();
     for (ScriptModule.Named parameter : FlatTensors.distinct(module.parameters())) {
-      DataType type = parameter.array().getDataType();
-      if (type != DataType.FLOAT32) {
+      ScalarType type = TensorBuffers.type(parameter.tensor());
+      if (type != ScalarType.Float) {
         throw refused(
             "parameter %s is of %s, expected float32: export it after module.float()"
-                .formatted(parameter.name(), type));
+                .formatted(parameter.name(), TensorBuffers.name(type)));
       }
       // A frozen parameter must not change, not even by weight decay.
-      boolean trained = parameter.array().hasGradient();
+      boolean trained = parameter.tensor().requires_grad();
       bound.add(bound(parameter, trained ? Block.Kind.TRAINABLE : Block.Kind.STATISTIC));
     }
     if (bound.stream().noneMatch(one -> one.block().kind() == Block.Kind.TRAINABLE)) {
@@ -167,7 +166,7 @@ final class ModelLoader {
           "has no parameters to train, as after torch.jit.freeze: export the module itself");
     }
     for (ScriptModule.Named buffer : FlatTensors.distinct(module.buffers())) {
-      if (isStatistic(buffer.array())) {
+      if (isStatistic(buffer.tensor())) {
         bound.add(bound(buffer, Block.Kind.STATISTIC));
       }
     }
@@ -178,22 +177,25 @@ final class ModelLoader {
    * Returns true for a statistic. Counters, and tables such as masks of minus infinity, stay in the
    * module.
    */
-  private static boolean isStatistic(PtNDArray buffer) {
-    if (buffer.getDataType() != DataType.FLOAT32 || buffer.size() == 0) {
+  @SuppressWarnings("try")
+  private static boolean isStatistic(Tensor buffer) {
+    if (TensorBuffers.type(buffer) != ScalarType.Float || buffer.numel() == 0) {
       return false;
     }
-    for (float value : buffer.toFloatArray()) {
-      if (!Float.isFinite(value)) {
-        return false;
+    try (PointerScope temporary = new PointerScope()) {
+      FloatBuffer values = TensorBuffers.values(buffer);
+      while (values.hasRemaining()) {
+        if (!Float.isFinite(values.get())) {
+          return false;
+        }
       }
+      return true;
     }
-    return true;
   }
 
-  private static FlatTensors.Bound bound(ScriptModule.Named tensor, Block.Kind kind) {
-    List<Integer> shape =
-        Arrays.stream(tensor.array().getShape().getShape()).mapToObj(Math::toIntExact).toList();
-    return new FlatTensors.Bound(new Block(tensor.name(), shape, kind), tensor.array());
+  private static FlatTensors.Bound bound(ScriptModule.Named one, Block.Kind kind) {
+    List<Integer> shape = Arrays.stream(one.tensor().shape()).mapToObj(Math::toIntExact).toList();
+    return new FlatTensors.Bound(new Block(one.name(), shape, kind), one.tensor());
   }
 
   /**
@@ -202,11 +204,13 @@ final class ModelLoader {
    */
   private Form form(ScriptModule module) {
     List<Integer> row = List.of(config.inputShape().stream().reduce(1, Math::multiplyExact));
-    List<DataType> types =
-        config.tokens() > 0 ? List.of(DataType.INT64, DataType.FLOAT32) : List.of(DataType.FLOAT32);
+    List<ScalarType> types =
+        config.tokens() > 0
+            ? List.of(ScalarType.Long, ScalarType.Float)
+            : List.of(ScalarType.Float);
     List<String> found = new ArrayList<>();
     module.training(false);
-    for (DataType type : types) {
+    for (ScalarType type : types) {
       for (List<Integer> sample : new LinkedHashSet<>(List.of(config.inputShape(), row))) {
         Form form = new Form(sample, type);
         String obstacle = obstacle(module, form);
@@ -225,23 +229,25 @@ final class ModelLoader {
   }
 
   /** Returns the reason why the module does not take samples in this form; empty if it does. */
+  @SuppressWarnings("try")
   private String obstacle(ScriptModule module, Form form) {
-    try (PtNDManager one = (PtNDManager) module.manager().newSubManager()) {
+    try (PointerScope temporary = new PointerScope()) {
       int length = form.sample().stream().reduce(1, Math::multiplyExact);
       ByteBuffer values =
-          ByteBuffer.allocateDirect(length * form.type().getNumOfBytes())
+          ByteBuffer.allocateDirect(length * PyTorchModel.bytes(form.type()))
               .order(ByteOrder.nativeOrder());
       // Use the last id: a module for fewer tokens fails on it.
       for (int i = 0; i < length && config.tokens() > 0; i++) {
-        if (form.type() == DataType.INT64) {
+        if (form.type() == ScalarType.Long) {
           values.putLong(i * Long.BYTES, config.tokens() - 1L);
         } else {
           values.putFloat(i * Float.BYTES, config.tokens() - 1f);
         }
       }
-      PtNDArray input = one.create(values, PyTorchModel.inputShape(1, form.sample()), form.type());
-      PtNDArray output = module.forward(input);
-      long[] shape = output.getShape().getShape();
+      Tensor output =
+          module.forward(
+              module.input(values, form.type(), PyTorchModel.inputShape(1, form.sample())));
+      long[] shape = output.shape();
       long[] expected = PyTorchModel.outputShape(1, config);
       if (Arrays.equals(shape, expected)) {
         checkValues(output);
@@ -256,23 +262,24 @@ final class ModelLoader {
               config.classes(),
               config.loss().targets().text(),
               several.formatted(config.positions()));
-    } catch (EngineException e) {
+    } catch (TorchException e) {
       String ids =
           config.tokens() == 0
               ? ""
               : " of ids up to %d as %s"
                   .formatted(
-                      config.tokens() - 1, form.type() == DataType.INT64 ? "int64" : "float32");
+                      config.tokens() - 1, form.type() == ScalarType.Long ? "int64" : "float32");
       return "does not take samples of shape %s%s: %s"
           .formatted(form.sample(), ids, ScriptModule.reason(e));
     }
   }
 
-  private void checkValues(PtNDArray output) {
-    if (output.getDataType() != DataType.FLOAT32) {
-      throw refused("its output is of %s, expected float32".formatted(output.getDataType()));
+  private void checkValues(Tensor output) {
+    ScalarType type = TensorBuffers.type(output);
+    if (type != ScalarType.Float) {
+      throw refused("its output is of %s, expected float32".formatted(TensorBuffers.name(type)));
     }
-    FloatBuffer values = output.toByteBuffer(true).order(ByteOrder.nativeOrder()).asFloatBuffer();
+    FloatBuffer values = TensorBuffers.values(output);
     double sum = 0;
     // Outputs of a sigmoid look the same as values that happen to lie between 0 and 1.
     boolean probable = config.loss() == Loss.CROSS_ENTROPY && config.classes() > 1;

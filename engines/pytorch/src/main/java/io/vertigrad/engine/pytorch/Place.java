@@ -2,6 +2,7 @@ package io.vertigrad.engine.pytorch;
 
 import io.vertigrad.compute.Device;
 import java.io.IOException;
+import org.bytedeco.pytorch.global.torch.DeviceType;
 
 /**
  * The device of a module's tensors, and whether Java reads and writes them in place. The module
@@ -9,19 +10,21 @@ import java.io.IOException;
  */
 final class Place implements AutoCloseable {
 
-  private final ai.djl.Device device;
+  private static final int PROCESSOR = -1;
+
+  private final int gpu;
   private final boolean shared;
   private final Runnable release;
 
-  private Place(ai.djl.Device device, boolean shared, Runnable release) {
-    this.device = device;
+  private Place(int gpu, boolean shared, Runnable release) {
+    this.gpu = gpu;
     this.shared = shared;
     this.release = release;
   }
 
   /** Returns a place in the processor's memory that Java reads and writes directly. */
   static Place shared() {
-    return new Place(ai.djl.Device.cpu(), true, () -> {});
+    return new Place(PROCESSOR, true, () -> {});
   }
 
   /**
@@ -29,7 +32,7 @@ final class Place implements AutoCloseable {
    * tests.
    */
   static Place copied() {
-    return new Place(ai.djl.Device.cpu(), false, () -> {});
+    return new Place(PROCESSOR, false, () -> {});
   }
 
   /**
@@ -41,18 +44,25 @@ final class Place implements AutoCloseable {
     Cuda cuda = LibTorch.cuda();
     cuda.check(device);
     if (device.number().isPresent()) {
-      return new Place(ai.djl.Device.gpu(device.number().getAsInt()), false, () -> {});
+      return new Place(device.number().getAsInt(), false, () -> {});
     }
     try {
       GpuLease lease = GpuLease.take(LibTorch.cache().resolve("vertigrad-gpus"), cuda.count());
-      return new Place(ai.djl.Device.gpu(lease.gpu()), false, lease::close);
+      return new Place(lease.gpu(), false, lease::close);
     } catch (IOException e) {
       throw new IllegalArgumentException("device cuda: no GPU could be chosen: " + e, e);
     }
   }
 
-  ai.djl.Device device() {
-    return device;
+  /** Returns the device for libtorch. It belongs to the innermost {@code PointerScope}. */
+  org.bytedeco.pytorch.Device device() {
+    return isGpu()
+        ? new org.bytedeco.pytorch.Device(DeviceType.CUDA, (byte) gpu)
+        : new org.bytedeco.pytorch.Device(DeviceType.CPU);
+  }
+
+  boolean isGpu() {
+    return gpu != PROCESSOR;
   }
 
   boolean isShared() {

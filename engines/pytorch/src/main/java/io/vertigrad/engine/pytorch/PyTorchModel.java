@@ -1,28 +1,24 @@
 package io.vertigrad.engine.pytorch;
 
-import ai.djl.ndarray.types.DataType;
-import ai.djl.ndarray.types.Shape;
-import ai.djl.pytorch.engine.PtNDArray;
-import ai.djl.pytorch.engine.PtNDManager;
-import ai.djl.pytorch.jni.JniUtils;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Loss;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.Score;
-import java.io.BufferedOutputStream;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.nio.LongBuffer;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.GradMode;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /** Adapts a TorchScript module to {@link Model}. */
 final class PyTorchModel implements Model {
@@ -35,7 +31,7 @@ final class PyTorchModel implements Model {
   private final List<Integer> sample;
   private final int sampleLength;
   private final ModelConfig config;
-  private final DataType type;
+  private final ScalarType type;
   private final int outputs;
   private final Thread owner = Thread.currentThread();
 
@@ -55,7 +51,7 @@ final class PyTorchModel implements Model {
       ScriptModule module,
       FlatTensors tensors,
       List<Integer> sample,
-      DataType type) {
+      ScalarType type) {
     this.name = config.name();
     this.config = config;
     this.type = type;
@@ -87,24 +83,24 @@ final class PyTorchModel implements Model {
   }
 
   @Override
+  @SuppressWarnings("try")
   public double gradient(Batch batch) {
     check(batch, true);
     module.training(true);
     tensors.begin();
     boolean done = false;
-    JniUtils.setGradMode(true);
-    try (PtNDManager step = (PtNDManager) module.manager().newSubManager()) {
-      PtNDArray output = output(step, batch);
-      BatchLoss loss = BatchLoss.of(config, values(output));
+    GradMode.set_enabled(true);
+    try (PointerScope step = new PointerScope()) {
+      Tensor output = output(batch);
+      BatchLoss loss = BatchLoss.of(config, TensorBuffers.values(output));
       ByteBuffer gradient = outputGradient(batch.count());
       loss.gradient(batch, gradient.asFloatBuffer(), 1f / batch.count());
       correct = loss.correct();
-      PtNDArray start = step.create(gradient, output.getShape(), DataType.FLOAT32);
-      JniUtils.backward(output, start, false, false);
+      module.backward(output, gradient);
       done = true;
       return loss.lossSum() / batch.count();
     } finally {
-      JniUtils.setGradMode(false);
+      GradMode.set_enabled(false);
       if (done) {
         tensors.end();
       } else {
@@ -133,12 +129,13 @@ final class PyTorchModel implements Model {
     return computeLoss(batch, false).probabilities();
   }
 
+  @SuppressWarnings("try")
   private BatchLoss computeLoss(Batch batch, boolean compared) {
     check(batch, compared);
     module.training(false);
     tensors.beginInference();
-    try (PtNDManager step = (PtNDManager) module.manager().newSubManager()) {
-      return BatchLoss.of(config, values(output(step, batch)));
+    try (PointerScope step = new PointerScope()) {
+      return BatchLoss.of(config, TensorBuffers.values(output(batch)));
     }
   }
 
@@ -160,9 +157,7 @@ final class PyTorchModel implements Model {
       }
       return;
     }
-    try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(file))) {
-      module.save(out);
-    }
+    module.save(file);
   }
 
   /** Returns this model in memory that Java shares, so that the file names no device. */
@@ -173,38 +168,38 @@ final class PyTorchModel implements Model {
     here.writeParameters(0, parameters.flip());
     // Counters are not exchanged, so take this model's.
     tensors.beginInference();
-    Map<String, PtNDArray> own = module.tensors();
-    TensorFunction copy = TensorFunction.copy(here.module.manager());
-    here.module.buffers().forEach(one -> copy.apply(one.array(), own.get(one.name())));
+    Map<String, Tensor> own = module.tensors();
+    here.module.buffers().forEach(one -> one.tensor().copy_(own.get(one.name())));
     return here;
   }
 
   @Override
   public void close() {
+    tensors.close();
     module.close();
   }
 
-  private PtNDArray output(PtNDManager step, Batch batch) {
-    PtNDArray output = module.forward(input(step, batch));
-    if (output.size() != (long) batch.count() * outputs
-        || output.getDataType() != DataType.FLOAT32) {
+  private Tensor output(Batch batch) {
+    Tensor output = module.forward(input(batch));
+    ScalarType found = TensorBuffers.type(output);
+    if (output.numel() != (long) batch.count() * outputs || found != ScalarType.Float) {
       throw new IllegalStateException(
           "model %s: its output for %d samples is %s of %s, expected %s of float32"
               .formatted(
                   name,
                   batch.count(),
-                  output.getShape(),
-                  output.getDataType(),
+                  Arrays.toString(output.shape()),
+                  TensorBuffers.name(found),
                   Arrays.toString(outputShape(batch.count(), config))));
     }
     return output;
   }
 
-  private PtNDArray input(PtNDManager step, Batch batch) {
+  private Tensor input(Batch batch) {
     float[] values = batch.features();
-    int bytes = Math.multiplyExact(values.length, type.getNumOfBytes());
+    int bytes = Math.multiplyExact(values.length, bytes(type));
     features = atLeast(features, bytes);
-    if (type == DataType.INT64) {
+    if (type == ScalarType.Long) {
       LongBuffer ids = features.asLongBuffer();
       for (int i = 0; i < values.length; i++) {
         ids.put(i, (long) values[i]);
@@ -212,7 +207,12 @@ final class PyTorchModel implements Model {
     } else {
       features.asFloatBuffer().put(values);
     }
-    return step.create(features.slice(0, bytes), inputShape(batch.count()), type);
+    return module.input(features, type, inputShape(batch.count(), sample));
+  }
+
+  /** Returns the bytes of one number of an input's type. */
+  static int bytes(ScalarType type) {
+    return type == ScalarType.Long ? Long.BYTES : Float.BYTES;
   }
 
   /**
@@ -225,28 +225,18 @@ final class PyTorchModel implements Model {
         : new long[] {count, config.positions(), config.classes()};
   }
 
-  private Shape inputShape(int count) {
-    return inputShape(count, sample);
-  }
-
-  static Shape inputShape(int count, List<Integer> sample) {
+  static long[] inputShape(int count, List<Integer> sample) {
     long[] shape = new long[1 + sample.size()];
     shape[0] = count;
     for (int i = 0; i < sample.size(); i++) {
       shape[i + 1] = sample.get(i);
     }
-    return new Shape(shape);
+    return shape;
   }
 
-  static FloatBuffer values(PtNDArray array) {
-    return array.toByteBuffer(true).order(ByteOrder.nativeOrder()).asFloatBuffer();
-  }
-
-  /** Returns a buffer of exactly the needed length: DJL limits longer ones. */
   private ByteBuffer outputGradient(int count) {
-    int bytes = Math.multiplyExact(count * outputs, Float.BYTES);
-    outputGradient = atLeast(outputGradient, bytes);
-    return outputGradient.slice(0, bytes).order(ByteOrder.nativeOrder());
+    outputGradient = atLeast(outputGradient, Math.multiplyExact(count * outputs, Float.BYTES));
+    return outputGradient;
   }
 
   static ByteBuffer atLeast(ByteBuffer buffer, int bytes) {

@@ -1,9 +1,5 @@
 package io.vertigrad.engine.pytorch;
 
-import ai.djl.ndarray.types.DataType;
-import ai.djl.pytorch.engine.PtNDArray;
-import ai.djl.pytorch.engine.PtNDManager;
-import ai.djl.pytorch.jni.JniUtils;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.Score;
@@ -11,8 +7,11 @@ import io.vertigrad.compute.pipeline.StageLoss;
 import io.vertigrad.compute.pipeline.StageModel;
 import io.vertigrad.compute.pipeline.StageSpec;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.GradMode;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /** One pipeline stage as a TorchScript module. */
 final class PyTorchStage implements StageModel {
@@ -80,9 +79,10 @@ final class PyTorchStage implements StageModel {
     return output(input, samples);
   }
 
+  @SuppressWarnings("try")
   private FloatBuffer output(float[] input, int samples) {
-    try (PtNDManager step = (PtNDManager) module.manager().newSubManager()) {
-      return kept(PyTorchModel.values(module.forward(input(step, input, samples))));
+    try (PointerScope step = new PointerScope()) {
+      return kept(TensorBuffers.values(module.forward(input(input, samples))));
     }
   }
 
@@ -92,13 +92,14 @@ final class PyTorchStage implements StageModel {
   }
 
   @Override
+  @SuppressWarnings("try")
   public Score score(Batch part, int topK) {
     PyTorchModel.checkTargets(part, config);
     module.training(false);
     tensors.beginInference();
-    try (PtNDManager step = (PtNDManager) module.manager().newSubManager()) {
-      PtNDArray output = module.forward(input(step, part.features(), part.count()));
-      return BatchLoss.of(config, PyTorchModel.values(output)).score(part, topK);
+    try (PointerScope step = new PointerScope()) {
+      Tensor output = module.forward(input(part.features(), part.count()));
+      return BatchLoss.of(config, TensorBuffers.values(output)).score(part, topK);
     }
   }
 
@@ -108,7 +109,7 @@ final class PyTorchStage implements StageModel {
     Pass pass =
         new Pass(input, samples) {
           @Override
-          void start(PtNDArray output, FloatBuffer gradient) {
+          void start(Tensor output, FloatBuffer gradient) {
             gradient.put(outputGradient);
           }
         };
@@ -132,8 +133,8 @@ final class PyTorchStage implements StageModel {
     Pass pass =
         new Pass(part.features(), part.count()) {
           @Override
-          void start(PtNDArray output, FloatBuffer gradient) {
-            loss[0] = BatchLoss.of(config, PyTorchModel.values(output));
+          void start(Tensor output, FloatBuffer gradient) {
+            loss[0] = BatchLoss.of(config, TensorBuffers.values(output));
             loss[0].gradient(part, gradient, 1);
           }
         };
@@ -153,27 +154,26 @@ final class PyTorchStage implements StageModel {
     }
 
     /** Computes the gradient that the backward pass starts from. */
-    abstract void start(PtNDArray output, FloatBuffer gradient);
+    abstract void start(Tensor output, FloatBuffer gradient);
 
+    @SuppressWarnings("try")
     FloatBuffer run() {
       module.training(true);
       tensors.begin();
       boolean done = false;
-      JniUtils.setGradMode(true);
-      try (PtNDManager step = (PtNDManager) module.manager().newSubManager()) {
-        PtNDArray in = input(step, input, samples);
-        in.setRequiresGradient(spec.index() > 0);
-        PtNDArray out = module.forward(in);
-        int bytes = samples * spec.outputLength() * Float.BYTES;
-        gradient = PyTorchModel.atLeast(gradient, bytes);
-        ByteBuffer exact = gradient.slice(0, bytes).order(ByteOrder.nativeOrder());
-        start(out, exact.asFloatBuffer());
-        JniUtils.backward(out, step.create(exact, out.getShape(), DataType.FLOAT32), false, false);
+      GradMode.set_enabled(true);
+      try (PointerScope step = new PointerScope()) {
+        Tensor in = input(input, samples);
+        in.set_requires_grad(spec.index() > 0);
+        Tensor out = module.forward(in);
+        gradient = PyTorchModel.atLeast(gradient, samples * spec.outputLength() * Float.BYTES);
+        start(out, gradient.asFloatBuffer());
+        module.backward(out, gradient);
         lastCount = samples;
         done = true;
-        return spec.index() == 0 ? NOTHING : kept(PyTorchModel.values(JniUtils.getGradient(in)));
+        return spec.index() == 0 ? NOTHING : kept(TensorBuffers.values(in.grad()));
       } finally {
-        JniUtils.setGradMode(false);
+        GradMode.set_enabled(false);
         if (done) {
           tensors.end();
         } else {
@@ -196,21 +196,20 @@ final class PyTorchStage implements StageModel {
 
   @Override
   public void close() {
+    tensors.close();
     module.close();
   }
 
-  private PtNDArray input(PtNDManager step, float[] input, int samples) {
+  private Tensor input(float[] input, int samples) {
     if (Thread.currentThread() != owner) {
       throw new IllegalStateException(
           "stage used by thread %s, expected %s, which built it"
               .formatted(Thread.currentThread().getName(), owner.getName()));
     }
     requireLength("input", input.length, samples * spec.inputLength());
-    int bytes = input.length * Float.BYTES;
-    values = PyTorchModel.atLeast(values, bytes);
+    values = PyTorchModel.atLeast(values, input.length * Float.BYTES);
     values.asFloatBuffer().put(input);
-    return step.create(
-        values.slice(0, bytes), PyTorchModel.inputShape(samples, spec.input()), DataType.FLOAT32);
+    return module.input(values, ScalarType.Float, PyTorchModel.inputShape(samples, spec.input()));
   }
 
   private static void requireLength(String what, int found, int expected) {

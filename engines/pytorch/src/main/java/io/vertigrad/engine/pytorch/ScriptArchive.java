@@ -2,7 +2,6 @@ package io.vertigrad.engine.pytorch;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,7 +17,6 @@ import java.util.zip.CheckedInputStream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipException;
 import java.util.zip.ZipFile;
-import java.util.zip.ZipOutputStream;
 
 /**
  * A TorchScript file, checked in Java before native code reads it. It is a zip that holds the
@@ -26,13 +24,9 @@ import java.util.zip.ZipOutputStream;
  * bytes.
  *
  * <p>libtorch loads a file with damaged weights without an error, so every checksum is compared
- * here. libtorch's binding for Java lists parameters but no buffers. So a copy of the file can be
- * written whose module has one more method that returns them.
+ * here.
  */
 final class ScriptArchive {
-
-  /** The method that a copy has in addition; a file that this engine saved has it already. */
-  static final String BUFFERS = "vertigrad_buffers";
 
   private static final String EXPORT =
       "export the module with torch.jit.script(module).save(\"model.pt\")";
@@ -49,18 +43,10 @@ final class ScriptArchive {
   private static final Pattern BAKED_DROPOUT =
       Pattern.compile("torch\\.\\w*dropout_?\\((?:[^,()]+,\\s*){2}(True|False)\\s*\\)");
 
-  private final Path file;
-  private final String root;
-  private final String top;
   private final Map<String, String> code;
-  private final ScriptClasses classes;
 
-  private ScriptArchive(Path file, String root, String top, Map<String, String> code) {
-    this.file = file;
-    this.root = root;
-    this.top = top;
+  private ScriptArchive(Map<String, String> code) {
     this.code = code;
-    this.classes = ScriptClasses.of(code);
   }
 
   /**
@@ -84,13 +70,6 @@ final class ScriptArchive {
     } catch (IOException e) {
       throw refused(file, "cannot be read: " + e.getMessage());
     }
-  }
-
-  /**
-   * Returns the paths of the module's buffers, such as {@code bn1.running_mean}, in module order.
-   */
-  List<String> buffers() {
-    return classes.buffers(top);
   }
 
   /**
@@ -118,45 +97,6 @@ final class ScriptArchive {
   private static String baked(String what, boolean training) {
     return "%s was traced in %s mode and stays in it, in training and in evaluation; export it with torch.jit.script"
         .formatted(what, training ? "training" : "evaluation");
-  }
-
-  /**
-   * Writes a copy whose module has the method {@link #BUFFERS}.
-   *
-   * @param copy is replaced if it exists
-   */
-  void writeWithBuffers(Path copy) throws IOException {
-    String changed = codePath();
-    byte[] text =
-        classes.withMethod(code.get(changed), top, BUFFERS).getBytes(StandardCharsets.UTF_8);
-    try (ZipFile zip = new ZipFile(file.toFile());
-        OutputStream out = Files.newOutputStream(copy);
-        ZipOutputStream target = new ZipOutputStream(out)) {
-      for (ZipEntry entry : Collections.list(zip.entries())) {
-        if (entry.getName().equals(root + changed)) {
-          target.putNextEntry(new ZipEntry(entry.getName()));
-          target.write(text);
-        } else {
-          ZipEntry same = new ZipEntry(entry.getName());
-          same.setMethod(ZipEntry.STORED);
-          same.setSize(entry.getSize());
-          same.setCrc(entry.getCrc());
-          target.putNextEntry(same);
-          try (InputStream in = zip.getInputStream(entry)) {
-            in.transferTo(target);
-          }
-        }
-        target.closeEntry();
-      }
-    }
-  }
-
-  private String codePath() {
-    String path = "code/" + top.substring(0, top.lastIndexOf('.')).replace('.', '/') + ".py";
-    if (!code.containsKey(path)) {
-      throw refused(file, "has no %s with the module's class %s; ".formatted(path, top) + EXPORT);
-    }
-    return path;
   }
 
   private static void checkMagic(Path file) throws IOException {
@@ -200,17 +140,10 @@ final class ScriptArchive {
     try (InputStream in = zip.getInputStream(attributes)) {
       head = new String(in.readNBytes(MOST_HEAD), StandardCharsets.ISO_8859_1);
     }
-    Matcher top = TOP.matcher(head);
-    if (!top.find()) {
+    if (!TOP.matcher(head).find()) {
       throw refused(file, "does not begin with the class of a module; " + EXPORT);
     }
-    ScriptArchive archive = new ScriptArchive(file, root, top.group(1) + "." + top.group(2), code);
-    try {
-      archive.buffers();
-    } catch (IllegalArgumentException e) {
-      throw refused(file, e.getMessage());
-    }
-    return archive;
+    return new ScriptArchive(code);
   }
 
   /**

@@ -1,81 +1,68 @@
 package io.vertigrad.engine.pytorch;
 
-import ai.djl.engine.EngineException;
-import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.types.DataType;
-import ai.djl.ndarray.types.Shape;
-import ai.djl.pytorch.engine.PtNDArray;
-import ai.djl.pytorch.engine.PtNDManager;
-import ai.djl.pytorch.engine.PtSymbolBlock;
-import ai.djl.pytorch.jni.IValueUtils;
-import ai.djl.pytorch.jni.JniUtils;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.BoolOptional;
+import org.bytedeco.pytorch.DeviceOptional;
+import org.bytedeco.pytorch.IValue;
+import org.bytedeco.pytorch.IValueVector;
+import org.bytedeco.pytorch.JitModule;
+import org.bytedeco.pytorch.NamedTensor;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorArrayRefOptional;
+import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+import org.bytedeco.pytorch.named_buffer_iterator;
+import org.bytedeco.pytorch.named_buffer_list;
+import org.bytedeco.pytorch.named_parameter_iterator;
+import org.bytedeco.pytorch.named_parameter_list;
 
 /** A TorchScript module in native memory, and its tensors. Use it from one thread. */
 final class ScriptModule implements AutoCloseable {
 
   /** A tensor and its path in the module. It is the module's tensor, not a copy. */
-  record Named(String name, PtNDArray array) {}
+  record Named(String name, Tensor tensor) {}
 
   private static final String ERROR = "RuntimeError:";
   private static final String INTERPRETER = "The following operation failed";
   private static final String MARK = "<--- HERE";
 
   private final Place place;
-  private final PtNDManager manager;
-  private final PtSymbolBlock block;
+  private final JitModule module;
   private final List<Named> parameters = new ArrayList<>();
   private final List<Named> buffers = new ArrayList<>();
   private Boolean training;
 
-  private ScriptModule(Place place, PtNDManager manager, PtSymbolBlock block) {
+  private ScriptModule(Place place, JitModule module) {
     this.place = place;
-    this.manager = manager;
-    this.block = block;
+    this.module = module;
   }
 
   /**
    * Loads a file that was checked.
    *
-   * @param place of its tensors; the module owns it, and closes it even if this fails
-   * @throws EngineException when libtorch refuses the file
+   * @param place of its tensors, and of constants in its code; the module owns it, and closes it
+   *     even if this fails
+   * @throws TorchException when libtorch refuses the file
    */
-  static ScriptModule load(ScriptArchive archive, Path file, Place place) {
-    List<String> buffers = archive.buffers();
-    PtNDManager manager = LibTorch.manager(place.device());
-    Path copy = null;
-    try {
-      Path loaded = file;
-      if (!buffers.isEmpty()) {
-        copy = Files.createTempFile("vertigrad-", ".pt");
-        archive.writeWithBuffers(copy);
-        loaded = copy;
-      }
-      // On a GPU, constants of the code, which are not attributes of the module, go there too.
-      boolean everything = place.device().isGpu();
-      PtSymbolBlock block =
-          JniUtils.loadModule(manager, loaded, everything, new String[0], new String[0], true);
-      ScriptModule module = new ScriptModule(place, manager, block);
-      module.findTensors(buffers);
-      return module;
-    } catch (IOException e) {
-      manager.close();
-      place.close();
-      throw ScriptArchive.refused(file, "a copy could not be written: " + e.getMessage());
+  @SuppressWarnings("try")
+  static ScriptModule load(Path file, Place place) {
+    try (PointerScope temporary = new PointerScope()) {
+      JitModule module = torch.load(file.toString(), new DeviceOptional(place.device()), true);
+      ScriptModule loaded = new ScriptModule(place, module.retainReference());
+      loaded.findTensors();
+      return loaded;
     } catch (RuntimeException e) {
-      manager.close();
       place.close();
-      throw e;
-    } finally {
-      delete(copy);
+      throw new TorchException(e);
     }
   }
 
@@ -88,13 +75,16 @@ final class ScriptModule implements AutoCloseable {
     try {
       file = Files.createTempFile("vertigrad-", ".pt");
       ScriptWriter.write(network, file);
-      return load(ScriptArchive.open(file), file, place);
     } catch (IOException e) {
       place.close();
+      delete(file);
       throw new IllegalArgumentException(
           "model %s: could not be written to %s: %s"
               .formatted(network.name(), file, e.getMessage()),
           e);
+    }
+    try {
+      return load(file, place);
     } finally {
       delete(file);
     }
@@ -104,7 +94,7 @@ final class ScriptModule implements AutoCloseable {
    * Deletes a file that is no longer needed, or marks it for deletion when the JVM ends. Null is
    * allowed.
    */
-  static void delete(Path copy) {
+  private static void delete(Path copy) {
     if (copy != null) {
       try {
         Files.deleteIfExists(copy);
@@ -114,27 +104,22 @@ final class ScriptModule implements AutoCloseable {
     }
   }
 
-  private void findTensors(List<String> bufferNames) {
-    for (NDArray array : JniUtils.moduleGetParams(block, manager)) {
-      parameters.add(new Named(array.getName(), (PtNDArray) array));
-      // As a plain input it would be taken for an entry of a dictionary.
-      array.setName(null);
+  private void findTensors() {
+    named_parameter_list all = module.named_parameters();
+    named_parameter_iterator end = all.end();
+    for (named_parameter_iterator at = all.begin(); at.notEquals(end); at.increment()) {
+      parameters.add(named(at.multiply()));
     }
-    if (bufferNames.isEmpty()) {
-      return;
+    named_buffer_list own = module.named_buffers();
+    named_buffer_iterator last = own.end();
+    for (named_buffer_iterator at = own.begin(); at.notEquals(last); at.increment()) {
+      buffers.add(named(at.multiply()));
     }
-    // In DJL, an array with this name selects a method other than forward.
-    PtNDArray call = manager.create(new Shape(0), DataType.FLOAT32);
-    call.setName("module_method:" + ScriptArchive.BUFFERS);
-    NDList found = IValueUtils.forward(block, new NDList(call), true);
-    call.close();
-    if (found.size() != bufferNames.size()) {
-      throw new EngineException(
-          "%d buffers, expected %d".formatted(found.size(), bufferNames.size()));
-    }
-    for (int i = 0; i < found.size(); i++) {
-      buffers.add(new Named(bufferNames.get(i), (PtNDArray) found.get(i)));
-    }
+  }
+
+  private static Named named(NamedTensor found) {
+    Tensor tensor = new Tensor(found.value());
+    return new Named(found.name().getString(), tensor.retainReference());
   }
 
   /** Returns the place of the tensors. */
@@ -143,10 +128,10 @@ final class ScriptModule implements AutoCloseable {
   }
 
   /** Returns parameters and buffers by name. */
-  Map<String, PtNDArray> tensors() {
-    Map<String, PtNDArray> found = new HashMap<>();
-    parameters.forEach(one -> found.put(one.name(), one.array()));
-    buffers.forEach(one -> found.put(one.name(), one.array()));
+  Map<String, Tensor> tensors() {
+    Map<String, Tensor> found = new HashMap<>();
+    parameters.forEach(one -> found.put(one.name(), one.tensor()));
+    buffers.forEach(one -> found.put(one.name(), one.tensor()));
     return found;
   }
 
@@ -160,50 +145,92 @@ final class ScriptModule implements AutoCloseable {
     return buffers;
   }
 
-  /** Returns the owner of this module's tensors, which is the parent of each step's manager. */
-  PtNDManager manager() {
-    return manager;
-  }
-
   /** Switches batch norm, dropout and similar layers between training and evaluation mode. */
   void training(boolean on) {
     if (training == null || training != on) {
-      if (on) {
-        JniUtils.enableTrainingMode(block);
-      } else {
-        JniUtils.enableInferenceMode(block);
-      }
+      module.train(on);
       training = on;
     }
   }
 
   /**
+   * Returns an input on the module's device. On the processor it is in the buffer's memory. It
+   * belongs to the innermost {@code PointerScope}.
+   */
+  Tensor input(ByteBuffer values, ScalarType type, long... shape) {
+    Tensor here = TensorBuffers.tensor(values, type, shape);
+    return place.isGpu() ? here.to(place.device(), type) : here;
+  }
+
+  /**
    * Runs one forward pass. Records gradients if the thread's mode says so.
    *
-   * @param input its manager owns the result
-   * @throws EngineException when the module fails
+   * @return the output, which belongs to the innermost {@code PointerScope}
+   * @throws TorchException when the module fails
    * @throws IllegalArgumentException when it does not put out one tensor
    */
-  PtNDArray forward(PtNDArray input) {
-    // "true" disables libtorch's inference mode, whose tensors could not be trained later.
-    NDList output = IValueUtils.forward(block, new NDList(input), true);
-    if (output.size() != 1) {
-      throw new IllegalArgumentException(
-          "its output is %d tensors, expected one".formatted(output.size()));
+  Tensor forward(Tensor input) {
+    IValue output;
+    try {
+      output = module.forward(new IValueVector(new IValue(input)));
+    } catch (RuntimeException e) {
+      throw new TorchException(e);
     }
-    return (PtNDArray) output.get(0);
+    if (output.isTensor()) {
+      return output.toTensor();
+    }
+    if (output.isTuple() && output.toTuple().size() == 1) {
+      IValue only = output.toTuple().elements().get(0);
+      if (only.isTensor()) {
+        return only.toTensor();
+      }
+    }
+    throw new IllegalArgumentException(
+        "its output is %s, expected one tensor"
+            .formatted(
+                output.isTuple()
+                    ? "a tuple of %d values".formatted(output.toTuple().size())
+                    : "a " + output.tagKind().getString()));
+  }
+
+  /**
+   * Runs the backward pass of an output, which adds to the gradients.
+   *
+   * @param gradient of the output, as many values of float32 as it has
+   */
+  void backward(Tensor output, ByteBuffer gradient) {
+    Tensor start = input(gradient, ScalarType.Float, output.shape());
+    try {
+      output.backward(start, new BoolOptional(false), false, new TensorArrayRefOptional());
+    } catch (RuntimeException e) {
+      throw new TorchException(e);
+    }
   }
 
   /** Writes a file that {@code torch.jit.load} reads, in evaluation mode. */
-  void save(OutputStream out) {
+  void save(Path file) throws IOException {
     training(false);
-    JniUtils.writeModule(block, out, false);
+    Path folder = Files.createTempDirectory("vertigrad-");
+    // libtorch names the folder in the archive after the file: always the same, for equal bytes.
+    Path written = folder.resolve("archive.pt");
+    try {
+      module.save(written.toString());
+      try (OutputStream out = Files.newOutputStream(file)) {
+        Files.copy(written, out);
+      }
+    } catch (RuntimeException e) {
+      throw new IOException(reason(new TorchException(e)), e);
+    } finally {
+      delete(written);
+      delete(folder);
+    }
   }
 
   @Override
   public void close() {
-    block.close();
-    manager.close();
+    parameters.forEach(one -> one.tensor().close());
+    buffers.forEach(one -> one.tensor().close());
+    module.close();
     place.close();
   }
 

@@ -47,17 +47,6 @@ final class ScriptWriter {
     new ScriptWriter(network.code(CLASS), network.arrays()).write(file);
   }
 
-  /**
-   * Writes a module without arrays.
-   *
-   * @param method lines of its {@code forward}
-   * @param file is replaced if it exists
-   */
-  static void write(List<String> method, Path file) throws IOException {
-    String head = "class %s(Module):\n  training : bool\n".formatted(CLASS);
-    new ScriptWriter(head + "  " + String.join("\n  ", method) + "\n", List.of()).write(file);
-  }
-
   private void write(Path file) throws IOException {
     try (OutputStream out = Files.newOutputStream(file);
         ZipOutputStream zip = new ZipOutputStream(out)) {

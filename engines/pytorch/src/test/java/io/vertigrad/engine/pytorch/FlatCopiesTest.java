@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import ai.djl.engine.EngineException;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Loss;
@@ -154,7 +153,7 @@ class FlatCopiesTest {
         Model fresh = Engine.named("pytorch").model(config)) {
       float[] before = Samples.parameters(model);
 
-      assertThrows(EngineException.class, () -> model.gradient(batch(config, 3, 2)));
+      assertThrows(TorchException.class, () -> model.gradient(batch(config, 3, 2)));
 
       assertSameBits(before, Samples.parameters(model));
       assertSameBits(Samples.gradient(fresh, one), Samples.gradient(model, one));

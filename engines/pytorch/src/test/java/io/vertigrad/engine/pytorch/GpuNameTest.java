@@ -27,8 +27,8 @@ class GpuNameTest {
   void shouldNameTheLibrariesWithoutAGpu() {
     Map<String, String> found = LibTorch.platform(Device.PROCESSOR);
 
-    assertEquals(java.util.Set.of("libtorch", "djl"), found.keySet());
-    assertTrue(found.get("libtorch").matches("2\\.\\d+\\.\\d+ (cpu|cu\\d+)"), found.toString());
-    assertTrue(found.get("djl").matches("0\\.\\d+\\.\\d+"), found.toString());
+    assertEquals(java.util.Set.of("libtorch", "presets"), found.keySet());
+    assertTrue(found.get("libtorch").matches("2\\.\\d+\\.\\d+ (cpu|cuda)"), found.toString());
+    assertTrue(found.get("presets").matches("1\\.\\d+\\.\\d+"), found.toString());
   }
 }

@@ -256,20 +256,6 @@ class ScriptedModelTest {
         assertThrows(IllegalArgumentException.class, () -> engine().model(classes)).getMessage());
   }
 
-  /**
-   * Uses classes that contain two of each other, on which a search without a limit would not end.
-   */
-  @Test
-  void shouldRefuseAFileWithRecursiveClasses() {
-    String text = "class A(Module):\n  __buffers__ = []\n  a : __torch__.A\n  b : __torch__.A\n";
-    ScriptClasses classes = ScriptClasses.of(Map.of("code/__torch__.py", text));
-
-    assertTrue(
-        assertThrows(IllegalArgumentException.class, () -> classes.buffers("__torch__.A"))
-            .getMessage()
-            .startsWith("its classes hold each other"));
-  }
-
   @Test
   void shouldTakeBatchesOfAnySizeOneAfterTheOther() {
     Batch whole = batch(EXPECTED.getJsonObject("tied"));

@@ -1,0 +1,71 @@
+package io.vertigrad.engine.pytorch;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
+import java.util.Locale;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorOptions;
+import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+
+/**
+ * Tensors in the memory of Java's direct buffers, and buffers in the memory of tensors. The native
+ * objects that these methods make belong to the innermost {@code PointerScope} of the thread.
+ */
+final class TensorBuffers {
+
+  private TensorBuffers() {}
+
+  /**
+   * Returns a tensor of the processor in the memory of a buffer, which must outlive the tensor.
+   *
+   * @param buffer direct, in native order, from its first byte on
+   */
+  static Tensor tensor(ByteBuffer buffer, ScalarType type, long... shape) {
+    return torch.from_blob(new BytePointer(buffer), shape, new TensorOptions(type));
+  }
+
+  /** Returns a tensor of float32 with one dimension in the memory of a buffer. */
+  static Tensor floats(ByteBuffer buffer) {
+    return tensor(buffer, ScalarType.Float, buffer.capacity() / Float.BYTES);
+  }
+
+  /**
+   * Returns the values of a tensor of float32: its own memory if Java can read it, else a copy. The
+   * buffer is valid until the scope closes.
+   */
+  static FloatBuffer values(Tensor tensor) {
+    long length = tensor.numel();
+    if (length == 0) {
+      return FloatBuffer.allocate(0);
+    }
+    Tensor here = (tensor.is_cpu() ? tensor : tensor.cpu()).contiguous();
+    return new BytePointer(here.data_ptr())
+        .capacity(length * Float.BYTES)
+        .asByteBuffer()
+        .order(ByteOrder.nativeOrder())
+        .asFloatBuffer();
+  }
+
+  /** Returns the type of a tensor's elements. */
+  static ScalarType type(Tensor tensor) {
+    return tensor.scalar_type().intern();
+  }
+
+  /** Returns the name that PyTorch has for a type in Python: {@code float32}, {@code int64}. */
+  static String name(ScalarType type) {
+    return switch (type) {
+      case Half -> "float16";
+      case Float -> "float32";
+      case Double -> "float64";
+      case Byte -> "uint8";
+      case Char -> "int8";
+      case Short -> "int16";
+      case Int -> "int32";
+      case Long -> "int64";
+      default -> type.name().toLowerCase(Locale.ROOT);
+    };
+  }
+}
