@@ -201,9 +201,18 @@ final class LibTorch {
       quieten(binding.resolveSibling(System.mapLibraryName("c10")));
       blasThreads = blasThreads(binding.resolveSibling(OPENBLAS));
       torch.set_num_threads(threads);
-      torch.set_num_interop_threads(1);
+      computeInOneTask();
     } catch (IOException | LinkageError | RuntimeException e) {
       throw unavailable(root(e), e);
+    }
+  }
+
+  /** Switches off the threads for tasks of a module that could run side by side. */
+  private static void computeInOneTask() {
+    try {
+      torch.set_num_interop_threads(1);
+    } catch (RuntimeException e) {
+      LOG.debug("the application has used these threads already", e);
     }
   }
 

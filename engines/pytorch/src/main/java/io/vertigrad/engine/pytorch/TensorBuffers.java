@@ -1,7 +1,6 @@
 package io.vertigrad.engine.pytorch;
 
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.util.Locale;
 import org.bytedeco.javacpp.BytePointer;
@@ -45,7 +44,6 @@ final class TensorBuffers {
     return new BytePointer(here.data_ptr())
         .capacity(length * Float.BYTES)
         .asByteBuffer()
-        .order(ByteOrder.nativeOrder())
         .asFloatBuffer();
   }
 

@@ -1,5 +1,5 @@
 /**
- * The engine that computes with PyTorch: libtorch inside this JVM, through Deep Java Library,
- * without Python. Only this package uses DJL.
+ * The engine that computes with PyTorch: libtorch inside this JVM, through its JavaCPP presets,
+ * without Python. Only this package uses them.
  */
 package io.vertigrad.engine.pytorch;
