@@ -83,7 +83,8 @@ final class Cuda {
             + " build without -Ppytorch-cuda and leave workers.device out");
   }
 
-  private static String reason(NativeLibrary library, int error) {
+  /** Returns the text that the driver has for an error. */
+  static String reason(NativeLibrary library, int error) {
     PointerByReference text = new PointerByReference();
     int known = library.getFunction("cuGetErrorString").invokeInt(new Object[] {error, text});
     return known == 0 ? text.getValue().getString(0) : "CUDA error " + error;

@@ -1,145 +1,254 @@
 package io.vertigrad.engine.pytorch;
 
 import java.nio.ByteBuffer;
-import java.util.Arrays;
 import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
  * The exchange vector of a module whose tensors Java cannot read directly, as on a GPU. One flat
  * tensor on the device holds all parameters and statistics, another one their gradients; the
- * module's tensors become views of them. Each flat tensor is copied from or to the buffer in Java
- * in one transfer.
+ * module's tensors become views of them. Java has a buffer for each, which is copied in one
+ * transfer when it is needed: the parameters that Java wrote go to the device before a pass, and
+ * what the device computed comes to Java when Java reads it.
+ *
+ * <p>One call at a time; each must happen before the next.
  */
 final class FlatCopies implements AutoCloseable {
 
-  /** The part of Java's buffer that has not been copied to the module yet. */
-  private enum Outdated {
-    NOTHING,
-    STATISTICS,
-    ALL
+  /** The side that has the newer parameters and statistics. */
+  private enum Newer {
+    NEITHER,
+    JAVA,
+    DEVICE
   }
 
-  private final Pair all;
-  private final Pair statistics;
+  private final Transfers transfers;
+  private final int length;
+  private final int trainable;
+  private final Pair parameters;
   private final Pair gradients;
-  private Outdated outdated = Outdated.NOTHING;
 
-  /** A buffer of Java as a tensor, and the tensor on the module's device. */
-  private record Pair(Tensor here, Tensor there) {
+  /** The statistics that each pass begins with; null if there are none. */
+  private final Tensor statistics;
 
-    /** Creates a tensor of zeros on the device. */
-    static Pair of(ByteBuffer buffer, Place place) {
-      Tensor here = TensorBuffers.floats(buffer);
-      Tensor there = torch.zeros(new long[] {here.numel()}, new TensorOptions(place.device()));
-      return new Pair(here.retainReference(), there.retainReference());
+  /** The module's own statistics, which a pass changes. */
+  private final Tensor moving;
+
+  private final Transfers.Mark pushed;
+  private final Transfers.Mark pulled;
+  private Newer newer = Newer.DEVICE;
+  private boolean statisticsMoved;
+  private boolean gradientsPulled = true;
+  private boolean closed;
+
+  /** Memory of Java, and the tensor on the device. */
+  private record Pair(Transfers.HostMemory here, Tensor there) implements AutoCloseable {
+
+    /** Creates two vectors of zeros. */
+    static Pair of(int length, Place place) {
+      return new Pair(
+          place.transfers().hostMemory(ScalarType.Float, length),
+          torch.zeros(new long[] {length}, new TensorOptions(place.device())).retainReference());
     }
 
-    /** Returns the elements from {@code first} on, or null if there are none. */
-    Pair from(int first) {
-      long length = here.numel() - first;
-      return length == 0
-          ? null
-          : new Pair(
-              here.narrow(0, first, length).retainReference(),
-              there.narrow(0, first, length).retainReference());
-    }
-
-    void push() {
-      there.copy_(here);
-    }
-
-    void pull() {
-      here.copy_(there);
+    @Override
+    public void close() {
+      here.close();
+      there.close();
     }
   }
 
   /**
-   * Creates two tensors of zeros.
+   * Creates parameters and gradients of zeros.
    *
    * @param place of the module's tensors
-   * @param parameters Java's buffer, trainable elements first
-   * @param gradients Java's buffer of the same length
-   * @param trainable number of trainable elements
+   * @param length number of elements
+   * @param trainable number of trainable elements, which are the first ones
    */
   @SuppressWarnings("try")
-  FlatCopies(Place place, ByteBuffer parameters, ByteBuffer gradients, int trainable) {
+  FlatCopies(Place place, int length, int trainable) {
+    this.transfers = place.transfers();
+    this.length = length;
+    this.trainable = trainable;
+    this.pushed = transfers.new Mark();
+    this.pulled = transfers.new Mark();
     try (PointerScope temporary = new PointerScope()) {
-      this.all = Pair.of(parameters, place);
-      this.statistics = all.from(trainable);
-      this.gradients = Pair.of(gradients, place);
+      this.parameters = Pair.of(length, place);
+      this.gradients = Pair.of(length, place);
+      boolean none = trainable == length;
+      this.moving = none ? null : part(parameters.there(), trainable, length).retainReference();
+      this.statistics = none ? null : moving.clone().retainReference();
     }
+  }
+
+  /** Returns elements {@code [first, end)} of a flat tensor. */
+  private static Tensor part(Tensor flat, int first, int end) {
+    return flat.narrow(0, first, end - first);
+  }
+
+  /** Returns Java's parameters and statistics. */
+  ByteBuffer parameterBytes() {
+    return parameters.here().bytes();
+  }
+
+  /** Returns Java's gradients. */
+  ByteBuffer gradientBytes() {
+    return gradients.here().bytes();
+  }
+
+  /** Returns the parameters and statistics on the device. */
+  Tensor parameters() {
+    push();
+    return parameters.there();
+  }
+
+  /**
+   * Returns the gradients of the last pass on the device: of statistics, the difference to
+   * subtract.
+   */
+  Tensor gradients() {
+    return gradients.there();
   }
 
   /** Makes a parameter or statistic a view of the flat tensor and keeps its values. */
   void adopt(Tensor tensor, int start) {
-    Tensor view = view(all.there(), tensor, start);
+    Tensor view = view(parameters.there(), tensor, start);
     view.copy_(tensor);
     tensor.set_data(view);
   }
 
   /** Makes the gradient of a parameter a view of the flat tensor. */
   void adoptGradient(Tensor parameter, int start) {
-    parameter.mutable_grad().put(view(gradients.there(), parameter, start));
+    Tensor view = view(gradients.there(), parameter, start);
+    parameter.mutable_grad().put(view);
   }
 
   private static Tensor view(Tensor flat, Tensor tensor, int start) {
     return flat.narrow(0, start, tensor.numel()).view(tensor.shape());
   }
 
-  /** Copies the module's initial values to Java's buffer. */
-  void readInitialValues() {
-    all.pull();
-  }
-
-  /** Records that Java's buffer was written. */
-  void markWritten() {
-    outdated = Outdated.ALL;
-  }
-
-  /** Copies what was written to the device, before a pass. */
-  void push() {
-    Pair changed =
-        switch (outdated) {
-          case ALL -> all;
-          case STATISTICS -> statistics;
-          case NOTHING -> null;
-        };
-    if (changed != null) {
-      changed.push();
+  /** Prepares Java's parameters for being read. */
+  void pull() {
+    requireOpen();
+    if (newer == Newer.DEVICE) {
+      restoreStatistics();
+      transfers.down(parameters.here().tensor(), parameters.there());
+      pulled.set();
+      pulled.await();
+      newer = Newer.NEITHER;
     }
-    outdated = Outdated.NOTHING;
+  }
+
+  /**
+   * Prepares Java's parameters for being written.
+   *
+   * @param all true if all of them will be
+   */
+  void beginWriting(boolean all) {
+    requireOpen();
+    if (!all) {
+      pull();
+    }
+    // A copy to the device may still read them.
+    pushed.await();
+  }
+
+  /** Records that Java's parameters were written. */
+  void markWritten() {
+    newer = Newer.JAVA;
+  }
+
+  /** Records that the device's parameters and statistics were written. */
+  void markStepped() {
+    newer = Newer.DEVICE;
+    saveStatistics();
+  }
+
+  /** Brings parameters and statistics on the device up to date, before a pass. */
+  void push() {
+    if (newer == Newer.JAVA) {
+      transfers.up(parameters.there(), parameters.here().tensor());
+      pushed.set();
+      newer = Newer.NEITHER;
+      saveStatistics();
+    } else {
+      restoreStatistics();
+    }
+  }
+
+  private void saveStatistics() {
+    if (statistics != null) {
+      statistics.copy_(moving);
+    }
+    statisticsMoved = false;
+  }
+
+  /** Begins a pass, which may change the module's statistics. */
+  void begin() {
+    push();
+    statisticsMoved = true;
+  }
+
+  /** Gives the module the statistics back that it had before a pass. */
+  void restoreStatistics() {
+    if (statisticsMoved && statistics != null) {
+      moving.copy_(statistics);
+    }
+    statisticsMoved = false;
   }
 
   /** Clears the gradients before a backward pass, which adds to them. */
   void clearGradients() {
     gradients.there().zero_();
+    gradientsPulled = false;
   }
 
-  /** Copies gradients and statistics to Java's buffers after a backward pass. */
-  void pull() {
-    gradients.pull();
+  /** Ends a forward and a backward pass: the statistics' changes become their gradients. */
+  @SuppressWarnings("try")
+  void end() {
     if (statistics != null) {
-      statistics.pull();
+      try (PointerScope temporary = new PointerScope()) {
+        Tensor change = part(gradients.there(), trainable, length);
+        torch.sub_out(change, statistics, moving);
+        // Equal values may both be infinite, whose difference is NaN.
+        change.masked_fill_(moving.eq(statistics), new Scalar(0f));
+      }
+    }
+    restoreStatistics();
+  }
+
+  /** Prepares Java's gradients for being read. */
+  void pullGradients() {
+    requireOpen();
+    if (!gradientsPulled) {
+      transfers.down(gradients.here().tensor(), gradients.there());
+      pulled.set();
+      pulled.await();
+      gradientsPulled = true;
     }
   }
 
-  /** Records that Java's statistics replace those of the module. */
-  void markStatisticsWritten() {
-    if (statistics != null && outdated == Outdated.NOTHING) {
-      outdated = Outdated.STATISTICS;
+  /** Java's buffers are not readable after the memory behind them has been given back. */
+  private void requireOpen() {
+    if (closed) {
+      throw new IllegalStateException("the model is closed");
     }
   }
 
   @Override
   public void close() {
-    for (Pair pair : Arrays.asList(statistics, gradients, all)) {
-      if (pair != null) {
-        pair.here().close();
-        pair.there().close();
-      }
+    closed = true;
+    parameters.close();
+    gradients.close();
+    if (statistics != null) {
+      moving.close();
+      statistics.close();
     }
+    pushed.close();
+    pulled.close();
   }
 }

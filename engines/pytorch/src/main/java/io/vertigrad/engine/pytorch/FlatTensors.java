@@ -54,15 +54,15 @@ final class FlatTensors implements AutoCloseable {
     } catch (ArithmeticException e) {
       throw new IllegalArgumentException("its parameters take 2 GiB or more, expected less", e);
     }
-    parameterBytes = ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
-    gradientBytes = ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
-    parameters = parameterBytes.asFloatBuffer();
-    gradients = gradientBytes.asFloatBuffer();
-    statistics = new float[layout.statistics()];
     copies =
         module.place().isShared()
             ? null
-            : new FlatCopies(module.place(), parameterBytes, gradientBytes, layout.trainable());
+            : new FlatCopies(module.place(), length, layout.trainable());
+    parameterBytes = copies == null ? memory(bytes) : copies.parameterBytes();
+    gradientBytes = copies == null ? memory(bytes) : copies.gradientBytes();
+    parameters = parameterBytes.asFloatBuffer();
+    gradients = gradientBytes.asFloatBuffer();
+    statistics = new float[copies == null ? layout.statistics() : 0];
     int start = 0;
     for (Block.Kind kind : List.of(Block.Kind.TRAINABLE, Block.Kind.STATISTIC)) {
       for (Bound one : bound) {
@@ -73,8 +73,12 @@ final class FlatTensors implements AutoCloseable {
       }
     }
     if (copies != null) {
-      copies.readInitialValues();
+      copies.markStepped();
     }
+  }
+
+  private static ByteBuffer memory(int bytes) {
+    return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
   }
 
   /**
@@ -138,12 +142,19 @@ final class FlatTensors implements AutoCloseable {
 
   /** Copies parameters and statistics out, as {@link io.vertigrad.compute.Model} specifies. */
   void readParameters(int first, FloatBuffer destination) {
+    if (copies != null) {
+      copies.pull();
+    }
     destination.put(range(parameters, first, destination.remaining()));
   }
 
   /** Copies parameters and statistics in. */
   void writeParameters(int first, FloatBuffer source) {
-    range(parameters, first, source.remaining()).put(source);
+    FloatBuffer written = range(parameters, first, source.remaining());
+    if (copies != null) {
+      copies.beginWriting(written.capacity() == parameters.capacity());
+    }
+    written.put(source);
     if (copies != null) {
       copies.markWritten();
     }
@@ -151,21 +162,27 @@ final class FlatTensors implements AutoCloseable {
 
   /** Copies the gradients out. */
   void readGradient(int first, FloatBuffer destination) {
-    destination.put(range(gradients, first, destination.remaining()));
+    FloatBuffer source = range(gradients, first, destination.remaining());
+    if (copies != null) {
+      copies.pullGradients();
+    }
+    destination.put(source);
   }
 
   /** Returns the gradients of parameters and statistics in exchange order, at position 0. */
   FloatBuffer gradients() {
+    if (copies != null) {
+      copies.pullGradients();
+    }
     return gradients.duplicate();
   }
 
   /** Prepares a forward pass in inference mode: copies what was written to the module. */
   void beginInference() {
+    // The statistics of a batch norm that was traced in training mode change even in inference
+    // mode.
     if (copies != null) {
-      copies.push();
-      // The statistics of a batch norm that was traced in training mode change even in inference
-      // mode.
-      copies.markStatisticsWritten();
+      copies.begin();
     }
   }
 
@@ -173,9 +190,10 @@ final class FlatTensors implements AutoCloseable {
    * Prepares a forward pass in training mode: saves the statistics for {@link #restoreStatistics}.
    */
   void beginForward() {
-    parameters.get(layout.trainable(), statistics);
-    if (copies != null) {
-      copies.push();
+    if (copies == null) {
+      parameters.get(layout.trainable(), statistics);
+    } else {
+      copies.begin();
     }
   }
 
@@ -198,7 +216,8 @@ final class FlatTensors implements AutoCloseable {
    */
   void end() {
     if (copies != null) {
-      copies.pull();
+      copies.end();
+      return;
     }
     int first = layout.trainable();
     for (int i = 0; i < statistics.length; i++) {
@@ -211,9 +230,10 @@ final class FlatTensors implements AutoCloseable {
 
   /** Restores the statistics after a pass that failed or was forward only. */
   void restoreStatistics() {
-    parameters.put(layout.trainable(), statistics);
-    if (copies != null) {
-      copies.markStatisticsWritten();
+    if (copies == null) {
+      parameters.put(layout.trainable(), statistics);
+    } else {
+      copies.restoreStatistics();
     }
   }
 

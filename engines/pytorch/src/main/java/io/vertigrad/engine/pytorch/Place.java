@@ -14,17 +14,25 @@ final class Place implements AutoCloseable {
 
   private final int gpu;
   private final boolean shared;
+  private final boolean tensorLosses;
   private final Runnable release;
+  private final Transfers transfers = new Transfers(this);
 
-  private Place(int gpu, boolean shared, Runnable release) {
+  private Place(int gpu, boolean shared, boolean tensorLosses, Runnable release) {
     this.gpu = gpu;
     this.shared = shared;
+    this.tensorLosses = tensorLosses;
     this.release = release;
   }
 
   /** Returns a place in the processor's memory that Java reads and writes directly. */
   static Place shared() {
-    return new Place(PROCESSOR, true, () -> {});
+    return new Place(PROCESSOR, true, false, () -> {});
+  }
+
+  /** Returns a place like {@link #shared} with the losses that a GPU has; for tests. */
+  static Place sharedWithTensorLosses() {
+    return new Place(PROCESSOR, true, true, () -> {});
   }
 
   /**
@@ -32,7 +40,7 @@ final class Place implements AutoCloseable {
    * tests.
    */
   static Place copied() {
-    return new Place(PROCESSOR, false, () -> {});
+    return new Place(PROCESSOR, false, true, () -> {});
   }
 
   /**
@@ -44,11 +52,11 @@ final class Place implements AutoCloseable {
     Cuda cuda = LibTorch.cuda();
     cuda.check(device);
     if (device.number().isPresent()) {
-      return new Place(device.number().getAsInt(), false, () -> {});
+      return new Place(device.number().getAsInt(), false, true, () -> {});
     }
     try {
       GpuLease lease = GpuLease.take(LibTorch.cache().resolve("vertigrad-gpus"), cuda.count());
-      return new Place(lease.gpu(), false, lease::close);
+      return new Place(lease.gpu(), false, true, lease::close);
     } catch (IOException e) {
       throw new IllegalArgumentException("device cuda: no GPU could be chosen: " + e, e);
     }
@@ -61,12 +69,27 @@ final class Place implements AutoCloseable {
         : new org.bytedeco.pytorch.Device(DeviceType.CPU);
   }
 
+  /** Returns the number of the GPU. */
+  int gpu() {
+    return gpu;
+  }
+
   boolean isGpu() {
     return gpu != PROCESSOR;
   }
 
   boolean isShared() {
     return shared;
+  }
+
+  /** Returns whether losses are computed there, as operations on tensors, and not in Java. */
+  boolean hasTensorLosses() {
+    return tensorLosses;
+  }
+
+  /** Returns the transfers between Java's memory and this place. */
+  Transfers transfers() {
+    return transfers;
   }
 
   @Override

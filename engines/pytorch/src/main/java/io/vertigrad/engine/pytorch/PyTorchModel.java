@@ -10,11 +10,11 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
-import java.nio.LongBuffer;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiFunction;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.GradMode;
 import org.bytedeco.pytorch.Tensor;
@@ -23,20 +23,17 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 /** Adapts a TorchScript module to {@link Model}. */
 final class PyTorchModel implements Model {
 
-  private static final ByteBuffer NOTHING = ByteBuffer.allocateDirect(0);
-
   private final String name;
   private final ScriptModule module;
   private final FlatTensors tensors;
   private final List<Integer> sample;
   private final int sampleLength;
   private final ModelConfig config;
-  private final ScalarType type;
   private final int outputs;
   private final Thread owner = Thread.currentThread();
 
-  private ByteBuffer features = NOTHING;
-  private ByteBuffer outputGradient = NOTHING;
+  private final BatchInput input;
+  private final Losses losses;
   private int correct;
 
   /**
@@ -54,12 +51,13 @@ final class PyTorchModel implements Model {
       ScalarType type) {
     this.name = config.name();
     this.config = config;
-    this.type = type;
     this.module = module;
     this.tensors = tensors;
     this.sample = List.copyOf(sample);
     this.sampleLength = sample.stream().reduce(1, Math::multiplyExact);
     this.outputs = Math.multiplyExact(config.classes(), config.positions());
+    this.input = new BatchInput(module.place(), type);
+    this.losses = Losses.of(config, module.place());
   }
 
   @Override
@@ -91,14 +89,11 @@ final class PyTorchModel implements Model {
     boolean done = false;
     GradMode.set_enabled(true);
     try (PointerScope step = new PointerScope()) {
-      Tensor output = output(batch);
-      BatchLoss loss = BatchLoss.of(config, TensorBuffers.values(output));
-      ByteBuffer gradient = outputGradient(batch.count());
-      loss.gradient(batch, gradient.asFloatBuffer(), 1f / batch.count());
-      correct = loss.correct();
-      module.backward(output, gradient);
+      BatchInput.Tensors in = input.take(batch, inputShape(batch.count(), sample));
+      Tensor output = output(in, batch.count());
+      Tensor start = losses.gradient(output, batch, in.targets(), 1f / batch.count());
+      module.backward(output, start);
       done = true;
-      return loss.lossSum() / batch.count();
     } finally {
       GradMode.set_enabled(false);
       if (done) {
@@ -107,6 +102,9 @@ final class PyTorchModel implements Model {
         tensors.restoreStatistics();
       }
     }
+    // On a GPU the backward pass may still be running.
+    correct = losses.correct();
+    return losses.lossSum() / batch.count();
   }
 
   @Override
@@ -121,21 +119,23 @@ final class PyTorchModel implements Model {
 
   @Override
   public Score score(Batch batch, int topK) {
-    return computeLoss(batch, true).score(batch, topK);
+    return infer(batch, true, (output, in) -> losses.score(output, batch, in.targets(), topK));
   }
 
   @Override
   public float[] probabilities(Batch batch, int classes) {
-    return computeLoss(batch, false).probabilities();
+    return infer(batch, false, (output, in) -> losses.probabilities(output));
   }
 
   @SuppressWarnings("try")
-  private BatchLoss computeLoss(Batch batch, boolean compared) {
+  private <T> T infer(
+      Batch batch, boolean compared, BiFunction<Tensor, BatchInput.Tensors, T> result) {
     check(batch, compared);
     module.training(false);
     tensors.beginInference();
     try (PointerScope step = new PointerScope()) {
-      return BatchLoss.of(config, TensorBuffers.values(output(batch)));
+      BatchInput.Tensors in = input.take(batch, inputShape(batch.count(), sample));
+      return result.apply(output(in, batch.count()), in);
     }
   }
 
@@ -175,39 +175,26 @@ final class PyTorchModel implements Model {
 
   @Override
   public void close() {
+    input.close();
+    losses.close();
     tensors.close();
     module.close();
   }
 
-  private Tensor output(Batch batch) {
-    Tensor output = module.forward(input(batch));
+  private Tensor output(BatchInput.Tensors in, int count) {
+    Tensor output = module.forward(in.features());
     ScalarType found = TensorBuffers.type(output);
-    if (output.numel() != (long) batch.count() * outputs || found != ScalarType.Float) {
+    if (output.numel() != (long) count * outputs || found != ScalarType.Float) {
       throw new IllegalStateException(
           "model %s: its output for %d samples is %s of %s, expected %s of float32"
               .formatted(
                   name,
-                  batch.count(),
+                  count,
                   Arrays.toString(output.shape()),
                   TensorBuffers.name(found),
-                  Arrays.toString(outputShape(batch.count(), config))));
+                  Arrays.toString(outputShape(count, config))));
     }
     return output;
-  }
-
-  private Tensor input(Batch batch) {
-    float[] values = batch.features();
-    int bytes = Math.multiplyExact(values.length, bytes(type));
-    features = atLeast(features, bytes);
-    if (type == ScalarType.Long) {
-      LongBuffer ids = features.asLongBuffer();
-      for (int i = 0; i < values.length; i++) {
-        ids.put(i, (long) values[i]);
-      }
-    } else {
-      features.asFloatBuffer().put(values);
-    }
-    return module.input(features, type, inputShape(batch.count(), sample));
   }
 
   /** Returns the bytes of one number of an input's type. */
@@ -232,11 +219,6 @@ final class PyTorchModel implements Model {
       shape[i + 1] = sample.get(i);
     }
     return shape;
-  }
-
-  private ByteBuffer outputGradient(int count) {
-    outputGradient = atLeast(outputGradient, Math.multiplyExact(count * outputs, Float.BYTES));
-    return outputGradient;
   }
 
   static ByteBuffer atLeast(ByteBuffer buffer, int bytes) {

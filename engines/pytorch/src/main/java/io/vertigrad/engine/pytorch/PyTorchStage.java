@@ -17,13 +17,19 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 final class PyTorchStage implements StageModel {
 
   private static final FloatBuffer NOTHING = FloatBuffer.allocate(0);
+  private static final float[] NONE = {};
+  private static final int[] NO_LABELS = {};
 
   private final StageSpec spec;
   private final ModelConfig config;
   private final ScriptModule module;
   private final FlatTensors tensors;
   private final Thread owner = Thread.currentThread();
-  private ByteBuffer values = ByteBuffer.allocateDirect(0);
+  private final BatchInput input;
+
+  /** Null for a stage without a loss. */
+  private final Losses losses;
+
   private ByteBuffer gradient = ByteBuffer.allocateDirect(0);
   private FloatBuffer result = NOTHING;
   private int lastCount;
@@ -39,6 +45,8 @@ final class PyTorchStage implements StageModel {
     this.config = config;
     this.module = ScriptModule.of(part, place);
     this.tensors = FlatTensors.of(module, part);
+    this.input = new BatchInput(place, ScalarType.Float);
+    this.losses = config == null ? null : Losses.of(config, place);
   }
 
   @Override
@@ -82,7 +90,8 @@ final class PyTorchStage implements StageModel {
   @SuppressWarnings("try")
   private FloatBuffer output(float[] input, int samples) {
     try (PointerScope step = new PointerScope()) {
-      return kept(TensorBuffers.values(module.forward(input(input, samples))));
+      return kept(
+          TensorBuffers.values(module.forward(take(batch(input, NONE, samples)).features())));
     }
   }
 
@@ -98,22 +107,24 @@ final class PyTorchStage implements StageModel {
     module.training(false);
     tensors.beginInference();
     try (PointerScope step = new PointerScope()) {
-      Tensor output = module.forward(input(part.features(), part.count()));
-      return BatchLoss.of(config, TensorBuffers.values(output)).score(part, topK);
+      BatchInput.Tensors in = take(part);
+      return losses.score(module.forward(in.features()), part, in.targets(), topK);
     }
   }
 
   @Override
   public FloatBuffer backward(float[] input, float[] outputGradient, int samples) {
     requireLength("gradient", outputGradient.length, samples * spec.outputLength());
-    Pass pass =
-        new Pass(input, samples) {
-          @Override
-          void start(Tensor output, FloatBuffer gradient) {
-            gradient.put(outputGradient);
+    Pass start =
+        (output, targets) -> {
+          if (targets != null) {
+            return targets.view_as(output);
           }
+          gradient = PyTorchModel.atLeast(gradient, outputGradient.length * Float.BYTES);
+          gradient.asFloatBuffer().put(outputGradient);
+          return TensorBuffers.tensor(gradient, ScalarType.Float, output.shape());
         };
-    return pass.run();
+    return run(batch(input, outputGradient, samples), start);
   }
 
   @Override
@@ -129,56 +140,42 @@ final class PyTorchStage implements StageModel {
   @Override
   public StageLoss loss(Batch part) {
     PyTorchModel.checkTargets(part, config);
-    BatchLoss[] loss = new BatchLoss[1];
-    Pass pass =
-        new Pass(part.features(), part.count()) {
-          @Override
-          void start(Tensor output, FloatBuffer gradient) {
-            loss[0] = BatchLoss.of(config, TensorBuffers.values(output));
-            loss[0].gradient(part, gradient, 1);
-          }
-        };
-    FloatBuffer inputGradient = pass.run();
-    return new StageLoss(loss[0].lossSum(), loss[0].correct(), inputGradient);
+    FloatBuffer inputGradient =
+        run(part, (output, targets) -> losses.gradient(output, part, targets, 1));
+    return new StageLoss(losses.lossSum(), losses.correct(), inputGradient);
   }
 
-  /** A forward and a backward pass that computes the gradient of the sum over its samples. */
-  private abstract class Pass {
+  /** Returns the gradient that the backward pass of an output starts from. */
+  private interface Pass {
 
-    private final float[] input;
-    private final int samples;
+    Tensor start(Tensor output, Tensor targets);
+  }
 
-    Pass(float[] input, int samples) {
-      this.input = input;
-      this.samples = samples;
-    }
-
-    /** Computes the gradient that the backward pass starts from. */
-    abstract void start(Tensor output, FloatBuffer gradient);
-
-    @SuppressWarnings("try")
-    FloatBuffer run() {
-      module.training(true);
-      tensors.begin();
-      boolean done = false;
-      GradMode.set_enabled(true);
-      try (PointerScope step = new PointerScope()) {
-        Tensor in = input(input, samples);
-        in.set_requires_grad(spec.index() > 0);
-        Tensor out = module.forward(in);
-        gradient = PyTorchModel.atLeast(gradient, samples * spec.outputLength() * Float.BYTES);
-        start(out, gradient.asFloatBuffer());
-        module.backward(out, gradient);
-        lastCount = samples;
-        done = true;
-        return spec.index() == 0 ? NOTHING : kept(TensorBuffers.values(in.grad()));
-      } finally {
-        GradMode.set_enabled(false);
-        if (done) {
-          tensors.end();
-        } else {
-          tensors.restoreStatistics();
-        }
+  /**
+   * Runs a forward and a backward pass that computes the gradient of the sum over its samples, and
+   * returns the gradient of the input.
+   */
+  @SuppressWarnings("try")
+  private FloatBuffer run(Batch batch, Pass pass) {
+    module.training(true);
+    tensors.begin();
+    boolean done = false;
+    GradMode.set_enabled(true);
+    try (PointerScope step = new PointerScope()) {
+      BatchInput.Tensors taken = take(batch);
+      Tensor in = taken.features();
+      in.set_requires_grad(spec.index() > 0);
+      Tensor out = module.forward(in);
+      module.backward(out, pass.start(out, taken.targets()));
+      lastCount = batch.count();
+      done = true;
+      return spec.index() == 0 ? NOTHING : kept(TensorBuffers.values(in.grad()));
+    } finally {
+      GradMode.set_enabled(false);
+      if (done) {
+        tensors.end();
+      } else {
+        tensors.restoreStatistics();
       }
     }
   }
@@ -196,20 +193,26 @@ final class PyTorchStage implements StageModel {
 
   @Override
   public void close() {
+    input.close();
+    if (losses != null) {
+      losses.close();
+    }
     tensors.close();
     module.close();
   }
 
-  private Tensor input(float[] input, int samples) {
+  private Batch batch(float[] input, float[] targets, int samples) {
+    return new Batch(samples, input, NO_LABELS, targets, spec.input(), 0);
+  }
+
+  private BatchInput.Tensors take(Batch batch) {
     if (Thread.currentThread() != owner) {
       throw new IllegalStateException(
           "stage used by thread %s, expected %s, which built it"
               .formatted(Thread.currentThread().getName(), owner.getName()));
     }
-    requireLength("input", input.length, samples * spec.inputLength());
-    values = PyTorchModel.atLeast(values, input.length * Float.BYTES);
-    values.asFloatBuffer().put(input);
-    return module.input(values, ScalarType.Float, PyTorchModel.inputShape(samples, spec.input()));
+    requireLength("input", batch.features().length, batch.count() * spec.inputLength());
+    return input.take(batch, PyTorchModel.inputShape(batch.count(), spec.input()));
   }
 
   private static void requireLength(String what, int found, int expected) {

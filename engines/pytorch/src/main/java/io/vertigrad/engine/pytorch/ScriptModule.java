@@ -196,12 +196,11 @@ final class ScriptModule implements AutoCloseable {
   /**
    * Runs the backward pass of an output, which adds to the gradients.
    *
-   * @param gradient of the output, as many values of float32 as it has
+   * @param gradient of the output
    */
-  void backward(Tensor output, ByteBuffer gradient) {
-    Tensor start = input(gradient, ScalarType.Float, output.shape());
+  void backward(Tensor output, Tensor gradient) {
     try {
-      output.backward(start, new BoolOptional(false), false, new TensorArrayRefOptional());
+      output.backward(gradient, new BoolOptional(false), false, new TensorArrayRefOptional());
     } catch (RuntimeException e) {
       throw new TorchException(e);
     }

@@ -10,23 +10,32 @@ import io.vertigrad.compute.pipeline.SplitConfig;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.compute.settings.Settings;
 import java.util.Map;
+import java.util.function.Supplier;
 
 /**
  * Runs the engine on the processor as it runs on a GPU: Java cannot read a module's tensors, so
  * parameters and gradients are copied.
  */
-public final class CopiesEngine implements Engine {
+public class CopiesEngine implements Engine {
 
   static final String NAME = "pytorch-copies";
 
-  private final PyTorchEngine engine = new PyTorchEngine(Place::copied);
+  private final String name;
+  private final PyTorchEngine engine;
 
   /** Creates the engine; called by the {@code ServiceLoader}. */
-  public CopiesEngine() {}
+  public CopiesEngine() {
+    this(NAME, Place::copied);
+  }
+
+  CopiesEngine(String name, Supplier<Place> places) {
+    this.name = name;
+    this.engine = new PyTorchEngine(places);
+  }
 
   @Override
   public String name() {
-    return NAME;
+    return name;
   }
 
   @Override

@@ -45,7 +45,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Compares parameters and gradients that are copied, as on a GPU, with those that Java shares with
- * libtorch: all bits are equal.
+ * libtorch, both with the losses of a GPU: all bits are equal.
  */
 class FlatCopiesTest {
 
@@ -72,7 +72,7 @@ class FlatCopiesTest {
   @MethodSource("models")
   @Tag("slow")
   void shouldHaveTheSameBitsStepAfterStep(ModelConfig config) throws IOException {
-    try (Model shared = Engine.named("pytorch").model(config);
+    try (Model shared = Engine.named(TensorLossesEngine.NAME).model(config);
         Model copied = Engine.named(CopiesEngine.NAME).model(config)) {
       assertEquals(shared.layout(), copied.layout());
       assertSameBits(Samples.parameters(shared), Samples.parameters(copied));
@@ -101,7 +101,7 @@ class FlatCopiesTest {
   void shouldComputeWithTheLastWrittenPartsOfTheParameters() {
     ModelConfig config = config("resnet20", List.of(3, 8, 8), 10, Loss.CROSS_ENTROPY);
     Batch batch = batch(config, 8, 1);
-    try (Model shared = Engine.named("pytorch").model(config);
+    try (Model shared = Engine.named(TensorLossesEngine.NAME).model(config);
         Model copied = Engine.named(CopiesEngine.NAME).model(config)) {
       int statistics = shared.layout().trainable();
       for (int first : List.of(0, 1000, statistics - 1, statistics + 3)) {
@@ -120,7 +120,7 @@ class FlatCopiesTest {
   void shouldKeepTheStatisticsOfATraceWhenItIsTested() {
     ModelConfig config = config(file("traced.pt"), List.of(1, 4, 4), 3, Loss.CROSS_ENTROPY);
     Batch batch = batch(config, 6, 3);
-    try (Model shared = Engine.named("pytorch").model(config);
+    try (Model shared = Engine.named(TensorLossesEngine.NAME).model(config);
         Model copied = Engine.named(CopiesEngine.NAME).model(config)) {
       copied.writeParameters(0, FloatBuffer.wrap(Samples.parameters(shared)));
       float[] before = Samples.parameters(copied);
@@ -136,7 +136,7 @@ class FlatCopiesTest {
 
   /** Makes a forward pass fail after it changed the statistics: three samples are not one row. */
   @ParameterizedTest
-  @ValueSource(strings = {"pytorch", CopiesEngine.NAME})
+  @ValueSource(strings = {TensorLossesEngine.NAME, CopiesEngine.NAME})
   void shouldKeepItsStateWhenAPassFails(String engine) throws IOException {
     ModelConfig named = config("net", List.of(2, 2, 2), 3, Loss.CROSS_ENTROPY);
     NetworkBuilder builder = new NetworkBuilder(named, false);
@@ -150,7 +150,7 @@ class FlatCopiesTest {
     ModelConfig config = config(file.toString(), named.inputShape(), 3, Loss.CROSS_ENTROPY);
     Batch one = batch(config, 1, 2);
     try (Model model = Engine.named(engine).model(config);
-        Model fresh = Engine.named("pytorch").model(config)) {
+        Model fresh = Engine.named(TensorLossesEngine.NAME).model(config)) {
       float[] before = Samples.parameters(model);
 
       assertThrows(TorchException.class, () -> model.gradient(batch(config, 3, 2)));
@@ -166,7 +166,7 @@ class FlatCopiesTest {
   void shouldHaveTheSameBitsInStages(String name) {
     List<Integer> shape = name.equals("resnet20") ? List.of(3, 8, 8) : List.of(1, 28, 28);
     ModelConfig config = config(name, shape, 10, Loss.CROSS_ENTROPY);
-    List<float[]> shared = inStages("pytorch", config);
+    List<float[]> shared = inStages(TensorLossesEngine.NAME, config);
     List<float[]> copied = inStages(CopiesEngine.NAME, config);
 
     assertEquals(shared.size(), copied.size());
@@ -208,7 +208,7 @@ class FlatCopiesTest {
   @ParameterizedTest
   @ValueSource(strings = {"sync", "allreduce"})
   void shouldEndWithTheSameModelWhenAJobIsTrained(String strategy) throws Exception {
-    Path shared = trained("pytorch", strategy);
+    Path shared = trained(TensorLossesEngine.NAME, strategy);
     Path copied = trained(CopiesEngine.NAME, strategy);
 
     assertEquals(contents(shared), contents(copied));
