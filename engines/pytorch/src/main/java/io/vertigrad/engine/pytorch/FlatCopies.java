@@ -1,6 +1,8 @@
 package io.vertigrad.engine.pytorch;
 
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
@@ -40,10 +42,14 @@ final class FlatCopies implements AutoCloseable {
 
   private final Transfers.Mark pushed;
   private final Transfers.Mark pulled;
+  private final List<Transfers.Mark> parts = new ArrayList<>();
   private Newer newer = Newer.DEVICE;
   private boolean statisticsMoved;
   private boolean gradientsPulled = true;
   private boolean closed;
+
+  /** The gradients of the trainable elements from this one on were copied in parts. */
+  private int copiedFrom;
 
   /** Memory of Java, and the tensor on the device. */
   private record Pair(Transfers.HostMemory here, Tensor there) implements AutoCloseable {
@@ -74,6 +80,7 @@ final class FlatCopies implements AutoCloseable {
     this.transfers = place.transfers();
     this.length = length;
     this.trainable = trainable;
+    this.copiedFrom = trainable;
     this.pushed = transfers.new Mark();
     this.pulled = transfers.new Mark();
     try (PointerScope temporary = new PointerScope()) {
@@ -124,7 +131,8 @@ final class FlatCopies implements AutoCloseable {
   /** Makes the gradient of a parameter a view of the flat tensor. */
   void adoptGradient(Tensor parameter, int start) {
     Tensor view = view(gradients.there(), parameter, start);
-    parameter.mutable_grad().put(view);
+    // As a variable of its own it has a version of its own, which FinalGradients watches.
+    parameter.mutable_grad().put(view.variable_data());
   }
 
   private static Tensor view(Tensor flat, Tensor tensor, int start) {
@@ -205,6 +213,7 @@ final class FlatCopies implements AutoCloseable {
   void clearGradients() {
     gradients.there().zero_();
     gradientsPulled = false;
+    copiedFrom = trainable;
   }
 
   /** Ends a forward and a backward pass: the statistics' changes become their gradients. */
@@ -221,14 +230,53 @@ final class FlatCopies implements AutoCloseable {
     restoreStatistics();
   }
 
-  /** Prepares Java's gradients for being read. */
-  void pullGradients() {
+  /**
+   * Starts to copy gradients of trainable elements during a backward pass; any thread.
+   *
+   * @param number of the part in this pass, from 0
+   */
+  @SuppressWarnings("try")
+  void startPart(int number, int first, int end) {
+    try (PointerScope temporary = new PointerScope()) {
+      transfers.down(
+          part(gradients.here().tensor(), first, end), part(gradients.there(), first, end));
+    }
+    if (parts.size() == number) {
+      parts.add(transfers.new Mark());
+    }
+    parts.get(number).set();
+  }
+
+  /** Waits for a part, which begins with this element. The parts before it have been awaited. */
+  void awaitPart(int number, int first) {
+    parts.get(number).await();
+    copiedFrom = first;
+  }
+
+  /** Prepares elements {@code [first, end)} of Java's gradients for being read. */
+  @SuppressWarnings("try")
+  void pullGradients(int first, int end) {
     requireOpen();
-    if (!gradientsPulled) {
-      transfers.down(gradients.here().tensor(), gradients.there());
-      pulled.set();
-      pulled.await();
-      gradientsPulled = true;
+    if (gradientsPulled || first >= copiedFrom && end <= trainable) {
+      return;
+    }
+    try (PointerScope temporary = new PointerScope()) {
+      if (copiedFrom == trainable) {
+        transfers.down(gradients.here().tensor(), gradients.there());
+      } else {
+        pullPart(0, copiedFrom);
+        pullPart(trainable, length);
+      }
+    }
+    pulled.set();
+    pulled.await();
+    gradientsPulled = true;
+  }
+
+  private void pullPart(int first, int end) {
+    if (first < end) {
+      transfers.down(
+          part(gradients.here().tensor(), first, end), part(gradients.there(), first, end));
     }
   }
 
@@ -250,5 +298,6 @@ final class FlatCopies implements AutoCloseable {
     }
     pushed.close();
     pulled.close();
+    parts.forEach(Transfers.Mark::close);
   }
 }

@@ -1,10 +1,12 @@
 package io.vertigrad.engine.pytorch;
 
 import io.vertigrad.compute.Block;
+import io.vertigrad.compute.GradientListener;
 import io.vertigrad.compute.ParameterLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -28,15 +30,23 @@ final class FlatTensors implements AutoCloseable {
 
   private static final float[] ZEROS = new float[8192];
 
+  /** Least number of elements that are copied together during a backward pass: 1 MiB. */
+  private static final int PART = 1 << 18;
+
   private final ParameterLayout layout;
   private final ByteBuffer parameterBytes;
   private final ByteBuffer gradientBytes;
   private final FloatBuffer parameters;
   private final FloatBuffer gradients;
   private final float[] statistics;
+  private final List<Tensor> trained = new ArrayList<>();
+  private final boolean gpu;
 
   /** Null if the tensors are views of the buffers themselves. */
   private final FlatCopies copies;
+
+  /** Null before a pass is overlapped. */
+  private FinalGradients finalGradients;
 
   /**
    * Moves the tensors of a module into one buffer.
@@ -54,6 +64,7 @@ final class FlatTensors implements AutoCloseable {
     } catch (ArithmeticException e) {
       throw new IllegalArgumentException("its parameters take 2 GiB or more, expected less", e);
     }
+    gpu = module.place().isGpu();
     copies =
         module.place().isShared()
             ? null
@@ -104,22 +115,25 @@ final class FlatTensors implements AutoCloseable {
     if (length == 0) {
       return;
     }
-    boolean trained = one.block().kind() == Block.Kind.TRAINABLE;
+    boolean trainable = one.block().kind() == Block.Kind.TRAINABLE;
     Tensor tensor = one.tensor();
     try (PointerScope temporary = new PointerScope()) {
       if (copies == null) {
         Tensor view = view(parameterBytes, start, tensor);
         view.copy_(tensor);
         tensor.set_data(view);
-        if (trained) {
+        if (trainable) {
           tensor.mutable_grad().put(view(gradientBytes, start, tensor));
         }
       } else {
         copies.adopt(tensor, start);
-        if (trained) {
+        if (trainable) {
           copies.adoptGradient(tensor, start);
         }
       }
+    }
+    if (trainable) {
+      trained.add(tensor);
     }
   }
 
@@ -164,7 +178,7 @@ final class FlatTensors implements AutoCloseable {
   void readGradient(int first, FloatBuffer destination) {
     FloatBuffer source = range(gradients, first, destination.remaining());
     if (copies != null) {
-      copies.pullGradients();
+      copies.pullGradients(first, first + source.capacity());
     }
     destination.put(source);
   }
@@ -172,7 +186,7 @@ final class FlatTensors implements AutoCloseable {
   /** Returns the gradients of parameters and statistics in exchange order, at position 0. */
   FloatBuffer gradients() {
     if (copies != null) {
-      copies.pullGradients();
+      copies.pullGradients(0, gradients.capacity());
     }
     return gradients.duplicate();
   }
@@ -237,8 +251,48 @@ final class FlatTensors implements AutoCloseable {
     }
   }
 
+  /**
+   * Runs a backward pass and reports its final parts. On another device than the processor, parts
+   * are copied while the pass runs and reported when the pass has been started and they are there.
+   */
+  void overlap(Runnable backward, GradientListener listener) {
+    if (finalGradients == null) {
+      finalGradients = new FinalGradients(trained, starts(), gpu);
+    }
+    if (copies == null) {
+      finalGradients.during(backward, listener::ready);
+      return;
+    }
+    List<Integer> parts = new ArrayList<>();
+    finalGradients.during(
+        backward,
+        first -> {
+          int end = parts.isEmpty() ? layout.trainable() : parts.get(parts.size() - 1);
+          if (end - first >= PART) {
+            copies.startPart(parts.size(), first, end);
+            parts.add(first);
+          }
+        });
+    for (int i = 0; i < parts.size(); i++) {
+      copies.awaitPart(i, parts.get(i));
+      listener.ready(parts.get(i));
+    }
+  }
+
+  /** Returns the first element of each trainable tensor. */
+  private int[] starts() {
+    int[] starts = new int[trained.size()];
+    for (int i = 1; i < starts.length; i++) {
+      starts[i] = starts[i - 1] + Math.toIntExact(trained.get(i - 1).numel());
+    }
+    return starts;
+  }
+
   @Override
   public void close() {
+    if (finalGradients != null) {
+      finalGradients.close();
+    }
     if (copies != null) {
       copies.close();
     }

@@ -1,6 +1,7 @@
 package io.vertigrad.engine.pytorch;
 
 import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.GradientListener;
 import io.vertigrad.compute.Loss;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
@@ -15,6 +16,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
+import java.util.function.Consumer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.GradMode;
 import org.bytedeco.pytorch.Tensor;
@@ -81,8 +83,18 @@ final class PyTorchModel implements Model {
   }
 
   @Override
-  @SuppressWarnings("try")
   public double gradient(Batch batch) {
+    return compute(batch, Runnable::run);
+  }
+
+  @Override
+  public double gradient(Batch batch, GradientListener listener) {
+    return compute(batch, backward -> tensors.overlap(backward, listener));
+  }
+
+  /** Computes a gradient, running the backward pass as the second argument does. */
+  @SuppressWarnings("try")
+  private double compute(Batch batch, Consumer<Runnable> run) {
     check(batch, true);
     module.training(true);
     tensors.begin();
@@ -92,7 +104,7 @@ final class PyTorchModel implements Model {
       BatchInput.Tensors in = input.take(batch, inputShape(batch.count(), sample));
       Tensor output = output(in, batch.count());
       Tensor start = losses.gradient(output, batch, in.targets(), 1f / batch.count());
-      module.backward(output, start);
+      run.accept(() -> module.backward(output, start));
       done = true;
     } finally {
       GradMode.set_enabled(false);

@@ -40,6 +40,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -204,14 +205,19 @@ class FlatCopiesTest {
     return results;
   }
 
+  /** Overlap sends the same gradients in parts, and nothing else may differ. */
   @Tag("slow")
   @ParameterizedTest
-  @ValueSource(strings = {"sync", "allreduce"})
-  void shouldEndWithTheSameModelWhenAJobIsTrained(String strategy) throws Exception {
-    Path shared = trained(TensorLossesEngine.NAME, strategy);
-    Path copied = trained(CopiesEngine.NAME, strategy);
+  @CsvSource({
+    TensorLossesEngine.NAME + "," + CopiesEngine.NAME + ", sync, true",
+    TensorLossesEngine.NAME + "," + CopiesEngine.NAME + ", allreduce, false",
+    "pytorch, pytorch, allreduce, true"
+  })
+  void shouldEndWithTheSameModelWhenAJobIsTrained(
+      String engine, String other, String strategy, boolean overlap) throws Exception {
+    Map<String, ByteBuffer> expected = contents(trained(engine, strategy, false));
 
-    assertEquals(contents(shared), contents(copied));
+    assertEquals(expected, contents(trained(other, strategy, overlap)));
   }
 
   /** Returns the bytes of all entries but the description, which names the engine. */
@@ -228,7 +234,7 @@ class FlatCopiesTest {
     return contents;
   }
 
-  private Path trained(String engine, String strategy) throws Exception {
+  private Path trained(String engine, String strategy, boolean overlap) throws Exception {
     JsonObject job =
         new JsonObject()
             .put("job", "copies")
@@ -238,6 +244,7 @@ class FlatCopiesTest {
             .put("model", new JsonObject().put("name", "resnet20"))
             .put("optimizer", new JsonObject().put("learningRate", 0.1))
             .put("strategy", new JsonObject().put("name", strategy))
+            .put("exchange", new JsonObject().put("overlap", overlap))
             .put("workers", new JsonObject().put("count", 2).put("batch", 4))
             .put("evaluator", new JsonObject().put("every", 6).put("samples", 20));
     Path file = folder.resolve(engine + ".pt");

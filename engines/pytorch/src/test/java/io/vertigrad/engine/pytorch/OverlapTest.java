@@ -1,0 +1,177 @@
+package io.vertigrad.engine.pytorch;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ModelConfig;
+import java.net.URISyntaxException;
+import java.nio.FloatBuffer;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Tests the parts of a gradient that are reported while the rest is being computed. */
+class OverlapTest {
+
+  private static final int SAMPLES = 4;
+
+  /** A part, with its elements when it was reported. */
+  private record Part(int first, float[] gradient) {}
+
+  static Stream<Arguments> models() {
+    List<ModelConfig> configs =
+        List.of(
+            new ModelConfig("convnet", Map.of(), List.of(1, 28, 28), 10, 1, 1),
+            new ModelConfig(
+                "mlp", Map.of("hidden", 600, "layers", 3), List.of(1, 28, 28), 10, 1, 1),
+            new ModelConfig("resnet20", Map.of(), List.of(3, 8, 8), 10, 1, 1),
+            new ModelConfig(file("tied.pt"), Map.of(), List.of(16), 3, 1, 1),
+            new ModelConfig(file("normed.pt"), Map.of(), List.of(1, 4, 4), 3, 1, 1));
+    return Stream.of("pytorch", CopiesEngine.NAME)
+        .flatMap(engine -> configs.stream().map(config -> Arguments.of(engine, config)));
+  }
+
+  @ParameterizedTest
+  @MethodSource("models")
+  void shouldReportPartsWithTheBitsOfTheWholeGradient(String engine, ModelConfig config) {
+    try (Model plain = Engine.named(engine).model(config);
+        Model model = Engine.named(engine).model(config)) {
+      for (int step = 0; step < 4; step++) {
+        Batch batch = Samples.batch(SAMPLES, config.inputShape(), config.classes(), step);
+        List<Part> parts = new ArrayList<>();
+
+        double loss = model.gradient(batch, first -> parts.add(part(model, first)));
+
+        assertEquals(plain.gradient(batch), loss, 0);
+        assertEquals(plain.correct(), model.correct());
+        float[] expected = gradient(plain);
+        assertArrayEquals(expected, gradient(model), 0);
+        int last = model.layout().trainable();
+        for (Part part : parts) {
+          assertTrue(part.first() < last, "first elements decrease");
+          last = part.first();
+          float[] there = Arrays.copyOfRange(expected, last, last + part.gradient().length);
+          assertArrayEquals(there, part.gradient(), 0);
+        }
+        assertTrue(last >= 0);
+      }
+    }
+  }
+
+  private static Part part(Model model, int first) {
+    float[] gradient = new float[model.layout().trainable() - first];
+    model.readGradient(first, FloatBuffer.wrap(gradient));
+    return new Part(first, gradient);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"pytorch", CopiesEngine.NAME})
+  void shouldReportTheLastLayerFirstOnTheCallersThread(String engine) {
+    ModelConfig config =
+        new ModelConfig("mlp", Map.of("hidden", 600, "layers", 3), List.of(1, 28, 28), 10, 1, 1);
+    Batch batch = Samples.batch(SAMPLES, config.inputShape(), 10, 1);
+    List<Integer> firsts = new ArrayList<>();
+    Thread caller = Thread.currentThread();
+    try (Model model = Engine.named(engine).model(config)) {
+      for (int step = 0; step < 5; step++) {
+        firsts.clear();
+        model.gradient(
+            batch,
+            first -> {
+              assertSame(caller, Thread.currentThread());
+              firsts.add(first);
+            });
+      }
+    }
+
+    assertFalse(firsts.isEmpty());
+    assertTrue(firsts.get(0) > 0, firsts.toString());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"pytorch", CopiesEngine.NAME})
+  void shouldRethrowTheListenersExceptionWhenThePassHasEnded(String engine) {
+    ModelConfig config =
+        new ModelConfig("mlp", Map.of("hidden", 600, "layers", 3), List.of(1, 28, 28), 10, 1, 1);
+    Batch batch = Samples.batch(SAMPLES, config.inputShape(), 10, 1);
+    try (Model model = Engine.named(engine).model(config)) {
+      model.gradient(batch);
+      float[] expected = gradient(model);
+
+      IllegalStateException thrown =
+          assertThrows(
+              IllegalStateException.class,
+              () ->
+                  model.gradient(
+                      batch,
+                      first -> {
+                        throw new IllegalStateException("refused at " + first);
+                      }));
+
+      assertTrue(thrown.getMessage().startsWith("refused at"), thrown.getMessage());
+      model.gradient(batch);
+      assertArrayEquals(expected, gradient(model), 0);
+    }
+  }
+
+  @Test
+  void shouldNotMixTheGradientsOfTwoThreads() throws Exception {
+    ModelConfig config = new ModelConfig("convnet", Map.of(), List.of(1, 28, 28), 10, 1, 1);
+    List<CompletableFuture<List<Integer>>> found = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      int seed = i;
+      found.add(CompletableFuture.supplyAsync(() -> firsts(config, seed)));
+    }
+
+    List<Integer> first = found.get(0).get(60, TimeUnit.SECONDS);
+    assertEquals(first, found.get(1).get(60, TimeUnit.SECONDS));
+  }
+
+  private static List<Integer> firsts(ModelConfig config, int seed) {
+    Thread caller = Thread.currentThread();
+    List<Integer> firsts = new ArrayList<>();
+    try (Model model = Engine.named("pytorch").model(config)) {
+      for (int step = 0; step < 20; step++) {
+        Batch batch = Samples.batch(SAMPLES, config.inputShape(), 10, 100 * seed + step);
+        model.gradient(
+            batch,
+            first -> {
+              assertSame(caller, Thread.currentThread());
+              firsts.add(first);
+            });
+      }
+    }
+    return firsts;
+  }
+
+  private static float[] gradient(Model model) {
+    float[] gradient = new float[model.layout().length()];
+    model.readGradient(0, FloatBuffer.wrap(gradient));
+    return gradient;
+  }
+
+  private static String file(String name) {
+    try {
+      return Path.of(OverlapTest.class.getResource(name).toURI()).toString();
+    } catch (URISyntaxException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}
