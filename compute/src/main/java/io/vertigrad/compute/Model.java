@@ -64,6 +64,14 @@ public interface Model extends AutoCloseable {
   }
 
   /**
+   * Receives the batch of the next gradient, which is ready while a GPU may still compute the last
+   * one. Another batch may come in its place. The default ignores it.
+   *
+   * @param next must not change before that gradient
+   */
+  default void prepareNext(Batch next) {}
+
+  /**
    * Copies the last gradient's {@code [first, first + destination.remaining())} out.
    *
    * @param first element of the exchange vector

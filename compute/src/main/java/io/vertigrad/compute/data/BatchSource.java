@@ -1,6 +1,7 @@
 package io.vertigrad.compute.data;
 
 import io.vertigrad.compute.Batch;
+import java.util.Optional;
 
 /** An endless sequence of training batches, epoch after epoch. */
 public interface BatchSource extends AutoCloseable {
@@ -11,6 +12,11 @@ public interface BatchSource extends AutoCloseable {
    * @return the batch, which belongs to the caller
    */
   Batch next();
+
+  /** Returns the batch that {@link #next} returns next; empty if that would wait for it. */
+  default Optional<Batch> peek() {
+    return Optional.empty();
+  }
 
   @Override
   void close();

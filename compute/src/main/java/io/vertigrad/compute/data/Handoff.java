@@ -2,6 +2,7 @@ package io.vertigrad.compute.data;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
@@ -58,6 +59,11 @@ final class Handoff<T> {
     }
     notifyAll();
     return items.remove();
+  }
+
+  /** Returns the next item if there is one, and leaves it there. */
+  synchronized Optional<T> peek() {
+    return Optional.ofNullable(items.peek());
   }
 
   /** Discards all items and wakes both sides. */

@@ -1,6 +1,7 @@
 package io.vertigrad.compute.data;
 
 import io.vertigrad.compute.Batch;
+import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 
 /**
@@ -114,6 +115,11 @@ public final class PrefetchingBatchSource implements BatchSource {
       Thread.currentThread().interrupt();
       throw new DataException("%s: interrupted while waiting for %s".formatted(owner, at()), e);
     }
+  }
+
+  @Override
+  public Optional<Batch> peek() {
+    return ready.peek();
   }
 
   /** Stops the thread and waits briefly for it; batches that were ready are discarded. */

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Batch;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -34,6 +35,19 @@ class PrefetchingBatchSourceTest {
       assertBatch(source.next(), 0, 8, 9);
       assertBatch(source.next(), 1, 0, 1, 2, 3);
     }
+  }
+
+  @Test
+  void shouldShowTheNextItemAndLeaveItThere() throws Exception {
+    Handoff<String> items = new Handoff<>(2);
+    assertEquals(Optional.empty(), items.peek());
+
+    items.put("first");
+    items.put("second");
+
+    assertEquals(Optional.of("first"), items.peek());
+    assertEquals("first", items.take(1));
+    assertEquals(Optional.of("second"), items.peek());
   }
 
   @Test

@@ -8,12 +8,14 @@ import io.vertigrad.internal.worker.ParameterExchange.Overlap;
 import java.util.Optional;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 /** Computes the gradients of a whole model; each step uses the batch that belongs to it. */
 public final class BatchGradients implements GradientSource {
 
   private final Model model;
   private final LongFunction<Batch> batches;
+  private final Supplier<Optional<Batch>> next;
   private final BatchNumber batchNumber;
   private final LongSupplier nanoClock;
   private final SpanRecorder timeline;
@@ -30,15 +32,18 @@ public final class BatchGradients implements GradientSource {
    * Creates the gradient source of one rank.
    *
    * @param batches returns the batch with a given number
+   * @param next returns the batch that probably comes after the last one, if it is ready
    */
   BatchGradients(
       Model model,
       LongFunction<Batch> batches,
+      Supplier<Optional<Batch>> next,
       BatchNumber batchNumber,
       LongSupplier nanoClock,
       SpanRecorder timeline) {
     this.model = model;
     this.batches = batches;
+    this.next = next;
     this.batchNumber = batchNumber;
     this.nanoClock = nanoClock;
     this.timeline = timeline;
@@ -50,6 +55,7 @@ public final class BatchGradients implements GradientSource {
     Batch batch = batches.apply(batchNumber == BatchNumber.VERSION ? version : step);
     long ready = nanoClock.getAsLong();
     double loss = overlap.isPresent() ? gradient(batch, overlap.get()) : model.gradient(batch);
+    next.get().ifPresent(model::prepareNext);
     long computed = nanoClock.getAsLong();
     timeline.span("data", start, ready, step);
     timeline.span("compute", ready, computed, step);
@@ -120,6 +126,11 @@ public final class BatchGradients implements GradientSource {
       Batch batch = source.next();
       next = step + 1;
       return batch;
+    }
+
+    /** Returns the batch after the last one if it is ready. */
+    Optional<Batch> peek() {
+      return source == null ? Optional.empty() : source.peek();
     }
 
     @Override

@@ -169,6 +169,7 @@ final class GradientSender implements TrainingLoop.JoinRequester {
         new BatchGradients(
             model,
             step -> batches.batch(rank, step),
+            batches::peek,
             BatchNumber.VERSION,
             System::nanoTime,
             member.timeline());

@@ -451,6 +451,7 @@ public final class TrainingLoop {
           new BatchGradients(
               model,
               step -> batches.batch(rank, step),
+              batches::peek,
               batchNumber,
               nanoClock,
               requester.timeline());

@@ -3,6 +3,7 @@ package io.vertigrad.internal.worker;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -290,6 +291,7 @@ class OverlappedTrainingTest {
 
     private final int rank;
     private long step;
+    private Batch ahead;
 
     NumberedBatches(int rank, long first) {
       this.rank = rank;
@@ -297,7 +299,19 @@ class OverlappedTrainingTest {
     }
 
     @Override
+    public Optional<Batch> peek() {
+      ahead = ahead == null ? create() : ahead;
+      return Optional.of(ahead);
+    }
+
+    @Override
     public Batch next() {
+      Batch batch = peek().get();
+      ahead = null;
+      return batch;
+    }
+
+    private Batch create() {
       float[] features = new float[TRAINABLE];
       for (int i = 0; i < TRAINABLE; i++) {
         features[i] = value(rank, step, i);
@@ -320,6 +334,8 @@ class OverlappedTrainingTest {
     private final boolean overlap;
     private boolean half;
     private int broken = NEVER;
+    private Batch prepared;
+    private int gradients;
 
     GradualModel(int rank, boolean overlap) {
       this.rank = rank;
@@ -338,7 +354,15 @@ class OverlappedTrainingTest {
     }
 
     @Override
+    public void prepareNext(Batch next) {
+      prepared = next;
+    }
+
+    @Override
     public double gradient(Batch batch, GradientListener listener) {
+      if (gradients++ > 0) {
+        assertSame(prepared, batch);
+      }
       int step = batch.labels()[0];
       boolean now = rank == 0 && step == eventStep;
       broken = NEVER;

@@ -120,6 +120,14 @@ final class PyTorchModel implements Model {
   }
 
   @Override
+  public void prepareNext(Batch next) {
+    if (!module.place().isShared()) {
+      check(next, true);
+      input.write(next);
+    }
+  }
+
+  @Override
   public int correct() {
     return correct;
   }

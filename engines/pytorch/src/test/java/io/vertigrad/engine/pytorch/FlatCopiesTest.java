@@ -80,8 +80,11 @@ class FlatCopiesTest {
       for (int step = 0; step < 4; step++) {
         Batch batch = batch(config, 6 + step, step);
 
+        copied.prepareNext(batch);
         assertEquals(shared.gradient(batch), copied.gradient(batch), 0);
         assertEquals(shared.correct(), copied.correct());
+        // Another batch comes than the one that was expected.
+        copied.prepareNext(batch(config, 3, 100));
         // Run twice, so that a value left over from the first pass would show in the second.
         assertSameBits(Samples.gradient(shared, batch), Samples.gradient(copied, batch));
         assertEquals(shared.score(batch, 2), copied.score(batch, 2));
