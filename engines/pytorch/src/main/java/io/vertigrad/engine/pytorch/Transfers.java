@@ -18,6 +18,11 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A copy does not wait. The device executes it after the operations that were started before. It
  * has ended when a {@link Mark} that was set after it has been awaited.
+ *
+ * <p>A step beside a server has four copies and two waits. Up go the parameters and the batch with
+ * its targets. Down come the loss with the counts, for which Java waits while the backward pass may
+ * still run, and the gradient with the statistics' differences. A gradient that Java does not read
+ * is not copied. A test has one copy up, one down and one wait.
  */
 final class Transfers {
 
