@@ -39,7 +39,7 @@ final class BatchInput implements AutoCloseable {
     private Batch written;
 
     Slot(Transfers transfers) {
-      copied = transfers.new Mark();
+      copied = transfers.new Mark(false);
       memory = transfers.hostMemory(ScalarType.Byte, 0);
     }
   }

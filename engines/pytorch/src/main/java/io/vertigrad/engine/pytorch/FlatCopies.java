@@ -81,8 +81,8 @@ final class FlatCopies implements AutoCloseable {
     this.length = length;
     this.trainable = trainable;
     this.copiedFrom = trainable;
-    this.pushed = transfers.new Mark();
-    this.pulled = transfers.new Mark();
+    this.pushed = transfers.new Mark(false);
+    this.pulled = transfers.new Mark(false);
     try (PointerScope temporary = new PointerScope()) {
       this.parameters = Pair.of(length, place);
       this.gradients = Pair.of(length, place);
@@ -242,7 +242,7 @@ final class FlatCopies implements AutoCloseable {
           part(gradients.here().tensor(), first, end), part(gradients.there(), first, end));
     }
     if (parts.size() == number) {
-      parts.add(transfers.new Mark());
+      parts.add(transfers.new Mark(true));
     }
     parts.get(number).set();
   }

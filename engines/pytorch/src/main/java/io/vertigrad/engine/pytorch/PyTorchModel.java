@@ -122,7 +122,6 @@ final class PyTorchModel implements Model {
   @Override
   public void prepareNext(Batch next) {
     if (!module.place().isShared()) {
-      check(next, true);
       input.write(next);
     }
   }

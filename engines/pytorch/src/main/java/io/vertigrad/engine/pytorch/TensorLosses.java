@@ -44,7 +44,7 @@ final class TensorLosses implements Losses {
     this.transfers = place.transfers();
     this.figures = transfers.hostMemory(ScalarType.Double, FIGURES);
     this.values = figures.bytes().asDoubleBuffer();
-    this.arrival = transfers.new Mark();
+    this.arrival = transfers.new Mark(true);
     try (PointerScope temporary = new PointerScope()) {
       TensorOptions options = options(ScalarType.Long, place);
       this.classes = torch.arange(new Scalar(config.classes()), options).retainReference();

@@ -121,9 +121,11 @@ final class Transfers {
 
   /** Copies from the device and waits for it. */
   float[] read(Tensor there) {
+    long before = lastMark();
     float[] values = new float[Math.toIntExact(there.numel())];
     TensorBuffers.values(there).get(values);
-    count(0, 1, 1);
+    count(0, 1, 0);
+    pass(before);
     return values;
   }
 
@@ -133,6 +135,10 @@ final class Transfers {
 
   private synchronized long nextMark() {
     return ++marks;
+  }
+
+  private synchronized long lastMark() {
+    return marks;
   }
 
   private synchronized boolean hasPassed(long mark) {
@@ -150,34 +156,51 @@ final class Transfers {
    */
   final class Mark implements AutoCloseable {
 
+    private final boolean exact;
     private CudaEvent event;
     private long number;
 
-    /** Creates a mark that has passed. */
-    Mark() {}
+    /**
+     * Creates a mark that has passed.
+     *
+     * @param exact whether {@link #await} does not wait for operations that were started after the
+     *     mark was set
+     */
+    Mark(boolean exact) {
+      this.exact = exact;
+    }
 
     /** Sets the mark behind all operations that were started so far. */
     void set() {
       number = nextMark();
-      if (place.isGpu()) {
-        if (event == null) {
-          event = new CudaEvent(place.gpu());
-        }
-        event.record();
+      if (exact && place.isGpu()) {
+        event().record();
       }
     }
 
     /**
-     * Waits until the device has executed everything before the mark. Does not wait for a mark that
-     * was set before one that has been awaited.
+     * Waits until the device has executed everything before the mark. Returns at once if a later
+     * mark has been awaited.
      */
     void await() {
-      if (!hasPassed(number)) {
-        if (event != null) {
-          event.await();
-        }
-        pass(number);
+      if (hasPassed(number)) {
+        return;
       }
+      long reached = exact ? number : lastMark();
+      if (place.isGpu()) {
+        if (!exact) {
+          event().record();
+        }
+        event().await();
+      }
+      pass(reached);
+    }
+
+    private CudaEvent event() {
+      if (event == null) {
+        event = new CudaEvent(place.gpu());
+      }
+      return event;
     }
 
     @Override
