@@ -1,8 +1,7 @@
 package io.vertigrad.engine.pytorch;
 
+import com.sun.jna.Native;
 import com.sun.jna.NativeLibrary;
-import com.sun.jna.Pointer;
-import com.sun.jna.ptr.PointerByReference;
 
 /**
  * A position on the default stream of a GPU, on which libtorch computes. It comes from NVIDIA's
@@ -12,13 +11,38 @@ import com.sun.jna.ptr.PointerByReference;
 final class CudaEvent implements AutoCloseable {
 
   private static final int WITHOUT_TIMES = 2;
-  private static final Pointer DEFAULT_STREAM = Pointer.NULL;
+  private static final long DEFAULT_STREAM = 0;
 
-  private final NativeLibrary driver = NativeLibrary.getInstance(GpuName.DRIVER);
   private final int gpu;
   private final int device;
-  private final Pointer context;
-  private final Pointer event;
+  private final long context;
+  private final long event;
+
+  /** Functions of the driver, which are called several times in a step; pointers are numbers. */
+  private static final class Driver {
+
+    static {
+      Native.register(Driver.class, GpuName.DRIVER);
+    }
+
+    static native int cuDeviceGet(int[] device, int number);
+
+    static native int cuDevicePrimaryCtxRetain(long[] context, int device);
+
+    static native int cuDevicePrimaryCtxRelease_v2(int device);
+
+    static native int cuCtxPushCurrent_v2(long context);
+
+    static native int cuCtxPopCurrent_v2(long[] context);
+
+    static native int cuEventCreate(long[] event, int flags);
+
+    static native int cuEventRecord(long event, long stream);
+
+    static native int cuEventSynchronize(long event);
+
+    static native int cuEventDestroy_v2(long event);
+  }
 
   /**
    * Creates an event that has passed.
@@ -27,48 +51,56 @@ final class CudaEvent implements AutoCloseable {
    */
   CudaEvent(int gpu) {
     this.gpu = gpu;
-    int[] found = new int[1];
-    call("cuDeviceGet", found, gpu);
-    this.device = found[0];
-    PointerByReference used = new PointerByReference();
-    call("cuDevicePrimaryCtxRetain", used, device);
-    this.context = used.getValue();
-    PointerByReference created = new PointerByReference();
-    inContext(() -> call("cuEventCreate", created, WITHOUT_TIMES));
-    this.event = created.getValue();
+    int[] number = new int[1];
+    check("find the device", Driver.cuDeviceGet(number, gpu));
+    this.device = number[0];
+    long[] found = new long[1];
+    check("share libtorch's context", Driver.cuDevicePrimaryCtxRetain(found, device));
+    this.context = found[0];
+    enter();
+    int error = Driver.cuEventCreate(found, WITHOUT_TIMES);
+    leave("create an event", error);
+    this.event = found[0];
   }
 
   /** Moves the event behind all operations that were started on the GPU so far. */
   void record() {
-    inContext(() -> call("cuEventRecord", event, DEFAULT_STREAM));
+    enter();
+    leave("record an event", Driver.cuEventRecord(event, DEFAULT_STREAM));
   }
 
   /** Waits until the GPU has executed everything before the event. */
   void await() {
-    inContext(() -> call("cuEventSynchronize", event));
+    enter();
+    leave("execute what was started", Driver.cuEventSynchronize(event));
   }
 
+  /** Releases the event. After an error of the GPU nothing is left to release. */
   @Override
   public void close() {
-    inContext(() -> call("cuEventDestroy_v2", event));
-    call("cuDevicePrimaryCtxRelease_v2", device);
-  }
-
-  /** Calls with the GPU's context, which libtorch shares, in place of the thread's own. */
-  private void inContext(Runnable calls) {
-    call("cuCtxPushCurrent_v2", context);
-    try {
-      calls.run();
-    } finally {
-      call("cuCtxPopCurrent_v2", new PointerByReference());
+    if (Driver.cuCtxPushCurrent_v2(context) == 0) {
+      Driver.cuEventDestroy_v2(event);
+      Driver.cuCtxPopCurrent_v2(new long[1]);
     }
+    Driver.cuDevicePrimaryCtxRelease_v2(device);
   }
 
-  private void call(String function, Object... arguments) {
-    int error = driver.getFunction(function).invokeInt(arguments);
+  /** Makes the GPU's context, which libtorch shares, that of this thread. */
+  private void enter() {
+    check("use libtorch's context", Driver.cuCtxPushCurrent_v2(context));
+  }
+
+  /** Gives the thread its own context back, and then looks at the error of a call before. */
+  private void leave(String attempt, int error) {
+    int own = Driver.cuCtxPopCurrent_v2(new long[1]);
+    check(attempt, error);
+    check("leave libtorch's context", own);
+  }
+
+  private void check(String attempt, int error) {
     if (error != 0) {
-      throw new IllegalStateException(
-          "GPU %d: %s failed: %s".formatted(gpu, function, Cuda.reason(driver, error)));
+      String reason = Cuda.reason(NativeLibrary.getInstance(GpuName.DRIVER), error);
+      throw new IllegalStateException("GPU %d failed to %s: %s".formatted(gpu, attempt, reason));
     }
   }
 }
