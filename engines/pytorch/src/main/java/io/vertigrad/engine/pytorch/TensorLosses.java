@@ -108,7 +108,7 @@ final class TensorLosses implements Losses {
               batch.count(),
               values.get(0),
               (int) values.get(1),
-              (int) values.get(2),
+              topK == 0 ? 0 : (int) values.get(2),
               batch.labels().length,
               config.metric());
       case BINARY_CROSS_ENTROPY ->
@@ -141,7 +141,7 @@ final class TensorLosses implements Losses {
 
   /**
    * Starts to copy the sum of the samples' losses and the two counts of correct predictions; a
-   * count that the loss does not have is undefined.
+   * count that the loss does not have, or that was not asked for, is undefined.
    *
    * @param logs logarithms of the probabilities, for cross-entropy
    */
@@ -168,10 +168,10 @@ final class TensorLosses implements Losses {
     Tensor before =
         equal.logical_or_(outputs.gt(own)).sum(new long[] {1}, true, new ScalarTypeOptional());
     Tensor number = own.eq(own);
-    return new TensorVector(
-        loss,
-        before.eq(scalar(0)).logical_and_(number).sum(inDouble()),
-        before.lt(scalar(topK)).logical_and_(number).sum(inDouble()));
+    Tensor correct = before.eq(scalar(0)).logical_and_(number).sum(inDouble());
+    Tensor correctTop =
+        topK == 0 ? correct : before.lt(scalar(topK)).logical_and_(number).sum(inDouble());
+    return new TensorVector(loss, correct, correctTop);
   }
 
   private TensorVector binaryCrossEntropy(Tensor outputs, Tensor targets) {
