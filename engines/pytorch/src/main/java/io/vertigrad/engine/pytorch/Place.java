@@ -52,14 +52,19 @@ final class Place implements AutoCloseable {
     Cuda cuda = LibTorch.cuda();
     cuda.check(device);
     if (device.number().isPresent()) {
-      return new Place(device.number().getAsInt(), false, true, () -> {});
+      return gpu(device.number().getAsInt(), () -> {});
     }
     try {
       GpuLease lease = GpuLease.take(LibTorch.cache().resolve("vertigrad-gpus"), cuda.count());
-      return new Place(lease.gpu(), false, true, lease::close);
+      return gpu(lease.gpu(), lease::close);
     } catch (IOException e) {
       throw new IllegalArgumentException("device cuda: no GPU could be chosen: " + e, e);
     }
+  }
+
+  /** Returns a place on a GPU that is known to exist. */
+  static Place gpu(int number, Runnable release) {
+    return new Place(number, false, true, release);
   }
 
   /** Returns the device for libtorch. It belongs to the innermost {@code PointerScope}. */

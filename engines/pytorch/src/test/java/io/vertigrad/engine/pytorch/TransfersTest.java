@@ -2,16 +2,25 @@ package io.vertigrad.engine.pytorch;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.engine.pytorch.Transfers.Counts;
+import io.vertigrad.engine.pytorch.Transfers.HostMemory;
 import java.nio.FloatBuffer;
 import java.util.List;
 import java.util.Map;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
 
 /** Counts copies and waits, on the processor where a model computes as on a GPU. */
 class TransfersTest {
@@ -84,6 +93,30 @@ class TransfersTest {
         expected[3] = 0.25f;
         assertArrayEquals(expected, parameters, 0);
       }
+    }
+  }
+
+  /** Asks for the memory of a GPU from a libtorch for the processor, which has none. */
+  @Test
+  void shouldTakeOrdinaryMemoryAndWarnOnceWhenNoneCanBePageLocked() {
+    assumeFalse(LibTorch.cuda().present(), "libtorch is for a GPU");
+    LibTorch.start(1);
+    Logger log = (Logger) LoggerFactory.getLogger(Transfers.class);
+    ListAppender<ILoggingEvent> warnings = new ListAppender<>();
+    warnings.start();
+    log.addAppender(warnings);
+    Transfers transfers = Place.gpu(0, () -> {}).transfers();
+    try (HostMemory one = transfers.hostMemory(ScalarType.Float, 5);
+        HostMemory other = transfers.hostMemory(ScalarType.Double, 3)) {
+      one.bytes().asFloatBuffer().put(4, 0.5f);
+
+      assertEquals(0.5f, TensorBuffers.values(one.tensor()).get(4), 0);
+      assertEquals(24, other.bytes().capacity());
+      assertEquals(1, warnings.list.size());
+      String text = warnings.list.get(0).getFormattedMessage();
+      assertTrue(text.startsWith("20 bytes of page-locked memory are not available"), text);
+    } finally {
+      log.detachAppender(warnings);
     }
   }
 
