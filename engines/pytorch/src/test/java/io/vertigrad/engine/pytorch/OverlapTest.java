@@ -21,6 +21,10 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.GradMode;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -142,6 +146,51 @@ class OverlapTest {
 
     List<Integer> first = found.get(0).get(60, TimeUnit.SECONDS);
     assertEquals(first, found.get(1).get(60, TimeUnit.SECONDS));
+  }
+
+  /** Computes {@code b + relu(a)}, whose gradient of b is final before that of a is computed. */
+  @Test
+  @SuppressWarnings("try")
+  void shouldRefuseAGradientThatChangesAfterItWasReported() {
+    LibTorch.start(1);
+    try (PointerScope temporary = new PointerScope()) {
+      Tensor a = leaf();
+      Tensor b = leaf();
+      FinalGradients gradients = new FinalGradients(List.of(a, b), new int[] {0, 2}, false);
+      List<Integer> firsts = new ArrayList<>();
+
+      gradients.during(() -> backward(a, b), firsts::add);
+      assertEquals(List.of(2), firsts);
+
+      IllegalStateException refused =
+          assertThrows(
+              IllegalStateException.class,
+              () ->
+                  gradients.during(
+                      () -> {
+                        backward(a, b);
+                        b.grad().zero_();
+                      },
+                      firsts::add));
+      assertTrue(refused.getMessage().contains("element 2 changed 2 times"), refused.getMessage());
+      gradients.close();
+    }
+  }
+
+  private static Tensor leaf() {
+    Tensor leaf = torch.ones(2);
+    leaf.set_requires_grad(true);
+    leaf.mutable_grad().put(torch.zeros(2));
+    return leaf;
+  }
+
+  private static void backward(Tensor a, Tensor b) {
+    GradMode.set_enabled(true);
+    try {
+      b.add(a.relu()).sum().backward();
+    } finally {
+      GradMode.set_enabled(false);
+    }
   }
 
   private static List<Integer> firsts(ModelConfig config, int seed) {
