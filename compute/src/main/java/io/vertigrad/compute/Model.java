@@ -1,5 +1,7 @@
 package io.vertigrad.compute;
 
+import io.vertigrad.compute.optimizer.DeviceUpdateRule;
+import io.vertigrad.compute.optimizer.OptimizerConfig;
 import java.io.IOException;
 import java.nio.FloatBuffer;
 import java.nio.file.Path;
@@ -11,7 +13,8 @@ import java.util.Optional;
  * A network on one thread: parameters in, gradients out, all in exchange order (see {@link
  * ParameterLayout}).
  *
- * <p>All calls, including creation and {@link #close()}, must come from the same thread.
+ * <p>All calls, including creation and {@link #close()}, must come from the same thread; {@link
+ * #deviceRule} names the exceptions.
  */
 public interface Model extends AutoCloseable {
 
@@ -78,6 +81,22 @@ public interface Model extends AutoCloseable {
    * @param destination from its position to its limit
    */
   void readGradient(int first, FloatBuffer destination);
+
+  /**
+   * Creates an update rule that steps this model's parameters where the model computes, so that a
+   * step copies neither them nor the gradient to Java. The default leaves the steps to Java.
+   *
+   * <p>This method, {@link #readParameters}, {@link #writeParameters} and {@link #readGradient} of
+   * a model that returns a rule may also be called by another thread while the model's own thread
+   * waits for it. The caller makes sure that each call happens before the next.
+   *
+   * @param config the optimizer, with the norm to which the model's own gradients are clipped
+   * @return a rule with zero state, valid until the model is closed; empty when the parameters are
+   *     in Java's memory anyway, or the model has no such rule
+   */
+  default Optional<DeviceUpdateRule> deviceRule(OptimizerConfig config) {
+    return Optional.empty();
+  }
 
   /**
    * Returns the number of correct predictions for the last gradient's batch in its forward pass:

@@ -1,6 +1,7 @@
 package io.vertigrad.compute.optimizer;
 
 import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Model;
 import java.nio.FloatBuffer;
 
 /**
@@ -18,7 +19,13 @@ import java.nio.FloatBuffer;
 public final class Optimizer {
 
   private final OptimizerConfig config;
+
+  /** Null if {@link #deviceRule} takes the steps. */
   private final UpdateRule rule;
+
+  /** Null if {@link #rule} takes the steps. */
+  private final DeviceUpdateRule deviceRule;
+
   private final int trainable;
 
   /**
@@ -30,8 +37,14 @@ public final class Optimizer {
    *     are statistics
    */
   public Optimizer(OptimizerConfig config, UpdateRule rule, int trainable) {
+    this(config, rule, null, trainable);
+  }
+
+  private Optimizer(
+      OptimizerConfig config, UpdateRule rule, DeviceUpdateRule deviceRule, int trainable) {
     this.config = config;
     this.rule = rule;
+    this.deviceRule = deviceRule;
     this.trainable = trainable;
   }
 
@@ -49,6 +62,61 @@ public final class Optimizer {
   }
 
   /**
+   * Creates an optimizer of a whole model, with zero state: on the model's device if the model has
+   * the rule there, otherwise in Java.
+   *
+   * @param model whose parameters are updated
+   * @param engine computes the rule in Java
+   * @param config the optimizer
+   * @return an optimizer for the model's vector
+   */
+  public static Optimizer of(Model model, Engine engine, OptimizerConfig config) {
+    int trainable = model.layout().trainable();
+    return model
+        .deviceRule(config)
+        .map(rule -> new Optimizer(config, null, rule, trainable))
+        .orElseGet(() -> of(engine, config, trainable));
+  }
+
+  /**
+   * Returns whether parameters and state are on a model's device, where the {@code stepOnDevice}
+   * methods update them; {@link #step} is not possible then.
+   *
+   * @return false for an optimizer in Java
+   */
+  public boolean isOnDevice() {
+    return deviceRule != null;
+  }
+
+  /**
+   * Applies one update on the device with the model's last gradient, after clipping. A gradient
+   * with NaN or an element beyond the bound changes nothing.
+   *
+   * @param updates number of updates applied before, from 0
+   * @param epochs samples applied so far divided by the size of the training set
+   * @param maxMagnitude largest element of a gradient that is applied, finite
+   * @return true when the update was applied
+   */
+  public boolean stepOnDevice(long updates, double epochs, float maxMagnitude) {
+    return deviceRule.step(rate(updates, epochs), updates, maxMagnitude);
+  }
+
+  /**
+   * Applies one update on the device with a gradient from Java, as it is.
+   *
+   * @param gradient of the whole vector, at least as long
+   * @param updates number of updates applied before, from 0
+   * @param epochs samples applied so far divided by the size of the training set
+   */
+  public void stepOnDevice(float[] gradient, long updates, double epochs) {
+    deviceRule.step(gradient, rate(updates, epochs), updates);
+  }
+
+  private double rate(long updates, double epochs) {
+    return config.learningRate() * config.schedule().factor(updates, epochs);
+  }
+
+  /**
    * Applies one update in place.
    *
    * @param parameters the partition
@@ -57,12 +125,17 @@ public final class Optimizer {
    * @param epochs samples applied so far divided by the size of the training set
    */
   public void step(float[] parameters, float[] gradient, long updates, double epochs) {
+    if (isOnDevice()) {
+      throw new IllegalStateException(
+          "optimizer %s is on its model's device, expected one in Java; call Replica.step"
+              .formatted(config.name()));
+    }
     if (parameters.length > gradient.length || parameters.length < trainable) {
       throw new IllegalArgumentException(
           "%d parameters and %d gradients, expected at least %d, and no more parameters"
               .formatted(parameters.length, gradient.length, trainable));
     }
-    double rate = config.learningRate() * config.schedule().factor(updates, epochs);
+    double rate = rate(updates, epochs);
     addDecay(parameters, gradient, (float) config.l2());
     float kept = (float) (1 - rate * config.weightDecay());
     rule.step(parameters, gradient, rate, updates, kept, trainable);
@@ -85,7 +158,7 @@ public final class Optimizer {
    * @return a number of elements
    */
   public int stateLength() {
-    return rule.stateLength();
+    return isOnDevice() ? deviceRule.stateLength() : rule.stateLength();
   }
 
   /**
@@ -97,7 +170,12 @@ public final class Optimizer {
   public void readState(FloatBuffer destination) {
     int first = destination.position();
     // The rule gets a slice of exactly its own values and need not advance the position.
-    rule.readState(destination.slice(first, stateLength()));
+    FloatBuffer state = destination.slice(first, stateLength());
+    if (isOnDevice()) {
+      deviceRule.readState(state);
+    } else {
+      rule.readState(state);
+    }
     destination.position(first + stateLength());
   }
 
@@ -107,6 +185,10 @@ public final class Optimizer {
    * @param source has {@link #stateLength()} values
    */
   public void writeState(FloatBuffer source) {
-    rule.writeState(source);
+    if (isOnDevice()) {
+      deviceRule.writeState(source);
+    } else {
+      rule.writeState(source);
+    }
   }
 }
