@@ -1,33 +1,69 @@
 package io.vertigrad.strategy;
 
-import io.vertigrad.compute.optimizer.Magnitudes;
+import java.util.function.Supplier;
 
 /**
- * The gradient that one worker computed from one batch.
+ * The gradient that one worker computed from one batch. Where the worker's model computes on a
+ * device and steps there, the gradient is copied to Java when {@link #values()} is called first.
  *
- * @param values mean gradient over the batch, then the statistics' differences, in exchange order;
- *     the strategy may overwrite them. In an array from {@link PeerStrategy#gradientArray()},
- *     elements after them belong to the strategy
- * @param samples number of samples in the batch
+ * <p>Belongs to the strategy's thread until the strategy has stored the next parameters.
  */
-public record LocalGradient(float[] values, int samples) {
+public final class LocalGradient {
+
+  /** Null for a gradient that was in Java from the start. */
+  private final Supplier<float[]> device;
+
+  private final int samples;
+  private float[] values;
 
   /**
-   * Returns whether the gradient can be applied when a job bounds its elements.
+   * Creates a gradient in Java's memory.
    *
-   * @param bound largest magnitude allowed, finite
-   * @return true when no value is NaN, infinite, or larger in magnitude
+   * @param values mean gradient over the batch, then the statistics' differences, in exchange order
+   * @param samples number of samples in the batch
    */
-  public boolean isWithin(float bound) {
-    return Magnitudes.largest(values, 0, values.length) <= bound;
+  public LocalGradient(float[] values, int samples) {
+    this.device = null;
+    this.samples = samples;
+    this.values = values;
   }
 
   /**
-   * Returns whether the gradient can be applied.
+   * Creates a gradient on a device.
    *
-   * @return true when no value is NaN or infinite
+   * @param device copies the values to an array; called at most once
+   * @param samples number of samples in the batch
    */
-  public boolean isFinite() {
-    return isWithin(Float.MAX_VALUE);
+  public LocalGradient(Supplier<float[]> device, int samples) {
+    this.device = device;
+    this.samples = samples;
+  }
+
+  /**
+   * Returns the mean gradient over the batch, then the statistics' differences, in exchange order.
+   * The strategy may overwrite them. In an array from {@link PeerStrategy#gradientArray()},
+   * elements after them belong to the strategy.
+   *
+   * @return always the same array
+   */
+  public float[] values() {
+    if (values == null) {
+      values = device.get();
+    }
+    return values;
+  }
+
+  /**
+   * Returns the number of samples in the batch.
+   *
+   * @return at least 1
+   */
+  public int samples() {
+    return samples;
+  }
+
+  /** Returns true if the newest values are in Java: the strategy has them and may change them. */
+  boolean isInJava() {
+    return values != null;
   }
 }

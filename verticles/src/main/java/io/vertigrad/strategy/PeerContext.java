@@ -12,7 +12,8 @@ import java.util.function.LongSupplier;
  *
  * @param peers connects the worker to the others
  * @param replica this worker's parameters
- * @param optimizers creates an optimizer of the replica's vector, with zero state
+ * @param optimizers creates an optimizer of the replica's vector, with zero state, for {@link
+ *     Replica#step}; it may be on the device of the worker's model
  * @param optimizer settings of the job's optimizer
  * @param workers number of workers that the job starts with
  * @param batch number of samples of a full batch of one worker

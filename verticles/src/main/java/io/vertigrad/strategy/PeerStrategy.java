@@ -40,6 +40,17 @@ public interface PeerStrategy {
   void begin();
 
   /**
+   * Returns whether {@link #begin} calls {@link Replica#parameters()}. Parameters on a device are
+   * then copied to Java before, because the worker computes on the device while {@link #begin}
+   * runs. Called before each {@link #begin} of such a worker.
+   *
+   * @return true by default
+   */
+  default boolean beginsWithParameters() {
+    return true;
+  }
+
+  /**
    * Takes the gradient and stores the next parameters in the replica.
    *
    * @param gradient at {@link Replica#parameters()}; its values may be overwritten
@@ -48,7 +59,8 @@ public interface PeerStrategy {
 
   /**
    * Takes a gradient that the worker is still computing, combines its final elements early, and
-   * stores the next parameters in the replica. The default waits for the whole gradient.
+   * stores the next parameters in the replica. An override calls {@link GradientProgress#await()}
+   * before it changes the replica. The default waits for the whole gradient first.
    *
    * @param gradient its values are final as far as {@code progress} reports; they may be
    *     overwritten once all are final

@@ -18,11 +18,11 @@ class ReplicaBoundTest {
     Optimizer optimizer = Optimizer.of(new QuadraticEngine(), OptimizerConfig.sgd(0.5), 2);
 
     for (float beyond : new float[] {10.5f, -10.5f, Float.NaN, Float.NEGATIVE_INFINITY}) {
-      assertFalse(replica.step(optimizer, replica.parameters(), new float[] {1, beyond}, 4));
+      assertFalse(replica.step(optimizer, new float[] {1, beyond}, 4));
       assertArrayEquals(new float[] {1, 2}, replica.parameters());
       assertEquals(0, replica.samples());
     }
-    assertTrue(replica.step(optimizer, replica.parameters(), new float[] {-10, 10}, 4));
+    assertTrue(replica.step(optimizer, new float[] {-10, 10}, 4));
     assertArrayEquals(new float[] {6, -3}, replica.parameters());
   }
 }

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.fixture.DeviceEngine;
+import io.vertigrad.fixture.DeviceModel;
 import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.host.StrategyService;
@@ -51,6 +53,26 @@ class RemoteStrategyTest extends PointsJob {
 
     assertFinishedAfter(200);
     assertEquals(1, moves.get(), "it ran beside its strategy");
+  }
+
+  /** The strategy's JVM has a model for the initial parameters, which computes nothing. */
+  @ParameterizedTest
+  @CsvSource({"dpsgd", "local"})
+  void shouldStepInJavaWhenTheGradientsComeFromADeviceElsewhere(String strategy) {
+    DeviceEngine.stepOnDevices(true);
+    job.put("engine", "device");
+    train(strategy, 100);
+    deployApart();
+    deployMembers();
+
+    assertFinishedAfter(100);
+    assertEquals(1, moves.get(), "it ran beside its strategy");
+    DeviceModel computing =
+        DeviceEngine.BUILT.stream()
+            .filter(model -> model.gradientsDown > 0)
+            .findFirst()
+            .orElseThrow();
+    assertEquals(100, computing.gradientsDown);
   }
 
   @ParameterizedTest

@@ -41,8 +41,9 @@ import java.util.function.Supplier;
  * <p>The rule runs on a separate thread, so that it may wait for other workers. {@link #open},
  * {@link #settle}, {@link #exchange}, {@link #begin}, {@link #finish}, {@link #idle} and {@link
  * #close} belong to the worker's thread, which blocks in them. Arrays are passed by reference and
- * belong to the thread that works. After the next parameters are handed over, the rule's work
- * before the next gradient begins at once.
+ * belong to the thread that works, and so does the device that a replica may be on: what one thread
+ * does happens before the request or the answer that hands them over. After the next parameters are
+ * handed over, the rule's work before the next gradient begins at once, without the device.
  */
 public final class PeerStrategySession {
 
@@ -91,11 +92,12 @@ public final class PeerStrategySession {
   /**
    * The parameters that a worker continues with.
    *
-   * @param parameters the whole vector, unchanged until the next request
+   * @param parameters the whole vector, unchanged until the next request; empty if the model's
+   *     device has it
    * @param applied false if the gradient was left out because it was not finite
    * @param timing time that the exchange has taken so far
    */
-  public record Next(float[] parameters, boolean applied, ExchangeTiming timing) {}
+  public record Next(Optional<float[]> parameters, boolean applied, ExchangeTiming timing) {}
 
   PeerStrategySession(
       Vertx vertx, JobConfig job, StrategyFactory factory, Setup setup, String address) {
@@ -332,7 +334,8 @@ public final class PeerStrategySession {
   }
 
   private Next next(boolean applied) {
-    return new Next(setup.replica().parameters(), applied, strategy.timing());
+    return new Next(
+        setup.replica().handOver(strategy.beginsWithParameters()), applied, strategy.timing());
   }
 
   private PeerContext context() {

@@ -123,6 +123,11 @@ final class AllReduceStrategy implements PeerStrategy {
   public void begin() {}
 
   @Override
+  public boolean beginsWithParameters() {
+    return false;
+  }
+
+  @Override
   public void complete(LocalGradient gradient) {
     long readyNanos = context.nanoClock().getAsLong();
     weigh(gradient, 0, replica.length());
@@ -140,6 +145,7 @@ final class AllReduceStrategy implements PeerStrategy {
     weighSamples(gradient);
     WeighedProgress weighed = new WeighedProgress(gradient, progress);
     reduction.sum(round, sum, weighed);
+    progress.await();
     reduced(gradient, weighed.firstNanos, weighed.lastNanos);
   }
 
@@ -236,7 +242,7 @@ final class AllReduceStrategy implements PeerStrategy {
       sum[i] /= weight;
     }
     double samples = (double) weight * context.batch();
-    if (replica.step(optimizer, replica.parameters(), sum, samples)) {
+    if (replica.step(optimizer, sum, samples)) {
       compression().ifPresent(compression -> compression.delivered(0, replica.trainable()));
     } else {
       // A mean that was skipped does not change what is left out.

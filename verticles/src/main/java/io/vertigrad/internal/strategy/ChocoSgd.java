@@ -98,13 +98,18 @@ final class ChocoSgd implements PeerStrategy {
   public void begin() {}
 
   @Override
+  public boolean beginsWithParameters() {
+    return false;
+  }
+
+  @Override
   public void complete(LocalGradient gradient) {
     double samples = (double) gradient.samples() * group.size();
-    float[] parameters = replica.parameters();
     estimatesOf = NO_GROUP;
-    if (!replica.step(optimizer, parameters, gradient.values(), samples)) {
+    if (!replica.step(optimizer, gradient, samples)) {
       timing = timing.plusSkipped();
     }
+    float[] parameters = replica.parameters();
     exchangeDifferences(parameters);
     for (int i = 0; i < estimate.length; i++) {
       parameters[i] += consensusRate * (mixedEstimates[i] - estimate[i]);

@@ -52,6 +52,10 @@ final class DecentralizedSgd implements PeerStrategy {
   private final float l2;
   private final Optional<QuasiGlobalMomentum> quasiGlobal;
   private float[] mixed;
+
+  /** The optimizer's state, if it is averaged. */
+  private float[] state = new float[0];
+
   private PeerGroup group;
   private Topology topology;
   private long round;
@@ -84,6 +88,9 @@ final class DecentralizedSgd implements PeerStrategy {
     topology = config.topology().over(now);
     new InitialSync(context, now).synchronize(fresh);
     round = InitialSync.ROUNDS;
+    if (averagesMomentum()) {
+      state = Replica.state(optimizer);
+    }
   }
 
   @Override
@@ -94,9 +101,13 @@ final class DecentralizedSgd implements PeerStrategy {
     begunNanos = context.nanoClock().getAsLong();
     offer(PARAMETERS, replica.parameters(), replica.trainable());
     if (averagesMomentum()) {
-      float[] state = Replica.state(optimizer);
       offer(STATE, state, state.length);
     }
+  }
+
+  @Override
+  public boolean beginsWithParameters() {
+    return quasiGlobal.isEmpty();
   }
 
   @Override
@@ -110,7 +121,6 @@ final class DecentralizedSgd implements PeerStrategy {
     System.arraycopy(before, 0, mixed, 0, before.length);
     mix(PARAMETERS, mixed, replica.trainable());
     if (averagesMomentum()) {
-      float[] state = Replica.state(optimizer);
       mix(STATE, state, state.length);
       optimizer.writeState(FloatBuffer.wrap(state));
     }
@@ -118,6 +128,10 @@ final class DecentralizedSgd implements PeerStrategy {
       timing = timing.plus(begunNanos, readyNanos, context.peers().arrivedNanos());
     }
     step(before, gradient);
+    if (averagesMomentum()) {
+      // Read here, because begin() runs while the model may compute on its device.
+      state = Replica.state(optimizer);
+    }
     mixed = before;
     round++;
   }
@@ -130,6 +144,7 @@ final class DecentralizedSgd implements PeerStrategy {
     mixed = before.clone();
     momentum.addTo(gradient.values());
     step(before, gradient);
+    mixed = replica.parameters();
     begunNanos = context.nanoClock().getAsLong();
     offer(weights, PARAMETERS, mixed, replica.trainable());
     float[] next = mixed.clone();
@@ -169,7 +184,8 @@ final class DecentralizedSgd implements PeerStrategy {
     for (int i = 0; l2 != 0 && i < replica.trainable(); i++) {
       gradient.values()[i] += l2 * before[i];
     }
-    if (!replica.step(optimizer, mixed, gradient.values(), samples)) {
+    replica.setParameters(mixed);
+    if (!replica.step(optimizer, gradient, samples)) {
       timing = timing.plusSkipped();
     }
   }

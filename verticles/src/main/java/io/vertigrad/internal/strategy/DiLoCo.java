@@ -197,11 +197,18 @@ final class DiLoCo implements PeerStrategy {
   }
 
   @Override
+  public boolean beginsWithParameters() {
+    return false;
+  }
+
+  @Override
   public void complete(LocalGradient gradient) {
     double samples = (double) gradient.samples() * group.size();
-    float[] values =
-        within.isPresent() ? within.get().combined(round++, gradient) : gradient.values();
-    if (!replica.step(inner, replica.parameters(), values, samples)) {
+    boolean taken =
+        within.isPresent()
+            ? replica.step(inner, within.get().combined(round++, gradient), samples)
+            : replica.step(inner, gradient, samples);
+    if (!taken) {
       timing = timing.plusSkipped();
     }
     if (underWay != null) {

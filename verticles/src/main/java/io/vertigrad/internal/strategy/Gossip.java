@@ -85,6 +85,11 @@ final class Gossip implements PeerStrategy {
   }
 
   @Override
+  public boolean beginsWithParameters() {
+    return !others.isEmpty();
+  }
+
+  @Override
   public void complete(LocalGradient gradient) {
     long readyNanos = context.nanoClock().getAsLong();
     if (active && !others.isEmpty()) {
@@ -159,7 +164,7 @@ final class Gossip implements PeerStrategy {
 
   private void step(LocalGradient gradient) {
     double samples = (double) gradient.samples() * group.size();
-    if (!replica.step(optimizer, replica.parameters(), gradient.values(), samples)) {
+    if (!replica.step(optimizer, gradient, samples)) {
       timing = timing.plusSkipped();
     }
   }

@@ -58,9 +58,14 @@ final class LocalSgd implements PeerStrategy {
   public void begin() {}
 
   @Override
+  public boolean beginsWithParameters() {
+    return false;
+  }
+
+  @Override
   public void complete(LocalGradient gradient) {
     double samples = (double) gradient.samples() * group.size();
-    if (!replica.step(optimizer, replica.parameters(), gradient.values(), samples)) {
+    if (!replica.step(optimizer, gradient, samples)) {
       timing = timing.plusSkipped();
     }
     if (replica.updates() % config.every() == 0 && group.size() > 1) {

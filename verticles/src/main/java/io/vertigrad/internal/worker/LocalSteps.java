@@ -12,6 +12,7 @@ import io.vertigrad.internal.checkpoint.MemberState;
 import io.vertigrad.internal.worker.ParameterExchange.Overlap;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.GroupChangedException;
+import io.vertigrad.strategy.LocalGradient;
 import io.vertigrad.strategy.Replica;
 import java.io.IOException;
 import java.nio.FloatBuffer;
@@ -32,7 +33,7 @@ final class LocalSteps {
   private final Model model;
   private final JobConfig job;
   private final long every;
-  private final long trainingSamples;
+  private final Replica replica;
   private final Optimizer optimizer;
   private final float[] moved;
   private final float[] gradient;
@@ -48,9 +49,8 @@ final class LocalSteps {
     this.model = model;
     this.job = job;
     this.every = every;
-    this.trainingSamples = trainingSamples;
-    this.optimizer =
-        Optimizer.of(Engine.named(job.engine()), job.optimizer(), model.layout().trainable());
+    this.replica = new Replica(model, trainingSamples, job.exchange().maxMagnitude());
+    this.optimizer = replica.optimizer(Engine.named(job.engine()), job.optimizer());
     this.moved = new float[model.layout().length()];
     this.gradient = new float[moved.length];
   }
@@ -75,6 +75,14 @@ final class LocalSteps {
     optimizer.writeState(FloatBuffer.allocate(optimizer.stateLength()));
   }
 
+  private float[] gradient() {
+    model.readGradient(0, FloatBuffer.wrap(gradient));
+    if (job.optimizer().clipNorm() > 0) {
+      GradientClip.clip(gradient, replica.trainable(), job.optimizer().clipNorm());
+    }
+    return gradient;
+  }
+
   /** Takes the local steps of one incarnation. */
   private final class Source implements GradientSource {
 
@@ -96,25 +104,24 @@ final class LocalSteps {
     public Computed compute(long version, long step, Optional<Overlap> overlap) {
       float[] before = new float[moved.length];
       model.readParameters(0, FloatBuffer.wrap(before));
-      Replica replica =
-          new Replica(
-              before.clone(), model.layout(), trainingSamples, job.exchange().maxMagnitude());
+      replica.takeFromModel();
       long first = step * every;
       long count = Math.max(1, Math.min(every, job.steps() - first));
       replica.resume(first, (double) first * job.workers().batch() * job.workers().count());
       Computed sum = batches.compute(version, first, Optional.empty());
-      apply(replica, sum.samples());
+      apply(sum.samples());
       for (long next = first + 1; next < first + count; next++) {
         if (self.stop().getAsBoolean()) {
           throw new GroupChangedException("the worker stops");
         }
-        model.writeParameters(0, FloatBuffer.wrap(replica.parameters()));
+        replica.handOver(false).ifPresent(own -> model.writeParameters(0, FloatBuffer.wrap(own)));
         Computed computed = batches.compute(version, next, Optional.empty());
-        apply(replica, computed.samples());
+        apply(computed.samples());
         sum = sum.plus(computed);
       }
+      float[] after = replica.parameters();
       for (int i = 0; i < moved.length; i++) {
-        moved[i] = before[i] - replica.parameters()[i];
+        moved[i] = before[i] - after[i];
       }
       if (!(Magnitudes.largest(moved, 0, moved.length) <= job.exchange().maxMagnitude())) {
         forget();
@@ -123,13 +130,9 @@ final class LocalSteps {
       return sum;
     }
 
-    private void apply(Replica replica, int samples) {
-      model.readGradient(0, FloatBuffer.wrap(gradient));
-      if (job.optimizer().clipNorm() > 0) {
-        GradientClip.clip(gradient, replica.trainable(), job.optimizer().clipNorm());
-      }
+    private void apply(int samples) {
       double all = (double) samples * job.workers().count();
-      replica.step(optimizer, replica.parameters(), gradient, all);
+      replica.step(optimizer, new LocalGradient(LocalSteps.this::gradient, samples), all);
     }
 
     @Override

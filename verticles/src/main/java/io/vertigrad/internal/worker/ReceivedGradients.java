@@ -19,6 +19,7 @@ import io.vertigrad.internal.host.StrategyService.MovedMember;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.GroupChangedException;
+import io.vertigrad.strategy.Replica;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -67,10 +68,20 @@ final class ReceivedGradients extends VectorModel implements AutoCloseable {
    * @param initial has the initial parameters
    */
   ReceivedGradients(Model initial, Engine engine, TrainingPlan training, long trainingSamples) {
-    super(initial, engine, training.clipNorm(), trainingSamples, training.maxMagnitude());
+    super(
+        initial,
+        engine,
+        training.clipNorm(),
+        new Replica(read(initial), initial.layout(), trainingSamples, training.maxMagnitude()));
     plan = training.partitions();
     parameters = new float[vector().length()];
     gradient = new float[vector().length()];
+  }
+
+  private static float[] read(Model model) {
+    float[] parameters = new float[model.layout().length()];
+    model.readParameters(0, FloatBuffer.wrap(parameters));
+    return parameters;
   }
 
   /** Listens for the gradients of a session. Blocks until the other JVM can send them. */

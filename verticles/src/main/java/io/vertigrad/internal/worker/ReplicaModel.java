@@ -27,6 +27,11 @@ public interface ReplicaModel {
   /** Copies these parameters into the model. */
   void load(float[] parameters);
 
+  /** Returns a copy of the parameters of a model whose device has the newest ones. */
+  default float[] parameters() {
+    throw new UnsupportedOperationException("a stage's newest parameters are in Java");
+  }
+
   /** Sets the array for future gradients. A model that does not need this ignores it. */
   default void gradientsInto(float[] array) {}
 

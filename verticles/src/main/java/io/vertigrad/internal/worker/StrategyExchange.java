@@ -42,6 +42,7 @@ public final class StrategyExchange implements ParameterExchange {
   private volatile StrategyHost.Service readerService;
   private volatile PeerStrategySession session;
   private boolean settled;
+  private boolean inParts;
   private ExchangeTiming timing = ExchangeTiming.NONE;
 
   /**
@@ -112,7 +113,10 @@ public final class StrategyExchange implements ParameterExchange {
         host.serve(job.addresses().shard(rank, incarnation), snapshots)
             .onSuccess(service -> readerService = service);
     await(Future.all(session.open(), reading));
-    session.gradientArray().ifPresent(model::gradientsInto);
+    Optional<float[]> array = session.gradientArray();
+    array.ifPresent(model::gradientsInto);
+    // A strategy that waits for the whole gradient leaves it on the device.
+    inParts = job.exchange().overlap() && (array.isPresent() || !model.vector().isOnDevice());
   }
 
   private StrategyHost host(Future<StrategyHost> found) {
@@ -182,7 +186,7 @@ public final class StrategyExchange implements ParameterExchange {
 
   @Override
   public Step exchange(long step, Computation computation) {
-    if (!environment.job().exchange().overlap()) {
+    if (!inParts) {
       Computed gradient = computation.compute(Optional.empty());
       return exchange(gradient, step, () -> next(gradient));
     }
@@ -197,7 +201,10 @@ public final class StrategyExchange implements ParameterExchange {
   }
 
   private Next next(Computed gradient) {
-    return session.exchange(new LocalGradient(model.gradient(), gradient.samples()));
+    return session.exchange(
+        model.vector().isOnDevice()
+            ? new LocalGradient(model::gradient, gradient.samples())
+            : new LocalGradient(model.gradient(), gradient.samples()));
   }
 
   private Step exchange(Computed gradient, long step, Supplier<Next> answer) {
@@ -229,14 +236,14 @@ public final class StrategyExchange implements ParameterExchange {
 
   /** Loads the next parameters into the model, and publishes them if readers get this version. */
   private void load(Next next, boolean begins) {
-    model.load(next.parameters());
+    next.parameters().ifPresent(model::load);
     timing = next.timing();
     long version = version();
     boolean last = version >= environment.lastVersion() || self.gate().ended(version);
     agreement.reached();
     model.reached(version);
     if (last || begins || environment.tests().isDue(version)) {
-      snapshots.publish(version, next.parameters());
+      snapshots.publish(version, next.parameters().orElseGet(model::parameters));
     }
   }
 

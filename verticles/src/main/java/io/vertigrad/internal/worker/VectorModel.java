@@ -33,7 +33,7 @@ class VectorModel implements ReplicaModel {
   private long completeVersion;
 
   /**
-   * Creates the vector from the model's current parameters.
+   * Creates the vector from the model's current parameters. They may stay on the model's device.
    *
    * @param clipNorm largest L2 norm of a gradient over all trainable elements; 0 for no limit
    * @param trainingSamples size of the training set
@@ -41,14 +41,20 @@ class VectorModel implements ReplicaModel {
    */
   VectorModel(
       Model model, Engine engine, double clipNorm, long trainingSamples, float maxMagnitude) {
+    this(model, engine, clipNorm, new Replica(model, trainingSamples, maxMagnitude));
+  }
+
+  /**
+   * Creates the model of a given vector.
+   *
+   * @param clipNorm largest L2 norm of a gradient over all trainable elements; 0 for no limit
+   */
+  VectorModel(Model model, Engine engine, double clipNorm, Replica vector) {
     this.model = model;
     this.engine = engine;
     this.clipNorm = clipNorm;
-    int length = model.layout().length();
-    float[] parameters = new float[length];
-    model.readParameters(0, FloatBuffer.wrap(parameters));
-    this.vector = new Replica(parameters, model.layout(), trainingSamples, maxMagnitude);
-    this.initial = parameters.clone();
+    this.vector = vector;
+    this.initial = vector.parameters().clone();
   }
 
   /** Begins another incarnation, whose strategy takes over the optimizers with their state. */
@@ -96,7 +102,13 @@ class VectorModel implements ReplicaModel {
 
   @Override
   public PartitionCopy copy(float[] memory, CopyMemory into) {
-    return ReplicaState.copy(vector, optimizers.subList(0, optimizersInUse), memory, into);
+    PartitionCopy copy =
+        ReplicaState.copy(vector, optimizers.subList(0, optimizersInUse), memory, into);
+    if (vector.isOnDevice()) {
+      // The model computes on the device next, so another thread cannot read from it.
+      copy.make();
+    }
+    return copy;
   }
 
   /** Restores a state from a checkpoint, which may be older or newer than the current one. */
@@ -130,7 +142,7 @@ class VectorModel implements ReplicaModel {
   @Override
   public Optimizer optimizer(OptimizerConfig config) {
     if (optimizersInUse == optimizers.size()) {
-      optimizers.add(Optimizer.of(engine, config, vector.trainable()));
+      optimizers.add(vector.optimizer(engine, config));
     }
     return optimizers.get(optimizersInUse++);
   }
@@ -138,6 +150,13 @@ class VectorModel implements ReplicaModel {
   @Override
   public void load(float[] parameters) {
     model.writeParameters(0, FloatBuffer.wrap(parameters));
+  }
+
+  @Override
+  public float[] parameters() {
+    float[] copy = new float[vector.length()];
+    model.readParameters(0, FloatBuffer.wrap(copy));
+    return copy;
   }
 
   @Override

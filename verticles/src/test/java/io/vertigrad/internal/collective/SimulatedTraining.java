@@ -2,11 +2,15 @@ package io.vertigrad.internal.collective;
 
 import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
+import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.compute.Score;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.optimizer.UpdateRule;
 import io.vertigrad.compute.settings.Settings;
+import io.vertigrad.fixture.DeviceModel;
 import io.vertigrad.internal.collective.SimulatedWorkers.Worker;
 import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.LocalGradient;
@@ -15,11 +19,17 @@ import io.vertigrad.strategy.PeerStrategy;
 import io.vertigrad.strategy.Replica;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
+import io.vertigrad.testkit.QuadraticEngine;
+import io.vertigrad.testkit.QuadraticModel;
 import io.vertx.core.json.JsonObject;
 import java.nio.FloatBuffer;
+import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 
 /** Trains {@code f_i(x) = 1/2 |x - target_i|^2} on every simulated worker. */
 public final class SimulatedTraining {
@@ -42,6 +52,14 @@ public final class SimulatedTraining {
   public Extra extraNanos = (rank, step) -> 0;
   public final Map<Integer, Long> finishedNanos = new TreeMap<>();
   public Gradient gradient = SimulatedTraining::towardsTarget;
+
+  /** Computes and steps on a simulated device; the rank's model is in {@link #devices}. */
+  public boolean onDevice;
+
+  /** Whether the device knows the optimizer's rule. */
+  public boolean deviceKnowsRule = true;
+
+  public final Map<Integer, DeviceModel> devices = new TreeMap<>();
 
   /** The arrays of the vector; null when the strategy need not know them. */
   public ParameterLayout layout;
@@ -86,11 +104,7 @@ public final class SimulatedTraining {
   }
 
   public void train(Worker worker) {
-    float[] initial = initial(worker.rank);
-    Replica replica =
-        layout == null
-            ? new Replica(initial, trainable, 1_000)
-            : new Replica(initial, layout, 1_000, Float.MAX_VALUE);
+    Replica replica = replica(worker.rank);
     replicas.put(worker.rank, replica);
     PeerStrategy strategy = create(worker, replica);
     strategies.put(worker.rank, strategy);
@@ -108,6 +122,20 @@ public final class SimulatedTraining {
         continue;
       }
     }
+  }
+
+  private Replica replica(int rank) {
+    float[] initial = initial(rank);
+    if (!onDevice) {
+      return layout == null
+          ? new Replica(initial, trainable, 1_000)
+          : new Replica(initial, layout, 1_000, Float.MAX_VALUE);
+    }
+    Optional<DeviceModel.Rules> rules =
+        deviceKnowsRule ? Optional.of(TestRule::new) : Optional.empty();
+    DeviceModel model = new DeviceModel(new SimulatedModel(rank, initial), rules);
+    devices.put(rank, model);
+    return new Replica(model, 1_000, Float.MAX_VALUE);
   }
 
   private void rest(Worker worker, PeerStrategy strategy) {
@@ -149,14 +177,51 @@ public final class SimulatedTraining {
   }
 
   private void step(Worker worker, Replica replica, PeerStrategy strategy) {
-    strategy.begin();
-    float[] values = gradient.at(worker.rank, replica.updates(), replica.parameters());
-    for (int i = trainable; i < length; i++) {
-      values[i] = 0.25f * (worker.rank + 1);
-    }
     int count = samples.of(worker.rank, replica.updates());
-    worker.compute(computeNanos + extraNanos.of(worker.rank, replica.updates()));
+    long nanos = computeNanos + extraNanos.of(worker.rank, replica.updates());
+    if (onDevice) {
+      stepOnDevice(worker, replica, strategy, count, nanos);
+      return;
+    }
+    // The gradient is at the parameters that the worker has before the rule begins.
+    float[] at = replica.parameters();
+    strategy.begin();
+    float[] values = gradient(worker.rank, replica.updates(), at);
+    worker.compute(nanos);
     strategy.complete(new LocalGradient(values, count));
+  }
+
+  private void stepOnDevice(
+      Worker worker, Replica replica, PeerStrategy strategy, int count, long nanos) {
+    DeviceModel model = devices.get(worker.rank);
+    replica
+        .handOver(strategy.beginsWithParameters())
+        .ifPresent(parameters -> model.writeParameters(0, FloatBuffer.wrap(parameters)));
+    model.whileBusy(
+        () -> {
+          strategy.begin();
+          return null;
+        });
+    model.gradient(new Batch(new float[0], new int[0], List.of(), (int) replica.updates()));
+    worker.compute(nanos);
+    Supplier<float[]> read =
+        () -> {
+          float[] values = strategy.gradientArray().orElseGet(() -> new float[length]);
+          model.readGradient(0, FloatBuffer.wrap(values, 0, length));
+          return values;
+        };
+    strategy.complete(
+        replica.isOnDevice()
+            ? new LocalGradient(read, count)
+            : new LocalGradient(read.get(), count));
+  }
+
+  private float[] gradient(int rank, long step, float[] parameters) {
+    float[] values = gradient.at(rank, step, parameters);
+    for (int i = trainable; i < length; i++) {
+      values[i] = 0.25f * (rank + 1);
+    }
+    return values;
   }
 
   private PeerStrategy create(Worker worker, Replica replica) {
@@ -165,7 +230,7 @@ public final class SimulatedTraining {
         new PeerContext(
             worker,
             replica,
-            config -> new Optimizer(config, new TestRule(config, trainable), trainable),
+            config -> optimizer(replica, config),
             optimizer,
             workers,
             BATCH,
@@ -175,12 +240,71 @@ public final class SimulatedTraining {
             network::now));
   }
 
+  private Optimizer optimizer(Replica replica, OptimizerConfig config) {
+    return onDevice
+        ? replica.optimizer(new QuadraticEngine(), config)
+        : new Optimizer(config, new TestRule(config, trainable), trainable);
+  }
+
   private static float[] towardsTarget(int rank, long step, float[] parameters) {
     float[] values = parameters.clone();
     for (int i = 0; i < values.length; i++) {
       values[i] -= target(rank, i);
     }
     return values;
+  }
+
+  /** The memory of a rank's device, and what computes there. */
+  private final class SimulatedModel implements Model {
+
+    private final int rank;
+    private final float[] parameters;
+    private float[] computed = new float[length];
+
+    SimulatedModel(int rank, float[] parameters) {
+      this.rank = rank;
+      this.parameters = parameters;
+    }
+
+    @Override
+    public ParameterLayout layout() {
+      return layout == null ? QuadraticModel.layout(trainable, length - trainable) : layout;
+    }
+
+    @Override
+    public void readParameters(int first, FloatBuffer destination) {
+      destination.put(parameters, first, destination.remaining());
+    }
+
+    @Override
+    public void writeParameters(int first, FloatBuffer source) {
+      source.get(parameters, first, source.remaining());
+    }
+
+    /** Computes the gradient of the step that the batch's epoch names. */
+    @Override
+    public double gradient(Batch batch) {
+      computed = SimulatedTraining.this.gradient(rank, batch.epoch(), parameters.clone());
+      return 0;
+    }
+
+    @Override
+    public void readGradient(int first, FloatBuffer destination) {
+      destination.put(computed, first, destination.remaining());
+    }
+
+    @Override
+    public Score score(Batch batch, int topK) {
+      throw new UnsupportedOperationException("nothing is tested");
+    }
+
+    @Override
+    public void save(Path file) {
+      throw new UnsupportedOperationException("nothing to save");
+    }
+
+    @Override
+    public void close() {}
   }
 
   /** SGD, or with momentum a heavy ball, {@code v <- mu v + g; step = r v}. */
