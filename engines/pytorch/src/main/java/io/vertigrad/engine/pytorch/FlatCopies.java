@@ -230,6 +230,16 @@ final class FlatCopies implements AutoCloseable {
     restoreStatistics();
   }
 
+  /** Replaces the gradients on the device by values from Java: the first ones of an array. */
+  void writeGradients(float[] values) {
+    // A copy to the device may still read them.
+    pushed.await();
+    gradientBytes().asFloatBuffer().put(values, 0, length);
+    transfers.up(gradients.there(), gradients.here().tensor());
+    pushed.set();
+    gradientsPulled = true;
+  }
+
   /**
    * Starts to copy gradients of trainable elements during a backward pass; any thread.
    *

@@ -3,6 +3,8 @@ package io.vertigrad.engine.pytorch;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.GradientListener;
 import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.compute.optimizer.DeviceUpdateRule;
+import io.vertigrad.compute.optimizer.OptimizerConfig;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
@@ -10,6 +12,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
@@ -40,7 +43,8 @@ final class FlatTensors implements AutoCloseable {
   private final FloatBuffer gradients;
   private final float[] statistics;
   private final List<Tensor> trained = new ArrayList<>();
-  private final boolean gpu;
+  private final List<TensorRule> rules = new ArrayList<>();
+  private final Place place;
 
   /** Null if the tensors are views of the buffers themselves. */
   private final FlatCopies copies;
@@ -64,11 +68,8 @@ final class FlatTensors implements AutoCloseable {
     } catch (ArithmeticException e) {
       throw new IllegalArgumentException("its parameters take 2 GiB or more, expected less", e);
     }
-    gpu = module.place().isGpu();
-    copies =
-        module.place().isShared()
-            ? null
-            : new FlatCopies(module.place(), length, layout.trainable());
+    place = module.place();
+    copies = place.isShared() ? null : new FlatCopies(place, length, layout.trainable());
     parameterBytes = copies == null ? memory(bytes) : copies.parameterBytes();
     gradientBytes = copies == null ? memory(bytes) : copies.gradientBytes();
     parameters = parameterBytes.asFloatBuffer();
@@ -191,6 +192,16 @@ final class FlatTensors implements AutoCloseable {
     return gradients.duplicate();
   }
 
+  /** Creates the rule of an optimizer on the device, which lives as long as the module. */
+  Optional<DeviceUpdateRule> deviceRule(OptimizerConfig config) {
+    if (copies == null) {
+      return Optional.empty();
+    }
+    TensorRule rule = new TensorRule(config, copies, place, layout);
+    rules.add(rule);
+    return Optional.of(rule);
+  }
+
   /** Prepares a forward pass in inference mode: copies what was written to the module. */
   void beginInference() {
     // The statistics of a batch norm that was traced in training mode change even in inference
@@ -257,7 +268,7 @@ final class FlatTensors implements AutoCloseable {
    */
   void overlap(Runnable backward, GradientListener listener) {
     if (finalGradients == null) {
-      finalGradients = new FinalGradients(trained, starts(), gpu);
+      finalGradients = new FinalGradients(trained, starts(), place.isGpu());
     }
     if (copies == null) {
       finalGradients.during(backward, listener::ready);
@@ -293,6 +304,7 @@ final class FlatTensors implements AutoCloseable {
     if (finalGradients != null) {
       finalGradients.close();
     }
+    rules.forEach(TensorRule::close);
     if (copies != null) {
       copies.close();
     }

@@ -18,7 +18,7 @@ import java.util.function.Supplier;
 /**
  * The engine that computes with PyTorch. It trains the built-in networks, and TorchScript modules
  * that {@code torch.jit.script} or {@code torch.jit.trace} exported. Update rules are computed in
- * Java.
+ * Java, those of a replica on a GPU there.
  */
 public final class PyTorchEngine implements Engine {
 

@@ -7,6 +7,8 @@ import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.Score;
+import io.vertigrad.compute.optimizer.DeviceUpdateRule;
+import io.vertigrad.compute.optimizer.OptimizerConfig;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -15,6 +17,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import org.bytedeco.javacpp.PointerScope;
@@ -80,6 +83,11 @@ final class PyTorchModel implements Model {
   @Override
   public void readGradient(int first, FloatBuffer destination) {
     tensors.readGradient(first, destination);
+  }
+
+  @Override
+  public Optional<DeviceUpdateRule> deviceRule(OptimizerConfig optimizer) {
+    return tensors.deviceRule(optimizer);
   }
 
   @Override
