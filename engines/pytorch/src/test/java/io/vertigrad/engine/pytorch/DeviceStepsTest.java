@@ -144,7 +144,9 @@ class DeviceStepsTest {
             .put("evaluator", new JsonObject().put("every", 20).put("samples", 20))
             .put(
                 "checkpoint",
-                new JsonObject().put("every", 20).put("directory", folder.resolve(engine).toString()));
+                new JsonObject()
+                    .put("every", 20)
+                    .put("directory", folder.resolve(engine).toString()));
     Path file = folder.resolve(engine + ".pt");
     Vertx vertx = Vertx.vertx();
     try {
