@@ -4,6 +4,8 @@ import com.sun.jna.NativeLibrary;
 import com.sun.jna.Platform;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * NVIDIA's driver, asked before ND4J's CUDA backend starts. That backend prints a stack trace where
@@ -16,7 +18,13 @@ final class CudaDriver {
   private static final int CAPABILITY_MAJOR = 75;
   private static final int CAPABILITY_MINOR = 76;
 
-  /** ND4J's library has machine code for 3.7 to 8.6, and nothing to compile for later ones. */
+  /**
+   * ND4J's library has machine code for 3.7 to 8.6 and no PTX. Code for 8.6 also runs on 8.9, which
+   * has the same major number; no code runs on a GPU with a greater one.
+   */
+  private static final int FIRST_MAJOR = 3;
+
+  private static final int FIRST_MINOR = 7;
   private static final int LAST_MAJOR = 8;
 
   /** The functions of the driver that are called here; each returns an error, or 0. */
@@ -54,16 +62,22 @@ final class CudaDriver {
     if (error != 0 || found[0] == 0) {
       return Optional.of("NVIDIA's driver finds no GPU (error %d)".formatted(error));
     }
+    // ND4J spreads threads over all GPUs that CUDA_VISIBLE_DEVICES leaves.
+    return IntStream.range(0, found[0]).boxed().flatMap(gpu -> unfit(functions, gpu)).findFirst();
+  }
+
+  private static Stream<String> unfit(Functions functions, int gpu) {
+    int[] major = new int[1];
     int[] minor = new int[1];
-    if (functions.attribute(found, CAPABILITY_MAJOR, 0) == 0
-        && functions.attribute(minor, CAPABILITY_MINOR, 0) == 0
-        && found[0] > LAST_MAJOR) {
-      return Optional.of(
-          "the GPU has compute capability %d.%d, and ND4J has code for 3.7 to 8.6 (engine pytorch"
-                  .formatted(found[0], minor[0])
-              + " computes on it)");
-    }
-    return Optional.empty();
+    boolean known =
+        functions.attribute(major, CAPABILITY_MAJOR, gpu) == 0
+            && functions.attribute(minor, CAPABILITY_MINOR, gpu) == 0;
+    boolean old = major[0] < FIRST_MAJOR || major[0] == FIRST_MAJOR && minor[0] < FIRST_MINOR;
+    return known && (old || major[0] > LAST_MAJOR)
+        ? Stream.of(
+            "GPU %d has compute capability %d.%d, and ND4J has code for 3.7 to 8.9: hide it with CUDA_VISIBLE_DEVICES%s"
+                .formatted(gpu, major[0], minor[0], old ? "" : ", or use the engine pytorch"))
+        : Stream.empty();
   }
 
   private static Functions load() {
