@@ -39,7 +39,10 @@ final class JobCheck {
    * @throws InputException when it is more than the heap
    */
   static Optional<String> files(JobConfig job, LocalMembers roles, boolean processes) {
-    roles.checkDevice(job);
+    // Without a worker the evaluator computes on the processor (Placement.here).
+    if (roles.workers() > 0) {
+      roles.checkDevice(job);
+    }
     ClusterStart.check(job.cluster());
     if (roles.servers() + roles.workers() > 0) {
       DatasetProvider.check(job.data(), Split.TRAIN, LOADER);

@@ -237,6 +237,7 @@ final class TrainingRun {
   private void start(LocalMembers roles, Placement placement, boolean listen) {
     LocalMembers apart = placement.apart(roles);
     LocalMembers here = placement.here(roles);
+    JobConfig computed = placement.here(roles, job);
     if (placement.apart() && living.isEmpty()) {
       early = EarlyProcesses.start(job, directory, VertigradApplication.class.getName(), apart);
     }
@@ -279,7 +280,7 @@ final class TrainingRun {
     signals.endWith(() -> processes.map(ProcessDeployment::processes).orElse(List.of()));
     Future<Void> launched =
         processes.map(ProcessDeployment::start).orElseGet(Future::succeededFuture);
-    Future<Void> joined = present.missing(here).deploy(vertx, job);
+    Future<Void> joined = present.missing(here).deploy(vertx, computed);
     await(
         Future.all(launched, joined),
         Participation.memberStartSeconds(job),
@@ -289,7 +290,7 @@ final class TrainingRun {
       monitor.started().onSuccess(started -> FinalModel.prepare(vertx, job));
     }
     if (job.serving().count() > 0) {
-      serve();
+      serve(computed);
     }
   }
 
@@ -303,8 +304,8 @@ final class TrainingRun {
   }
 
   /** Starts the predictors; training does not wait for them, and goes on without them. */
-  private void serve() {
-    Predictors.deploy(vertx, job)
+  private void serve(JobConfig computed) {
+    Predictors.deploy(vertx, computed)
         .onSuccess(
             predictors ->
                 monitor.say(

@@ -21,7 +21,7 @@ class MissingDeviceTest {
   @TempDir private Path folder;
 
   @ParameterizedTest
-  @ValueSource(strings = {"--quiet", "--processes", "--workers-here=0"})
+  @ValueSource(strings = {"--quiet", "--processes", "--workers-here=1"})
   void shouldMakeNoRunFolderWhenADeviceIsMissing(String option) {
     Path run = folder.resolve("run");
 

@@ -1,6 +1,9 @@
 package io.vertigrad.launcher.run;
 
+import io.vertigrad.compute.Device;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.training.LocalMembers;
+import io.vertx.core.json.JsonObject;
 
 /** The members that run in processes of their own, among those that start on this machine. */
 public enum Placement {
@@ -40,6 +43,21 @@ public enum Placement {
         members.servers() - apart.servers(),
         members.workers() - apart.workers(),
         members.evaluators() - apart.evaluators());
+  }
+
+  /**
+   * Returns the job as the coordinator's JVM runs it. It computes on the processor if no worker
+   * runs there: a process that only tests would hold 0.7 GiB of a GPU.
+   *
+   * @param members those that start on this machine
+   */
+  public JobConfig here(LocalMembers members, JobConfig job) {
+    if (here(members).workers() > 0 || !job.workers().device().gpu()) {
+      return job;
+    }
+    JsonObject json = job.json();
+    json.getJsonObject("workers").put("device", Device.PROCESSOR.toString());
+    return JobConfig.read(job.origin(), json);
   }
 
   /** Returns the value that stands for it in a file. */
