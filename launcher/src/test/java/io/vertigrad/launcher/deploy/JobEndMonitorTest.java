@@ -2,6 +2,7 @@ package io.vertigrad.launcher.deploy;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.job.JobConfig;
@@ -15,6 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -29,7 +31,9 @@ class JobEndMonitorTest {
           "test",
           new JsonObject()
               .put("job", "watched")
-              .put("exchange", JsonObject.of("suspectMillis", 100, "evictMillis", 200)));
+              .put(
+                  "exchange",
+                  JsonObject.of("suspectMillis", 100, "evictMillis", 200, "orphanSeconds", 1)));
   private final AtomicInteger asked = new AtomicInteger();
   private JobEndMonitor watch;
   private MessageConsumer<JsonObject> coordinator;
@@ -111,6 +115,22 @@ class JobEndMonitorTest {
     long millis = (System.nanoTime() - begun) / 1_000_000;
     assertTrue(millis >= 200, "after %d ms".formatted(millis));
     assertTrue(watch.over().succeeded());
+  }
+
+  /** Its process then closes its models, which gives their memory back. */
+  @Test
+  @Tag("slow")
+  void shouldGiveUpWhenNoCoordinatorHasAnsweredForTheOrphansTime() {
+    coordinator.unregister();
+    long begun = System.nanoTime();
+
+    Awaitility.await().until(() -> watch.over().isComplete());
+
+    long millis = (System.nanoTime() - begun) / 1_000_000;
+    assertTrue(millis >= 900, "after %d ms".formatted(millis));
+    assertInstanceOf(CoordinatorLostException.class, watch.over().cause());
+    assertFalse(watch.jobOver());
+    assertSilence();
   }
 
   /** Checks that the monitor asks no more; one question may still be in transit. */
