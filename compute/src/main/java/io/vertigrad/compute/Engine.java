@@ -50,6 +50,20 @@ public interface Engine {
   }
 
   /**
+   * Checks that this engine computes in a precision. The default accepts only float32.
+   *
+   * @param precision of the models' passes
+   * @throws IllegalArgumentException with the reason and what to do
+   */
+  default void checkPrecision(Precision precision) {
+    if (precision != Precision.FLOAT32) {
+      throw new IllegalArgumentException(
+          "the engine %s computes in float32 only: leave it out, or use the engine pytorch"
+              .formatted(name()));
+    }
+  }
+
+  /**
    * Loads this engine's libraries early; otherwise the first model loads them. Any thread. A
    * failure is not reported here but when a model is built.
    *

@@ -23,6 +23,7 @@ import java.util.TreeMap;
  * @param tokens number of different token ids in the samples, from the data set; 0 when the samples
  *     hold numbers
  * @param device that the model computes on
+ * @param precision of its passes
  */
 public record ModelConfig(
     String name,
@@ -34,10 +35,11 @@ public record ModelConfig(
     Loss loss,
     int positions,
     int tokens,
-    Device device) {
+    Device device,
+    Precision precision) {
 
   /**
-   * Describes a network that computes on the processor.
+   * Describes a network that computes on the processor in float32.
    *
    * @param name of the network
    * @param options settings of that model
@@ -69,7 +71,8 @@ public record ModelConfig(
         loss,
         positions,
         tokens,
-        Device.PROCESSOR);
+        Device.PROCESSOR,
+        Precision.FLOAT32);
   }
 
   /**
@@ -125,7 +128,17 @@ public record ModelConfig(
    */
   public ModelConfig named(String other, Map<String, Object> settings) {
     return new ModelConfig(
-        other, settings, inputShape, classes, seed, threads, loss, positions, tokens, device);
+        other,
+        settings,
+        inputShape,
+        classes,
+        seed,
+        threads,
+        loss,
+        positions,
+        tokens,
+        device,
+        precision);
   }
 
   /**
@@ -136,6 +149,27 @@ public record ModelConfig(
    */
   public ModelConfig on(Device other) {
     return new ModelConfig(
-        name, options, inputShape, classes, seed, threads, loss, positions, tokens, other);
+        name,
+        options,
+        inputShape,
+        classes,
+        seed,
+        threads,
+        loss,
+        positions,
+        tokens,
+        other,
+        precision);
+  }
+
+  /**
+   * Returns this configuration for another precision.
+   *
+   * @param other precision of the model's passes
+   * @return a copy with that precision
+   */
+  public ModelConfig in(Precision other) {
+    return new ModelConfig(
+        name, options, inputShape, classes, seed, threads, loss, positions, tokens, device, other);
   }
 }

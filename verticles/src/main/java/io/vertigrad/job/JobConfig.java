@@ -4,6 +4,7 @@ import io.vertigrad.codecs.Addresses;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Loss;
 import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.Precision;
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataFingerprint;
@@ -99,6 +100,7 @@ public record JobConfig(
   private static final String FINGERPRINTS = "fingerprints";
   private static final String PARAMETERS = "parameters";
   private static final String LOSS = "loss";
+  private static final String PRECISION = "precision";
   private static final long MOST_SAMPLES = 1_000_000_000_000L;
 
   /**
@@ -452,11 +454,12 @@ public record JobConfig(
    * @param tokens number of different token ids in the samples; 0 for samples of numbers
    * @return the configuration from which an engine builds the model
    * @throws io.vertigrad.compute.settings.SettingsException if {@code evaluator.topK} covers all of
-   *     its classes, or {@code model.loss} takes other targets
+   *     its classes, {@code model.loss} takes other targets, or the engine does not compute in
+   *     {@code model.precision}
    */
   public ModelConfig modelOn(List<Integer> shape, Targets targets, int tokens) {
     Map<String, Object> options = new TreeMap<>(model.settings().toJson().getMap());
-    options.keySet().removeAll(List.of("name", PARAMETERS, LOSS));
+    options.keySet().removeAll(List.of("name", PARAMETERS, LOSS, PRECISION));
     ModelConfig unnamed = modelIn("", shape, targets, tokens);
     return unnamed.named(modelName(), options);
   }
@@ -473,6 +476,7 @@ public record JobConfig(
    */
   public ModelConfig modelIn(String file, List<Integer> shape, Targets targets, int tokens) {
     requireLossOf(targets.kind());
+    requirePrecision();
     if (evaluator.topK() >= targets.outputs()) {
       throw settings.refuse(
           "evaluator.topK",
@@ -480,15 +484,16 @@ public record JobConfig(
               .formatted(evaluator.topK(), targets.outputs()));
     }
     return new ModelConfig(
-        file,
-        Map.of(),
-        shape,
-        targets.outputs(),
-        seed,
-        workers.threads(),
-        loss(),
-        targets.positions(),
-        tokens);
+            file,
+            Map.of(),
+            shape,
+            targets.outputs(),
+            seed,
+            workers.threads(),
+            loss(),
+            targets.positions(),
+            tokens)
+        .in(precision());
   }
 
   /**
@@ -529,8 +534,29 @@ public record JobConfig(
     return key == null ? Loss.CROSS_ENTROPY : Loss.of(key);
   }
 
+  private void requirePrecision() {
+    Precision precision = precision();
+    if (precision == Precision.FLOAT32) {
+      return;
+    }
+    try {
+      Engine.named(engine).checkPrecision(precision);
+    } catch (IllegalArgumentException refused) {
+      throw model
+          .settings()
+          .refuse(PRECISION, "is %s, but %s".formatted(precision.key(), refused.getMessage()));
+    }
+  }
+
+  /** Returns the precision in which all models of this job compute, those for predictions too. */
+  private Precision precision() {
+    String key = model.settings().toJson().getString(PRECISION);
+    return key == null ? Precision.FLOAT32 : Precision.of(key);
+  }
+
   /**
-   * Checks the names of engine and model, and the model's options, before anything is built.
+   * Checks the names of engine and model, the model's options and its precision, before anything is
+   * built.
    *
    * @throws io.vertigrad.compute.settings.SettingsException naming the file, the key, what was
    *     found and what was expected
@@ -543,6 +569,7 @@ public record JobConfig(
       throw settings.refuse("engine", "is wrong: " + unknown.getMessage());
     }
     found.check(modelName(), model.settings());
+    requirePrecision();
   }
 
   /**
@@ -709,6 +736,7 @@ public record JobConfig(
     NamedConfig model = NamedConfig.read(section, "convnet");
     section.path(PARAMETERS);
     section.choice(LOSS, Loss.CROSS_ENTROPY.key(), Loss.keys());
+    section.choice(PRECISION, Precision.FLOAT32.key(), Precision.keys());
     return model;
   }
 

@@ -82,6 +82,7 @@ final class NearestKey {
     put(names, "data.directory", "dataDir", "dataRoot", "dataPath");
     put(names, "model.name", "net", "network", "arch", "architecture");
     put(names, "model.loss", "loss", "criterion", "lossFunction");
+    put(names, "model.precision", "precision", "dtype", "amp", "mixedPrecision", "bf16");
     put(names, "strategy.name", "algorithm", "aggregation");
     put(names, "engine", "backend", "framework");
     return names;

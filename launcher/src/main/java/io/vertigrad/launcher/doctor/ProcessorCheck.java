@@ -11,7 +11,8 @@ import java.util.stream.Collectors;
 final class ProcessorCheck implements Check {
 
   private static final Path CPU_INFO = Path.of("/proc/cpuinfo");
-  private static final List<String> OF_INTEREST = List.of("avx2", "fma", "avx512f", "avx512_bf16");
+  private static final List<String> OF_INTEREST =
+      List.of("avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16");
 
   @Override
   public List<CheckResult> run() {

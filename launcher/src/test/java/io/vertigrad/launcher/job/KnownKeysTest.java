@@ -211,7 +211,7 @@ class KnownKeysTest {
   }
 
   private static void addModels(Set<String> known) {
-    known.addAll(List.of("model.name", "model.parameters", "model.loss"));
+    known.addAll(List.of("model.name", "model.parameters", "model.loss", "model.precision"));
     for (String name : List.of("mlp", "resnet20")) {
       ModelConfig config = new ModelConfig(name, Map.of(ABSURD, 1), List.of(1, 28, 28), 10, 0, 1);
       String refusal =

@@ -128,7 +128,7 @@ final class ModelLoader {
 
   private ScriptModule module(Path file, Place place) {
     try {
-      return ScriptModule.load(file, place);
+      return ScriptModule.load(file, place, config.precision());
     } catch (TorchException e) {
       throw new IllegalArgumentException(
           "model %s: libtorch cannot load it: %s".formatted(config.name(), ScriptModule.reason(e)),
@@ -140,7 +140,7 @@ final class ModelLoader {
   private record Form(List<Integer> sample, ScalarType type) {}
 
   private PyTorchModel loadNamed(Network network) {
-    ScriptModule module = ScriptModule.of(network, places.get());
+    ScriptModule module = ScriptModule.of(network, places.get(), config.precision());
     FlatTensors tensors = FlatTensors.of(module, network);
     return new PyTorchModel(config, module, tensors, network.input(), ScalarType.Float);
   }

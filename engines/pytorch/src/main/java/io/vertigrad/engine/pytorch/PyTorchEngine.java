@@ -5,6 +5,7 @@ import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.NativeMemory;
+import io.vertigrad.compute.Precision;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.optimizer.PlainRules;
 import io.vertigrad.compute.optimizer.UpdateRule;
@@ -49,6 +50,13 @@ public final class PyTorchEngine implements Engine {
   @Override
   public void checkDevice(Device device) {
     LibTorch.cuda().check(device);
+  }
+
+  @Override
+  public void checkPrecision(Precision precision) {
+    if (precision != Precision.FLOAT32) {
+      Autocast.check();
+    }
   }
 
   @Override

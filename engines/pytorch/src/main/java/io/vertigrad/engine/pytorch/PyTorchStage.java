@@ -2,6 +2,7 @@ package io.vertigrad.engine.pytorch;
 
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.Precision;
 import io.vertigrad.compute.Score;
 import io.vertigrad.compute.pipeline.StageLoss;
 import io.vertigrad.compute.pipeline.StageModel;
@@ -39,11 +40,12 @@ final class PyTorchStage implements StageModel {
    *
    * @param config from which the model is built; null for a stage without a loss
    * @param place where it computes; the stage closes it
+   * @param precision of its passes; values between stages are float32
    */
-  PyTorchStage(StageSpec spec, Network part, ModelConfig config, Place place) {
+  PyTorchStage(StageSpec spec, Network part, ModelConfig config, Place place, Precision precision) {
     this.spec = spec;
     this.config = config;
-    this.module = ScriptModule.of(part, place);
+    this.module = ScriptModule.of(part, place, precision);
     this.tensors = FlatTensors.of(module, part);
     this.input = new BatchInput(place, ScalarType.Float);
     this.losses = config == null ? null : Losses.of(config, place);

@@ -1,5 +1,6 @@
 package io.vertigrad.engine.pytorch;
 
+import io.vertigrad.compute.Precision;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
@@ -36,13 +37,15 @@ final class ScriptModule implements AutoCloseable {
   private static final String MARK = "<--- HERE";
 
   private final Place place;
+  private final Precision precision;
   private final JitModule module;
   private final List<Named> parameters = new ArrayList<>();
   private final List<Named> buffers = new ArrayList<>();
   private Boolean training;
 
-  private ScriptModule(Place place, JitModule module) {
+  private ScriptModule(Place place, Precision precision, JitModule module) {
     this.place = place;
+    this.precision = precision;
     this.module = module;
   }
 
@@ -51,13 +54,14 @@ final class ScriptModule implements AutoCloseable {
    *
    * @param place of its tensors, and of constants in its code; the module owns it, and closes it
    *     even if this fails
+   * @param precision of its passes
    * @throws TorchException when libtorch refuses the file
    */
   @SuppressWarnings("try")
-  static ScriptModule load(Path file, Place place) {
+  static ScriptModule load(Path file, Place place, Precision precision) {
     try (PointerScope temporary = new PointerScope()) {
       JitModule module = torch.load(file.toString(), new DeviceOptional(place.device()), true);
-      ScriptModule loaded = new ScriptModule(place, module.retainReference());
+      ScriptModule loaded = new ScriptModule(place, precision, module.retainReference());
       loaded.findTensors();
       return loaded;
     } catch (RuntimeException e) {
@@ -70,7 +74,7 @@ final class ScriptModule implements AutoCloseable {
    * Builds the module of a network. The network goes through a temporary file like any other
    * module.
    */
-  static ScriptModule of(Network network, Place place) {
+  static ScriptModule of(Network network, Place place, Precision precision) {
     Path file = null;
     try {
       file = Files.createTempFile("vertigrad-", ".pt");
@@ -84,7 +88,7 @@ final class ScriptModule implements AutoCloseable {
           e);
     }
     try {
-      return load(file, place);
+      return load(file, place, precision);
     } finally {
       delete(file);
     }
@@ -163,15 +167,25 @@ final class ScriptModule implements AutoCloseable {
   }
 
   /**
-   * Runs one forward pass. Records gradients if the thread's mode says so.
+   * Runs one forward pass in the module's precision. Records gradients if the thread's mode says
+   * so.
    *
-   * @return the output, which belongs to the innermost {@code PointerScope}
+   * @return the output, of float32 if the precision has less, which belongs to the innermost {@code
+   *     PointerScope}
    * @throws TorchException when the module fails
    * @throws IllegalArgumentException when it does not put out one tensor
    */
   Tensor forward(Tensor input) {
+    Tensor output = output(input);
+    boolean cast =
+        precision == Precision.BFLOAT16 && TensorBuffers.type(output) == ScalarType.BFloat16;
+    return cast ? output.to(ScalarType.Float) : output;
+  }
+
+  @SuppressWarnings("try")
+  private Tensor output(Tensor input) {
     IValue output;
-    try {
+    try (Autocast pass = Autocast.to(precision, place)) {
       output = module.forward(new IValueVector(new IValue(input)));
     } catch (RuntimeException e) {
       throw new TorchException(e);

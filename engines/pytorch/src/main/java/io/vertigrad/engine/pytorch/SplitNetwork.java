@@ -98,6 +98,10 @@ final class SplitNetwork implements SplitModel {
     LibTorch.computeOn(threads);
     boolean last = index == stages.size() - 1;
     return new PyTorchStage(
-        stages.get(index), parts.get(index), last ? config : null, places.get());
+        stages.get(index),
+        parts.get(index),
+        last ? config : null,
+        places.get(),
+        config.precision());
   }
 }
