@@ -3,6 +3,8 @@ package io.vertigrad.engine.pytorch;
 import com.sun.jna.NativeLibrary;
 import com.sun.jna.ptr.PointerByReference;
 import io.vertigrad.compute.Device;
+import java.util.List;
+import java.util.function.Supplier;
 
 /**
  * The GPUs of this machine according to NVIDIA's driver. The driver is asked before libtorch is
@@ -11,15 +13,15 @@ import io.vertigrad.compute.Device;
 final class Cuda {
 
   private final boolean present;
-  private final String driver;
+  private final Supplier<NvidiaDriver> driver;
 
   /**
    * Describes the GPUs that libtorch can use, without loading anything.
    *
    * @param present true if the libtorch on the class path was built for CUDA
-   * @param driver name of the driver's library
+   * @param driver loads the driver, or throws an {@code UnsatisfiedLinkError}
    */
-  Cuda(boolean present, String driver) {
+  Cuda(boolean present, Supplier<NvidiaDriver> driver) {
     this.present = present;
     this.driver = driver;
   }
@@ -30,45 +32,51 @@ final class Cuda {
   }
 
   /**
-   * Counts the GPUs.
+   * Returns the GPUs that {@code CUDA_VISIBLE_DEVICES} leaves.
    *
-   * @return 1 or more
+   * @return 1 or more, in CUDA's order
    * @throws IllegalArgumentException with the reason why there is none, and what to do
    */
-  int count() {
+  List<Gpu> gpus() {
     if (!present) {
       throw new IllegalArgumentException(
           "libtorch on the class path is for the processor: build with -Ppytorch-cuda"
               + " (VERTIGRAD_PROFILE=pytorch-cuda) for a GPU, or leave it out");
     }
     try {
-      NativeLibrary library = NativeLibrary.getInstance(driver);
-      int[] count = new int[1];
-      int error = library.getFunction("cuInit").invokeInt(new Object[] {0});
-      if (error == 0) {
-        error = library.getFunction("cuDeviceGetCount").invokeInt(new Object[] {count});
+      List<Gpu> found = driver.get().gpus();
+      if (found.isEmpty()) {
+        throw none("it has none");
       }
-      if (error != 0 || count[0] < 1) {
-        throw none(error == 0 ? "it has none" : reason(library, error));
-      }
-      return count[0];
+      return found;
     } catch (UnsatisfiedLinkError e) {
-      throw none("its driver cannot be loaded: " + driver);
+      throw none("there is no NVIDIA driver");
+    } catch (IllegalStateException e) {
+      throw none(e.getMessage());
     }
   }
 
   /**
    * Checks that a device exists. Natives for CUDA need a driver even for the processor.
    *
-   * @throws IllegalArgumentException with the reason why it does not, and what to do
+   * @return the GPUs that the device stands for: the one that it names, all if it names none; empty
+   *     for the processor
+   * @throws IllegalArgumentException with the reason why it does not exist, and what to do
    */
-  void check(Device device) {
-    int count = device.gpu() || present ? count() : 0;
-    if (device.gpu() && device.number().orElse(0) >= count) {
+  List<Gpu> check(Device device) {
+    List<Gpu> found = device.gpu() || present ? gpus() : List.of();
+    if (!device.gpu()) {
+      return List.of();
+    }
+    int number = device.number().orElse(0);
+    if (number >= found.size()) {
       throw new IllegalArgumentException(
           "this machine has %s, expected %s"
-              .formatted(counted(count), count == 1 ? "cuda" : "cuda:0 to cuda:" + (count - 1)));
+              .formatted(
+                  counted(found.size()),
+                  found.size() == 1 ? "cuda" : "cuda:0 to cuda:" + (found.size() - 1)));
     }
+    return device.number().isPresent() ? List.of(found.get(number)) : found;
   }
 
   /** Returns a text such as {@code 2 GPUs}. */

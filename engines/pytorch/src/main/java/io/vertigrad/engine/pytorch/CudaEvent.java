@@ -22,7 +22,7 @@ final class CudaEvent implements AutoCloseable {
   private static final class Driver {
 
     static {
-      Native.register(Driver.class, GpuName.DRIVER);
+      Native.register(Driver.class, NvidiaDriver.LIBRARY);
     }
 
     static native int cuDeviceGet(int[] device, int number);
@@ -99,7 +99,7 @@ final class CudaEvent implements AutoCloseable {
 
   private void check(String attempt, int error) {
     if (error != 0) {
-      String reason = Cuda.reason(NativeLibrary.getInstance(GpuName.DRIVER), error);
+      String reason = Cuda.reason(NativeLibrary.getInstance(NvidiaDriver.LIBRARY), error);
       throw new IllegalStateException("GPU %d failed to %s: %s".formatted(gpu, attempt, reason));
     }
   }

@@ -10,7 +10,8 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 enum LaterFunction {
   AUTOCAST_ENABLED("set_autocast_enabled", DeviceType.class, boolean.class),
   AUTOCAST_TYPE("set_autocast_dtype", DeviceType.class, ScalarType.class),
-  AUTOCAST_CACHE("set_autocast_cache_enabled", boolean.class);
+  AUTOCAST_CACHE("set_autocast_cache_enabled", boolean.class),
+  EMPTY_CACHE("emptyCache");
 
   private final Method method;
 

@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
 import org.bytedeco.javacpp.Loader;
+import org.bytedeco.pytorch.Context;
 import org.bytedeco.pytorch.GradMode;
 import org.bytedeco.pytorch.global.torch;
 import org.slf4j.Logger;
@@ -32,6 +33,10 @@ final class LibTorch {
   private static final String RELEASE = "META-INF/maven/org.bytedeco/pytorch/pom.properties";
   private static final String LOG_LEVEL = "FLAGS_caffe2_log_level";
   private static final int LOG_ERRORS = 2;
+
+  /** System property that restricts cuDNN to algorithms that repeat bit for bit. */
+  private static final String DETERMINISTIC = "vertigrad.deterministic";
+
   private static final String OPENBLAS = "libopenblas.so.0";
   private static final String BLAS_THREADS = "openblas_set_num_threads";
   private static final Path STATUS = Path.of("/proc/self/statm");
@@ -116,7 +121,7 @@ final class LibTorch {
    * started.
    */
   static Cuda cuda() {
-    return new Cuda(NativeLibraries.forCuda(), GpuName.DRIVER);
+    return new Cuda(NativeLibraries.forCuda(), NvidiaDriver::load);
   }
 
   /**
@@ -144,21 +149,52 @@ final class LibTorch {
   static Map<String, String> platform(Device device) {
     Map<String, String> facts = versions();
     if (device.gpu()) {
-      facts.putAll(GpuName.of(device.number().orElse(0)));
+      facts.putAll(ofGpu(device));
     }
     return facts;
+  }
+
+  private static Map<String, String> ofGpu(Device device) {
+    Map<String, String> facts = new TreeMap<>();
+    try {
+      Gpu gpu = cuda().check(device).get(0);
+      facts.put("gpu", gpu.name());
+      facts.put("capability", gpu.capability());
+    } catch (IllegalArgumentException none) {
+      LOG.debug("{} is not described", device, none);
+    }
+    NvidiaDriver.version().ifPresent(version -> facts.put("driver", version));
+    return facts;
+  }
+
+  /** Returns the library's name and version, such as {@code libtorch 2.10.0 cuda 13.1}. */
+  static String library() {
+    Map<String, String> found = versions();
+    return "libtorch %s %s"
+        .formatted(found.get("libtorch"), found.getOrDefault("cuda", ""))
+        .strip();
   }
 
   Map<String, String> describe() {
     Map<String, String> facts = versions();
     facts.put("backend", "libtorch " + facts.remove("libtorch"));
+    if (gpus > 0) {
+      NvidiaDriver.version().ifPresent(version -> facts.put("driver", version));
+      for (Gpu gpu : cuda().gpus()) {
+        facts.put(
+            "cuda:" + gpu.number(), GpuCheck.HERE.obstacle(gpu).orElse(gpu.text() + ", computes"));
+      }
+    }
     facts.put("devices", gpus == 0 ? "processor" : "processor, " + Cuda.counted(gpus));
     facts.put("threads", Integer.toString(threads));
     facts.put("missing", missing.isEmpty() ? "nothing" : String.join("; ", missing));
     return facts;
   }
 
-  /** Returns the versions of libtorch and of the presets, as in {@code 2.10.0-1.5.13}. */
+  /**
+   * Returns the versions of libtorch and of the presets, as in {@code 2.10.0-1.5.13}, and if
+   * libtorch has started, those of CUDA and cuDNN that it was built for.
+   */
   private static Map<String, String> versions() {
     Properties release = new Properties();
     try (InputStream in = LibTorch.class.getClassLoader().getResourceAsStream(RELEASE)) {
@@ -172,7 +208,16 @@ final class LibTorch {
     Map<String, String> versions = new TreeMap<>();
     versions.put("libtorch", parts[0] + (NativeLibraries.forCuda() ? " cuda" : " cpu"));
     versions.put("presets", parts[parts.length - 1]);
+    if (running() && NativeLibraries.forCuda()) {
+      versions.put("cuda", version(Context.versionCUDART(), 1_000, 10));
+      versions.put("cudnn", version(Context.versionCuDNN(), 10_000, 100));
+    }
     return versions;
+  }
+
+  /** Returns for example 13.1 for 13010, of a thousand for each major and ten for each minor. */
+  static String version(long number, int major, int minor) {
+    return number / major + "." + number % major / minor;
   }
 
   /**
@@ -182,7 +227,7 @@ final class LibTorch {
   private static int gpus() {
     Cuda cuda = cuda();
     try {
-      return cuda.present() ? cuda.count() : 0;
+      return cuda.present() ? cuda.gpus().size() : 0;
     } catch (IllegalArgumentException none) {
       throw unavailable(none.getMessage(), none);
     }
@@ -202,6 +247,9 @@ final class LibTorch {
       blasThreads = blasThreads(binding.resolveSibling(OPENBLAS));
       torch.set_num_threads(threads);
       computeInOneTask();
+      if (Boolean.getBoolean(DETERMINISTIC)) {
+        torch.globalContext().setDeterministicCuDNN(true);
+      }
     } catch (IOException | LinkageError | RuntimeException e) {
       throw unavailable(root(e), e);
     }

@@ -80,6 +80,14 @@ final class ModelLoader {
   }
 
   PyTorchModel load() {
+    try {
+      return built();
+    } catch (RuntimeException e) {
+      throw MemoryShortage.explained(e, "model " + config.name(), config.precision(), List.of());
+    }
+  }
+
+  private PyTorchModel built() {
     LibTorch.computeOn(config.threads());
     if (BuiltInNetworks.has(config.name())) {
       BuiltInNetworks.requireOnePosition(config);
@@ -141,8 +149,13 @@ final class ModelLoader {
 
   private PyTorchModel loadNamed(Network network) {
     ScriptModule module = ScriptModule.of(network, places.get(), config.precision());
-    FlatTensors tensors = FlatTensors.of(module, network);
-    return new PyTorchModel(config, module, tensors, network.input(), ScalarType.Float);
+    try {
+      FlatTensors tensors = FlatTensors.of(module, network);
+      return new PyTorchModel(config, module, tensors, network.input(), ScalarType.Float);
+    } catch (RuntimeException e) {
+      module.close();
+      throw e;
+    }
   }
 
   /**

@@ -2,6 +2,8 @@ package io.vertigrad.engine.pytorch;
 
 import io.vertigrad.compute.Device;
 import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.bytedeco.pytorch.global.torch.DeviceType;
 
 /**
@@ -46,17 +48,17 @@ final class Place implements AutoCloseable {
   /**
    * Returns a place on a GPU: the one that the device names, or the one with the fewest models.
    *
-   * @throws IllegalArgumentException when that GPU does not exist
+   * @param model its name
+   * @throws IllegalArgumentException when that GPU does not exist, or libtorch has no code for it
    */
-  static Place on(Device device) {
-    Cuda cuda = LibTorch.cuda();
-    cuda.check(device);
+  static Place on(Device device, String model) {
+    List<Gpu> gpus = LibTorch.cuda().check(device);
     if (device.number().isPresent()) {
-      return gpu(device.number().getAsInt(), () -> {});
+      return on(gpus.get(0), model, () -> {});
     }
     try {
-      GpuLease lease = GpuLease.take(LibTorch.cache().resolve("vertigrad-gpus"), cuda.count());
-      return gpu(lease.gpu(), lease::close);
+      GpuLease lease = GpuLease.take(LibTorch.cache().resolve("vertigrad-gpus"), gpus.size());
+      return on(gpus.get(lease.gpu()), model, lease::close);
     } catch (IOException e) {
       throw new IllegalArgumentException("device cuda: no GPU could be chosen: " + e, e);
     }
@@ -65,6 +67,25 @@ final class Place implements AutoCloseable {
   /** Returns a place on a GPU that is known to exist. */
   static Place gpu(int number, Runnable release) {
     return new Place(number, false, true, release);
+  }
+
+  private static Place on(Gpu gpu, String model, Runnable release) {
+    try {
+      GpuCheck.HERE.require(List.of(gpu));
+    } catch (IllegalArgumentException unusable) {
+      release.run();
+      throw unusable;
+    }
+    GpuModels.HERE.opened(gpu.number(), model);
+    AtomicBoolean open = new AtomicBoolean(true);
+    return gpu(
+        gpu.number(),
+        () -> {
+          if (open.getAndSet(false)) {
+            release.run();
+            GpuModels.HERE.closed(gpu.number(), model);
+          }
+        });
   }
 
   /** Returns the device for libtorch. It belongs to the innermost {@code PointerScope}. */
@@ -95,6 +116,11 @@ final class Place implements AutoCloseable {
   /** Returns the transfers between Java's memory and this place. */
   Transfers transfers() {
     return transfers;
+  }
+
+  /** Returns the names of this process's models on the same GPU; none on the processor. */
+  List<String> models() {
+    return GpuModels.HERE.on(gpu);
   }
 
   @Override

@@ -12,6 +12,7 @@ import io.vertigrad.compute.optimizer.UpdateRule;
 import io.vertigrad.compute.pipeline.SplitConfig;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.compute.settings.Settings;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.function.Supplier;
@@ -49,7 +50,11 @@ public final class PyTorchEngine implements Engine {
 
   @Override
   public void checkDevice(Device device) {
-    LibTorch.cuda().check(device);
+    List<Gpu> gpus = LibTorch.cuda().check(device);
+    // A process that has not loaded libtorch may never compute, and an operation takes memory.
+    if (LibTorch.running()) {
+      GpuCheck.HERE.require(gpus);
+    }
   }
 
   @Override
@@ -83,7 +88,7 @@ public final class PyTorchEngine implements Engine {
 
   private Supplier<Place> places(ModelConfig config) {
     Device device = config.device();
-    return device.gpu() ? () -> Place.on(device) : processor;
+    return device.gpu() ? () -> Place.on(device, config.name()) : processor;
   }
 
   @Override

@@ -36,6 +36,7 @@ final class ScriptModule implements AutoCloseable {
   private static final String INTERPRETER = "The following operation failed";
   private static final String MARK = "<--- HERE";
 
+  private final String name;
   private final Place place;
   private final Precision precision;
   private final JitModule module;
@@ -43,7 +44,8 @@ final class ScriptModule implements AutoCloseable {
   private final List<Named> buffers = new ArrayList<>();
   private Boolean training;
 
-  private ScriptModule(Place place, Precision precision, JitModule module) {
+  private ScriptModule(String name, Place place, Precision precision, JitModule module) {
+    this.name = name;
     this.place = place;
     this.precision = precision;
     this.module = module;
@@ -57,11 +59,15 @@ final class ScriptModule implements AutoCloseable {
    * @param precision of its passes
    * @throws TorchException when libtorch refuses the file
    */
-  @SuppressWarnings("try")
   static ScriptModule load(Path file, Place place, Precision precision) {
+    return load(file, file.toString(), place, precision);
+  }
+
+  @SuppressWarnings("try")
+  private static ScriptModule load(Path file, String name, Place place, Precision precision) {
     try (PointerScope temporary = new PointerScope()) {
       JitModule module = torch.load(file.toString(), new DeviceOptional(place.device()), true);
-      ScriptModule loaded = new ScriptModule(place, precision, module.retainReference());
+      ScriptModule loaded = new ScriptModule(name, place, precision, module.retainReference());
       loaded.findTensors();
       return loaded;
     } catch (RuntimeException e) {
@@ -88,7 +94,7 @@ final class ScriptModule implements AutoCloseable {
           e);
     }
     try {
-      return load(file, place, precision);
+      return load(file, network.name(), place, precision);
     } finally {
       delete(file);
     }
@@ -188,7 +194,7 @@ final class ScriptModule implements AutoCloseable {
     try (Autocast pass = Autocast.to(precision, place)) {
       output = module.forward(new IValueVector(new IValue(input)));
     } catch (RuntimeException e) {
-      throw new TorchException(e);
+      throw failure(e, input);
     }
     if (output.isTensor()) {
       return output.toTensor();
@@ -216,8 +222,19 @@ final class ScriptModule implements AutoCloseable {
     try {
       output.backward(gradient, new BoolOptional(false), false, new TensorArrayRefOptional());
     } catch (RuntimeException e) {
-      throw new TorchException(e);
+      throw failure(e, output);
     }
+  }
+
+  /** Returns the failure of a pass: one sentence if memory is short. */
+  private RuntimeException failure(RuntimeException reported, Tensor batch) {
+    TorchException failure = new TorchException(reported);
+    long samples = batch.dim() == 0 ? 1 : batch.size(0);
+    return MemoryShortage.explained(
+        failure,
+        "model %s, batch of %,d samples".formatted(name, samples),
+        precision,
+        place.models());
   }
 
   /** Writes a file that {@code torch.jit.load} reads, in evaluation mode. */

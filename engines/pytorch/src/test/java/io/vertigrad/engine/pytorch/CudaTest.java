@@ -37,17 +37,49 @@ class CudaTest {
 
   @Test
   void shouldReportTheMissingDriver() {
-    Cuda cuda = new Cuda(true, "libno-such-driver.so.1");
-    String message =
-        "libtorch for CUDA finds no GPU on this machine (its driver cannot be loaded:"
-            + " libno-such-driver.so.1): install NVIDIA's driver for it, or build without"
-            + " -Ppytorch-cuda and leave workers.device out";
+    Cuda cuda =
+        new Cuda(
+            true,
+            () -> {
+              throw new UnsatisfiedLinkError("libcuda.so.1: cannot open shared object file");
+            });
 
     // Without a driver libtorch for CUDA cannot compute at all.
     for (Device device : List.of(GPU, Device.PROCESSOR)) {
-      assertEquals(
-          message,
-          assertThrows(IllegalArgumentException.class, () -> cuda.check(device)).getMessage());
+      assertEquals(none("there is no NVIDIA driver"), refusal(cuda, device));
     }
+  }
+
+  @Test
+  void shouldReportADriverWithoutAGpu() {
+    assertEquals(none("it has none"), refusal(cuda(0, List.of()), GPU));
+    assertEquals(none("error 803"), refusal(cuda(803, NvidiaDriverTest.TWO), GPU));
+  }
+
+  @Test
+  void shouldFindTheGpusThatADeviceStandsFor() {
+    List<Gpu> two = NvidiaDriverTest.TWO;
+    Cuda cuda = cuda(0, two);
+
+    assertEquals(two, cuda.check(GPU));
+    assertEquals(List.of(two.get(1)), cuda.check(Device.of("cuda:1").orElseThrow()));
+    assertEquals(List.of(), cuda.check(Device.PROCESSOR));
+    assertEquals(
+        "this machine has 2 GPUs, expected cuda:0 to cuda:1",
+        refusal(cuda, Device.of("cuda:2").orElseThrow()));
+  }
+
+  private static Cuda cuda(int error, List<Gpu> gpus) {
+    return new Cuda(true, () -> new NvidiaDriver(new NvidiaDriverTest.FakeDriver(error, gpus)));
+  }
+
+  private static String none(String reason) {
+    return "libtorch for CUDA finds no GPU on this machine (%s): install NVIDIA's driver for it, or"
+            .formatted(reason)
+        + " build without -Ppytorch-cuda and leave workers.device out";
+  }
+
+  private static String refusal(Cuda cuda, Device device) {
+    return assertThrows(IllegalArgumentException.class, () -> cuda.check(device)).getMessage();
   }
 }

@@ -10,6 +10,7 @@ import io.vertigrad.compute.Device;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.Precision;
 import java.nio.FloatBuffer;
 import java.nio.file.Path;
 import java.util.List;
@@ -34,6 +35,24 @@ class GpuTest {
   static void requireGpu() {
     assumeTrue(LibTorch.cuda().present(), "libtorch is for the processor");
     LibTorch.cuda().check(GPU);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"convnet", "mlp", "resnet20"})
+  void shouldRoundProductsInBfloat16(String name) {
+    List<Integer> shape = name.equals("resnet20") ? List.of(3, 16, 16) : List.of(1, 28, 28);
+    ModelConfig config = new ModelConfig(name, Map.of(), shape, 10, 1, 1).on(GPU);
+    Engine engine = Engine.named("pytorch");
+    Batch batch = Samples.batch(8, shape, 10, 5);
+    try (Model exact = engine.model(config);
+        Model rounded = engine.model(config.in(Precision.BFLOAT16))) {
+      float[] gradient = Samples.gradient(exact, batch);
+      double distance = Samples.distance(gradient, Samples.gradient(rounded, batch));
+
+      assertTrue(distance > 1e-4 && distance < 5e-1, "distance " + distance);
+      assertTrue(Samples.distance(gradient, Samples.gradient(exact, batch)) < TF32);
+    }
+    assertEquals(List.of(), GpuModels.HERE.on(0));
   }
 
   @ParameterizedTest

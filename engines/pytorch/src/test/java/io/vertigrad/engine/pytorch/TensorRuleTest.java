@@ -48,7 +48,9 @@ class TensorRuleTest {
 
   private final SplittableRandom random = new SplittableRandom(5);
   private final Place place =
-      LibTorch.cuda().present() ? Place.on(Device.of("cuda").orElseThrow()) : Place.copied();
+      LibTorch.cuda().present()
+          ? Place.on(Device.of("cuda").orElseThrow(), "rule")
+          : Place.copied();
   private final FlatCopies copies = new FlatCopies(place, LAYOUT.length(), TRAINABLE);
   private final float[] parameters = gradient();
 

@@ -1,0 +1,108 @@
+package io.vertigrad.engine.pytorch;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.Precision;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class MemoryShortageTest {
+
+  private static final String WORK = "model resnet20, batch of 1024 samples";
+
+  /** libtorch's text for version 2.10, with the trace of a TorchScript module before it. */
+  private static final String GPU =
+      """
+      The following operation failed in the TorchScript interpreter.
+      Traceback of TorchScript, serialized code (most recent call last):
+      RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of \
+      79.10 GiB of which 1.20 GiB is free. Process 4242 has 10.00 GiB memory in use. Including \
+      non-PyTorch memory, this process has 67.90 GiB memory in use. Of the allocated memory 60.00 \
+      GiB is allocated by PyTorch, and 1.00 GiB is reserved by PyTorch but unallocated.
+      """;
+
+  @TempDir private Path folder;
+
+  @Test
+  void shouldNameWhatTheGpuHasAndWhoUsesIt() {
+    assertEquals(
+        WORK
+            + ": GPU 1 has 1.20 GiB of its 79.10 GiB free, expected 2.00 GiB more, and is used by"
+            + " this process with resnet20, resnet20 and by process 4242 with 10.00 GiB; lower"
+            + " workers.batch, start fewer workers on this GPU, or set model.precision to bfloat16",
+        explained(GPU, Precision.FLOAT32, List.of("resnet20", "resnet20")));
+  }
+
+  @Test
+  void shouldNotProposeBfloat16ToAJobThatUsesIt() {
+    assertEquals(
+        WORK
+            + ": the GPU is out of memory; lower workers.batch, or start fewer workers on this GPU",
+        explained("CUDA error: out of memory", Precision.BFLOAT16, List.of()));
+    assertEquals(
+        WORK
+            + ": the GPU is out of memory, and is used by this process with mlp; lower"
+            + " workers.batch, or start fewer workers on this GPU",
+        explained(
+            "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+            Precision.BFLOAT16,
+            List.of("mlp")));
+  }
+
+  @Test
+  void shouldNameTheMemoryThatTheMachineLacks() {
+    assertEquals(
+        WORK
+            + ": this machine has no memory for another 7,629 MiB; lower workers.batch, or start"
+            + " fewer workers on it",
+        explained(
+            "[enforce fail at alloc_cpu.cpp:121] err == 0. DefaultCPUAllocator: can't allocate"
+                + " memory: you tried to allocate 8000000000 bytes. Error code 12 (Cannot allocate"
+                + " memory)",
+            Precision.FLOAT32,
+            List.of()));
+  }
+
+  /** The module repeats its output a trillion times. */
+  @Test
+  void shouldExplainTheErrorOfLibtorchItself() throws IOException {
+    ModelConfig named = new ModelConfig("net", Map.of(), List.of(4), 3, 1, 1);
+    NetworkBuilder builder = new NetworkBuilder(named, false);
+    builder.dense("fc", Network.INPUT, 3, false);
+    List<Network.Layer> layers = new ArrayList<>(builder.build().layers());
+    String repeat = "torch.repeat(%s, [1, 1000000000000])";
+    layers.add(new Network.Layer("all", List.of("fc"), repeat, List.of(), List.of(3)));
+    Path file = folder.resolve("large.pt");
+    ScriptWriter.write(new Network("net", named.inputShape(), layers), file);
+    ModelConfig large = named.named(file.toString(), Map.of());
+
+    assertEquals(
+        "model %s, batch of 1 samples: this machine has no memory for another 11,444,092 MiB; lower workers.batch, or start fewer workers on it"
+            .formatted(file),
+        assertThrows(IllegalArgumentException.class, () -> Engine.named("pytorch").model(large))
+            .getMessage());
+  }
+
+  @Test
+  void shouldLeaveOtherFailuresAsTheyAre() {
+    RuntimeException other = new RuntimeException("mat1 and mat2 shapes cannot be multiplied");
+
+    assertSame(other, MemoryShortage.explained(other, WORK, Precision.FLOAT32, List.of()));
+    RuntimeException silent = new RuntimeException();
+    assertSame(silent, MemoryShortage.explained(silent, WORK, Precision.FLOAT32, List.of()));
+  }
+
+  private static String explained(String message, Precision precision, List<String> models) {
+    return MemoryShortage.explained(new RuntimeException(message), WORK, precision, models)
+        .getMessage();
+  }
+}
