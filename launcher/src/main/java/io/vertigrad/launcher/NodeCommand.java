@@ -115,6 +115,7 @@ final class NodeCommand implements Callable<Integer> {
   private boolean withParent;
 
   private Participation participation;
+  private volatile boolean parentEnded;
 
   @Override
   public Integer call() {
@@ -145,10 +146,12 @@ final class NodeCommand implements Callable<Integer> {
     if (withParent) {
       ParentExitMonitor parent =
           ParentExitMonitor.start(
-              () ->
-                  LOG.warn(
-                      "the process of the coordinator has ended; this member goes on, and waits for"
-                          + " the next coordinator (vertigrad resume) for exchange.orphanSeconds"));
+              () -> {
+                parentEnded = true;
+                LOG.warn(
+                    "the process of the coordinator has ended; this member goes on, and waits for"
+                        + " the next coordinator (vertigrad resume) for exchange.orphanSeconds");
+              });
       if (NodeLaunch.TOLD_LATER.equals(join)) {
         prepare();
         Optional<String> line = parent.awaitLine();
@@ -180,6 +183,10 @@ final class NodeCommand implements Callable<Integer> {
           return signals.status().get();
         }
         takePart(null);
+        if (lost.silent() && parentEnded) {
+          // It has waited long enough for resume, and holds memory of a GPU until it ends.
+          throw lost;
+        }
         awaitReturn(lost);
       } catch (JoinException refused) {
         if (!refused.late()) {

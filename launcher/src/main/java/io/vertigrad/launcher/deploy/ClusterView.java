@@ -91,6 +91,7 @@ final class ClusterView {
     return new CoordinatorLostException(
         "this process is in a cluster of %d without the coordinator: it slept, or was cut off, until"
                 .formatted(nodes)
-            + " the others let it go");
+            + " the others let it go",
+        false);
   }
 }

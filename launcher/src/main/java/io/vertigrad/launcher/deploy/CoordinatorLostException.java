@@ -10,7 +10,21 @@ public final class CoordinatorLostException extends JobFailedException {
 
   private static final long serialVersionUID = 1L;
 
-  CoordinatorLostException(String message) {
+  private final boolean silent;
+
+  /**
+   * Creates the exception.
+   *
+   * @param silent true if nobody answered for {@code exchange.orphanSeconds}, false if the cluster
+   *     has lost the coordinator's node
+   */
+  CoordinatorLostException(String message, boolean silent) {
     super(message);
+    this.silent = silent;
+  }
+
+  /** Returns true if nobody answered for {@code exchange.orphanSeconds}. */
+  public boolean silent() {
+    return silent;
   }
 }

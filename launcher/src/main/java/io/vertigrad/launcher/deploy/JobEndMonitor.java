@@ -184,7 +184,7 @@ public final class JobEndMonitor {
       String silence =
           "no coordinator of job \"%s\" has answered for %.0f s; its last word was %s"
               .formatted(job.addresses().job(), silentMillis / 1e3, state);
-      end(known ? new CoordinatorLostException(silence) : new JobFailedException(silence));
+      end(known ? new CoordinatorLostException(silence, true) : new JobFailedException(silence));
     }
   }
 
