@@ -58,6 +58,18 @@ final class Cells {
   private final ReportOptions options;
   private final List<Cell> cells = new ArrayList<>();
 
+  /** Makes a class archive. */
+  @FunctionalInterface
+  interface ArchiveMaker {
+
+    /**
+     * Makes the archive.
+     *
+     * @param before words before the command
+     */
+    Path make(List<String> before) throws IOException, InterruptedException;
+  }
+
   private Cells(ReportOptions options) {
     this.options = options;
   }
@@ -79,8 +91,10 @@ final class Cells {
   /**
    * Archives classes and trains once if a cell will train, so that none includes what is built at
    * the first start or goes on beside it.
+   *
+   * @return what a reader of the report should know
    */
-  static void prepare(List<Cell> cells, ReportOptions options) throws Exception {
+  static List<String> prepare(List<Cell> cells, ReportOptions options) throws Exception {
     List<String> names =
         cells.stream()
             .filter(cell -> cell.missing().isEmpty())
@@ -88,20 +102,41 @@ final class Cells {
             .filter(name -> TRAIN.stream().anyMatch(name::startsWith))
             .toList();
     if (names.isEmpty()) {
-      return;
+      return List.of();
     }
     boolean pytorch = names.stream().anyMatch(name -> name.endsWith(MarginalCase.PYTORCH));
+    List<List<String>> starts = new ArrayList<>();
     // The build of this engine makes the class archive obsolete.
-    ArchiveCommandLine.make(
-        pytorch ? List.of("env", "VERTIGRAD_ENGINE=" + MarginalCase.PYTORCH) : List.of());
+    starts.add(pytorch ? List.of("env", "VERTIGRAD_ENGINE=" + MarginalCase.PYTORCH) : List.of());
     if (names.stream().anyMatch(name -> name.endsWith(NEWER_JAVA))) {
-      ArchiveCommandLine.make(newerJava(options));
+      starts.add(newerJava(options));
     }
+    List<String> notes = archive(starts, ArchiveCommandLine::make);
     for (String engine :
         pytorch ? List.of(MarginalCase.DL4J, MarginalCase.PYTORCH) : List.of(MarginalCase.DL4J)) {
       new MarginalBenchmark("", 1, Optional.empty())
           .prepare(new MarginalCase(Trained.MLP, 2, "sync", MarginalCase.ONE_JVM, engine));
     }
+    return notes;
+  }
+
+  /**
+   * Makes class archives. A command without one takes longer to start, and nothing else.
+   *
+   * @param starts the words before the command, of each archive
+   * @return a sentence for each archive that could not be made
+   */
+  static List<String> archive(List<List<String>> starts, ArchiveMaker maker)
+      throws InterruptedException {
+    List<String> notes = new ArrayList<>();
+    for (List<String> before : starts) {
+      try {
+        maker.make(before);
+      } catch (IOException e) {
+        notes.add("no class archive, so every start takes longer: " + e.getMessage());
+      }
+    }
+    return notes;
   }
 
   private void addTraining() {

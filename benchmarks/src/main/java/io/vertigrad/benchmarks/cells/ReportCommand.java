@@ -70,7 +70,7 @@ public final class ReportCommand {
         options.peer().isEmpty()
             ? PeerCommands.NONE
             : PeerCommands.read(Path.of(options.peer()), names);
-    Cells.prepare(chosen, options);
+    Cells.prepare(chosen, options).forEach(file::note);
     ReportCommand command = new ReportCommand(file, chosen, peers);
     String typed = Optional.ofNullable(property.apply("vertigrad.benchmarks.command")).orElse("");
     int code = command.run(typed, options);

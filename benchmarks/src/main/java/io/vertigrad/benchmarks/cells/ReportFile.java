@@ -12,8 +12,10 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * A report on disk: every measurement as JSON, and beside it the table as Markdown. Both are
@@ -30,6 +32,7 @@ final class ReportFile {
   private final List<String> commands = new ArrayList<>();
   private final List<Measured> measurements = new ArrayList<>();
   private final Map<String, String> skipped = new LinkedHashMap<>();
+  private final Set<String> notes = new LinkedHashSet<>();
   private ReportOptions options;
 
   private ReportFile(Path file, JsonObject machine, String date, ReportOptions options) {
@@ -82,6 +85,7 @@ final class ReportFile {
     json.getJsonArray("commands").forEach(command -> report.commands.add((String) command));
     json.getJsonObject("skipped")
         .forEach(entry -> report.skipped.put(entry.getKey(), (String) entry.getValue()));
+    json.getJsonArray("notes", new JsonArray()).forEach(note -> report.notes.add((String) note));
     json.getJsonArray("measurements")
         .forEach(one -> report.measurements.add(Measured.fromJson((JsonObject) one)));
     return report;
@@ -99,6 +103,11 @@ final class ReportFile {
     skipped.clear();
     skipped.putAll(cells);
     write();
+  }
+
+  /** Adds a sentence about how everything is measured; it is written with the next measurement. */
+  void note(String sentence) {
+    notes.add(sentence);
   }
 
   /** Adds a measurement, in place of one of the same turn that failed. */
@@ -152,6 +161,10 @@ final class ReportFile {
     return skipped;
   }
 
+  Set<String> notes() {
+    return notes;
+  }
+
   private void write() throws IOException {
     JsonArray all = new JsonArray();
     measurements.forEach(one -> all.add(one.toJson()));
@@ -162,6 +175,7 @@ final class ReportFile {
             .put("commands", new JsonArray(List.copyOf(commands)))
             .put("options", options.toJson())
             .put("skipped", new JsonObject(new LinkedHashMap<>(skipped)))
+            .put("notes", new JsonArray(List.copyOf(notes)))
             .put("measurements", all);
     Files.createDirectories(file.toAbsolutePath().getParent());
     Path next = file.resolveSibling(file.getFileName() + ".next");

@@ -132,6 +132,7 @@ final class ReportTable {
   }
 
   private void addNotes() {
+    report.notes().forEach(note -> line("- note: " + note.lines().findFirst().orElse("")));
     report.skipped().forEach((cell, reason) -> line("- skipped: %s: %s".formatted(cell, reason)));
     report.measurements().stream()
         .filter(one -> one.failure().isPresent())

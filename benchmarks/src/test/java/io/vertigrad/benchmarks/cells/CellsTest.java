@@ -3,8 +3,10 @@ package io.vertigrad.benchmarks.cells;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -70,6 +72,28 @@ class CellsTest {
 
     Files.writeString(release, "JAVA_VERSION=\"25\"\n");
     assertEquals(Optional.empty(), archive(folder.toString()).missing());
+  }
+
+  @Test
+  void shouldReportAnArchiveThatCannotBeMade() throws Exception {
+    List<List<String>> made = new ArrayList<>();
+
+    List<String> notes =
+        Cells.archive(
+            List.of(List.of(), List.of("env", "A=b")),
+            before -> {
+              made.add(before);
+              if (before.isEmpty()) {
+                throw new IOException("./vertigrad archive: found 'no class archive'");
+              }
+              return folder;
+            });
+
+    assertEquals(List.of(List.of(), List.of("env", "A=b")), made);
+    assertEquals(
+        List.of(
+            "no class archive, so every start takes longer: ./vertigrad archive: found 'no class archive'"),
+        notes);
   }
 
   @Test

@@ -158,6 +158,21 @@ class ReportCommandTest {
   }
 
   @Test
+  void shouldKeepNotesOfAnInterruptedReport() throws Exception {
+    ReportFile begun = begin(1);
+    begun.note("no class archive: found\nan error");
+    run(begun, PeerCommands.NONE, one("a", 5));
+
+    ReportFile again = ReportFile.read(json, MACHINE);
+    again.note("no class archive: found\nan error");
+    run(again, PeerCommands.NONE, one("b", 5));
+
+    assertEquals(
+        List.of("- note: no class archive: found"),
+        table().stream().filter(line -> line.startsWith("- note")).toList());
+  }
+
+  @Test
   void shouldNotContinueWithAnotherRevision() throws Exception {
     run(begin(1), PeerCommands.NONE, one("a", 2));
 
