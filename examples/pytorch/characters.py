@@ -146,4 +146,5 @@ def main():
         train(folder, split)
 
 
-main()
+if __name__ == "__main__":
+    main()
