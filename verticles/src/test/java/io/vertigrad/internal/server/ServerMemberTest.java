@@ -23,6 +23,7 @@ import java.lang.reflect.Proxy;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
@@ -67,12 +68,16 @@ class ServerMemberTest extends PointsJob {
     JobConfig config = JobConfig.read("test", job);
     Context context = vertx.getOrCreateContext();
     Promise<Void> joined = Promise.promise();
+    CountDownLatch left = new CountDownLatch(1);
 
     context.runOnContext(
         go -> {
+          // Blocking tasks of a context run one after another, so the model is built after this.
+          vertx.executeBlocking(() -> left.await(10, TimeUnit.SECONDS));
           ServerMember member = new ServerMember(vertx, context, config, Optional.empty());
           member.join().onComplete(joined);
           member.leave();
+          left.countDown();
         });
 
     Exception refused = assertThrows(Exception.class, () -> await(joined.future()));
