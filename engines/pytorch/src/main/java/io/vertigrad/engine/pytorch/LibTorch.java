@@ -33,6 +33,7 @@ final class LibTorch {
   private static final String RELEASE = "META-INF/maven/org.bytedeco/pytorch/pom.properties";
   private static final String LOG_LEVEL = "FLAGS_caffe2_log_level";
   private static final int LOG_ERRORS = 2;
+  private static final String NO_LIBRARY = "cannot open shared object file";
 
   /** System property that restricts cuDNN to algorithms that repeat bit for bit. */
   private static final String DETERMINISTIC = "vertigrad.deterministic";
@@ -251,8 +252,17 @@ final class LibTorch {
         torch.globalContext().setDeterministicCuDNN(true);
       }
     } catch (IOException | LinkageError | RuntimeException e) {
-      throw unavailable(root(e), e);
+      throw unavailable(reason(root(e), NativeLibraries.forCuda()), e);
     }
+  }
+
+  /** Returns what went wrong, and what to do where a library of CUDA is missing. */
+  static String reason(String failure, boolean cuda) {
+    return cuda && failure.contains(NO_LIBRARY)
+        ? failure
+            + "; libtorch needs CUDA and cuDNN: install NVIDIA's packages, or name their folders in"
+            + " LD_LIBRARY_PATH"
+        : failure;
   }
 
   /** Switches off the threads for tasks of a module that could run side by side. */

@@ -25,4 +25,17 @@ class LibTorchTest {
     assertEquals("12.9", LibTorch.version(12_090, 1_000, 10));
     assertEquals("9.19", LibTorch.version(91_900, 10_000, 100));
   }
+
+  @Test
+  void shouldSayWhereMissingLibrariesOfCudaCanCome() {
+    String missing = "libcublas.so.13: cannot open shared object file: No such file or directory";
+
+    assertEquals(missing, LibTorch.reason(missing, false));
+    assertEquals("no space left on device", LibTorch.reason("no space left on device", true));
+    assertEquals(
+        missing
+            + "; libtorch needs CUDA and cuDNN: install NVIDIA's packages, or name their folders in"
+            + " LD_LIBRARY_PATH",
+        LibTorch.reason(missing, true));
+  }
 }
