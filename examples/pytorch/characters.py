@@ -3,7 +3,7 @@
     python3 examples/pytorch/characters.py FOLDER            files for ./vertigrad train FOLDER/job.json
     python3 examples/pytorch/characters.py FOLDER --train    and PyTorch's own loop over the same samples
 
-The text is this repository's docs folder. A sample is a window of 32 bytes; the model tells at each position
+The text is this repository's folder docs/guide. A sample is a window of 32 bytes; the model tells at each position
 the next one. FOLDER gets transformer.pt and job.json. Needs PyTorch, nothing else.
 """
 
@@ -23,7 +23,7 @@ TEST_SHARE = 0.1
 BATCH = 64
 STEPS = 200
 RATE = 0.003
-DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs" / "guide"
 
 
 class Attention(nn.Module):
