@@ -49,11 +49,11 @@ final class LibTorch {
   private static volatile LibTorch started;
   private static Function blasThreads;
 
-  // JavaCPP reads these when its first class is initialised.
+  // JavaCPP reads this when its first class is initialised. It keeps its own logger: through SLF4J
+  // it logs two lines for each native object where the application's root logger is at DEBUG.
   static {
     // By default it fails allocations when the process has four times the heap's memory.
     setDefault("org.bytedeco.javacpp.maxphysicalbytes", "0");
-    setDefault("org.bytedeco.javacpp.logger", "slf4j");
   }
 
   private final int threads;
