@@ -260,8 +260,8 @@ final class LibTorch {
   static String reason(String failure, boolean cuda) {
     return cuda && failure.contains(NO_LIBRARY)
         ? failure
-            + "; libtorch needs CUDA and cuDNN: install NVIDIA's packages, or name their folders in"
-            + " LD_LIBRARY_PATH"
+            + "; libtorch needs CUDA, cuDNN and NCCL: install NVIDIA's packages, or name their"
+            + " folders in LD_LIBRARY_PATH"
         : failure;
   }
 

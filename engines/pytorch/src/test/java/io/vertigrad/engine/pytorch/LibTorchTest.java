@@ -34,8 +34,8 @@ class LibTorchTest {
     assertEquals("no space left on device", LibTorch.reason("no space left on device", true));
     assertEquals(
         missing
-            + "; libtorch needs CUDA and cuDNN: install NVIDIA's packages, or name their folders in"
-            + " LD_LIBRARY_PATH",
+            + "; libtorch needs CUDA, cuDNN and NCCL: install NVIDIA's packages, or name their"
+            + " folders in LD_LIBRARY_PATH",
         LibTorch.reason(missing, true));
   }
 }
