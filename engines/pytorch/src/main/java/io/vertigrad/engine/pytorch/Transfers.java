@@ -14,7 +14,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * All copies between Java's memory and a device that Java cannot read, and all waits for it.
+ * The copies of parameters, gradients, batches and losses between Java's memory and a device that
+ * Java cannot read, and the waits for them. {@link TensorBuffers#values} copies the outputs and
+ * gradients of pipeline stages, and outputs for Java's losses: it waits, and is not counted.
  *
  * <p>A copy does not wait. The device executes it after the operations that were started before. It
  * has ended when a {@link Mark} that was set after it has been awaited.
