@@ -251,7 +251,9 @@ final class LibTorch {
       if (Boolean.getBoolean(DETERMINISTIC)) {
         torch.globalContext().setDeterministicCuDNN(true);
       }
-    } catch (IOException | LinkageError | RuntimeException e) {
+    } catch (IOException e) {
+      throw unavailable(e.getMessage(), e);
+    } catch (LinkageError | RuntimeException e) {
       throw unavailable(reason(root(e), NativeLibraries.forCuda()), e);
     }
   }

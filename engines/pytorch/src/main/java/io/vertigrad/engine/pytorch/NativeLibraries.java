@@ -1,5 +1,6 @@
 package io.vertigrad.engine.pytorch;
 
+import io.vertigrad.compute.settings.FailureReason;
 import java.io.IOException;
 import java.net.JarURLConnection;
 import java.net.URL;
@@ -84,30 +85,56 @@ final class NativeLibraries {
    * Unpacks all libraries that are not unpacked yet, and logs the progress. Processes do it one
    * after the other.
    *
-   * @throws IOException when the folder cannot be written or the disk is full
+   * @throws IOException with one sentence for the user when the folder cannot be written or the
+   *     disk is full
    */
   static void unpack() throws IOException {
     List<Packed> missing = missing();
-    if (missing.isEmpty()) {
-      return;
+    if (!missing.isEmpty()) {
+      // Another process may have unpacked some of them meanwhile.
+      unpackAlone(folder(), bytes(missing), () -> unpack(missing()));
     }
+  }
+
+  /** Writes the libraries into the folder. */
+  interface Unpacking {
+    void run() throws IOException;
+  }
+
+  /**
+   * Unpacks while no other process does.
+   *
+   * @param bytes that the libraries take in the folder
+   * @throws IOException with one sentence for the user, which names folder and size
+   */
+  static void unpackAlone(Path folder, long bytes, Unpacking unpacking) throws IOException {
     try (FileChannel file =
             FileChannel.open(
-                folder().resolve("vertigrad-unpack.lock"),
+                folder.resolve("vertigrad-unpack.lock"),
                 StandardOpenOption.CREATE,
                 StandardOpenOption.WRITE);
         FileLock alone = file.lock()) {
       LOG.debug("unpacking alone: {}", alone);
-      // Another process may have unpacked some of them meanwhile.
-      unpack(missing());
+      unpacking.run();
+    } catch (IOException e) {
+      throw new IOException(
+          ("libtorch (%d MB) cannot be unpacked into %s: %s; name a folder with room that this user"
+                  + " can write with -Dorg.bytedeco.javacpp.cachedir=FOLDER, for the start script in"
+                  + " VERTIGRAD_JAVA_OPTS")
+              .formatted(bytes / MEGABYTE, folder, FailureReason.of(e)),
+          e);
     }
+  }
+
+  private static long bytes(List<Packed> libraries) {
+    return libraries.stream().mapToLong(Packed::bytes).sum();
   }
 
   private static void unpack(List<Packed> missing) throws IOException {
     if (missing.isEmpty()) {
       return;
     }
-    long all = missing.stream().mapToLong(Packed::bytes).sum();
+    long all = bytes(missing);
     LOG.info("unpacking libtorch into {}, {} MB, once", folder(), all / MEGABYTE);
     ScheduledExecutorService reports =
         Executors.newSingleThreadScheduledExecutor(

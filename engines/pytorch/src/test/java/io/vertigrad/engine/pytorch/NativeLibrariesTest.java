@@ -1,7 +1,9 @@
 package io.vertigrad.engine.pytorch;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
 
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
@@ -21,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Starts libtorch in JVMs of their own, from an empty folder of native libraries. */
+/** Starts libtorch in JVMs from an empty folder of native libraries, and fails to fill one. */
 class NativeLibrariesTest {
 
   @TempDir(cleanup = CleanupMode.NEVER)
@@ -65,6 +67,43 @@ class NativeLibrariesTest {
     long unpacked =
         outputs.stream().filter(output -> output.contains("unpacking libtorch into")).count();
     assertEquals(1, unpacked, outputs.toString());
+  }
+
+  @Test
+  void shouldNameFolderAndSizeWhenTheDiskIsFull() {
+    IOException full =
+        assertThrows(
+            IOException.class,
+            () ->
+                NativeLibraries.unpackAlone(
+                    folder,
+                    470_000_000,
+                    () -> {
+                      throw new IOException("No space left on device");
+                    }));
+
+    assertEquals(
+        "libtorch (470 MB) cannot be unpacked into "
+            + folder
+            + ": No space left on device; name a folder with room that this user can write with"
+            + " -Dorg.bytedeco.javacpp.cachedir=FOLDER, for the start script in"
+            + " VERTIGRAD_JAVA_OPTS",
+        full.getMessage());
+  }
+
+  @Test
+  void shouldNameTheFolderWhenItsLockCannotBeOpened() throws IOException {
+    Path file = Files.createFile(folder.resolve("file"));
+
+    IOException refused =
+        assertThrows(
+            IOException.class,
+            () -> NativeLibraries.unpackAlone(file, 470_000_000, () -> fail("no lock is held")));
+
+    assertTrue(
+        refused.getMessage().startsWith("libtorch (470 MB) cannot be unpacked into " + file + ": "),
+        refused.getMessage());
+    assertTrue(refused.getMessage().contains("; name a folder with room"), refused.getMessage());
   }
 
   private Process start(String output) throws IOException {
