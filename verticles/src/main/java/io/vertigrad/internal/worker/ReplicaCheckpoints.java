@@ -79,7 +79,6 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   }
 
   private Future<Path> write(int rank, int incarnation, long run, PartitionCopy state) {
-    writer.awaitFewer(MOST_PENDING);
     return writer.write(
         new ShardCopy(
             job.addresses().jobHash(), rank, incarnation, layoutHash ^ run, List.of(state)));
@@ -193,14 +192,16 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     }
 
     /**
-     * Writes a checkpoint while training continues. The state is copied on another thread, or on
-     * this thread before the replica changes.
+     * Writes a checkpoint while training continues; blocks first while two copies are pending. The
+     * state is copied on another thread, or on this thread before the replica changes.
      *
      * @param memory the strategy's memory; must not change
      */
     public Future<Path> write(ReplicaModel model, float[] memory) {
       changing();
       RunVersion state = model.state();
+      // Before the copy, which a model on a device makes at once.
+      checkpoints.writer.awaitFewer(MOST_PENDING);
       copy = model.copy(memory, checkpoints.writer.memory());
       return checkpoints.write(rank, incarnation, state.run(), copy);
     }
