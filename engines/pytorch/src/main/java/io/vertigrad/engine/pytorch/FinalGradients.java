@@ -84,15 +84,29 @@ final class FinalGradients {
       }
     }
     RUNNING.add(this);
+    int reported;
     try {
       backward.run();
     } finally {
       RUNNING.remove(this);
+      reported = end();
     }
-    finish();
+    finish(reported);
   }
 
-  private synchronized void look() {
+  /**
+   * Ends the pass for hooks of other passes that found it in {@link #RUNNING} before. Returns the
+   * first reported parameter.
+   */
+  private synchronized int end() {
+    int reported = open;
+    open = 0;
+    listener = null;
+    return reported;
+  }
+
+  /** Reports the additions that have happened; does nothing after the pass has ended. */
+  synchronized void look() {
     int before = open;
     while (open > 0 && additions(open - 1) > 0) {
       open--;
@@ -111,14 +125,14 @@ final class FinalGradients {
     return gradients.get(parameter)._version() - versions[parameter];
   }
 
-  private synchronized void finish() {
+  private synchronized void finish(int reported) {
     if (failure instanceof Error error) {
       throw error;
     }
     if (failure != null) {
       throw (RuntimeException) failure;
     }
-    for (int i = open; i < starts.length; i++) {
+    for (int i = reported; i < starts.length; i++) {
       if (additions(i) != 1) {
         throw new IllegalStateException(
             ("the gradient of the parameter at element %d changed %d times in a backward pass,"

@@ -275,18 +275,25 @@ final class FlatTensors implements AutoCloseable {
       return;
     }
     List<Integer> parts = new ArrayList<>();
-    finalGradients.during(
-        backward,
-        first -> {
-          int end = parts.isEmpty() ? layout.trainable() : parts.get(parts.size() - 1);
-          if (end - first >= PART) {
-            copies.startPart(parts.size(), first, end);
-            parts.add(first);
-          }
-        });
-    for (int i = 0; i < parts.size(); i++) {
-      copies.awaitPart(i, parts.get(i));
-      listener.ready(parts.get(i));
+    try {
+      finalGradients.during(
+          backward,
+          first -> {
+            int end = parts.isEmpty() ? layout.trainable() : parts.get(parts.size() - 1);
+            if (end - first >= PART) {
+              copies.startPart(parts.size(), first, end);
+              parts.add(first);
+            }
+          });
+      for (int i = 0; i < parts.size(); i++) {
+        copies.awaitPart(i, parts.get(i));
+        listener.ready(parts.get(i));
+      }
+    } finally {
+      // After a failure, a part that is still copied would overwrite gradients that Java writes.
+      for (int i = 0; i < parts.size(); i++) {
+        copies.awaitPart(i, parts.get(i));
+      }
     }
   }
 

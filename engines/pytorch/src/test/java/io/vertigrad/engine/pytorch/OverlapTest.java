@@ -177,6 +177,62 @@ class OverlapTest {
     }
   }
 
+  /** The hook of another pass may have found a pass before it ended. */
+  @Test
+  @SuppressWarnings("try")
+  void shouldReportNothingAfterAPassHasEnded() {
+    LibTorch.start(1);
+    try (PointerScope temporary = new PointerScope()) {
+      Tensor a = leaf();
+      Tensor b = leaf();
+      FinalGradients gradients = new FinalGradients(List.of(a, b), new int[] {0, 2}, false);
+      List<Integer> firsts = new ArrayList<>();
+
+      gradients.during(() -> backward(a, b), firsts::add);
+      gradients.look();
+      assertEquals(List.of(2), firsts);
+
+      assertThrows(
+          IllegalStateException.class,
+          () ->
+              gradients.during(
+                  () -> {
+                    backward(a, b);
+                    throw new IllegalStateException("failed");
+                  },
+                  firsts::add));
+      gradients.look();
+      assertEquals(List.of(2, 2), firsts);
+      gradients.close();
+    }
+  }
+
+  /** A part that is still copied would overwrite a gradient that Java writes. */
+  @Test
+  void shouldWaitForAllStartedPartsWhenAPassFails() {
+    Place place = Place.copied();
+    ModelConfig config =
+        new ModelConfig("mlp", Map.of("hidden", 600, "layers", 3), List.of(1, 28, 28), 10, 1, 1);
+    Batch batch = Samples.batch(SAMPLES, config.inputShape(), 10, 1);
+    List<Integer> firsts = new ArrayList<>();
+    try (Model model = new PyTorchEngine(() -> place).model(config)) {
+      model.gradient(batch, firsts::add);
+      assertTrue(firsts.size() > 1, firsts.toString());
+      long before = place.transfers().counts().waits();
+
+      assertThrows(
+          IllegalStateException.class,
+          () ->
+              model.gradient(
+                  batch,
+                  first -> {
+                    throw new IllegalStateException("refused at " + first);
+                  }));
+
+      assertEquals(firsts.size(), place.transfers().counts().waits() - before);
+    }
+  }
+
   private static Tensor leaf() {
     Tensor leaf = torch.ones(2);
     leaf.set_requires_grad(true);
