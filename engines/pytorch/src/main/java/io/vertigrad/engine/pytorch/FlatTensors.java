@@ -192,9 +192,12 @@ final class FlatTensors implements AutoCloseable {
     return gradients.duplicate();
   }
 
-  /** Creates the rule of an optimizer on the device, which lives as long as the module. */
+  /**
+   * Creates the rule of an optimizer on the device, which lives as long as the module; empty if
+   * Java takes its steps.
+   */
   Optional<DeviceUpdateRule> deviceRule(OptimizerConfig config) {
-    if (copies == null) {
+    if (copies == null || !TensorRule.knows(config.name())) {
       return Optional.empty();
     }
     TensorRule rule = new TensorRule(config, copies, place, layout);

@@ -79,6 +79,14 @@ final class TensorRule implements DeviceUpdateRule, AutoCloseable {
     }
   }
 
+  /** Returns whether there is a rule for an optimizer of this name. */
+  static boolean knows(String name) {
+    return switch (name) {
+      case "sgd", "nesterov", "adam", "adagrad", "rmsprop" -> true;
+      default -> false;
+    };
+  }
+
   private static int vectors(OptimizerConfig config) {
     return switch (config.name()) {
       case "adam" -> 2;

@@ -111,6 +111,13 @@ class TensorRuleTest {
     }
   }
 
+  /** Java takes the steps of an optimizer without a rule. */
+  @Test
+  void shouldKnowTheOptimizersThatItHasFormulasFor() {
+    OptimizerConfig.NAMES.forEach(name -> assertTrue(TensorRule.knows(name), name));
+    assertFalse(TensorRule.knows("lion"));
+  }
+
   /** Replicas stay equal when some of them step in Java. */
   @ParameterizedTest
   @CsvSource({
