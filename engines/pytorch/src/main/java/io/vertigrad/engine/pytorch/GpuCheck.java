@@ -1,6 +1,5 @@
 package io.vertigrad.engine.pytorch;
 
-import io.vertigrad.compute.Precision;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -29,6 +28,9 @@ final class GpuCheck {
   private static final String ADVICE =
       "choose another version of it (docs/guide/pytorch.md#on-a-gpu), hide the GPU with"
           + " CUDA_VISIBLE_DEVICES, or leave workers.device out";
+
+  private static final String FULL =
+      "end another process that uses it, or choose another GPU by workers.device";
 
   /** The check of this process. */
   static final GpuCheck HERE = new GpuCheck(GpuCheck::compute, LibTorch.library());
@@ -91,10 +93,7 @@ final class GpuCheck {
     String name = "GPU %d is %s, and %s".formatted(gpu.number(), gpu.text(), library);
     RuntimeException shortage =
         MemoryShortage.explained(
-            failure,
-            name + " finds no room on it",
-            Precision.BFLOAT16,
-            GpuModels.HERE.on(gpu.number()));
+            failure, name + " finds no room on it", GpuModels.HERE.on(gpu.number()), FULL);
     if (shortage != failure) {
       return shortage.getMessage();
     }

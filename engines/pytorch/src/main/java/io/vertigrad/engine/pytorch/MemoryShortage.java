@@ -21,6 +21,10 @@ final class MemoryShortage {
       Pattern.compile("Process (\\d+) has %s memory in use".formatted(SIZE));
   private static final Pattern MACHINE =
       Pattern.compile("can't allocate memory: you tried to allocate (\\d+) bytes|std::bad_alloc");
+
+  /** What lowers the memory of a job's workers on a GPU, in every precision. */
+  static final String FEWER = "lower workers.batch, or start fewer workers on this GPU";
+
   private static final double MIB = 1 << 20;
 
   private MemoryShortage() {}
@@ -36,17 +40,33 @@ final class MemoryShortage {
    */
   static RuntimeException explained(
       RuntimeException failure, String work, Precision precision, List<String> models) {
+    String advice =
+        precision == Precision.FLOAT32
+            ? "lower workers.batch, start fewer workers on this GPU, or set model.precision to"
+                + " bfloat16"
+            : FEWER;
+    return explained(failure, work, models, advice);
+  }
+
+  /**
+   * Returns the failure to throw in place of one that libtorch reported.
+   *
+   * @param advice what to do when the GPU has too little memory
+   * @return the same failure if it has another cause than too little memory
+   */
+  static RuntimeException explained(
+      RuntimeException failure, String work, List<String> models, String advice) {
     String message = String.valueOf(failure.getMessage());
     String explanation =
         GPU.matcher(message).find()
-            ? onGpu(message, precision, models)
+            ? onGpu(message, models, advice)
             : MACHINE.matcher(message).find() ? onProcessor(message) : null;
     return explanation == null
         ? failure
         : new IllegalArgumentException(work + ": " + explanation, failure);
   }
 
-  private static String onGpu(String message, Precision precision, List<String> models) {
+  private static String onGpu(String message, List<String> models, String advice) {
     Matcher figures = FIGURES.matcher(message);
     String found =
         figures.find()
@@ -66,9 +86,7 @@ final class MemoryShortage {
         .formatted(
             found,
             users.isEmpty() ? "" : ", and is used by " + String.join(" and by ", users),
-            precision == Precision.FLOAT32
-                ? "lower workers.batch, start fewer workers on this GPU, or set model.precision to bfloat16"
-                : "lower workers.batch, or start fewer workers on this GPU");
+            advice);
   }
 
   private static String onProcessor(String message) {

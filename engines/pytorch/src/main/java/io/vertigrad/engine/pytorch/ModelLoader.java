@@ -83,7 +83,8 @@ final class ModelLoader {
     try {
       return built();
     } catch (RuntimeException e) {
-      throw MemoryShortage.explained(e, "model " + config.name(), config.precision(), List.of());
+      throw MemoryShortage.explained(
+          TorchException.of(e), "model " + config.name(), config.precision(), List.of());
     }
   }
 

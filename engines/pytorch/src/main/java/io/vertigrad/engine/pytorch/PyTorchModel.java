@@ -92,12 +92,13 @@ final class PyTorchModel implements Model {
 
   @Override
   public double gradient(Batch batch) {
-    return compute(batch, Runnable::run);
+    return module.onBatch(batch.count(), () -> compute(batch, Runnable::run));
   }
 
   @Override
   public double gradient(Batch batch, GradientListener listener) {
-    return compute(batch, backward -> tensors.overlap(backward, listener));
+    return module.onBatch(
+        batch.count(), () -> compute(batch, backward -> tensors.overlap(backward, listener)));
   }
 
   /** Computes a gradient, running the backward pass as the second argument does. */
@@ -146,12 +147,15 @@ final class PyTorchModel implements Model {
 
   @Override
   public Score score(Batch batch, int topK) {
-    return infer(batch, true, (output, in) -> losses.score(output, batch, in.targets(), topK));
+    return module.onBatch(
+        batch.count(),
+        () -> infer(batch, true, (output, in) -> losses.score(output, batch, in.targets(), topK)));
   }
 
   @Override
   public float[] probabilities(Batch batch, int classes) {
-    return infer(batch, false, (output, in) -> losses.probabilities(output));
+    return module.onBatch(
+        batch.count(), () -> infer(batch, false, (output, in) -> losses.probabilities(output)));
   }
 
   @SuppressWarnings("try")

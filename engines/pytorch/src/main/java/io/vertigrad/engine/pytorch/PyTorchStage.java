@@ -76,7 +76,7 @@ final class PyTorchStage implements StageModel {
     module.training(true);
     tensors.beginForward();
     try {
-      return output(input, samples);
+      return module.onBatch(samples, () -> output(input, samples));
     } finally {
       tensors.restoreStatistics();
     }
@@ -86,7 +86,7 @@ final class PyTorchStage implements StageModel {
   public FloatBuffer infer(float[] input, int samples) {
     module.training(false);
     tensors.beginInference();
-    return output(input, samples);
+    return module.onBatch(samples, () -> output(input, samples));
   }
 
   @SuppressWarnings("try")
@@ -103,9 +103,13 @@ final class PyTorchStage implements StageModel {
   }
 
   @Override
-  @SuppressWarnings("try")
   public Score score(Batch part, int topK) {
     PyTorchModel.checkTargets(part, config);
+    return module.onBatch(part.count(), () -> compared(part, topK));
+  }
+
+  @SuppressWarnings("try")
+  private Score compared(Batch part, int topK) {
     module.training(false);
     tensors.beginInference();
     try (PointerScope step = new PointerScope()) {
@@ -126,7 +130,7 @@ final class PyTorchStage implements StageModel {
           gradient.asFloatBuffer().put(outputGradient);
           return TensorBuffers.tensor(gradient, ScalarType.Float, output.shape());
         };
-    return run(batch(input, outputGradient, samples), start);
+    return module.onBatch(samples, () -> run(batch(input, outputGradient, samples), start));
   }
 
   @Override
@@ -143,7 +147,9 @@ final class PyTorchStage implements StageModel {
   public StageLoss loss(Batch part) {
     PyTorchModel.checkTargets(part, config);
     FloatBuffer inputGradient =
-        run(part, (output, targets) -> losses.gradient(output, part, targets, 1));
+        module.onBatch(
+            part.count(),
+            () -> run(part, (output, targets) -> losses.gradient(output, part, targets, 1)));
     return new StageLoss(losses.lossSum(), losses.correct(), inputGradient);
   }
 

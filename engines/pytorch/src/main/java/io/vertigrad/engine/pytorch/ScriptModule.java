@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.BoolOptional;
 import org.bytedeco.pytorch.DeviceOptional;
@@ -226,12 +227,28 @@ final class ScriptModule implements AutoCloseable {
     }
   }
 
-  /** Returns the failure of a pass: one sentence if memory is short. */
+  /**
+   * Runs work on a batch that needs tensors beside those of the passes, such as a loss.
+   *
+   * @throws TorchException when libtorch fails
+   * @throws IllegalArgumentException of one sentence if memory is short
+   */
+  <T> T onBatch(int samples, Supplier<T> work) {
+    try {
+      return work.get();
+    } catch (RuntimeException e) {
+      throw failure(e, samples);
+    }
+  }
+
   private RuntimeException failure(RuntimeException reported, Tensor batch) {
-    TorchException failure = new TorchException(reported);
-    long samples = batch.dim() == 0 ? 1 : batch.size(0);
+    return failure(reported, batch.dim() == 0 ? 1 : batch.size(0));
+  }
+
+  /** Returns the failure of a pass: one sentence if memory is short. */
+  private RuntimeException failure(RuntimeException reported, long samples) {
     return MemoryShortage.explained(
-        failure,
+        TorchException.of(reported),
         "model %s, batch of %,d samples".formatted(name, samples),
         precision,
         place.models());

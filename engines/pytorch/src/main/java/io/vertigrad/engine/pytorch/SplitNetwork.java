@@ -97,11 +97,19 @@ final class SplitNetwork implements SplitModel {
   public StageModel stage(int index) {
     LibTorch.computeOn(threads);
     boolean last = index == stages.size() - 1;
-    return new PyTorchStage(
-        stages.get(index),
-        parts.get(index),
-        last ? config : null,
-        places.get(),
-        config.precision());
+    try {
+      return new PyTorchStage(
+          stages.get(index),
+          parts.get(index),
+          last ? config : null,
+          places.get(),
+          config.precision());
+    } catch (RuntimeException e) {
+      throw MemoryShortage.explained(
+          TorchException.of(e),
+          "stage %d of model %s".formatted(index, config.name()),
+          config.precision(),
+          List.of());
+    }
   }
 }

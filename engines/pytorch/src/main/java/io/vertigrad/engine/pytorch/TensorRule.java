@@ -31,6 +31,7 @@ final class TensorRule implements DeviceUpdateRule, AutoCloseable {
 
   private final OptimizerConfig config;
   private final FlatCopies copies;
+  private final Place place;
   private final Transfers transfers;
   private final Parts parameters;
   private final Parts gradients;
@@ -68,6 +69,7 @@ final class TensorRule implements DeviceUpdateRule, AutoCloseable {
   TensorRule(OptimizerConfig config, FlatCopies copies, Place place, ParameterLayout layout) {
     this.config = config;
     this.copies = copies;
+    this.place = place;
     this.transfers = place.transfers();
     this.hasStatistics = layout.statistics() > 0;
     this.stateLength = Math.multiplyExact(vectors(config), layout.trainable());
@@ -76,6 +78,8 @@ final class TensorRule implements DeviceUpdateRule, AutoCloseable {
       this.gradients = Parts.of(copies.gradients(), layout);
       TensorOptions there = new TensorOptions(place.device());
       this.state = torch.zeros(new long[] {stateLength}, there).retainReference();
+    } catch (RuntimeException e) {
+      throw explained(e);
     }
   }
 
@@ -125,14 +129,24 @@ final class TensorRule implements DeviceUpdateRule, AutoCloseable {
 
   /** Runs operations that no backward pass follows, on any thread; their tensors are released. */
   @SuppressWarnings("try")
-  private static boolean withoutHistory(BooleanSupplier operations) {
+  private boolean withoutHistory(BooleanSupplier operations) {
     boolean before = GradMode.is_enabled();
     GradMode.set_enabled(false);
     try (PointerScope temporary = new PointerScope()) {
       return operations.getAsBoolean();
+    } catch (RuntimeException e) {
+      throw explained(e);
     } finally {
       GradMode.set_enabled(before);
     }
+  }
+
+  private RuntimeException explained(RuntimeException failure) {
+    return MemoryShortage.explained(
+        TorchException.of(failure),
+        "optimizer " + config.name(),
+        place.models(),
+        MemoryShortage.FEWER);
   }
 
   /**

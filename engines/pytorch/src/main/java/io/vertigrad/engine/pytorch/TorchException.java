@@ -15,6 +15,11 @@ final class TorchException extends RuntimeException {
     super(withoutTrace(String.valueOf(failure.getMessage())), failure);
   }
 
+  /** Returns what to throw in place of a caught failure: the presets throw nothing special. */
+  static RuntimeException of(RuntimeException failure) {
+    return failure.getClass() == RuntimeException.class ? new TorchException(failure) : failure;
+  }
+
   private static String withoutTrace(String message) {
     int trace = message.indexOf(TRACE);
     return trace < 0 ? message : message.substring(0, trace);

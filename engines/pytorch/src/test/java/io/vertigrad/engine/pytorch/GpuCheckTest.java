@@ -61,8 +61,8 @@ class GpuCheckTest {
     assertEquals(
         Optional.of(
             "GPU 1 is NVIDIA GeForce GTX 1080, compute capability 6.1, 8,192 MiB, and libtorch"
-                + " 2.10.0 cuda 13.1 finds no room on it: the GPU is out of memory; lower"
-                + " workers.batch, or start fewer workers on this GPU"),
+                + " 2.10.0 cuda 13.1 finds no room on it: the GPU is out of memory; end"
+                + " another process that uses it, or choose another GPU by workers.device"),
         check.obstacle(OLD));
     assertEquals(Optional.empty(), check.obstacle(OLD));
   }

@@ -1,17 +1,23 @@
 package io.vertigrad.engine.pytorch;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.Precision;
+import io.vertigrad.compute.pipeline.SplitConfig;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
+import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -89,6 +95,46 @@ class MemoryShortageTest {
         "model %s, batch of 1 samples: this machine has no memory for another 11,444,092 MiB; lower workers.batch, or start fewer workers on it"
             .formatted(file),
         assertThrows(IllegalArgumentException.class, () -> Engine.named("pytorch").model(large))
+            .getMessage());
+  }
+
+  /** The listener stands for work beside the passes, such as that of a loss. */
+  @Test
+  void shouldExplainAShortageBesideThePasses() {
+    ModelConfig config =
+        new ModelConfig("mlp", Map.of("hidden", 600), List.of(1, 28, 28), 10, 1, 1);
+    Batch batch = Samples.batch(4, config.inputShape(), 10, 1);
+    try (Model model = Engine.named("pytorch").model(config)) {
+      assertEquals(
+          "model mlp, batch of 4 samples: this machine has no memory for another 4,194,304 MiB;"
+              + " lower workers.batch, or start fewer workers on it",
+          assertThrows(
+                  IllegalArgumentException.class,
+                  () -> model.gradient(batch, first -> torch.zeros(1L << 40)))
+              .getMessage());
+      String other =
+          assertThrows(
+                  TorchException.class,
+                  () -> model.gradient(batch, first -> torch.zeros(2, 3).mm(torch.zeros(2, 3))))
+              .getMessage();
+      assertFalse(other.contains("Exception raised from"), other);
+    }
+  }
+
+  @Test
+  void shouldExplainAShortageOfAStage() {
+    ModelConfig config = new ModelConfig("mlp", Map.of(), List.of(1, 28, 28), 10, 1, 1);
+    Supplier<Place> full =
+        () -> {
+          throw new RuntimeException("CUDA error: out of memory");
+        };
+
+    assertEquals(
+        "stage 1 of model mlp: the GPU is out of memory; lower workers.batch, start fewer workers"
+            + " on this GPU, or set model.precision to bfloat16",
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> new PyTorchEngine(full).split(config, SplitConfig.into(2)).stage(1))
             .getMessage());
   }
 
