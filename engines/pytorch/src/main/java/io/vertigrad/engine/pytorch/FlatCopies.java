@@ -3,6 +3,8 @@ package io.vertigrad.engine.pytorch;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
@@ -89,6 +91,9 @@ final class FlatCopies implements AutoCloseable {
       boolean none = trainable == length;
       this.moving = none ? null : part(parameters.there(), trainable, length).retainReference();
       this.statistics = none ? null : moving.clone().retainReference();
+    } catch (RuntimeException | Error e) {
+      close();
+      throw e;
     }
   }
 
@@ -300,12 +305,9 @@ final class FlatCopies implements AutoCloseable {
   @Override
   public void close() {
     closed = true;
-    parameters.close();
-    gradients.close();
-    if (statistics != null) {
-      moving.close();
-      statistics.close();
-    }
+    // A constructor that failed has left the last ones out.
+    Stream.of(parameters, gradients).filter(Objects::nonNull).forEach(Pair::close);
+    Stream.of(moving, statistics).filter(Objects::nonNull).forEach(Tensor::close);
     pushed.close();
     pulled.close();
     parts.forEach(Transfers.Mark::close);

@@ -75,6 +75,15 @@ final class FlatTensors implements AutoCloseable {
     parameters = parameterBytes.asFloatBuffer();
     gradients = gradientBytes.asFloatBuffer();
     statistics = new float[copies == null ? layout.statistics() : 0];
+    try {
+      moveAll(bound);
+    } catch (RuntimeException | Error e) {
+      close();
+      throw e;
+    }
+  }
+
+  private void moveAll(List<Bound> bound) {
     int start = 0;
     for (Block.Kind kind : List.of(Block.Kind.TRAINABLE, Block.Kind.STATISTIC)) {
       for (Bound one : bound) {

@@ -42,7 +42,12 @@ final class Place implements AutoCloseable {
    * tests.
    */
   static Place copied() {
-    return new Place(PROCESSOR, false, true, () -> {});
+    return copied(() -> {});
+  }
+
+  /** Returns a place like {@link #copied()} that runs something when it is closed; for tests. */
+  static Place copied(Runnable release) {
+    return new Place(PROCESSOR, false, true, release);
   }
 
   /**

@@ -42,7 +42,7 @@ final class PyTorchModel implements Model {
   private int correct;
 
   /**
-   * Creates a model from a module that fits the data.
+   * Creates a model from a module that fits the data. Module and tensors stay open if this fails.
    *
    * @param config from which the module was built
    * @param sample one sample's dimensions as the module takes them
@@ -62,7 +62,12 @@ final class PyTorchModel implements Model {
     this.sampleLength = sample.stream().reduce(1, Math::multiplyExact);
     this.outputs = Math.multiplyExact(config.classes(), config.positions());
     this.input = new BatchInput(module.place(), type);
-    this.losses = Losses.of(config, module.place());
+    try {
+      this.losses = Losses.of(config, module.place());
+    } catch (RuntimeException | Error e) {
+      input.close();
+      throw e;
+    }
   }
 
   @Override

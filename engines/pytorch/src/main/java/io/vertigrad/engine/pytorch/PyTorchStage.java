@@ -39,16 +39,21 @@ final class PyTorchStage implements StageModel {
    * Creates a stage.
    *
    * @param config from which the model is built; null for a stage without a loss
-   * @param place where it computes; the stage closes it
+   * @param place where it computes; the stage closes it, even if this fails
    * @param precision of its passes; values between stages are float32
    */
   PyTorchStage(StageSpec spec, Network part, ModelConfig config, Place place, Precision precision) {
     this.spec = spec;
     this.config = config;
     this.module = ScriptModule.of(part, place, precision);
-    this.tensors = FlatTensors.of(module, part);
-    this.input = new BatchInput(place, ScalarType.Float);
-    this.losses = config == null ? null : Losses.of(config, place);
+    try {
+      this.tensors = FlatTensors.of(module, part);
+      this.input = new BatchInput(place, ScalarType.Float);
+      this.losses = config == null ? null : Losses.of(config, place);
+    } catch (RuntimeException | Error e) {
+      close();
+      throw e;
+    }
   }
 
   @Override
@@ -201,11 +206,16 @@ final class PyTorchStage implements StageModel {
 
   @Override
   public void close() {
-    input.close();
+    // A constructor that failed has left the last ones out.
+    if (input != null) {
+      input.close();
+    }
     if (losses != null) {
       losses.close();
     }
-    tensors.close();
+    if (tensors != null) {
+      tensors.close();
+    }
     module.close();
   }
 

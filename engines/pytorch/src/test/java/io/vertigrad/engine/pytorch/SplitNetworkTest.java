@@ -11,6 +11,7 @@ import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.Precision;
 import io.vertigrad.compute.Score;
 import io.vertigrad.compute.pipeline.Balance;
 import io.vertigrad.compute.pipeline.SplitConfig;
@@ -103,6 +104,23 @@ class SplitNetworkTest {
         engine().split(config("convnet"), new SplitConfig(2, List.of(), Balance.TIME, 16));
 
     assertEquals(List.of("relu1"), split.cuts());
+  }
+
+  /** A loss cannot have less than 0 classes. */
+  @Test
+  void shouldCloseItsPlaceOnceWhenAStageCannotBeBuilt() {
+    LibTorch.start(1);
+    ModelConfig mlp = config("mlp");
+    ModelConfig wrong = new ModelConfig("mlp", Map.of(), shape("mlp"), -1, 1, 1);
+    List<String> closed = new ArrayList<>();
+    Place place = Place.copied(() -> closed.add("place"));
+    Network network = BuiltInNetworks.of(mlp);
+
+    assertThrows(
+        RuntimeException.class,
+        () -> new PyTorchStage(null, network, wrong, place, Precision.FLOAT32));
+
+    assertEquals(List.of("place"), closed);
   }
 
   @Test
