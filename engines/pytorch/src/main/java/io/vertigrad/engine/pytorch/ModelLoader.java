@@ -4,6 +4,7 @@ import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Loss;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.settings.Settings;
+import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
@@ -16,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
@@ -110,13 +112,27 @@ final class ModelLoader {
       archive.warnings().forEach(warning -> LOG.warn("model {}: {}", file, warning));
     }
     ScriptModule module = module(file, places.get());
+    return whole(
+        module,
+        () ->
+            new FlatTensors(
+                module,
+                module.place().isShared() ? bound(module) : boundAsOnProcessor(module, file)),
+        tensors -> form(module, tensors));
+  }
+
+  /** Builds a model of a module, which is closed if that fails. */
+  private PyTorchModel whole(
+      ScriptModule module, Supplier<FlatTensors> binding, Function<FlatTensors, Form> probe) {
+    FlatTensors tensors = null;
     try {
-      List<FlatTensors.Bound> bound =
-          module.place().isShared() ? bound(module) : boundAsOnProcessor(module, file);
-      FlatTensors tensors = new FlatTensors(module, bound);
-      Form form = form(module);
+      tensors = binding.get();
+      Form form = probe.apply(tensors);
       return new PyTorchModel(config, module, tensors, form.sample(), form.type());
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
+      if (tensors != null) {
+        tensors.close();
+      }
       module.close();
       throw e;
     }
@@ -150,13 +166,8 @@ final class ModelLoader {
 
   private PyTorchModel loadNamed(Network network) {
     ScriptModule module = ScriptModule.of(network, places.get(), config.precision());
-    try {
-      FlatTensors tensors = FlatTensors.of(module, network);
-      return new PyTorchModel(config, module, tensors, network.input(), ScalarType.Float);
-    } catch (RuntimeException e) {
-      module.close();
-      throw e;
-    }
+    Form form = new Form(network.input(), ScalarType.Float);
+    return whole(module, () -> FlatTensors.of(module, network), tensors -> form);
   }
 
   /**
@@ -216,7 +227,7 @@ final class ModelLoader {
    * Returns the form in which the module takes the data set's samples: unchanged or as one row; ids
    * of tokens as int64, or as float32 if it takes only those.
    */
-  private Form form(ScriptModule module) {
+  private Form form(ScriptModule module, FlatTensors tensors) {
     List<Integer> row = List.of(config.inputShape().stream().reduce(1, Math::multiplyExact));
     List<ScalarType> types =
         config.tokens() > 0
@@ -227,7 +238,14 @@ final class ModelLoader {
     for (ScalarType type : types) {
       for (List<Integer> sample : new LinkedHashSet<>(List.of(config.inputShape(), row))) {
         Form form = new Form(sample, type);
-        String obstacle = obstacle(module, form);
+        String obstacle;
+        // Statistics of a batch norm that was traced in training mode change in every pass.
+        tensors.beginForward();
+        try {
+          obstacle = obstacle(module, form);
+        } finally {
+          tensors.restoreStatistics();
+        }
         if (obstacle.isEmpty()) {
           return form;
         }
@@ -261,6 +279,8 @@ final class ModelLoader {
       Tensor output =
           module.forward(
               module.input(values, form.type(), PyTorchModel.inputShape(1, form.sample())));
+      // The input has the memory of the buffer, which must not be freed during the pass.
+      Reference.reachabilityFence(values);
       long[] shape = output.shape();
       long[] expected = PyTorchModel.outputShape(1, config);
       if (Arrays.equals(shape, expected)) {

@@ -5,10 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Loss;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.Precision;
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.pipeline.SplitConfig;
 import io.vertigrad.compute.pipeline.StageLoss;
@@ -135,6 +137,31 @@ class FlatCopiesTest {
       assertSameBits(before, Samples.parameters(copied));
       assertSameBits(gradient, Samples.gradient(copied, batch));
       assertSameBits(Samples.gradient(shared, batch), gradient);
+    }
+  }
+
+  /** The form of its samples is found by a pass, which changes the statistics of a trace. */
+  @Test
+  void shouldLoadATraceWithTheStatisticsOfItsFile() {
+    ModelConfig config = config(file("traced.pt"), List.of(1, 4, 4), 3, Loss.CROSS_ENTROPY);
+    Batch batch = batch(config, 6, 3);
+    for (String engine : List.of(TensorLossesEngine.NAME, CopiesEngine.NAME)) {
+      try (Model model = Engine.named(engine).model(config);
+          ScriptModule module =
+              ScriptModule.load(Path.of(config.name()), Place.shared(), Precision.FLOAT32)) {
+        float[] first = Samples.gradient(model, batch);
+        float[] parameters = Samples.parameters(model);
+        model.writeParameters(0, FloatBuffer.wrap(parameters));
+
+        assertSameBits(Samples.gradient(model, batch), first);
+        int at = 0;
+        for (Block block : model.layout().blocks()) {
+          float[] expected = new float[block.length()];
+          TensorBuffers.values(module.tensors().get(block.name())).get(expected);
+          assertSameBits(expected, Arrays.copyOfRange(parameters, at, at + block.length()));
+          at += block.length();
+        }
+      }
     }
   }
 
