@@ -1,7 +1,5 @@
 package io.vertigrad.engine.pytorch;
 
-import com.sun.jna.NativeLibrary;
-import com.sun.jna.ptr.PointerByReference;
 import io.vertigrad.compute.Device;
 import java.util.List;
 import java.util.function.Supplier;
@@ -89,12 +87,5 @@ final class Cuda {
         "libtorch for CUDA finds no GPU on this machine (%s): install NVIDIA's driver for it, or"
                 .formatted(reason)
             + " build without -Ppytorch-cuda and leave workers.device out");
-  }
-
-  /** Returns the text that the driver has for an error. */
-  static String reason(NativeLibrary library, int error) {
-    PointerByReference text = new PointerByReference();
-    int known = library.getFunction("cuGetErrorString").invokeInt(new Object[] {error, text});
-    return known == 0 ? text.getValue().getString(0) : "CUDA error " + error;
   }
 }

@@ -1,7 +1,6 @@
 package io.vertigrad.engine.pytorch;
 
 import com.sun.jna.Native;
-import com.sun.jna.NativeLibrary;
 
 /**
  * A position on the default stream of a GPU, on which libtorch computes. It comes from NVIDIA's
@@ -99,7 +98,7 @@ final class CudaEvent implements AutoCloseable {
 
   private void check(String attempt, int error) {
     if (error != 0) {
-      String reason = Cuda.reason(NativeLibrary.getInstance(NvidiaDriver.LIBRARY), error);
+      String reason = NvidiaDriver.load().error(error);
       throw new IllegalStateException("GPU %d failed to %s: %s".formatted(gpu, attempt, reason));
     }
   }

@@ -253,8 +253,7 @@ final class FlatCopies implements AutoCloseable {
   @SuppressWarnings("try")
   void startPart(int number, int first, int end) {
     try (PointerScope temporary = new PointerScope()) {
-      transfers.down(
-          part(gradients.here().tensor(), first, end), part(gradients.there(), first, end));
+      pullPart(first, end);
     }
     if (parts.size() == number) {
       parts.add(transfers.new Mark(true));

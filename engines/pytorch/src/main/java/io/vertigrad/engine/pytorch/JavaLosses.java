@@ -4,7 +4,6 @@ import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.Score;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
@@ -23,9 +22,7 @@ final class JavaLosses implements Losses {
   public Tensor gradient(Tensor output, Batch batch, Tensor targets, float scale) {
     last = of(output);
     int bytes = Math.multiplyExact(Math.toIntExact(output.numel()), Float.BYTES);
-    if (gradient.capacity() < bytes) {
-      gradient = ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
-    }
+    gradient = TensorBuffers.atLeast(gradient, bytes);
     last.gradient(batch, gradient.asFloatBuffer(), scale);
     return TensorBuffers.tensor(gradient, ScalarType.Float, output.shape());
   }

@@ -3,6 +3,7 @@ package io.vertigrad.engine.pytorch;
 import com.sun.jna.Native;
 import com.sun.jna.NativeLibrary;
 import com.sun.jna.Platform;
+import com.sun.jna.ptr.PointerByReference;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -83,6 +84,11 @@ final class NvidiaDriver {
     return found;
   }
 
+  /** Returns the driver's text for the error of a call. */
+  String error(int number) {
+    return functions.error(number);
+  }
+
   private Gpu gpu(int number) {
     byte[] name = new byte[NAME_BYTES];
     int[] major = new int[1];
@@ -143,7 +149,9 @@ final class NvidiaDriver {
 
     @Override
     public String error(int number) {
-      return Cuda.reason(library, number);
+      PointerByReference text = new PointerByReference();
+      boolean known = call("cuGetErrorString", number, text) == 0;
+      return known ? text.getValue().getString(0) : "CUDA error " + number;
     }
 
     private int handle(int gpu) {

@@ -10,8 +10,6 @@ import io.vertigrad.compute.Score;
 import io.vertigrad.compute.optimizer.DeviceUpdateRule;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -255,12 +253,6 @@ final class PyTorchModel implements Model {
       shape[i + 1] = sample.get(i);
     }
     return shape;
-  }
-
-  static ByteBuffer atLeast(ByteBuffer buffer, int bytes) {
-    return buffer.capacity() >= bytes
-        ? buffer
-        : ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
   }
 
   private void check(Batch batch, boolean compared) {

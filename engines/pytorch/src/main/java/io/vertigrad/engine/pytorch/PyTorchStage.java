@@ -131,7 +131,7 @@ final class PyTorchStage implements StageModel {
           if (targets != null) {
             return targets.view_as(output);
           }
-          gradient = PyTorchModel.atLeast(gradient, outputGradient.length * Float.BYTES);
+          gradient = TensorBuffers.atLeast(gradient, outputGradient.length * Float.BYTES);
           gradient.asFloatBuffer().put(outputGradient);
           return TensorBuffers.tensor(gradient, ScalarType.Float, output.shape());
         };

@@ -1,6 +1,7 @@
 package io.vertigrad.engine.pytorch;
 
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.util.Locale;
 import org.bytedeco.javacpp.BytePointer;
@@ -26,9 +27,11 @@ final class TensorBuffers {
     return torch.from_blob(new BytePointer(buffer), shape, new TensorOptions(type));
   }
 
-  /** Returns a tensor of float32 with one dimension in the memory of a buffer. */
-  static Tensor floats(ByteBuffer buffer) {
-    return tensor(buffer, ScalarType.Float, buffer.capacity() / Float.BYTES);
+  /** Returns the buffer if it has room for these bytes, else a new direct one. */
+  static ByteBuffer atLeast(ByteBuffer buffer, int bytes) {
+    return buffer.capacity() >= bytes
+        ? buffer
+        : ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
   }
 
   /**
