@@ -10,8 +10,13 @@ import java.util.Map;
 import java.util.Optional;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.IExecutionExceptionHandler;
+import picocli.CommandLine.IParameterExceptionHandler;
+import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
 
@@ -76,18 +81,10 @@ final class VertigradCommand implements Runnable {
         .ifPresent(predict -> predict.setUnmatchedOptionsArePositionalParams(true));
     return line.setUsageHelpAutoWidth(true)
         .setCaseInsensitiveEnumValuesAllowed(true)
-        .registerConverter(double.class, VertigradCommand::number)
-        .registerConverter(Double.class, VertigradCommand::number)
-        .setParameterExceptionHandler(FailureReport::wrongArguments)
-        .setExecutionExceptionHandler(FailureReport::failed);
-  }
-
-  private static double number(String text) {
-    double value = DecimalNotation.POINT.parse(text);
-    if (Double.isNaN(value)) {
-      throw new TypeConversionException("'%s' is not a number".formatted(text));
-    }
-    return value;
+        .registerConverter(double.class, new NumberConverter())
+        .registerConverter(Double.class, new NumberConverter())
+        .setParameterExceptionHandler(new WrongArguments())
+        .setExecutionExceptionHandler(new Failures());
   }
 
   private static Map<String, Class<?>> commands() {
@@ -111,6 +108,38 @@ final class VertigradCommand implements Runnable {
     PrintWriter out = spec.commandLine().getOut();
     spec.commandLine().usage(out);
     out.flush();
+  }
+
+  // No lambda implements an interface of picocli: its class files are of Java 5, and Java 17
+  // crashes
+  // while it archives such lambdas.
+
+  private static final class NumberConverter implements ITypeConverter<Double> {
+
+    @Override
+    public Double convert(String text) {
+      double value = DecimalNotation.POINT.parse(text);
+      if (Double.isNaN(value)) {
+        throw new TypeConversionException("'%s' is not a number".formatted(text));
+      }
+      return value;
+    }
+  }
+
+  private static final class WrongArguments implements IParameterExceptionHandler {
+
+    @Override
+    public int handleParseException(ParameterException e, String[] arguments) {
+      return FailureReport.wrongArguments(e, arguments);
+    }
+  }
+
+  private static final class Failures implements IExecutionExceptionHandler {
+
+    @Override
+    public int handleExecutionException(Exception e, CommandLine command, ParseResult parsed) {
+      return FailureReport.failed(e, command, parsed);
+    }
   }
 
   /** Prints the versions for {@code --version}. */

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -13,6 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
 
 class VertigradCommandTest {
 
@@ -37,6 +39,15 @@ class VertigradCommandTest {
 
     assertEquals(10, descriptions.size(), commands);
     descriptions.forEach(command -> assertTrue(command.endsWith("."), command));
+  }
+
+  /** Java 17 crashes while it archives a lambda whose interface has a class file of Java 5. */
+  @Test
+  void shouldImplementNoInterfaceOfPicocliByALambda() {
+    CommandLine line = VertigradCommand.commandLine("train");
+
+    assertFalse(line.getParameterExceptionHandler().getClass().isHidden());
+    assertFalse(line.getExecutionExceptionHandler().getClass().isHidden());
   }
 
   @Test
