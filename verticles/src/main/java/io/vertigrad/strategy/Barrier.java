@@ -55,6 +55,9 @@ public final class Barrier implements ServerStrategy {
   private final TreeMap<Integer, Waiting> waiting = new TreeMap<>();
   private final Map<Integer, ExchangeId> repeating = new HashMap<>();
   private Membership membership;
+  private SortedSet<Integer> active;
+  private long activeVersion;
+  private int present;
   private OptionalLong quorumNanos = OptionalLong.empty();
 
   /**
@@ -198,7 +201,7 @@ public final class Barrier implements ServerStrategy {
       return Future.succeededFuture(tooEarly(id));
     }
     Waiting worker = Waiting.of(id, 0, context.nanoClock().getAsLong());
-    waiting.put(id.worker(), worker);
+    present += waiting.put(id.worker(), worker) == null ? 1 : 0;
     repeating.remove(id.worker());
     round.hold(update);
     advance();
@@ -236,6 +239,7 @@ public final class Barrier implements ServerStrategy {
             .toList();
     left.forEach(worker -> waiting.remove(worker.id().worker()));
     left.forEach(worker -> round.leave(worker.id().worker()));
+    active = null;
     if (active().isEmpty()) {
       resetRound();
       skipToFirstActive();
@@ -273,17 +277,20 @@ public final class Barrier implements ServerStrategy {
     if (quorum == 0) {
       round.advance(active);
     }
-    SortedSet<Integer> missing = missing(active);
     int needed = quorum == 0 ? active.size() : Math.min(quorum, active.size());
-    int here = active.size() - missing.size();
-    boolean enough = here >= needed && isGraceOver(here > 0 && !missing.isEmpty());
-    if (here > 0 && (enough || repeating.keySet().containsAll(missing))) {
+    boolean enough = present >= needed && isGraceOver(present > 0 && present < active.size());
+    if (present > 0 && (enough || othersRepeat(active))) {
       round.applyTo(context.store());
       repeating.clear();
       quorumNanos = OptionalLong.empty();
       takeWaiting()
           .forEach(w -> w.answer(context.answers().parameters(w.id(), Outcome.APPLIED, 0)));
     }
+  }
+
+  /** Returns whether all workers that the round still expects wait for other partitions. */
+  private boolean othersRepeat(SortedSet<Integer> active) {
+    return !repeating.isEmpty() && repeating.keySet().containsAll(missing(active));
   }
 
   /**
@@ -323,20 +330,34 @@ public final class Barrier implements ServerStrategy {
   private List<Waiting> takeWaiting() {
     List<Waiting> all = List.copyOf(waiting.values());
     waiting.clear();
+    present = 0;
     return all;
   }
 
+  /**
+   * Returns the ranks that the open round expects. The same set is returned for every gradient of
+   * the round while the membership stays, and {@code present} counts those that wait.
+   */
   private SortedSet<Integer> active() {
     long version = context.store().version();
-    TreeSet<Integer> active =
+    if (active == null || activeVersion != version) {
+      active = expected(version);
+      activeVersion = version;
+      present = (int) waiting.keySet().stream().filter(active::contains).count();
+    }
+    return active;
+  }
+
+  private SortedSet<Integer> expected(long version) {
+    TreeSet<Integer> ranks =
         membership.workers().stream()
             .filter(member -> member.activeFrom() <= version)
             .map(Member::rank)
             .collect(Collectors.toCollection(TreeSet::new));
     for (int rank = 0; rank < ranks(); rank++) {
-      active.add(rank);
+      ranks.add(rank);
     }
-    return active;
+    return ranks;
   }
 
   /** Returns the number of ranks that every round needs. */
@@ -351,7 +372,7 @@ public final class Barrier implements ServerStrategy {
   }
 
   private String overdue() {
-    String missing = missing(active()).stream().map(this::named).collect(Collectors.joining(", "));
+    String missing = StragglerReport.named(missing(active()), this::named);
     return ("%s: partition %d, round %d: no gradient from %s within %d ms; %d that arrived were"
             + " dropped; see what holds it up, or raise strategy.deadlineMillis")
         .formatted(

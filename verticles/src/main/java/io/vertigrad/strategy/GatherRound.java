@@ -34,6 +34,8 @@ final class GatherRound implements Barrier.Round {
   private final SortedMap<Integer, GradientPartition> held = new TreeMap<>();
   private final Set<Integer> summedRanks = new TreeSet<>();
   private float[] sum;
+  private SortedSet<Integer> expected;
+  private int next;
   private GradientPartition early;
   private int second = NO_RANK;
   private int summed;
@@ -77,12 +79,17 @@ final class GatherRound implements Barrier.Round {
 
   /** Sums the gradients held, in rank order, up to the first expected rank that is missing. */
   @Override
-  public void advance(SortedSet<Integer> expected) {
-    second = second(expected);
-    if (early != null && rank(early) != expected.first() && rank(early) != second) {
-      holdEarly();
+  public void advance(SortedSet<Integer> ranks) {
+    if (ranks != expected) {
+      expected = ranks;
+      next = NO_RANK;
+      second = second(ranks);
+      if (early != null && rank(early) != ranks.first() && rank(early) != second) {
+        holdEarly();
+      }
     }
-    for (int rank : expected) {
+    for (int rank : ranks.tailSet(next)) {
+      next = rank;
       GradientPartition update = held.remove(rank);
       if (update != null) {
         add(update);
@@ -116,6 +123,7 @@ final class GatherRound implements Barrier.Round {
   /** Removes a rank whose worker left: its gradient is dropped unless it is summed already. */
   @Override
   public void leave(int rank) {
+    expected = null;
     held.remove(rank);
     summedRanks.remove(rank);
     if (early != null && rank(early) == rank) {
@@ -127,6 +135,7 @@ final class GatherRound implements Barrier.Round {
   public void reset() {
     held.clear();
     summedRanks.clear();
+    expected = null;
     early = null;
     summed = 0;
     samples = 0;

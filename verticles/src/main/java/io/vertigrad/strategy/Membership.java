@@ -61,7 +61,7 @@ public record Membership(int epoch, List<Member> workers, List<Member> servers) 
    * @return empty when no worker has this rank
    */
   public Optional<Member> worker(int rank) {
-    return workers.stream().filter(member -> member.rank() == rank).findFirst();
+    return find(workers, rank);
   }
 
   /**
@@ -82,7 +82,24 @@ public record Membership(int epoch, List<Member> workers, List<Member> servers) 
    * @return empty when no server has this rank
    */
   public Optional<Member> server(int rank) {
-    return servers.stream().filter(member -> member.rank() == rank).findFirst();
+    return find(servers, rank);
+  }
+
+  /** Finds a rank by binary search: a server looks up the sender of every gradient. */
+  private static Optional<Member> find(List<Member> sorted, int rank) {
+    int low = 0;
+    int high = sorted.size();
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      if (sorted.get(middle).rank() < rank) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low < sorted.size() && sorted.get(low).rank() == rank
+        ? Optional.of(sorted.get(low))
+        : Optional.empty();
   }
 
   /**

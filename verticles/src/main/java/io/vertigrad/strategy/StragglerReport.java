@@ -5,6 +5,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.Collection;
 import java.util.List;
 import java.util.TreeSet;
+import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 
 /**
@@ -15,6 +16,8 @@ import java.util.stream.Collectors;
  * @param workers ranks whose gradient for it is missing, ascending
  */
 public record StragglerReport(int partition, long step, List<Integer> workers) {
+
+  private static final int NAMED = 16;
 
   /**
    * Copies the ranks.
@@ -47,11 +50,13 @@ public record StragglerReport(int partition, long step, List<Integer> workers) {
    */
   public String describe(int shard) {
     return "shard %d, partition %d waits for step %d of %s"
-        .formatted(
-            shard,
-            partition,
-            step,
-            workers.stream().map(rank -> "worker " + rank).collect(Collectors.joining(", ")));
+        .formatted(shard, partition, step, named(workers, rank -> "worker " + rank));
+  }
+
+  /** Returns the names of the first {@value #NAMED} ranks, and how many more there are. */
+  static String named(Collection<Integer> ranks, IntFunction<String> name) {
+    String first = ranks.stream().limit(NAMED).map(name::apply).collect(Collectors.joining(", "));
+    return ranks.size() > NAMED ? first + " and %d more".formatted(ranks.size() - NAMED) : first;
   }
 
   /**

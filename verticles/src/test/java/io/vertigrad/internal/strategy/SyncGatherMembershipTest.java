@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.sun.management.ThreadMXBean;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition;
@@ -16,8 +17,10 @@ import io.vertigrad.strategy.Membership.Member;
 import io.vertigrad.testkit.TestJob;
 import io.vertigrad.testkit.TestShard;
 import io.vertx.core.Future;
+import java.lang.management.ManagementFactory;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Tests which workers a round waits for when workers join, leave, or are not all needed. */
@@ -71,6 +74,30 @@ class SyncGatherMembershipTest {
     assertInstanceOf(Refusal.class, held.result());
     assertArrayEquals(
         new float[] {-0.1f, 0.125f, 0.25f - 0.1f, 0.375f - 0.1f}, job.parameters(shard, 0), 1e-6f);
+  }
+
+  @Test
+  void shouldNotLookAtAllWorkersForEachGradient() {
+    long few = bytesOfAGradient(100);
+    long many = bytesOfAGradient(1_600);
+
+    assertTrue(
+        many < 2 * few, "bytes of a gradient: %d, of 16 times the workers %d".formatted(few, many));
+  }
+
+  /** Returns how many bytes a shard allocates for a gradient that does not end its round. */
+  private static long bytesOfAGradient(int workers) {
+    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    TestJob job = new TestJob(MEAN, 4, 0, 5, workers);
+    TestShard shard = started(job, workers);
+    shard.handle(job.gradient(0, 0, 0, 0, 1, 1, 1, 1));
+    List<GradientPartition> gradients =
+        IntStream.range(1, workers - 1)
+            .mapToObj(rank -> job.gradient(rank, 0, 0, 0, 1, 1, 1, 1))
+            .toList();
+    long before = threads.getCurrentThreadAllocatedBytes();
+    gradients.forEach(shard::handle);
+    return (threads.getCurrentThreadAllocatedBytes() - before) / gradients.size();
   }
 
   @Test
