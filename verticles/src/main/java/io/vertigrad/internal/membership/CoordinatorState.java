@@ -81,6 +81,12 @@ public final class CoordinatorState {
    */
   private static final int LONGEST_START_WAITS = 10;
 
+  /**
+   * With more workers than this, one membership is proposed in a tick, with all changes since the
+   * last: it goes to every member and names every member.
+   */
+  private static final int WORKERS_OF_PROMPT_PROPOSALS = 64;
+
   private static final String BEFORE_FIRST_ROUND = "the job ends before its first round";
 
   private final CoordinatorConfig config;
@@ -120,6 +126,7 @@ public final class CoordinatorState {
 
   private Membership membership = Membership.NONE;
   private boolean membershipChanged;
+  private boolean proposedInTick;
   private int timedEpoch;
   private OptionalLong rollbackVersion = OptionalLong.empty();
   private JobTerms terms;
@@ -428,11 +435,12 @@ public final class CoordinatorState {
 
   /** Returns what the choice of a state waits for. */
   String noChoiceReason() {
-    return choice.missing(membership).stream()
-        .map(rank -> config.names().of(Role.WORKER, rank))
-        .collect(
-            Collectors.joining(
-                ", ", "at membership epoch %d waits for ".formatted(membership.epoch()), ""));
+    List<String> missing =
+        choice.missing(membership).stream()
+            .map(rank -> config.names().of(Role.WORKER, rank))
+            .toList();
+    return "at membership epoch %d waits for %s"
+        .formatted(membership.epoch(), MemberNames.listed(missing, ", "));
   }
 
   /** Announces the measurements of a member's process. */
@@ -651,6 +659,7 @@ public final class CoordinatorState {
    */
   public void tick() {
     long now = clockMillis.getAsLong();
+    proposedInTick = false;
     for (MemberRecord silent : failureDetector.overdue(now)) {
       removeLost(silent, failureDetector.describeSilence(silent, now));
       failureDetector.onEvicted(silent, now);
@@ -747,12 +756,12 @@ public final class CoordinatorState {
         .filter(a -> !a.ready())
         .forEach(a -> missing.add(config.names().of(a.admission()) + " (starting)"));
     missing.removeIf(String::isEmpty);
-    String present = registry.all().map(MemberRecord::describe).collect(Collectors.joining("; "));
+    String present = MemberNames.listed(registry.all().map(MemberRecord::describe).toList(), "; ");
     return ("the job did not start within %s: missing %s; present: %s; start the missing ones, or"
             + " raise workers.waitSeconds, which counts from the last sign of a starting member")
         .formatted(
             startTimer.limitText(),
-            String.join(", ", missing),
+            MemberNames.listed(missing, ", "),
             present.isEmpty() ? "nobody" : present);
   }
 
@@ -911,10 +920,12 @@ public final class CoordinatorState {
 
   private String unfinishedMessage() {
     String missing =
-        registry.of(Role.WORKER).stream()
-            .filter(worker -> !worker.ended())
-            .map(MemberRecord::describe)
-            .collect(Collectors.joining(", "));
+        MemberNames.listed(
+            registry.of(Role.WORKER).stream()
+                .filter(worker -> !worker.ended())
+                .map(MemberRecord::describe)
+                .toList(),
+            ", ");
     return "the job was to end early, but for %s nothing came of the steps that had begun; missing: %s"
         .formatted(endingTimer.limitText(), missing.isEmpty() ? "every worker" : missing);
   }
@@ -1158,10 +1169,12 @@ public final class CoordinatorState {
   // ---- Changes of the membership, one at a time: proposed to all servers, in force when all agree
 
   private void proposeChanges() {
-    if (!replacesMembers() || !membershipChanged) {
+    boolean many = registry.count(Role.WORKER) > WORKERS_OF_PROMPT_PROPOSALS;
+    if (!replacesMembers() || !membershipChanged || many && proposedInTick) {
       return;
     }
     membershipChanged = false;
+    proposedInTick = true;
     unrestoredShard()
         .or(this::allWorkersFailed)
         .or(this::lostFinalModel)
@@ -1240,9 +1253,10 @@ public final class CoordinatorState {
             .filter(start -> start.rank() < config.places().rememberedRanks())
             .flatMap(
                 start ->
-                    registry.of(Role.WORKER).stream()
-                        .filter(worker -> worker.rank() == start.rank() && worker.published())
-                        .filter(worker -> worker.firstStep() > start.step()))
+                    registry
+                        .at(Role.WORKER, start.rank())
+                        .filter(worker -> worker.published() && worker.firstStep() > start.step())
+                        .stream())
             .toList();
     late.forEach(worker -> removeLost(worker, "a step before its first is missing; joins again"));
     if (!late.isEmpty()) {
@@ -1654,30 +1668,35 @@ public final class CoordinatorState {
         nextRequestMillis.clear();
         return;
       }
+      Map<String, Integer> asked = new HashMap<>();
       for (int rank = 0; rank < config.places().workers(); rank++) {
         if (registry.has(Role.WORKER, rank)) {
           nextRequestMillis.remove(rank);
         } else if (nowMillis
             >= nextRequestMillis.computeIfAbsent(rank, r -> nowMillis + WAIT_MILLIS)) {
           nextRequestMillis.put(rank, nowMillis + REQUEST_INTERVAL_MILLIS);
-          request(rank);
+          request(rank, asked.isEmpty() ? workersByProcess(asked) : asked);
         }
       }
     }
 
-    private void request(int rank) {
+    /** Asks the process with the fewest workers, and counts the one that it will start. */
+    private void request(int rank, Map<String, Integer> inProcess) {
       registry.of(Role.WORKER).stream()
           .filter(worker -> worker.published() && worker.ready())
           .min(
-              Comparator.comparingLong(this::workersInProcess).thenComparingInt(MemberRecord::rank))
-          .ifPresent(host -> decisions.accept(new Adopt(host.admission(), rank)));
+              Comparator.comparingInt((MemberRecord worker) -> inProcess.get(worker.node()))
+                  .thenComparingInt(MemberRecord::rank))
+          .ifPresent(
+              host -> {
+                inProcess.merge(host.node(), 1, Integer::sum);
+                decisions.accept(new Adopt(host.admission(), rank));
+              });
     }
 
-    /** Returns the number of workers in this worker's process, itself included. */
-    private long workersInProcess(MemberRecord worker) {
-      return registry.of(Role.WORKER).stream()
-          .filter(other -> other.node().equals(worker.node()))
-          .count();
+    private Map<String, Integer> workersByProcess(Map<String, Integer> counts) {
+      registry.of(Role.WORKER).forEach(worker -> counts.merge(worker.node(), 1, Integer::sum));
+      return counts;
     }
   }
 }

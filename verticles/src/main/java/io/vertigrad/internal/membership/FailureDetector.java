@@ -1,14 +1,15 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
-import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 
 /**
  * Finds members that have fallen silent, members whose process has left the cluster, and processes
@@ -148,17 +149,18 @@ final class FailureDetector {
    * evicted, each once; the program that started such a process may end it.
    */
   List<String> hungProcesses(long nowMillis) {
-    registry
-        .all()
-        .forEach(member -> evicted.values().removeIf(e -> e.node().equals(member.node())));
-    List<String> hung = new ArrayList<>();
-    evicted.values().stream()
-        .filter(silent -> nowMillis - silent.sinceMillis() >= config.exchange().evictMillis())
-        .map(Evicted::node)
-        .distinct()
-        .forEach(hung::add);
+    if (evicted.isEmpty()) {
+      return List.of();
+    }
+    Set<String> heard = registry.all().map(MemberRecord::node).collect(Collectors.toSet());
+    evicted.values().removeIf(silent -> heard.contains(silent.node()));
+    Set<String> hung =
+        evicted.values().stream()
+            .filter(silent -> nowMillis - silent.sinceMillis() >= config.exchange().evictMillis())
+            .map(Evicted::node)
+            .collect(Collectors.toCollection(LinkedHashSet::new));
     evicted.values().removeIf(silent -> hung.contains(silent.node()));
-    return hung;
+    return List.copyOf(hung);
   }
 
   /**

@@ -18,7 +18,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -26,6 +25,7 @@ import java.util.stream.Stream;
 final class MemberRegistry {
 
   private final Map<Role, TreeMap<Integer, MemberRecord>> present = new EnumMap<>(Role.class);
+  private final Map<String, MemberRecord> tokens = new HashMap<>();
   private final Map<Admission, Integer> incarnations = new HashMap<>();
   private final Map<Integer, Admission> lastServedBy = new HashMap<>();
   private final DepartedMembers departures = new DepartedMembers();
@@ -61,6 +61,7 @@ final class MemberRegistry {
     Admission admission = next(request.role(), rank);
     MemberRecord record = new MemberRecord(admission, names.of(admission), request, nowMillis);
     members.put(rank, record);
+    tokens.put(record.token(), record);
     return record;
   }
 
@@ -72,7 +73,8 @@ final class MemberRegistry {
 
   /** Returns whether each of the first {@code ranks} ranks has a worker. */
   boolean hasAllWorkers(int ranks) {
-    return IntStream.range(0, ranks).allMatch(rank -> has(Role.WORKER, rank));
+    return count(Role.WORKER) >= ranks
+        && IntStream.range(0, ranks).allMatch(rank -> has(Role.WORKER, rank));
   }
 
   /**
@@ -132,16 +134,22 @@ final class MemberRegistry {
   void remove(MemberRecord record, LeaveReason reason) {
     Admission admission = record.admission();
     present.get(admission.role()).remove(admission.rank());
+    tokens.remove(record.token());
     departures.add(record, reason);
   }
 
   Optional<MemberRecord> find(Admission admission) {
-    return Optional.ofNullable(present.get(admission.role()).get(admission.rank()))
+    return at(admission.role(), admission.rank())
         .filter(record -> record.admission().equals(admission));
   }
 
+  /** Returns the member that has this rank now. */
+  Optional<MemberRecord> at(Role role, int rank) {
+    return Optional.ofNullable(present.get(role).get(rank));
+  }
+
   Optional<MemberRecord> withToken(String token) {
-    return all().filter(record -> record.token().equals(token)).findFirst();
+    return Optional.ofNullable(tokens.get(token));
   }
 
   /** Returns the members of a role in rank order. */
@@ -204,10 +212,12 @@ final class MemberRegistry {
 
   /** Returns the names of the free ranks below {@code count}, for messages. */
   String missing(Role role, int count) {
-    return IntStream.range(0, count)
-        .filter(rank -> !present.get(role).containsKey(rank))
-        .mapToObj(rank -> names.of(role, rank))
-        .collect(Collectors.joining(", "));
+    return MemberNames.listed(
+        IntStream.range(0, count)
+            .filter(rank -> !present.get(role).containsKey(rank))
+            .mapToObj(rank -> names.of(role, rank))
+            .toList(),
+        ", ");
   }
 
   private void published(Role role, Membership.Member member) {
@@ -218,7 +228,10 @@ final class MemberRegistry {
     }
   }
 
-  private static int lowestFree(Map<Integer, MemberRecord> members) {
+  private static int lowestFree(TreeMap<Integer, MemberRecord> members) {
+    if (members.isEmpty() || members.lastKey() == members.size() - 1) {
+      return members.size();
+    }
     return IntStream.iterate(0, r -> r + 1)
         .filter(r -> !members.containsKey(r))
         .findFirst()
@@ -231,6 +244,8 @@ final class MemberRegistry {
 
   /** One admitted member, with the last status that the coordinator received. */
   static final class MemberRecord {
+
+    private static final int STATUS_LENGTH = 300;
 
     private final Admission admission;
     private final String name;
@@ -407,8 +422,10 @@ final class MemberRegistry {
       return status.equals(MemberStatus.NONE) ? silence : silence + ", last heard " + statusText();
     }
 
+    /** Returns the status, cut where a server lists many workers that it waits for. */
     private String statusText() {
-      return ControlCodec.writeStatus(status).encode();
+      String all = ControlCodec.writeStatus(status).encode();
+      return all.length() > STATUS_LENGTH ? all.substring(0, STATUS_LENGTH) + "..." : all;
     }
   }
 

@@ -5,10 +5,11 @@ import io.vertigrad.internal.membership.FailureDetector.RunningTimeClock;
 import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.StragglerReport;
-import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
@@ -128,7 +129,7 @@ final class StallFinder {
   }
 
   private String missing(Map<Integer, StragglerReport> stragglers, long nowMillis) {
-    List<String> found = new ArrayList<>();
+    Set<String> found = new LinkedHashSet<>();
     stragglers.values().stream()
         .flatMap(wait -> wait.workers().stream())
         .distinct()
@@ -136,14 +137,15 @@ final class StallFinder {
         .forEach(rank -> found.add(config.names().of(Role.WORKER, rank)));
     found.add(registry.missing(Role.SERVER, config.places().servers()));
     found.add(tests.trainingWaits() ? config.names().of(Role.EVALUATOR, 0) : "");
-    found.removeIf(String::isEmpty);
+    found.remove("");
     registry
         .all()
         .filter(member -> member.silentMillis(nowMillis) >= config.exchange().suspectMillis())
         .map(member -> config.names().of(member.admission().role(), member.rank()))
-        .filter(name -> !found.contains(name))
         .forEach(found::add);
-    return found.isEmpty() ? slowestWorkers(nowMillis) : String.join(", ", found);
+    return found.isEmpty()
+        ? slowestWorkers(nowMillis)
+        : MemberNames.listed(List.copyOf(found), ", ");
   }
 
   /**
@@ -164,13 +166,8 @@ final class StallFinder {
                         ? worker.step().orElseThrow() == slowest
                         : stillMillis(worker, nowMillis) >= config.exchange().stallMillis())
             .toList();
-    String named =
-        late.stream()
-            .limit(DESCRIBED)
-            .map(worker -> position(worker, nowMillis))
-            .collect(Collectors.joining(", "));
-    String more = late.size() > DESCRIBED ? " and %d more".formatted(late.size() - DESCRIBED) : "";
-    return "the next step of " + named + more + "; nobody is silent";
+    List<String> named = late.stream().map(worker -> position(worker, nowMillis)).toList();
+    return "the next step of " + MemberNames.listed(named, ", ") + "; nobody is silent";
   }
 
   private String position(MemberRecord worker, long nowMillis) {

@@ -118,7 +118,7 @@ public final class VersionChoice {
       choice = Optional.empty();
     }
     reported.putIfAbsent(own.from().rank(), own);
-    if (choice.isEmpty() && missing(membership).isEmpty()) {
+    if (choice.isEmpty() && reported.size() == membership.workers().size()) {
       choice = Optional.of(choose(reported.values(), newRun.getAsLong()));
     }
     return choice;

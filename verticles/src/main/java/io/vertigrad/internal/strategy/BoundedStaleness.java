@@ -176,6 +176,8 @@ final class BoundedStaleness implements ServerStrategy {
    */
   private static final class WorkerClocks {
 
+    private static final int NAMED = 16;
+
     private final Map<Integer, Clock> clocks = new TreeMap<>();
 
     private record Clock(Member member, long steps) {}
@@ -211,9 +213,15 @@ final class BoundedStaleness implements ServerStrategy {
     }
 
     String describeSlowest() {
+      long more = ofSlowest().skip(NAMED).count();
       return ofSlowest()
+          .limit(NAMED)
           .map(m -> "worker %d (incarnation %d)".formatted(m.rank(), m.incarnation()))
-          .collect(Collectors.joining(", ", "", " at step " + slowest()));
+          .collect(
+              Collectors.joining(
+                  ", ",
+                  "",
+                  (more > 0 ? " and %d more".formatted(more) : "") + " at step " + slowest()));
     }
 
     private Stream<Member> ofSlowest() {

@@ -170,6 +170,25 @@ final class CoordinatorStateFixture {
     return admission;
   }
 
+  /** Joins as a worker of the process with this name. */
+  Admission joinAt(String node) {
+    JoinRequest request =
+        new JoinRequest(
+            Role.WORKER,
+            "token " + tokens++,
+            node,
+            "",
+            new JobTerms(Map.of()),
+            FakeMember.LAYOUT,
+            false,
+            Optional.empty(),
+            OptionalLong.empty(),
+            MemberStatus.NONE);
+    Admission admission = coordinator.join(request);
+    alive.add(admission);
+    return admission;
+  }
+
   /** Joins as a worker that another worker's process has started. */
   Admission joinAsSubstitute() {
     JoinRequest request =
