@@ -6,6 +6,7 @@ open module io.vertigrad.launcher {
   requires io.vertigrad.dashboard;
   requires io.vertigrad.launcher.cluster;
   requires io.vertigrad.launcher.tracking;
+  requires io.vertigrad.observability;
   requires io.vertigrad.serving;
   requires io.vertigrad.verticles;
   requires io.vertx.config;

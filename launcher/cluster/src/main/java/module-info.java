@@ -5,7 +5,7 @@ module io.vertigrad.launcher.cluster {
   requires io.netty.buffer;
   requires io.netty.common;
   requires io.netty.transport;
-  requires io.vertigrad.dashboard;
+  requires io.vertigrad.observability;
   requires io.vertx.clustermanager.hazelcast;
   requires java.sql; // Of Hazelcast, an automatic module, which cannot declare it.
   requires org.slf4j;

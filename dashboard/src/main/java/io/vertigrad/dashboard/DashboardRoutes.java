@@ -2,6 +2,7 @@ package io.vertigrad.dashboard;
 
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.observability.JobRoutes;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
@@ -20,18 +21,14 @@ final class DashboardRoutes {
 
   private DashboardRoutes() {}
 
-  static Router of(
-      Vertx vertx, JobConfig job, JobView view, RunMeters meters, BrowserBridge bridge) {
+  static Router of(Vertx vertx, JobConfig job, JobRoutes probes, BrowserBridge bridge) {
     Addresses addresses = job.addresses();
     Router router = PageFiles.guarded(vertx, job.dashboard().host());
     router
         .route("/eventbus/*")
         .handler(BodyHandler.create(false).setBodyLimit(BODY_BYTES))
         .subRouter(SockJSHandler.create(vertx, transports()).socketHandler(bridge));
-    JobHealth health = new JobHealth(vertx, job, view);
-    router.get("/health/live").handler(health.live());
-    router.get("/health/ready").handler(health.ready());
-    router.get("/metrics").handler(meters::answer);
+    probes.mount(router);
     router
         .get("/job")
         .respond(request -> Future.succeededFuture(new JsonObject().put("job", addresses.job())));

@@ -1,9 +1,11 @@
 package io.vertigrad.dashboard;
 
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.observability.JobRoutes;
 import io.vertigrad.training.ClusterStreams;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
+import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import java.util.concurrent.TimeUnit;
 
@@ -18,8 +20,8 @@ public final class DashboardVerticle extends VerticleBase {
   private static final long LOOK_MILLIS = 10;
 
   private volatile String url;
-  private final JobView view = new JobView();
-  private RunMeters meters;
+  private long newestDelta;
+  private JobRoutes probes;
   private BrowserBridge bridge;
 
   @Override
@@ -27,9 +29,9 @@ public final class DashboardVerticle extends VerticleBase {
     JobConfig job = JobConfig.read("-conf", config());
     bridge = new BrowserBridge(vertx, job.addresses());
     bridge.open();
-    meters = new RunMeters(job.addresses().job(), view, BusTraffic.of(vertx));
-    vertx.eventBus().consumer(job.addresses().metrics(), delta -> view.take(delta.body()));
-    Router router = DashboardRoutes.of(vertx, job, view, meters, bridge);
+    probes = new JobRoutes(vertx, job);
+    vertx.eventBus().consumer(job.addresses().metrics(), delta -> onDelta(delta.body()));
+    Router router = DashboardRoutes.of(vertx, job, probes, bridge);
     return ClusterStreams.authenticate(vertx, job)
         .compose(proved -> new PageServer(vertx, job.dashboard()).start(router))
         .onSuccess(address -> url = address);
@@ -37,11 +39,17 @@ public final class DashboardVerticle extends VerticleBase {
 
   @Override
   public Future<?> stop() {
-    if (meters == null) {
+    if (probes == null) {
       return Future.succeededFuture();
     }
-    meters.close();
+    probes.close();
     return lastWords(System.nanoTime());
+  }
+
+  private void onDelta(Object message) {
+    if (message instanceof JsonObject delta && delta.getValue("number") instanceof Number newest) {
+      newestDelta = newest.longValue();
+    }
   }
 
   /**
@@ -49,7 +57,7 @@ public final class DashboardVerticle extends VerticleBase {
    * ended, before their sockets close.
    */
   private Future<?> lastWords(long begunNanos) {
-    return bridge.lacks(view.number()) && System.nanoTime() - begunNanos < LAST_WORDS_NANOS
+    return bridge.lacks(newestDelta) && System.nanoTime() - begunNanos < LAST_WORDS_NANOS
         ? vertx.timer(LOOK_MILLIS, TimeUnit.MILLISECONDS).compose(go -> lastWords(begunNanos))
         : Future.succeededFuture();
   }

@@ -37,6 +37,9 @@ final class RunMetrics {
   public static final int SCHEMA = 1;
 
   private static final int MEMBERS = 1_024;
+  private static final List<String> UNSHOWN =
+      List.of(
+          "type", "role", "shard", "sentTo", "receivedFrom", "roundTrips", "roundTripMicrosSum");
 
   private final RunDescription run;
   private final RunView view = new RunView();
@@ -170,7 +173,7 @@ final class RunMetrics {
 
   private void onReport(Role role, int rank, TrainingEvent report) {
     JsonObject values = report.toJson();
-    List.of("type", "role", "shard", "sentTo", "receivedFrom").forEach(values::remove);
+    UNSHOWN.forEach(values::remove);
     if (report instanceof PeerExchange) {
       // The worker's counter of the same name measures another time.
       values.remove("secondsExchanging");

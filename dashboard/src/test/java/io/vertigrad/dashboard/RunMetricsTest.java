@@ -19,6 +19,7 @@ import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -148,7 +149,8 @@ final class RunMetricsTest {
     advance(RunStory.beginning());
     assertTrue(member(advance(RunStory.after(10)), "worker", 0).containsKey("cores"));
     MemberVitals health =
-        new MemberVitals(9, Role.WORKER, 0, 0, "a pid 2", 1.5, 2, 10, 20, 30, 40, 0.5, 1.5);
+        new MemberVitals(
+            9, Role.WORKER, 0, 0, "a pid 2", 1.5, 2, 10, 20, 30, 40, 0.5, 1.5, 0, Map.of());
 
     JsonObject gone =
         advance(

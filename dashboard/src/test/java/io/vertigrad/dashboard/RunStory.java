@@ -43,7 +43,22 @@ public final class RunStory {
         progress(now, 0, 0, tenths),
         progress(now, 1, 0, tenths),
         new ServerProgress(now, 0, 0, tenths, 256L * tenths, 2L * tenths, 1, 2, 3, 4),
-        new MemberVitals(now, Role.WORKER, 0, 0, "a pid 2", 1.5, 2, 10, 20, 30, 40, 0.5, 1.5),
+        new MemberVitals(
+            now,
+            Role.WORKER,
+            0,
+            0,
+            "a pid 2",
+            1.5,
+            2,
+            10,
+            20,
+            30,
+            40,
+            0.5,
+            1.5,
+            2_000,
+            Map.of(500, 1L, 2_000, 1L)),
         new Evaluated(now, tenths, 500, 1.0 / tenths, 100 - 1.0 / tenths, false, "00"));
   }
 

@@ -20,8 +20,10 @@ import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.JobFile;
 import io.vertigrad.launcher.job.JobRequest;
 import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.observability.MemberPort;
 import io.vertigrad.training.JoinOffer;
 import io.vertigrad.training.LocalMembers;
+import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import java.nio.file.Files;
@@ -111,10 +113,25 @@ final class NodeCommand implements Callable<Integer> {
               + " all. Default: ${DEFAULT-VALUE}.")
   private int rejoinSeconds;
 
+  @Option(
+      names = "--port",
+      paramLabel = "PORT",
+      description =
+          "Serves /health, /metrics and POST /drain of this process on this port; 0 for a free one.")
+  private Integer port;
+
+  @Option(
+      names = "--port-host",
+      paramLabel = "HOST",
+      defaultValue = "127.0.0.1",
+      description = "Address of --port. Only this machine may drain. Default: ${DEFAULT-VALUE}.")
+  private String portHost;
+
   @Option(names = "--with-parent", hidden = true)
   private boolean withParent;
 
   private Participation participation;
+  private MemberPort probes;
   private volatile boolean parentEnded;
 
   @Override
@@ -122,8 +139,30 @@ final class NodeCommand implements Callable<Integer> {
     try (TerminationSignals signals = new TerminationSignals(() -> {})) {
       signals.ignoreFurtherWhile(this::jobOver);
       signals.first().onSuccess(this::askedToEnd);
-      return call(signals);
+      try (MemberPort opened = port == null ? null : openPort(signals)) {
+        probes = opened;
+        return call(signals);
+      }
     }
+  }
+
+  private MemberPort openPort(TerminationSignals signals) {
+    Future<MemberPort> opened =
+        MemberPort.open(
+            portHost, port, () -> takesPart() && signals.status().isEmpty(), signals::request);
+    return Await.result(
+        opened.recover(
+            refused ->
+                Future.failedFuture(
+                    new InputException(
+                        "--port %d: cannot listen on %s: %s; expected a free port of this machine"
+                            .formatted(port, portHost, refused.getMessage())))),
+        READ_SECONDS,
+        "opening --port");
+  }
+
+  private synchronized boolean takesPart() {
+    return participation != null && participation.started();
   }
 
   /** Runs on a thread of the signal handler. Before this process takes part it holds nothing. */
@@ -176,6 +215,9 @@ final class NodeCommand implements Callable<Integer> {
     while (true) {
       try (Participation joined = Participation.join(config, role)) {
         takePart(joined);
+        if (probes != null) {
+          joined.show(probes);
+        }
         joined.play();
         return signals.status().orElse(ExitStatus.OK);
       } catch (CoordinatorLostException lost) {

@@ -7,6 +7,7 @@ import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.deploy.JobEndMonitor;
 import io.vertigrad.launcher.deploy.RoleName;
 import io.vertigrad.launcher.run.RunLog;
+import io.vertigrad.observability.MemberPort;
 import io.vertigrad.training.JobFailedException;
 import io.vertigrad.training.LocalMembers;
 import io.vertx.core.Promise;
@@ -31,6 +32,7 @@ final class Participation implements AutoCloseable {
   private final ClusterStart start;
   private final Vertx vertx;
   private final JobEndMonitor watch;
+  private volatile boolean started;
 
   private Participation(JobConfig job, Role role, ClusterStart start, Vertx vertx) {
     this.job = job;
@@ -73,7 +75,18 @@ final class Participation implements AutoCloseable {
     watch.leaves().onSuccess(started::tryComplete);
     Await.result(
         started.future(), memberStartSeconds(job), "starting the " + RoleName.of(job, role));
+    this.started = true;
     Await.result(watch.over(), FOREVER_SECONDS, "the job");
+  }
+
+  /** Returns whether this process's member has started. */
+  boolean started() {
+    return started;
+  }
+
+  /** Shows the state of this process's node at its port. */
+  void show(MemberPort port) {
+    port.joined(vertx, job.addresses().job());
   }
 
   /** Makes {@link #play} return soon, because a signal has asked this process to end. */

@@ -33,6 +33,7 @@ final class TerminationSignals implements AutoCloseable {
   private volatile Supplier<List<ProcessHandle>> others = List::of;
   private volatile BooleanSupplier ends = () -> false;
   private long firstNanos;
+  private boolean requested;
 
   /**
    * Starts watching for signals.
@@ -86,12 +87,27 @@ final class TerminationSignals implements AutoCloseable {
     former.forEach(Signals::unregister);
   }
 
-  private synchronized void received(String name) {
+  /**
+   * Does what a first {@code kill} does. The next signal counts as the same request, because a
+   * container's runtime sends one after its hook has asked.
+   */
+  synchronized void request() {
+    if (!first.future().isComplete()) {
+      received("TERM");
+      requested = true;
+    }
+  }
+
+  /** Handles a signal. */
+  synchronized void received(String name) {
     int status = STATUS.get(name);
     if (!first.future().isComplete()) {
       firstNanos = System.nanoTime();
       onSignal.run();
       first.complete(status);
+    } else if (requested) {
+      firstNanos = System.nanoTime();
+      requested = false;
     } else if (System.nanoTime() - firstNanos > SAME_NANOS && !ends.getAsBoolean()) {
       ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
       others.get().forEach(ProcessHandle::destroyForcibly);

@@ -39,8 +39,8 @@ class EmbeddingClassPathTest {
    */
   private static final Pattern NOT_FOR_APPLICATIONS =
       Pattern.compile(
-          "(vertx-web-\\d|vertx-(health|launcher|hazelcast|config|bridge)|micrometer|prometheus"
-              + "|hazelcast|picocli|logback|jline|progressbar|vertigrad-(dashboard|cluster|launcher|testkit)"
+          "(vertx-web-\\d|vertx-(health|launcher|hazelcast|config|bridge)|micrometer|prometheus|opentelemetry"
+              + "|hazelcast|picocli|logback|jline|progressbar|vertigrad-(observability|dashboard|cluster|launcher|testkit)"
               + "|junit|archunit|awaitility|selenium|jazzer).*");
 
   @Test

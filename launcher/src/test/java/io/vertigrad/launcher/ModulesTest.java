@@ -44,6 +44,7 @@ class ModulesTest {
           "io.vertigrad.launcher",
           "io.vertigrad.launcher.cluster",
           "io.vertigrad.launcher.tracking",
+          "io.vertigrad.observability",
           "io.vertigrad.serving",
           "io.vertigrad.streams",
           "io.vertigrad.verticles");

@@ -5,6 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.net.ConnectException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -40,7 +45,11 @@ class OutsideWorkersTest {
       "--role",
       "worker"
     };
-    int joined = VertigradCommand.execute(node);
+    List<String> withPort = new ArrayList<>(List.of(node));
+    withPort.addAll(List.of("--port", "17931"));
+    CompletableFuture<Void> ready = CompletableFuture.runAsync(() -> awaitReady(17_931));
+    int joined = VertigradCommand.execute(withPort.toArray(String[]::new));
+    ready.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
     CommandRun ended = job.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
 
     assertEquals(0, ended.exit(), ended.err());
@@ -73,6 +82,18 @@ class OutsideWorkersTest {
     assertEquals(
         "vertigrad: --workers-here 3: expected a number from 0 to workers.count, 1",
         ended.err().strip());
+  }
+
+  private static void awaitReady(int port) {
+    HttpClient client = HttpClient.newHttpClient();
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:%d/health/ready".formatted(port)))
+            .build();
+    Awaitility.await()
+        .atMost(LIMIT)
+        .pollInterval(Duration.ofMillis(50))
+        .ignoreException(ConnectException.class)
+        .until(() -> client.send(request, BodyHandlers.ofString()).statusCode() == 200);
   }
 
   private CommandRun train(String... options) {

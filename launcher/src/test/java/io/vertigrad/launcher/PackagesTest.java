@@ -78,7 +78,10 @@ class PackagesTest {
         noClasses()
             .that()
             .resideInAnyPackage(
-                "io.vertigrad.dashboard..", "io.vertigrad.launcher..", "io.vertigrad.serving..")
+                "io.vertigrad.dashboard..",
+                "io.vertigrad.launcher..",
+                "io.vertigrad.observability..",
+                "io.vertigrad.serving..")
             .and()
             .resideOutsideOfPackage(CLUSTER)
             .should()
@@ -170,6 +173,19 @@ class PackagesTest {
             .dependOnClassesThat()
             .resideInAnyPackage(
                 "io.vertx..impl..", "io.netty..internal..", "sun..", "jdk.internal..");
+
+    rule.check(classes);
+  }
+
+  @Test
+  void shouldKeepMetersAndTracesInsideObservabilityWhenOthersReport() {
+    ArchRule rule =
+        noClasses()
+            .that()
+            .resideOutsideOfPackage("io.vertigrad.observability..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage("io.micrometer..", "io.prometheus..");
 
     rule.check(classes);
   }

@@ -539,6 +539,9 @@ public sealed interface TrainingEvent {
    * @param residentBytes physical memory of the process, including the heap
    * @param roundTripMillis50 median round trip to the coordinator, of its last heartbeats
    * @param roundTripMillis99 99th percentile of the same
+   * @param roundTripMicrosSum sum of all round trips since the member was admitted, in microseconds
+   * @param roundTrips number of all round trips by the upper bound of their bucket, in
+   *     microseconds; {@link Integer#MAX_VALUE} for all longer ones
    */
   record MemberVitals(
       long timeMillis,
@@ -553,7 +556,9 @@ public sealed interface TrainingEvent {
       long offHeapBytes,
       long residentBytes,
       double roundTripMillis50,
-      double roundTripMillis99)
+      double roundTripMillis99,
+      long roundTripMicrosSum,
+      Map<Integer, Long> roundTrips)
       implements Progress, Figures {}
 
   /**

@@ -9,6 +9,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 
 /**
@@ -53,8 +55,13 @@ public final class TimelineFile implements AutoCloseable {
     }
   }
 
-  /** Adds the spans that a member has sent. */
-  public synchronized void add(JsonObject shipment) {
+  /**
+   * Adds the spans that a member has sent.
+   *
+   * @param traces returns the id of the trace that a member's step is exported in, if any
+   */
+  public synchronized void add(
+      JsonObject shipment, BiFunction<String, Long, Optional<String>> traces) {
     if (closed) {
       return;
     }
@@ -63,8 +70,9 @@ public final class TimelineFile implements AutoCloseable {
       leftOut += shipment.getLong("dropped", 0L);
       JsonArray names = shipment.getJsonArray("names");
       JsonArray spans = shipment.getJsonArray("spans");
+      String member = shipment.getString("member");
       for (int i = 0; i + ROW <= spans.size(); i += ROW) {
-        span(process, names, spans, i);
+        span(process, names, spans, i, traces.apply(member, spans.getLong(i + 3)));
       }
     } catch (IOException e) {
       giveUp(e);
@@ -89,7 +97,8 @@ public final class TimelineFile implements AutoCloseable {
     }
   }
 
-  private void span(int process, JsonArray names, JsonArray spans, int at) throws IOException {
+  private void span(int process, JsonArray names, JsonArray spans, int at, Optional<String> trace)
+      throws IOException {
     if (written >= limit) {
       leftOut++;
       return;
@@ -99,7 +108,9 @@ public final class TimelineFile implements AutoCloseable {
             .put("ts", spans.getLong(at + 1))
             .put("dur", spans.getLong(at + 2));
     if (spans.getLong(at + 3) >= 0) {
-      event.put("args", new JsonObject().put("step", spans.getLong(at + 3)));
+      JsonObject about = new JsonObject().put("step", spans.getLong(at + 3));
+      trace.ifPresent(id -> about.put("trace", id));
+      event.put("args", about);
     }
     write(event);
     written++;

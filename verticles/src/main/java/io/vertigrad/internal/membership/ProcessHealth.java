@@ -6,7 +6,12 @@ import io.vertigrad.compute.NativeMemory;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.job.Role;
 import java.lang.management.ManagementFactory;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableSet;
 import java.util.ServiceConfigurationError;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Supplier;
 import org.HdrHistogram.AbstractHistogram;
 import org.HdrHistogram.IntCountsHistogram;
@@ -48,7 +53,9 @@ final class ProcessHealth {
         memory.allocatedBytes(),
         memory.residentBytes(),
         roundTrips.quantileMillis(0.5),
-        roundTrips.quantileMillis(0.99));
+        roundTrips.quantileMillis(0.99),
+        roundTrips.microsSum,
+        Map.copyOf(roundTrips.counts));
   }
 
   /** Returns the measurements as an event of their member. */
@@ -67,7 +74,9 @@ final class ProcessHealth {
         vitals.offHeapBytes(),
         vitals.residentBytes(),
         vitals.roundTripMillis50(),
-        vitals.roundTripMillis99());
+        vitals.roundTripMillis99(),
+        vitals.roundTripMicrosSum(),
+        vitals.roundTrips());
   }
 
   private static Supplier<NativeMemory> memoryOf(String engine) {
@@ -106,18 +115,46 @@ final class ProcessHealth {
     private static final long NANOS_PER_MICRO = 1_000;
     private static final double MICROS_PER_MILLI = 1e3;
 
+    /** Upper bounds of the buckets that count all round trips, in microseconds. */
+    private static final NavigableSet<Integer> BOUNDS =
+        new TreeSet<>(
+            List.of(
+                200,
+                500,
+                1_000,
+                2_000,
+                5_000,
+                10_000,
+                20_000,
+                50_000,
+                100_000,
+                200_000,
+                500_000,
+                1_000_000,
+                2_000_000,
+                5_000_000,
+                Integer.MAX_VALUE));
+
     private AbstractHistogram filling = new IntCountsHistogram(DIGITS);
     private AbstractHistogram full = new IntCountsHistogram(DIGITS);
     private final AbstractHistogram both = new IntCountsHistogram(DIGITS);
 
+    /** All round trips by the upper bound of their bucket. */
+    private final Map<Integer, Long> counts = new TreeMap<>();
+
+    private long microsSum;
+
     void add(long nanos) {
+      long micros = nanos / NANOS_PER_MICRO;
+      microsSum += micros;
+      counts.merge(BOUNDS.ceiling((int) Math.min(Integer.MAX_VALUE, micros)), 1L, Long::sum);
       if (filling.getTotalCount() == WINDOW) {
         AbstractHistogram oldest = full;
         full = filling;
         filling = oldest;
         filling.reset();
       }
-      filling.recordValue(nanos / NANOS_PER_MICRO);
+      filling.recordValue(micros);
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.internal.RecordJson.MayBeAbsent;
+import java.util.Map;
 
 /**
  * Measurements of a member's process, sent with its heartbeats.
@@ -13,6 +14,9 @@ import io.vertigrad.internal.RecordJson.MayBeAbsent;
  * @param residentBytes physical memory of the process, heap included
  * @param roundTripMillis50 median round trip to the coordinator over its last heartbeats
  * @param roundTripMillis99 99th percentile of the same
+ * @param roundTripMicrosSum sum of all round trips of this process
+ * @param roundTrips number of all round trips by the upper bound of their bucket, in microseconds;
+ *     {@link Integer#MAX_VALUE} for all longer ones
  */
 @MayBeAbsent
 record ProcessVitals(
@@ -23,4 +27,6 @@ record ProcessVitals(
     long offHeapBytes,
     long residentBytes,
     double roundTripMillis50,
-    double roundTripMillis99) {}
+    double roundTripMillis99,
+    long roundTripMicrosSum,
+    Map<Integer, Long> roundTrips) {}

@@ -2,12 +2,12 @@ package io.vertigrad.launcher.cluster;
 
 import com.hazelcast.core.HazelcastInstance;
 import io.vertigrad.compute.settings.SettingsException;
-import io.vertigrad.dashboard.BusTraffic;
 import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
 import io.vertigrad.job.JoinException;
+import io.vertigrad.observability.BusTraffic;
 import io.vertigrad.training.ClusterStreams;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;

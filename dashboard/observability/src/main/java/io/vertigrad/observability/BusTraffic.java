@@ -1,4 +1,4 @@
-package io.vertigrad.dashboard;
+package io.vertigrad.observability;
 
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.Message;

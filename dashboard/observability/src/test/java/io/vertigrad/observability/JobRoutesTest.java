@@ -1,4 +1,4 @@
-package io.vertigrad.dashboard;
+package io.vertigrad.observability;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -16,7 +16,6 @@ import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
-import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
@@ -24,8 +23,8 @@ import io.vertx.core.http.HttpClient;
 import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.json.JsonObject;
+import io.vertx.ext.web.Router;
 import java.io.IOException;
-import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -44,11 +43,11 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Tests what Prometheus and probes read about a job. */
-final class ProbesTest {
+final class JobRoutesTest {
 
   private static final Duration LIMIT = Duration.ofSeconds(30);
   private static final String LOCAL = "scope=\"local\"";
-  private static final Path DOCUMENT = Path.of("../docs/reference/metrics.md");
+  private static final Path DOCUMENT = Path.of("../../docs/reference/metrics.md");
 
   private Vertx vertx;
   private HttpClient client;
@@ -62,14 +61,11 @@ final class ProbesTest {
     JsonObject job =
         new JsonObject()
             .put("job", "probed")
-            .put("dashboard", new JsonObject().put("port", 0))
             .put("workers", new JsonObject().put("count", 2).put("minimum", 2));
-    JsonObject config = JobConfig.read("test", job).json();
-    DashboardVerticle page = new DashboardVerticle();
-    await(vertx.deployVerticle(page, new DeploymentOptions().setConfig(config)));
-    await(vertx.deployVerticle(new MetricsVerticle(), new DeploymentOptions().setConfig(config)));
+    Router router = Router.router(vertx);
+    new JobRoutes(vertx, JobConfig.read("test", job)).mount(router);
+    port = await(vertx.createHttpServer().requestHandler(router).listen(0)).actualPort();
     events = new EventPublisher(vertx, new Addresses("probed"));
-    port = URI.create(page.url()).getPort();
   }
 
   @AfterEach
@@ -112,7 +108,22 @@ final class ProbesTest {
         List.of(
             progress(0),
             new ServerProgress(5, 0, 0, 40, 10_240, 80, 3, 2, 1, 4),
-            new MemberVitals(6, Role.WORKER, 0, 0, "n", 1.5, 8, 111, 222, 333, 444, 0.5, 2.5),
+            new MemberVitals(
+                6,
+                Role.WORKER,
+                0,
+                0,
+                "n",
+                1.5,
+                8,
+                111,
+                222,
+                333,
+                444,
+                0.5,
+                2.5,
+                20_600,
+                Map.of(500, 2L, 20_000, 1L)),
             new Evaluated(7, 39, 500, 0.25, 91.5, false, "00")));
     Awaitility.await().atMost(LIMIT).until(() -> metrics().contains("test_accuracy_ratio{job_"));
     Awaitility.await().atMost(LIMIT).until(() -> value("vertigrad_job_tested_version") == 39);
@@ -129,13 +140,18 @@ final class ProbesTest {
     assertEquals(1, value("vertigrad_server_updates_total", "outcome=\"too_stale\""));
     assertEquals(
         333, value("vertigrad_member_off_heap_used_bytes", "role=\"worker\"", "rank=\"0\""));
+    String[] trips = {"role=\"worker\"", "rank=\"0\""};
+    assertEquals(3, value("vertigrad_member_round_trip_seconds_count", trips));
+    assertEquals(0.0206, value("vertigrad_member_round_trip_seconds_sum", trips), 1e-8);
     assertEquals(
-        0.0025,
-        value(
-            "vertigrad_member_round_trip_seconds",
-            "quantile=\"0.99\"",
-            "role=\"worker\"",
-            "rank=\"0\""));
+        2,
+        value("vertigrad_member_round_trip_seconds_bucket", trips[0], trips[1], "le=\"5.0E-4\""));
+    assertEquals(
+        2, value("vertigrad_member_round_trip_seconds_bucket", trips[0], trips[1], "le=\"0.01\""));
+    assertEquals(
+        3, value("vertigrad_member_round_trip_seconds_bucket", trips[0], trips[1], "le=\"0.02\""));
+    assertEquals(40, value("vertigrad_worker_step_seconds_count", "rank=\"0\""));
+    assertEquals(1.85, value("vertigrad_worker_step_seconds_sum", "rank=\"0\""), 1e-6);
     assertTrue(
         values("jvm_memory_used_bytes", "area=\"heap\"").sum() > 0, "of all the heap's pools");
   }
@@ -148,7 +164,8 @@ final class ProbesTest {
         List.of(
             progress(0),
             new ServerProgress(5, 0, 0, 40, 10_240, 80, 3, 2, 1, 4),
-            new MemberVitals(6, Role.WORKER, 0, 0, "n", 1.5, 8, 111, 222, 333, 444, 0.5, 2.5)));
+            new MemberVitals(
+                6, Role.WORKER, 0, 0, "n", 1.5, 8, 111, 222, 333, 444, 0.5, 2.5, 0, Map.of())));
     Awaitility.await().atMost(LIMIT).until(() -> metrics().contains("vertigrad_worker_version{"));
     String[] worker = {"role=\"worker\"", "rank=\"0\""};
     assertEquals(1.5, value("vertigrad_member_cpu_cores", worker));
@@ -158,11 +175,7 @@ final class ProbesTest {
             new MemberLeft(9, Role.WORKER, 0, 0, "its process ended"),
             new MemberLeft(9, Role.SERVER, 0, 0, "its process ended")));
     Awaitility.await().atMost(LIMIT).until(() -> value("vertigrad_member_up", worker) == 0);
-    for (String vital :
-        List.of(
-            "vertigrad_member_cpu_cores",
-            "vertigrad_member_resident_bytes",
-            "vertigrad_member_round_trip_seconds")) {
+    for (String vital : List.of("vertigrad_member_cpu_cores", "vertigrad_member_resident_bytes")) {
       assertEquals(Double.NaN, value(vital, worker), vital);
     }
     publish(
@@ -184,6 +197,23 @@ final class ProbesTest {
   }
 
   @Test
+  void shouldAnswerOpenMetricsWhenAskedForThem() {
+    HttpClientResponse answer =
+        get(
+            "/metrics",
+            "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5");
+    String body = await(answer.body()).toString();
+
+    assertTrue(
+        answer.getHeader("Content-Type").startsWith("application/openmetrics-text; version=1.0.0"),
+        answer.getHeader("Content-Type"));
+    assertTrue(body.endsWith("# EOF\n"), body);
+    assertTrue(body.contains("# TYPE vertigrad_job_samples counter\n"), body);
+    assertTrue(body.contains("vertigrad_job_samples_total{job_name=\"probed\"} 0.0\n"), body);
+    assertTrue(get("/metrics").getHeader("Content-Type").startsWith("text/plain; version=0.0.4"));
+  }
+
+  @Test
   void shouldDocumentEveryNameThatItExports() throws IOException {
     publish(beginning());
     publish(List.of(progress(0), new ServerProgress(5, 0, 0, 1, 1, 1, 0, 0, 0, 0)));
@@ -192,7 +222,7 @@ final class ProbesTest {
 
     assertEquals(
         names("`(vertigrad_\\w+)`", Files.readString(DOCUMENT)),
-        names("(?m)^# TYPE (vertigrad_\\w+) ", metrics()));
+        names("(?m)^# TYPE (vertigrad_\\w+?)(?:_max)? ", metrics()));
   }
 
   @Test
@@ -200,9 +230,14 @@ final class ProbesTest {
   void shouldBeReadyOnlyWhileTheJobRunsWithEnoughWorkers() {
     assertEquals(200, get("/health/live").statusCode());
     assertEquals(503, get("/health/ready").statusCode());
+    assertEquals(503, get("/health").statusCode());
 
     publish(beginning());
     Awaitility.await().atMost(LIMIT).until(() -> get("/health/ready").statusCode() == 200);
+    assertEquals(200, get("/health").statusCode());
+    for (String check : List.of("answers", "job", "members", "cluster")) {
+      assertTrue(body("/health").contains("\"id\":\"" + check + "\""), body("/health"));
+    }
     publish(List.of(new JobPaused(8)));
     Awaitility.await()
         .atMost(LIMIT)
@@ -288,10 +323,19 @@ final class ProbesTest {
   }
 
   private HttpClientResponse get(String path) {
+    return get(path, "*/*");
+  }
+
+  private HttpClientResponse get(String path, String accepted) {
     return await(
         client
             .request(HttpMethod.GET, port, "127.0.0.1", path)
-            .compose(request -> request.send().compose(answer -> answer.body().map(answer))));
+            .compose(
+                request ->
+                    request
+                        .putHeader("Accept", accepted)
+                        .send()
+                        .compose(answer -> answer.body().map(answer))));
   }
 
   private static <T> T await(Future<T> future) {

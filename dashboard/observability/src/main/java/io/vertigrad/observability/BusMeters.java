@@ -1,4 +1,4 @@
-package io.vertigrad.dashboard;
+package io.vertigrad.observability;
 
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;

@@ -1,0 +1,205 @@
+package io.vertigrad.observability;
+
+import io.vertigrad.compute.Metric;
+import io.vertigrad.events.RunView;
+import io.vertigrad.events.RunView.Member;
+import io.vertigrad.events.RunView.Phase;
+import io.vertigrad.events.ThroughputBook;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.JobPaused;
+import io.vertigrad.events.TrainingEvent.JobResumed;
+import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.JobStopped;
+import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.MemberVitals;
+import io.vertigrad.events.TrainingEvent.PredictorProgress;
+import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
+import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.Role;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.function.ToDoubleFunction;
+
+/**
+ * The newest figures of a job, computed from its events, as meters and probes read them. Unknown
+ * figures are NaN, unknown counters 0. Any thread may use it.
+ */
+final class JobStatus {
+
+  private static final double PERCENT = 100;
+
+  private final RunView view = new RunView();
+  private final ThroughputBook book = new ThroughputBook();
+  private final Map<Integer, Double> samplesPerSecond = new HashMap<>();
+  private final Map<MemberName, MemberVitals> vitals = new HashMap<>();
+  private final Map<String, PredictorProgress> predictors = new HashMap<>();
+  private boolean interrupted;
+  private long version;
+  private long samples;
+
+  /** A member of the job, of any incarnation. */
+  record MemberName(Role role, int rank) {}
+
+  /** Applies the next event of the job. */
+  synchronized void apply(TrainingEvent event) {
+    view.apply(event);
+    version = Math.max(version, view.version());
+    samples = Math.max(samples, view.samples());
+    if (event instanceof WorkerProgress progress) {
+      double rate = book.enter(List.of(progress)).workers().get(0).samplesPerSecond();
+      samplesPerSecond.put(progress.rank(), rate);
+    } else if (event instanceof ServerProgress server) {
+      version = Math.max(version, server.version());
+      samples = Math.max(samples, server.samples());
+    } else if (event instanceof MemberVitals report) {
+      vitals.put(new MemberName(report.role(), report.rank()), report);
+    } else if (event instanceof PredictorProgress progress) {
+      predictors.put(progress.predictor(), progress);
+    } else if (event instanceof JobPaused) {
+      samplesPerSecond.clear();
+    } else if (event instanceof JobResumed resumed) {
+      book.resumed(resumed.timeMillis());
+    } else if (event instanceof MemberLeft left && left.role() == Role.WORKER) {
+      samplesPerSecond.remove(left.rank());
+    } else if (event instanceof JobStopped stopped) {
+      interrupted = stopped.interrupted();
+    }
+  }
+
+  /**
+   * Returns the phase, such as {@code waiting}, as {@code docs/reference/metrics.md} lists them.
+   */
+  synchronized String phase() {
+    return interrupted && view.phase() == Phase.STOPPED
+        ? "interrupted"
+        : view.phase().name().toLowerCase(Locale.ROOT);
+  }
+
+  /** Returns whether workers take steps, or will after a pause. */
+  synchronized boolean atWork() {
+    return view.phase() == Phase.RUNNING || view.phase() == Phase.PAUSED;
+  }
+
+  /** Returns how many members of a role take part, suspected ones included. */
+  synchronized int present(Role role) {
+    return view.members(role).size();
+  }
+
+  /** Returns how many servers the job has; empty before its start. */
+  synchronized OptionalInt servers() {
+    return view.started().map(start -> OptionalInt.of(start.servers())).orElse(OptionalInt.empty());
+  }
+
+  /** Returns the highest version of any member. */
+  synchronized long version() {
+    return version;
+  }
+
+  synchronized int epoch() {
+    return view.epoch();
+  }
+
+  synchronized long samples() {
+    return samples;
+  }
+
+  /** Returns the samples per second of all workers, between the last two reports of each. */
+  synchronized double samplesPerSecond() {
+    return samplesPerSecond.values().stream().mapToDouble(Double::doubleValue).sum();
+  }
+
+  synchronized double trainingLoss() {
+    return view.trainingLoss();
+  }
+
+  synchronized double started(ToDoubleFunction<JobStarted> figure) {
+    return view.started().map(figure::applyAsDouble).orElse(Double.NaN);
+  }
+
+  synchronized double tested(ToDoubleFunction<Evaluated> figure) {
+    return view.evaluated().map(figure::applyAsDouble).orElse(Double.NaN);
+  }
+
+  /** Returns the value of the last test, if the job's tests have this metric. */
+  synchronized double tested(Metric metric) {
+    return tested(test -> test.kind() == metric ? test.metricValue() : Double.NaN);
+  }
+
+  /** Returns the accuracy of the last test, 0 to 1. */
+  synchronized double testAccuracy() {
+    return tested(Evaluated::accuracy) / PERCENT;
+  }
+
+  /** Returns the share of right labels in the last test, 0 to 1, if that is its metric. */
+  synchronized double testLabelAccuracy() {
+    return tested(Metric.LABEL_ACCURACY) / PERCENT;
+  }
+
+  synchronized double averaged(ToDoubleFunction<ReplicasAveraged> figure) {
+    return view.averaged().map(figure::applyAsDouble).orElse(Double.NaN);
+  }
+
+  /** Returns a figure of the tests of a stream, by its key in their JSON. */
+  synchronized double stream(String key) {
+    return view.stream()
+        .map(tests -> tests.toJson().getValue(key))
+        .filter(Number.class::isInstance)
+        .map(found -> ((Number) found).doubleValue())
+        .orElse(Double.NaN);
+  }
+
+  synchronized boolean isPresent(MemberName member) {
+    return view.member(member.role(), member.rank()).filter(Member::present).isPresent();
+  }
+
+  /** Returns a figure of a member's process; NaN after the member has left. */
+  synchronized double vitals(MemberName member, ToDoubleFunction<MemberVitals> figure) {
+    MemberVitals report = vitals.get(member);
+    return report != null && isPresent(member) && isNewest(member, report.incarnation())
+        ? figure.applyAsDouble(report)
+        : Double.NaN;
+  }
+
+  /** Returns a total of a worker over all of its incarnations. */
+  synchronized double workerTotal(int rank, ToDoubleFunction<WorkerProgress> total) {
+    return view.worker(rank).map(total::applyAsDouble).orElse(0.0);
+  }
+
+  /** Returns a figure of a worker's last report; NaN before the newest incarnation has reported. */
+  synchronized double worker(int rank, ToDoubleFunction<WorkerProgress> figure) {
+    return view.worker(rank)
+        .filter(report -> isNewest(new MemberName(Role.WORKER, rank), report.incarnation()))
+        .map(figure::applyAsDouble)
+        .orElse(Double.NaN);
+  }
+
+  /** Returns a total of a server over all of its incarnations. */
+  synchronized double serverTotal(int shard, ToDoubleFunction<ServerProgress> total) {
+    return view.server(shard).map(total::applyAsDouble).orElse(0.0);
+  }
+
+  /** Returns a figure of a server's last report; NaN before the newest incarnation has reported. */
+  synchronized double server(int shard, ToDoubleFunction<ServerProgress> figure) {
+    return view.server(shard)
+        .filter(report -> isNewest(new MemberName(Role.SERVER, shard), report.incarnation()))
+        .map(figure::applyAsDouble)
+        .orElse(Double.NaN);
+  }
+
+  /** Returns a figure of a predictor's last report. */
+  synchronized double predictor(String id, ToDoubleFunction<PredictorProgress> figure) {
+    PredictorProgress report = predictors.get(id);
+    return report == null ? Double.NaN : figure.applyAsDouble(report);
+  }
+
+  private boolean isNewest(MemberName member, int incarnation) {
+    return view.member(member.role(), member.rank())
+        .filter(newest -> newest.incarnation() == incarnation)
+        .isPresent();
+  }
+}

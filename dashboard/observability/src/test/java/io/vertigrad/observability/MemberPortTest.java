@@ -1,0 +1,143 @@
+package io.vertigrad.observability;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.RequestOptions;
+import io.vertx.core.json.JsonObject;
+import java.net.Inet4Address;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+final class MemberPortTest {
+
+  private final Vertx vertx = Vertx.builder().withMetrics(BusTraffic.counting()).build();
+  private final AtomicBoolean takesPart = new AtomicBoolean();
+  private final AtomicInteger drains = new AtomicInteger();
+  private int port;
+  private MemberPort opened;
+
+  private record Answer(int status, String body) {}
+
+  @BeforeEach
+  void open() throws Exception {
+    try (ServerSocket free = new ServerSocket(0)) {
+      port = free.getLocalPort();
+    }
+    opened = await(MemberPort.open("0.0.0.0", port, takesPart::get, drains::incrementAndGet));
+  }
+
+  @AfterEach
+  void close() {
+    opened.close();
+    vertx.close();
+  }
+
+  @Test
+  void shouldBeLiveBeforeItJoinsAndReadyWhileItsMemberTakesPart() {
+    assertEquals(200, get("/health/live").status());
+    assertEquals(503, get("/health/ready").status());
+    assertEquals(503, get("/health").status());
+
+    opened.joined(vertx, "digits");
+    assertEquals(503, get("/health/ready").status(), "its member has not started");
+    takesPart.set(true);
+
+    assertEquals(200, get("/health/ready").status());
+    assertEquals(200, get("/health").status());
+    JsonObject all = new JsonObject(get("/health").body());
+    assertEquals(3, all.getJsonArray("checks").size(), all::encode);
+    takesPart.set(false);
+    assertEquals(503, get("/health/ready").status(), "it drains");
+    assertEquals(200, get("/health/live").status());
+  }
+
+  @Test
+  void shouldExportTheMetersOfTheNodeThatItJoinedLast() {
+    assertTrue(get("/metrics").body().contains("jvm_memory_used_bytes{"));
+
+    opened.joined(vertx, "digits");
+    vertx.eventBus().publish("somebody", "word");
+
+    String scraped = get("/metrics").body();
+    assertTrue(scraped.contains("vertigrad_bus_handlers{job_name=\"digits\"} 0.0"), scraped);
+    opened.joined(vertx, "mnist");
+    assertTrue(get("/metrics").body().contains("vertigrad_bus_handlers{job_name=\"mnist\"}"));
+  }
+
+  @Test
+  void shouldDrainOnceForEveryPostOfThisMachine() {
+    assertEquals(405, get("/drain").status());
+    assertEquals(0, drains.get());
+
+    assertEquals(202, ask(HttpMethod.POST, "127.0.0.1", "/drain", Map.of()).status());
+
+    Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> drains.get() == 1);
+  }
+
+  @Test
+  void shouldRefuseToDrainForPagesAndForOtherMachines() throws Exception {
+    assertEquals(403, drainWith("Origin", "http://evil.example").status());
+    assertEquals(403, drainWith("Host", "rebound.example:" + port).status());
+    Optional<String> outside = outsideAddress();
+    Assumptions.assumeTrue(outside.isPresent(), "this machine has no address but loopback");
+    Answer answer = ask(HttpMethod.POST, outside.get(), "/drain", Map.of());
+
+    assertEquals(403, answer.status());
+    assertTrue(answer.body().startsWith("only this machine may drain"), answer.body());
+    assertEquals(200, ask(HttpMethod.GET, outside.get(), "/health/live", Map.of()).status());
+    assertEquals(0, drains.get());
+  }
+
+  private Answer drainWith(String header, String value) {
+    return ask(HttpMethod.POST, "127.0.0.1", "/drain", Map.of(header, value));
+  }
+
+  private static Optional<String> outsideAddress() throws Exception {
+    return NetworkInterface.networkInterfaces()
+        .flatMap(NetworkInterface::inetAddresses)
+        .filter(Inet4Address.class::isInstance)
+        .filter(address -> !address.isLoopbackAddress())
+        .map(InetAddress::getHostAddress)
+        .findFirst();
+  }
+
+  private Answer get(String path) {
+    return ask(HttpMethod.GET, "127.0.0.1", path, Map.of());
+  }
+
+  private Answer ask(HttpMethod method, String host, String path, Map<String, String> headers) {
+    RequestOptions options =
+        new RequestOptions().setMethod(method).setHost(host).setPort(port).setURI(path);
+    headers.forEach(options::addHeader);
+    return await(
+        vertx
+            .createHttpClient()
+            .request(options)
+            .compose(request -> request.send())
+            .compose(got -> got.body().map(body -> new Answer(got.statusCode(), body.toString()))));
+  }
+
+  private static <T> T await(Future<T> future) {
+    try {
+      return future.toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+  }
+}
