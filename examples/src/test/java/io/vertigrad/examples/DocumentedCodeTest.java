@@ -28,6 +28,7 @@ class DocumentedCodeTest {
       strings = {
         "docs/reference/api.md",
         "docs/guide/serve.md",
+        "docs/guide/observe.md",
         "examples/embed/README.md",
         "README.md"
       })
