@@ -79,7 +79,7 @@ public final class JobMeters implements AutoCloseable {
    * @param vertx a node of the job's cluster
    * @param job the job's name
    * @param registry the application's registry
-   * @return the meters, which stay until they are closed
+   * @return the meters, which stay until they are closed; close them before the Vert.x
    */
   public static JobMeters bind(Vertx vertx, String job, MeterRegistry registry) {
     return new JobMeters(job, registry).follow(TrainingEvents.of(vertx, job));

@@ -30,6 +30,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -180,7 +181,11 @@ public final class RoundTraces implements AutoCloseable {
       return;
     }
     closed = true;
-    stop.run();
+    try {
+      stop.run();
+    } catch (RejectedExecutionException vertxClosed) {
+      LOG.debug("job {}: its Vert.x was closed before its traces", job);
+    }
     pending.forEach(this::export);
     pending.clear();
     if (leftOut > 0) {

@@ -21,6 +21,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -93,6 +94,17 @@ final class RoundTracesTest {
     SpanData root = named(exported.getFinishedSpanItems(), id(traces, 7), "round");
     assertTrue(root.getParentSpanContext().isRemote());
     assertEquals(3, exported.getFinishedSpanItems().size(), "and no other root");
+  }
+
+  @Test
+  void shouldExportTheLastRoundsWhenTheVertxIsClosedBefore() throws Exception {
+    RoundTraces traces = RoundTraces.export(vertx, job("sync"), telemetry(true), 1);
+    traces.take(sent("worker 0", 7, "compute"), 0);
+    vertx.close().toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
+
+    traces.close();
+
+    named(exported.getFinishedSpanItems(), id(traces, 7), "round");
   }
 
   @Test
