@@ -626,8 +626,8 @@ public sealed interface TrainingEvent {
    * The process of a member died, and another was started in its place.
    *
    * @param process its name in the run's {@code logs}, such as {@code server-0}
-   * @param restart number of this restart of the process, from 1
-   * @param limit largest number of restarts
+   * @param restart number of its restarts in the last ten minutes, this one included
+   * @param limit largest number of restarts in ten minutes
    * @param reason how the process ended
    */
   record ProcessRestarted(long timeMillis, String process, int restart, int limit, String reason)

@@ -297,7 +297,7 @@ public final class ProcessDeployment {
     String name = child.name();
     if (!restarts.claim(name)) {
       report.accept(
-          "%s; it was started again %d times before (cluster.restarts)"
+          "%s; it was started again %d times in 10 minutes (cluster.restarts)"
               .formatted(child.ending(), restarts.limit()));
       offer.accept("replace it with", launch.byHand(role));
       return;
@@ -330,7 +330,7 @@ public final class ProcessDeployment {
     if (launch(role, name)) {
       events.publish(
           new ProcessRestarted(
-              System.currentTimeMillis(), name, restarts.made(name), restarts.limit(), reason));
+              System.currentTimeMillis(), name, restarts.recent(name), restarts.limit(), reason));
     }
   }
 
