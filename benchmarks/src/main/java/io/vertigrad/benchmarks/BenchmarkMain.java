@@ -8,6 +8,7 @@ import io.vertigrad.benchmarks.convergence.ConvergenceBenchmark;
 import io.vertigrad.benchmarks.diloco.DiLoCoTrajectory;
 import io.vertigrad.benchmarks.exchange.ExchangeBenchmark;
 import io.vertigrad.benchmarks.exchange.MemoryBenchmark;
+import io.vertigrad.benchmarks.goodput.GoodputBenchmark;
 import io.vertigrad.benchmarks.jmh.JmhBenchmark;
 import io.vertigrad.benchmarks.marginal.MarginalBenchmark;
 import io.vertigrad.benchmarks.overlap.OverlapBenchmark;
@@ -53,6 +54,7 @@ final class BenchmarkMain {
           new ScaleBenchmark(),
           new ConvergenceBenchmark(System.getProperty(DATA, "")),
           new ChaosBenchmark(System.getProperty(DATA, "")),
+          new GoodputBenchmark(),
           new SlowLinkBenchmark(ONLY, System.getProperty(DATA, "")),
           new StragglerBenchmark());
 

@@ -179,7 +179,7 @@ public final class ChaosBenchmark implements Benchmark {
     Path root = Path.of(".");
     List<String> command = List.of("./vertigrad");
     if (fault == ChaosFault.NONE) {
-      return new ChaosTrial.Launch(command, command, root, data, folder, PORT, apart, link);
+      return new ChaosTrial.Launch(command, command, root, data, folder, PORT, apart, link, 0);
     }
     String classPath = System.getProperty("java.class.path");
     Path classes = Files.createDirectories(folder.resolve("fault"));
@@ -191,7 +191,8 @@ public final class ChaosBenchmark implements Benchmark {
         folder,
         PORT,
         apart,
-        link);
+        link,
+        0);
   }
 
   /**

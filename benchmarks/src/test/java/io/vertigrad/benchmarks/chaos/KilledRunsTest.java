@@ -74,7 +74,7 @@ class KilledRunsTest {
   private ChaosTrial.Launch launch(int port) throws IOException {
     Path chaos = Files.createDirectory(folder.resolve("chaos"));
     return new ChaosTrial.Launch(
-        command(), command(), Path.of(".."), "", chaos, port, false, Optional.empty());
+        command(), command(), Path.of(".."), "", chaos, port, false, Optional.empty(), 0);
   }
 
   private static ChaosPlan plan(String name) {

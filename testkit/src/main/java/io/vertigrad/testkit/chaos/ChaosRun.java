@@ -7,7 +7,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -33,12 +35,15 @@ final class ChaosRun {
   /** The distance from the cluster's port to the port where nodes join. */
   private static final int JOIN_ABOVE_CLUSTER = 100;
 
+  private static final String LOOPBACK = "127.0.0.1";
+
   private final List<String> command;
   private final Optional<NetworkLink> link;
   private final Path folder;
   private final Path run;
   private final RunProcesses processes;
   private final List<Strike> strikes = new ArrayList<>();
+  private final Map<Process, List<String>> nodes = new HashMap<>();
   private Process last;
   private int commands;
 
@@ -46,8 +51,8 @@ final class ChaosRun {
    * Creates a run that has not started.
    *
    * @param command the words before {@code train} and {@code resume}
-   * @param link a link with one worker as a node at its far end and all others in one process at
-   *     its near end; empty for members on this host
+   * @param link a link with one worker as a node at its far end and all other members at its near
+   *     end; empty for members on this host
    * @param folder an empty folder with a unique name, for all files of the run
    */
   ChaosRun(List<String> command, Optional<NetworkLink> link, Path folder) {
@@ -66,28 +71,48 @@ final class ChaosRun {
    * @param plan the disturbances, in order
    * @param hasStandby whether a standby process replaces a killed coordinator
    * @param apart whether every member has its own process
+   * @param spares number of workers more than the job has places for, each in its own process; they
+   *     wait until a place is free
    */
   RunEnd train(
-      JsonObject job, String data, List<Disturbance> plan, boolean hasStandby, boolean apart)
+      JsonObject job,
+      String data,
+      List<Disturbance> plan,
+      boolean hasStandby,
+      boolean apart,
+      int spares)
       throws IOException, InterruptedException {
     Path file = Files.writeString(folder.resolve("job.json"), job.encodePrettily());
     List<String> words = new ArrayList<>(List.of("train", file.toString()));
     words.addAll(List.of("--run-dir", run.toString()));
     if (link.isPresent()) {
-      words.addAll(List.of("--workers-here", "1", "--insecure", "--host", NetworkLink.NEAR_HOST));
-    } else if (apart) {
+      int here = job.getJsonObject("workers").getInteger("count", 2) - 1;
+      words.addAll(List.of("--workers-here", Integer.toString(here)));
+      words.addAll(List.of("--insecure", "--host", NetworkLink.NEAR_HOST));
+    }
+    if (apart) {
       words.add("--processes");
     }
     if (!data.isEmpty()) {
       words.addAll(List.of("--data", data));
     }
     long begun = System.nanoTime();
-    long limit = begun + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
+    double planned = plan.stream().mapToDouble(ChaosRun::seconds).sum();
+    long limit = begun + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS + (long) planned);
     try {
       start(words);
       if (link.isPresent()) {
         await(limit, () -> isOver() || Files.exists(run.resolve("secret")));
-        startNode(job, data);
+        String far = NetworkLink.FAR_HOST;
+        startNode(link.get().far(command(node(job, data, NetworkLink.NEAR_HOST, far))));
+      }
+      if (spares > 0) {
+        await(limit, () -> isOver() || !events("jobStarted").isEmpty());
+      }
+      for (int i = 0; i < spares; i++) {
+        String host = link.isPresent() ? NetworkLink.NEAR_HOST : LOOPBACK;
+        List<String> node = command(node(job, data, host, host));
+        startNode(link.map(some -> some.near(node)).orElse(node));
       }
       if (!plan.isEmpty()) {
         await(limit, () -> isOver() || !events("jobStarted").isEmpty());
@@ -101,12 +126,19 @@ final class ChaosRun {
         if (!isOver()) {
           strike(next, hasStandby);
         }
+        if (!isOver()) {
+          startNodesAgain();
+        }
       }
       await(limit, this::isOver);
       return end(isOver(), (System.nanoTime() - begun) / 1e9);
     } finally {
       processes.all().forEach(ProcessHandle::destroyForcibly);
     }
+  }
+
+  private static double seconds(Disturbance one) {
+    return one.waitSeconds() + one.stoppedSeconds();
   }
 
   private boolean hasRecovered() {
@@ -213,18 +245,30 @@ final class ChaosRun {
     last = process(link.map(some -> some.near(all)).orElse(all));
   }
 
-  /** Starts the worker at the far end, which waits for the job's join port. */
-  private void startNode(JsonObject job, String data) throws IOException {
+  /** Returns the command of a worker that waits for the job's join port, and for a place. */
+  private List<String> node(JsonObject job, String data, String coordinator, String host) {
     int port = job.getJsonObject("cluster").getInteger("port") + JOIN_ABOVE_CLUSTER;
-    List<String> words = new ArrayList<>(List.of("node", NetworkLink.NEAR_HOST + ":" + port));
+    List<String> words = new ArrayList<>(List.of("node", coordinator + ":" + port));
     words.addAll(List.of("--secret", run.resolve("secret").toString(), "--wait"));
-    words.addAll(List.of(Long.toString(NODE_SECONDS), "--insecure"));
-    words.addAll(List.of("--host", NetworkLink.FAR_HOST));
+    words.addAll(List.of(Long.toString(NODE_SECONDS), "--insecure", "--host", host));
     words.addAll(List.of("--role", job.containsKey("pipeline") ? "stage" : "worker"));
     if (!data.isEmpty()) {
       words.addAll(List.of("--data", data));
     }
-    process(link.orElseThrow().far(command(words)));
+    return words;
+  }
+
+  private void startNode(List<String> words) throws IOException {
+    nodes.put(process(words), words);
+  }
+
+  /** Starts nodes that have ended, which nobody else does. */
+  private void startNodesAgain() throws IOException {
+    for (Process node : List.copyOf(nodes.keySet())) {
+      if (!node.isAlive()) {
+        startNode(nodes.remove(node));
+      }
+    }
   }
 
   private List<String> command(List<String> words) {

@@ -43,6 +43,7 @@ public record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> viol
    * @param apart whether the undisturbed run's members have their own processes, as a disturbed
    *     run's members always have; otherwise the goodput means nothing
    * @param link the link between one worker of the disturbed run and the others; empty for none
+   * @param spares workers of the disturbed run that wait for the place of a lost one
    */
   public record Launch(
       List<String> command,
@@ -52,7 +53,8 @@ public record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> viol
       Path folder,
       int port,
       boolean apart,
-      Optional<NetworkLink> link) {
+      Optional<NetworkLink> link,
+      int spares) {
 
     public Launch {
       command = List.copyOf(command);
@@ -73,27 +75,58 @@ public record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> viol
       throws IOException, InterruptedException {
     JsonObject job = plan.job(file(plan, launch), steps, launch.port());
     RunEnd undisturbed = undisturbed(plan, job, launch);
+    boolean apart = launch.apart() || !disturbances.isEmpty();
+    RunEnd disturbed = disturbed(plan, job, disturbances, changes, launch, apart);
+    List<String> found = new ArrayList<>(ChaosChecker.violations(plan, undisturbed, disturbed));
+    if (disturbances.stream().allMatch(one -> one.victim().equals(Disturbance.LINK))) {
+      long evictMillis = JobConfig.read(plan.name(), job).exchange().evictMillis();
+      found.addAll(ChaosChecker.stalls(disturbed, evictMillis + RECOVERY_MILLIS));
+    }
+    return new ChaosTrial(undisturbed, disturbed, found);
+  }
+
+  /**
+   * Runs a job once, as the disturbed run of a trial, with every member in its own process.
+   *
+   * @param disturbances the disturbances, in order
+   * @param steps steps of each worker
+   * @param changes changes to the job
+   */
+  public static RunEnd run(
+      ChaosPlan plan, List<Disturbance> disturbances, int steps, JsonObject changes, Launch launch)
+      throws IOException, InterruptedException {
+    JsonObject job = plan.job(file(plan, launch), steps, launch.port());
+    return disturbed(plan, job, disturbances, changes, launch, true);
+  }
+
+  /** Returns the folder of the disturbed run's files, such as its events. */
+  public static Path disturbedRun(ChaosPlan plan, Launch launch) {
+    return launch.folder().resolve(plan.name() + "-disturbed").resolve("run");
+  }
+
+  private static RunEnd disturbed(
+      ChaosPlan plan,
+      JsonObject job,
+      List<Disturbance> disturbances,
+      JsonObject changes,
+      Launch launch,
+      boolean apart)
+      throws IOException, InterruptedException {
     job.getJsonObject("cluster").put("port", launch.port() + PORTS);
     if (launch.link().isPresent()) {
       // Namespaces of one machine share its memory, which a cut does not divide.
       job.mergeIn(
           new JsonObject().put("exchange", new JsonObject().put("transport", "stream")), true);
     }
-    Path second = Files.createDirectories(launch.folder().resolve(plan.name() + "-disturbed"));
-    RunEnd disturbed =
-        new ChaosRun(launch.disturbedCommand(), launch.link(), second)
-            .train(
-                job.mergeIn(changes, true),
-                launch.data(),
-                disturbances,
-                plan.hasStandby(),
-                launch.apart() || !disturbances.isEmpty());
-    List<String> found = new ArrayList<>(ChaosChecker.violations(plan, undisturbed, disturbed));
-    if (launch.link().isPresent()) {
-      long evictMillis = JobConfig.read(plan.name(), job).exchange().evictMillis();
-      found.addAll(ChaosChecker.stalls(disturbed, evictMillis + RECOVERY_MILLIS));
-    }
-    return new ChaosTrial(undisturbed, disturbed, found);
+    Path folder = Files.createDirectories(disturbedRun(plan, launch).getParent());
+    return new ChaosRun(launch.disturbedCommand(), launch.link(), folder)
+        .train(
+            job.mergeIn(changes, true),
+            launch.data(),
+            disturbances,
+            plan.hasStandby(),
+            apart,
+            launch.spares());
   }
 
   /**
@@ -115,7 +148,13 @@ public record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> viol
       Path folder = Files.createDirectories(launch.folder().resolve(plan.name() + "-" + i));
       RunEnd disturbed =
           new ChaosRun(launch.disturbedCommand(), Optional.empty(), folder)
-              .train(job, launch.data(), disturbances.subList(i, i + 1), plan.hasStandby(), true);
+              .train(
+                  job,
+                  launch.data(),
+                  disturbances.subList(i, i + 1),
+                  plan.hasStandby(),
+                  true,
+                  launch.spares());
       ChaosTrial trial =
           new ChaosTrial(
               undisturbed, disturbed, ChaosChecker.violations(plan, undisturbed, disturbed));
@@ -135,7 +174,7 @@ public record ChaosTrial(RunEnd undisturbed, RunEnd disturbed, List<String> viol
       throws IOException, InterruptedException {
     Path folder = Files.createDirectories(launch.folder().resolve(plan.name() + "-undisturbed"));
     return new ChaosRun(launch.command(), Optional.empty(), folder)
-        .train(job, launch.data(), List.of(), false, launch.apart());
+        .train(job, launch.data(), List.of(), false, launch.apart(), 0);
   }
 
   private static void delete(Path folder) throws IOException {
