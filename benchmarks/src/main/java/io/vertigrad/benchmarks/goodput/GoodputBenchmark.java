@@ -217,7 +217,7 @@ public final class GoodputBenchmark implements Benchmark {
         });
     table.forEach(report::remark);
     report.remark(
-        "%s: %d of %d faults in %.0f s, seed %d, evictMillis %d, updates %s, hash %s: %s"
+        "%s: %d of %d faults in %.0f s, seed %d, evictMillis %d, %d spares, updates %s, hash %s: %s"
             .formatted(
                 name,
                 lost.size(),

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 
 /**
  * An engine named {@code paced}: the engine {@code dl4j}, whose gradients take at least a given
@@ -28,10 +29,20 @@ public final class PacedEngine implements Engine {
   static final String NAME = "paced";
 
   private static final Lock DEVICE = new ReentrantLock(true);
-  private static final long NANOS = TimeUnit.MILLISECONDS.toNanos(Integer.getInteger(MILLIS, 0));
+
+  private final Supplier<Engine> engine;
+  private final long nanos;
 
   /** Creates the engine; called by the {@code ServiceLoader}. */
-  public PacedEngine() {}
+  public PacedEngine() {
+    this(() -> Engine.named(USUAL), Integer.getInteger(MILLIS, 0));
+  }
+
+  /** Creates an engine that computes with another one, each gradient in at least this time. */
+  PacedEngine(Supplier<Engine> engine, int millis) {
+    this.engine = engine;
+    nanos = TimeUnit.MILLISECONDS.toNanos(millis);
+  }
 
   @Override
   public String name() {
@@ -40,18 +51,18 @@ public final class PacedEngine implements Engine {
 
   @Override
   public void check(String name, Settings options) {
-    engine().check(name, options);
+    engine.get().check(name, options);
   }
 
   @Override
   public void prepare(int threads) {
-    engine().prepare(threads);
+    engine.get().prepare(threads);
   }
 
   @Override
   public Model model(ModelConfig config) {
-    Model model = engine().model(config);
-    return NANOS == 0
+    Model model = engine.get().model(config);
+    return nanos == 0
         ? model
         : (Model)
             Proxy.newProxyInstance(
@@ -65,22 +76,18 @@ public final class PacedEngine implements Engine {
 
   @Override
   public UpdateRule updateRule(OptimizerConfig config, int length) {
-    return engine().updateRule(config, length);
+    return engine.get().updateRule(config, length);
   }
 
   @Override
   public Map<String, String> describe() {
-    return engine().describe();
+    return engine.get().describe();
   }
 
-  private static Engine engine() {
-    return Engine.named(USUAL);
-  }
-
-  private static Object paced(Model model, Method method, Object[] arguments) throws Throwable {
+  private Object paced(Model model, Method method, Object[] arguments) throws Throwable {
     DEVICE.lockInterruptibly();
     try {
-      long end = System.nanoTime() + NANOS;
+      long end = System.nanoTime() + nanos;
       Object result = call(model, method, arguments);
       TimeUnit.NANOSECONDS.sleep(end - System.nanoTime());
       return result;

@@ -168,6 +168,7 @@ final class ChaosRun {
       return;
     }
     Optional<ProcessHandle> coordinator = processes.coordinator();
+    now = System.currentTimeMillis();
     victims.forEach(ProcessHandle::destroyForcibly);
     // A command that has just started does not hold the lock yet.
     boolean ended =
