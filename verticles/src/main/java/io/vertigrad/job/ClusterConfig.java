@@ -2,14 +2,18 @@ package io.vertigrad.job;
 
 import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
 /**
  * The addresses at which members listen, and how members authenticate each other.
  *
- * @param host address the event bus and Hazelcast bind to; loopback unless set
+ * @param host address the event bus and Hazelcast bind to; loopback unless set or discovered
  * @param port Hazelcast's first port; the next free one is taken
+ * @param discovery how a node finds the others: {@value #MEMBERS}, or another word or list that the
+ *     cluster's start knows
  * @param members addresses of members to join, {@code HOST} or {@code HOST:PORT}
  * @param insecure allow a non-loopback host without mutual TLS
  * @param certificate PEM file of this node's certificate chain, for mutual TLS on the event bus
@@ -21,6 +25,7 @@ import java.util.Optional;
 public record ClusterConfig(
     String host,
     int port,
+    String discovery,
     List<String> members,
     boolean insecure,
     Optional<String> certificate,
@@ -29,26 +34,51 @@ public record ClusterConfig(
     Optional<String> secretFile,
     int restarts) {
 
+  /** The discovery of a node that joins the members it is given, or starts a cluster. */
+  public static final String MEMBERS = "members";
+
+  private static final String LOOPBACK = "127.0.0.1";
+
   static ClusterConfig read(Settings section) {
     Settings local = section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE);
+    String discovery = section.string("discovery", MEMBERS);
+    String host = host(local, discovery.equals(MEMBERS) ? LOOPBACK : OwnAddress.AUTO);
+    Optional<Path> tls = local.path("tls");
     ClusterConfig config =
         new ClusterConfig(
-            host(local),
+            host,
             section.integer("port", 15_701, 1, 65_535),
+            discovery,
             local.textList("members", List.of()),
             section.flag("insecure", false),
-            Optional.ofNullable(local.string("certificate", null)),
-            Optional.ofNullable(local.string("key", null)),
-            Optional.ofNullable(local.string("authority", null)),
+            file(local, "certificate", tls, "node.pem", "tls.crt"),
+            file(local, "key", tls, "node.key", "tls.key"),
+            file(local, "authority", tls, "authority.pem", "ca.crt"),
             Optional.ofNullable(local.string("secretFile", null)),
             section.integer("restarts", 3, 0, 1_000_000));
     section.refuseUnknown();
     return config;
   }
 
+  /**
+   * Reads the name of a PEM file. In a folder it has one of two names; the second is that of a TLS
+   * secret that Kubernetes mounts.
+   */
+  private static Optional<String> file(
+      Settings section, String key, Optional<Path> folder, String name, String mounted) {
+    Optional<String> found =
+        folder.map(
+            path -> path.resolve(Files.exists(path.resolve(mounted)) ? mounted : name).toString());
+    return Optional.ofNullable(section.string(key, null)).or(() -> found);
+  }
+
   /** Reads the address at which a section's port listens. */
   static String host(Settings section) {
-    String host = section.string("host", "127.0.0.1");
+    return host(section, LOOPBACK);
+  }
+
+  private static String host(Settings section, String usual) {
+    String host = section.string("host", usual);
     if (host.indexOf(':') >= 0) {
       throw section.refuse(
           "host",
@@ -56,6 +86,18 @@ public record ClusterConfig(
               .formatted(host));
     }
     return host;
+  }
+
+  /**
+   * Returns the address of this machine; looks it up where the job file says {@code auto}.
+   *
+   * @return address or name, never {@code auto}
+   * @throws io.vertigrad.compute.settings.SettingsException if it is to be looked up and this
+   *     machine has no address that others reach, or several
+   */
+  @Override
+  public String host() {
+    return host.equals(OwnAddress.AUTO) ? OwnAddress.find() : host;
   }
 
   /**

@@ -10,8 +10,11 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.nio.file.attribute.UserPrincipal;
+import java.nio.file.attribute.UserPrincipalNotFoundException;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
@@ -37,6 +40,13 @@ public final class JobSecret {
   private static final String ALGORITHM = "HmacSHA256";
   private static final Set<PosixFilePermission> OWNER =
       EnumSet.of(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE);
+
+  /** A file of another user, as root's that Kubernetes mounts for a group of the process. */
+  private static final Set<PosixFilePermission> OWNER_AND_GROUP =
+      EnumSet.of(
+          PosixFilePermission.OWNER_READ,
+          PosixFilePermission.OWNER_WRITE,
+          PosixFilePermission.GROUP_READ);
 
   /** The secret of jobs without one. Everybody knows it, so that both ends work the same way. */
   private static final JobSecret NONE =
@@ -247,11 +257,24 @@ public final class JobSecret {
     if (!hasPermissions(file)) {
       return;
     }
-    Set<PosixFilePermission> found = Files.getPosixFilePermissions(file);
-    if (!OWNER.containsAll(found)) {
+    PosixFileAttributes attributes = Files.readAttributes(file, PosixFileAttributes.class);
+    Set<PosixFilePermission> found = attributes.permissions();
+    boolean own = attributes.owner().equals(userOf(file));
+    if (!(own ? OWNER : OWNER_AND_GROUP).containsAll(found)) {
       throw new SettingsException(
           "%s: found mode %s, expected that nobody but its owner can read it: chmod 600 %s"
               .formatted(file, PosixFilePermissions.toString(found), file));
+    }
+  }
+
+  /** Returns the user who runs this process; null if the system has no name for it. */
+  private static UserPrincipal userOf(Path file) throws IOException {
+    try {
+      return file.getFileSystem()
+          .getUserPrincipalLookupService()
+          .lookupPrincipalByName(System.getProperty("user.name"));
+    } catch (UserPrincipalNotFoundException nameless) {
+      return null;
     }
   }
 

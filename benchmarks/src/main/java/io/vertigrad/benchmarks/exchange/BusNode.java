@@ -50,6 +50,7 @@ public final class BusNode {
         new ClusterConfig(
             "127.0.0.1",
             PORT,
+            ClusterConfig.MEMBERS,
             members,
             false,
             Optional.empty(),

@@ -72,6 +72,7 @@ class ClusterStartTest {
         new ClusterConfig(
             "127.0.0.1",
             15_701,
+            ClusterConfig.MEMBERS,
             List.of(),
             false,
             Optional.of("a.pem"),
@@ -285,6 +286,7 @@ class ClusterStartTest {
     return new ClusterConfig(
         host,
         16_701,
+        ClusterConfig.MEMBERS,
         members,
         insecure,
         Optional.empty(),
@@ -313,6 +315,7 @@ class ClusterStartTest {
     return new ClusterConfig(
         "127.0.0.1",
         16_701,
+        ClusterConfig.MEMBERS,
         List.of(),
         false,
         Optional.of(certificate.toString()),
@@ -326,6 +329,7 @@ class ClusterStartTest {
     return new ClusterConfig(
         config.host(),
         config.port(),
+        ClusterConfig.MEMBERS,
         List.of(member),
         false,
         config.certificate(),

@@ -128,6 +128,7 @@ class SilentNodeTest {
     return new ClusterConfig(
         "127.0.0.1",
         16_951,
+        ClusterConfig.MEMBERS,
         members,
         false,
         Optional.empty(),
