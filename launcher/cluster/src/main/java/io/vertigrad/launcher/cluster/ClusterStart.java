@@ -1,5 +1,6 @@
 package io.vertigrad.launcher.cluster;
 
+import com.hazelcast.config.Config;
 import com.hazelcast.core.HazelcastInstance;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.ClusterConfig;
@@ -22,7 +23,7 @@ import java.util.function.Consumer;
 
 /**
  * Starts a node of the cluster. It listens on loopback unless the settings say otherwise and joins
- * the members that they list, without multicast.
+ * the members that they list, or those that {@code cluster.discovery} finds.
  *
  * <p>A job whose roles all run in one JVM needs no node: use {@link #alone()}.
  */
@@ -60,7 +61,9 @@ public final class ClusterStart {
     // Hazelcast writes its cluster's name into logs and messages, so the name does not reveal the
     // secret. A different secret gives a different cluster name.
     String hidden = name + "-" + secret.name("the cluster");
-    this.manager = new JobClusterManager(HazelcastNode.config(hidden, config), hazelcastPort);
+    Config hazelcast = HazelcastNode.config(hidden, config);
+    Discovery.of(config).apply(hazelcast, config, secret);
+    this.manager = new JobClusterManager(hazelcast, hazelcastPort);
   }
 
   /**
@@ -116,6 +119,7 @@ public final class ClusterStart {
    * @throws SettingsException as the constructor
    */
   public static void check(ClusterConfig config) {
+    Discovery.of(config);
     BusSecurity.check(config);
   }
 
@@ -272,6 +276,9 @@ public final class ClusterStart {
     }
     if (error instanceof IllegalStateException && !config.members().isEmpty()) {
       return notLetIn("was not admitted within %d s".formatted(HazelcastNode.JOIN_SECONDS));
+    }
+    if (error instanceof SettingsException settings) {
+      return settings;
     }
     return new SettingsException(
         "cluster %s could not start at %s, port %d and up: %s; set cluster.host and cluster.port"

@@ -5,7 +5,10 @@ import com.hazelcast.config.Config;
 import com.hazelcast.config.JavaSerializationFilterConfig;
 import com.hazelcast.config.JoinConfig;
 import com.hazelcast.config.NetworkConfig;
+import com.hazelcast.instance.EndpointQualifier;
+import com.hazelcast.spi.MemberAddressProvider;
 import io.vertigrad.job.ClusterConfig;
+import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Map;
 
@@ -104,8 +107,10 @@ final class HazelcastNode {
 
   private static void network(NetworkConfig network, ClusterConfig cluster) {
     network.setPort(cluster.port()).setPortAutoIncrement(true).setPortCount(PORTS);
-    network.setPublicAddress(cluster.host());
-    network.getInterfaces().setEnabled(true).addInterface(cluster.host());
+    network
+        .getMemberAddressProviderConfig()
+        .setEnabled(true)
+        .setImplementation(new ConfiguredAddress(cluster.host()));
     JoinConfig join = network.getJoin();
     join.getAutoDetectionConfig().setEnabled(false);
     join.getMulticastConfig().setEnabled(false);
@@ -113,6 +118,33 @@ final class HazelcastNode {
     cluster.members().stream()
         .map(JoinAddress::parse)
         .forEach(member -> join.getTcpIpConfig().addMember(member.toString()));
+  }
+
+  /**
+   * The address that a node listens at and advertises. Hazelcast's own choice knows only the first
+   * address of an interface: it refuses 127.0.0.2, for example.
+   */
+  private record ConfiguredAddress(String host) implements MemberAddressProvider {
+
+    @Override
+    public InetSocketAddress getBindAddress() {
+      return new InetSocketAddress(host, 0);
+    }
+
+    @Override
+    public InetSocketAddress getBindAddress(EndpointQualifier qualifier) {
+      return getBindAddress();
+    }
+
+    @Override
+    public InetSocketAddress getPublicAddress() {
+      return getBindAddress();
+    }
+
+    @Override
+    public InetSocketAddress getPublicAddress(EndpointQualifier qualifier) {
+      return getPublicAddress();
+    }
   }
 
   /**

@@ -4,6 +4,8 @@ import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.job.JobSecret;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -69,6 +71,21 @@ public record JoinAddress(String host, int port) {
    */
   public JoinAddress joinPort() {
     return new JoinAddress(host, port + JoinPoint.ABOVE_CLUSTER);
+  }
+
+  /**
+   * Returns the address from which this machine sends to that one; empty if that is loopback. Sends
+   * nothing.
+   */
+  public Optional<String> reachedFrom() {
+    try (DatagramSocket socket = new DatagramSocket()) {
+      socket.connect(new InetSocketAddress(InetAddress.getByName(host), port));
+      return Optional.of(socket.getLocalAddress())
+          .filter(own -> !own.isLoopbackAddress() && !own.isAnyLocalAddress())
+          .map(InetAddress::getHostAddress);
+    } catch (IOException | UncheckedIOException noRoute) {
+      return Optional.empty();
+    }
   }
 
   /**

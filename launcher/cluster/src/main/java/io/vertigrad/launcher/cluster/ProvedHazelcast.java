@@ -57,7 +57,9 @@ final class ProvedHazelcast {
 
           @Override
           public Joiner createJoiner(Node node) {
-            return new RetryingJoiner(node);
+            return config.getNetworkConfig().getJoin().getTcpIpConfig().isEnabled()
+                ? new RetryingJoiner(node)
+                : super.createJoiner(node);
           }
         });
   }
