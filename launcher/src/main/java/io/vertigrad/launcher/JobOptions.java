@@ -4,21 +4,10 @@ import io.vertigrad.compute.data.files.MnistDownload;
 import io.vertigrad.launcher.job.JobRequest;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 
-/**
- * Holds the job file and the options that change it, the same for every command that needs a job.
- */
+/** Holds the options that change a job file, the same for every command that needs a job. */
 final class JobOptions {
-
-  @Parameters(
-      index = "0",
-      arity = "0..1",
-      paramLabel = "FILE",
-      description = "Job file, JSON or YAML; without one, conf/digits-sync.json.")
-  private String file;
 
   @Option(
       names = "--set",
@@ -30,7 +19,8 @@ final class JobOptions {
       names = "--data",
       paramLabel = "DIR",
       description =
-          "Folder with the data set's files, raw or .gz, or one file of csv or text (data.directory).")
+          "Folder with the data set's files, raw or .gz, or one file of csv or text (data.directory);"
+              + " without it, the variable VERTIGRAD_DATA.")
   private String data;
 
   @Option(
@@ -41,8 +31,18 @@ final class JobOptions {
   @Option(
       names = "--host",
       paramLabel = "ADDRESS",
-      description = "This machine's IPv4 address for the cluster, 127.0.0.1 if not given.")
+      description =
+          "This machine's IPv4 address for the cluster, 127.0.0.1 if not given; auto for the one"
+              + " that other machines reach, or of the pod (POD_IP).")
   private String host;
+
+  @Option(
+      names = "--tls",
+      paramLabel = "DIR",
+      description =
+          "Folder with this machine's node.pem, node.key and authority.pem, or tls.crt, tls.key and"
+              + " ca.crt (cluster.tls); without it, the variable VERTIGRAD_TLS.")
+  private String tls;
 
   @Option(
       names = "--insecure",
@@ -58,17 +58,7 @@ final class JobOptions {
         || assignments.stream().anyMatch(assignment -> assignment.startsWith("cluster.host="));
   }
 
-  /** Returns the job file that was named on the command line. */
-  Optional<String> file() {
-    return Optional.ofNullable(file);
-  }
-
-  /** Returns the request that these options make. */
-  JobRequest request() {
-    return request(file);
-  }
-
-  /** Returns the request that these options make for another job file. */
+  /** Returns the request that these options make for a job file, or the default one for null. */
   JobRequest request(String job) {
     JobRequest request = new JobRequest(job);
     requested = request;
@@ -76,6 +66,8 @@ final class JobOptions {
     request.option("--data", "data.directory", data == null && download ? "data" : data);
     request.option("--download", "data.download", download ? mirror() : null);
     request.option("--host", "cluster.host", host);
+    request.option("--tls", "cluster.tls", tls);
+    request.variables(System.getenv());
     return request.option("--insecure", "cluster.insecure", insecure ? true : null);
   }
 

@@ -50,10 +50,10 @@ import picocli.CommandLine.Parameters;
     sortOptions = false,
     description = {
       "Takes one part in a job that was started with train --listen or --processes.",
-      "%nHOST:PORT is what train prints; there it is given the job file, so that it needs nothing"
-          + " but the job's secret:%n",
-      "    vertigrad node 10.0.0.5:15801 --secret secret --role worker%n",
-      "With --join it is given a job file instead, which must be the same as the run's job.json."
+      "%nTrain prints HOST:PORT. There a node gets the job file, so it needs only the job's secret:%n",
+      "    vertigrad node --job 10.0.0.5:15801 --role worker%n",
+      "With a job file instead, which must be the same as the run's job.json, it looks for the job"
+          + " at --join, cluster.members or with cluster.discovery."
     },
     parameterListHeading = "%nParameters:%n",
     optionListHeading = "%nOptions:%n")
@@ -61,6 +61,19 @@ final class NodeCommand implements Callable<Integer> {
 
   private static final Logger LOG = LoggerFactory.getLogger(NodeCommand.class);
   private static final long READ_SECONDS = 30;
+
+  @Option(
+      names = "--job",
+      paramLabel = "WHERE",
+      description =
+          "HOST[:PORT] where the job was started (port 15801 if not given), or a job file or its URL.")
+  private String where;
+
+  @Parameters(
+      arity = "0..1",
+      hidden = true,
+      description = "The same as --job, as earlier versions printed it.")
+  private String unnamed;
 
   @Mixin private JobOptions job;
 
@@ -72,19 +85,11 @@ final class NodeCommand implements Callable<Integer> {
       completionCandidates = RoleNames.class)
   private String roleName;
 
-  @Parameters(
-      index = "1",
-      arity = "0..1",
-      paramLabel = "FILE",
-      description = "After HOST:PORT: a job file to use instead of the one that is given there.")
-  private String second;
-
   @Option(
       names = "--join",
       paramLabel = "HOST[:PORT]",
       description =
-          "Where the job's cluster is (cluster.port); port 15701 if not given. Then FILE is the"
-              + " run's job.json.")
+          "With a job file: where the job's cluster is (cluster.port); port 15701 if not given.")
   private String join;
 
   @Option(
@@ -100,8 +105,9 @@ final class NodeCommand implements Callable<Integer> {
       names = "--secret",
       paramLabel = "FILE",
       description =
-          "The job's secret, as the run's folder has it (cluster.secretFile); without this option"
-              + " the file secret beside the job file, if there is one.")
+          "The job's secret, as the run's folder has it (cluster.secretFile); without this option the"
+              + " variable VERTIGRAD_SECRET, or the file secret beside the job file or in this"
+              + " folder.")
   private Path secret;
 
   @Option(
@@ -132,6 +138,7 @@ final class NodeCommand implements Callable<Integer> {
 
   private Participation participation;
   private MemberPort probes;
+  private Optional<JoinAddress> there = Optional.empty();
   private volatile boolean parentEnded;
 
   @Override
@@ -251,7 +258,7 @@ final class NodeCommand implements Callable<Integer> {
   private void prepare() {
     Vertx reader = ClusterStart.alone();
     try {
-      JobConfig config = read(job.request(jobFile().orElse(null)), reader);
+      JobConfig config = read(job.request(where()), reader);
       Engine.named(config.engine()).prepare(config.workers().threads());
     } catch (RuntimeException | LinkageError later) {
       LOG.debug("not prepared", later);
@@ -276,10 +283,12 @@ final class NodeCommand implements Callable<Integer> {
     if (rejoinSeconds > 0) {
       LOG.warn("{}; looking for it for {} s", lost.getMessage(), rejoinSeconds);
     }
-    if (!address().answersWithin(rejoinSeconds)) {
+    boolean answers =
+        there.map(address -> address.answersWithin(rejoinSeconds)).orElse(rejoinSeconds > 0);
+    if (!answers) {
       throw lost;
     }
-    LOG.info("{} answers again, joining", address());
+    LOG.info("{} again, joining", there.map(address -> address + " answers").orElse("looking"));
   }
 
   private Role role(JobConfig config) {
@@ -297,23 +306,13 @@ final class NodeCommand implements Callable<Integer> {
     return RoleName.role(name);
   }
 
-  /** Returns the address that this node contacts first. */
-  private JoinAddress address() {
-    if (join != null) {
-      return JoinAddress.parse(join);
-    }
-    String there =
-        job.file()
-            .orElseThrow(
-                () ->
-                    new InputException(
-                        "node: found no address, expected the HOST:PORT that train prints, or --join"));
-    return JoinAddress.parse(there, JoinPoint.DEFAULT_PORT);
+  private String where() {
+    return where == null ? unnamed : where;
   }
 
-  /** Returns the job file named on the command line. */
-  private Optional<String> jobFile() {
-    return join == null ? Optional.ofNullable(second) : job.file();
+  /** Returns true if the job file is to come from the join port of the running job. */
+  private boolean asks() {
+    return join == null && where() != null && !JobFile.isName(where());
   }
 
   /** Returns null when there is no such file; the job file may still name one. */
@@ -321,57 +320,77 @@ final class NodeCommand implements Callable<Integer> {
     if (secret != null) {
       return secret.toString();
     }
-    return jobFile()
-        .map(file -> Path.of(file).toAbsolutePath().resolveSibling(RunDirectory.SECRET))
-        .filter(Files::exists)
-        .map(Path::toString)
-        .orElse(null);
+    boolean named = !System.getenv().getOrDefault("VERTIGRAD_SECRET", "").isEmpty();
+    String beside = asks() || where() == null || JobFile.isUrl(where()) ? "" : where();
+    Path file = Path.of(beside).toAbsolutePath().resolveSibling(RunDirectory.SECRET);
+    if (beside.isEmpty()) {
+      file = Path.of(RunDirectory.SECRET);
+    }
+    return named || !Files.exists(file) ? null : file.toString();
   }
 
   private JobConfig read() {
-    JoinAddress there = address();
-    if (waitSeconds != null && !there.answers()) {
-      LOG.info(
-          "waits {}for a job at {}: nothing answers there yet",
-          waitSeconds == Integer.MAX_VALUE ? "" : "up to %d s ".formatted(waitSeconds),
-          there);
-      there.answersWithin(waitSeconds);
-    }
     Vertx reader = ClusterStart.alone();
     try {
-      return join == null ? asked(reader, there) : joined(reader, there);
+      return asks()
+          ? asked(reader, JoinAddress.parse(where(), JoinPoint.DEFAULT_PORT))
+          : joined(reader);
     } finally {
       reader.close();
     }
   }
 
-  /** Reads the configuration from a job file and the cluster's address. */
-  private JobConfig joined(Vertx reader, JoinAddress cluster) {
-    JobRequest request = request(jobFile().orElse(null), cluster.toString());
+  /** Remembers the address that this node contacts first, and waits for it if it was asked to. */
+  private void await(JoinAddress address) {
+    there = Optional.of(address);
+    if (waitSeconds != null && !address.answers()) {
+      LOG.info(
+          "waits {}for a job at {}: nothing answers there yet",
+          waitSeconds == Integer.MAX_VALUE ? "" : "up to %d s ".formatted(waitSeconds),
+          address);
+      address.answersWithin(waitSeconds);
+    }
+  }
+
+  /** Reads the configuration from a job file, and finds the cluster. */
+  private JobConfig joined(Vertx reader) {
+    JobRequest request = request(where(), join == null ? null : JoinAddress.parse(join));
     JobConfig config = read(request, reader);
+    List<String> members = config.cluster().members();
+    if (members.isEmpty()) {
+      if (config.cluster().discovery().equals(ClusterConfig.MEMBERS)) {
+        throw new InputException(
+            "node: found no address, expected --job with the HOST:PORT that train prints, or a job"
+                + " file with --join, cluster.members or cluster.discovery");
+      }
+      return config;
+    }
+    JoinAddress cluster = JoinAddress.parse(members.get(0));
+    await(cluster);
     JoinAddress port = cluster.joinPort();
     if (!withParent && config.cluster().secretFile().isPresent() && port.answers()) {
       // The join port reports a refusal at once; Hazelcast reports nothing.
       ask(reader, port, config.cluster(), Optional.of(config.addresses().job()));
     }
-    return config;
+    boolean local = JoinPoint.isLoopback(config.cluster().host());
+    Optional<String> own = local && !job.namesHost() ? cluster.reachedFrom() : Optional.empty();
+    return own.isEmpty()
+        ? config
+        : read(request.option("--host", "cluster.host", own.get()), reader);
   }
 
   /** Reads the configuration from the join port of the running job. */
   private JobConfig asked(Vertx reader, JoinAddress port) {
-    if (jobFile().isPresent()) {
-      JobConfig own = read(request(jobFile().get(), null), reader);
-      JoinOffer offer = ask(reader, port, own.cluster(), Optional.of(own.addresses().job()));
-      return read(request(jobFile().get(), offer.cluster()), reader);
-    }
-    if (secret == null) {
+    JobRequest changes = request(null, null);
+    if (changes.cluster().secretFile().isEmpty()) {
       throw new InputException(
-          "--secret FILE: found none, expected the file secret of the run's folder, copied from the"
+          "node: found no secret, expected --secret FILE, the variable VERTIGRAD_SECRET or a file"
+              + " named secret in this folder: the file secret of the run's folder, copied from the"
               + " machine where the job was started");
     }
-    JobRequest changes = request(null, null);
+    await(port);
     JoinOffer offer = ask(reader, port, changes.cluster(), Optional.empty());
-    JobRequest request = request(null, offer.cluster());
+    JobRequest request = request(null, JoinAddress.parse(offer.cluster()));
     if (!job.namesHost()) {
       request.option("--host", "cluster.host", offer.localHost());
     }
@@ -385,13 +404,13 @@ final class NodeCommand implements Callable<Integer> {
         .orElseThrow(
             () ->
                 new InputException(
-                    "%s is no join port of a job: give the HOST:PORT that train prints, or --join"
+                    "%s is no join port of a job: give --job the HOST:PORT that train prints, or a job"
                             .formatted(port)
-                        + " with the cluster's address and a job file"));
+                        + " file and --join the cluster's address"));
   }
 
-  private JobRequest request(String file, String cluster) {
-    JsonArray members = cluster == null ? null : new JsonArray().add(cluster);
+  private JobRequest request(String file, JoinAddress cluster) {
+    JsonArray members = cluster == null ? null : new JsonArray().add(cluster.toString());
     return job.request(file)
         .option("--join", "cluster.members", members)
         .option("--secret", "cluster.secretFile", secretFile());

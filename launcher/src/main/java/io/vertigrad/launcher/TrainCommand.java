@@ -2,6 +2,7 @@ package io.vertigrad.launcher;
 
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.InputException;
@@ -29,6 +30,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** Implements {@code vertigrad train}, which runs a whole job and waits for its end. */
@@ -48,6 +50,13 @@ final class TrainCommand implements Callable<Integer> {
   private static final ClassLoader LOADER = TrainCommand.class.getClassLoader();
 
   @Spec private CommandSpec spec;
+
+  @Parameters(
+      index = "0",
+      arity = "0..1",
+      paramLabel = "FILE",
+      description = "Job file or its URL, JSON or YAML; without one, conf/digits-sync.json.")
+  private String file;
 
   @Mixin private JobOptions job;
 
@@ -72,7 +81,7 @@ final class TrainCommand implements Callable<Integer> {
       names = "--listen",
       description =
           "Opens the cluster's port, so that nodes can join, and prints the command that joins:"
-              + " vertigrad node HOST:PORT --secret FILE --role worker")
+              + " vertigrad node --job HOST:PORT --role worker")
   private boolean listen;
 
   @Option(
@@ -130,7 +139,9 @@ final class TrainCommand implements Callable<Integer> {
     JobConfig kept =
         start.job().withFingerprints(start.job().fingerprints(Set.of(Split.TEST), LOADER));
     Display display = Display.of(Display.Style.chosen(json, quiet), System.out, kept);
-    boolean joins = !kept.cluster().members().isEmpty();
+    ClusterConfig cluster = kept.cluster();
+    boolean joins =
+        !cluster.members().isEmpty() || !cluster.discovery().equals(ClusterConfig.MEMBERS);
     boolean open = listen || joins || workersHere != null;
     List<String> notes = new ArrayList<>(start.plan());
     ResultText.length(kept).ifPresent(notes::add);
@@ -178,7 +189,7 @@ final class TrainCommand implements Callable<Integer> {
 
   private JobConfig read() {
     JobRequest request =
-        job.request()
+        job.request(file)
             .option("--seed", "seed", seed)
             .option("--steps", "steps", steps)
             .option("--epochs", "epochs", whole(epochs))
@@ -186,6 +197,9 @@ final class TrainCommand implements Callable<Integer> {
             .option("--timeline", "timeline", timeline ? true : null)
             .option("--serve", "serving.port", serve.port())
             .option("--no-dashboard", "dashboard.enabled", noDashboard ? false : null);
+    if (listen || workersHere != null) {
+      request.variable(System.getenv(), "POD_IP", "cluster.host");
+    }
     Vertx reader = ClusterStart.alone();
     try {
       return Await.result(request.read(reader), READ_SECONDS, "reading the job file");

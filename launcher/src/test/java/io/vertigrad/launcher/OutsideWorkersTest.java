@@ -39,6 +39,7 @@ class OutsideWorkersTest {
 
     String[] node = {
       "node",
+      "--job",
       "127.0.0.1:17911",
       "--secret",
       folder.resolve("run/secret").toString(),

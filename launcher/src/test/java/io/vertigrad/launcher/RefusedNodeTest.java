@@ -37,7 +37,8 @@ class RefusedNodeTest {
 
   @Test
   void shouldReportRefusalsToNodesAndTrainWithTheAcceptedOne() throws Exception {
-    Path waiting = node("waiting", "--wait", "60", "127.0.0.1:18021", "--secret", secret());
+    Path waiting =
+        node("waiting", "--wait", "60", "--job", "127.0.0.1:18021", "--secret", secret());
     Awaitility.await().atMost(LIMIT).until(() -> read(waiting).contains("waits up to 60 s"));
     assertTrue(read(waiting).contains("for a job at 127.0.0.1:18021: nothing answers there yet"));
     String train =
@@ -55,7 +56,7 @@ class RefusedNodeTest {
                     || read(said).contains("other machines cannot"));
 
     PastedCommand printed = PastedCommand.after("nodes may join:", read(said));
-    assertEquals("127.0.0.1:18021", printed.words().get(1));
+    assertEquals("127.0.0.1:18021", printed.words().get(2));
     assertFalse(read(said).contains("job.json "), "nothing that is only here: " + read(said));
     String known = Files.readString(folder.resolve("run/secret")).strip();
     assertEquals(
@@ -65,23 +66,33 @@ class RefusedNodeTest {
     Path wrong = folder.resolve("wrong");
     Files.writeString(wrong, "0".repeat(64));
     Files.setPosixFilePermissions(wrong, PosixFilePermissions.fromString("rw-r--r--"));
-    assertRefused("found mode rw-r--r--", "127.0.0.1:18021", "--secret", wrong.toString());
+    assertRefused("found mode rw-r--r--", "--job", "127.0.0.1:18021", "--secret", wrong.toString());
     Files.setPosixFilePermissions(wrong, PosixFilePermissions.fromString("rw-------"));
     String another = "the job at 127.0.0.1:18021 has another secret: copy the file secret of";
-    assertRefused(another, "127.0.0.1:18021", "--secret", wrong.toString());
+    assertRefused(another, "--job", "127.0.0.1:18021", "--secret", wrong.toString());
     Path file = folder.resolve("run/job.json");
     assertRefused(
-        another, "--join", "127.0.0.1:17921", "--secret", wrong.toString(), file.toString());
-    assertRefused("--secret FILE: found none", "127.0.0.1:18021");
+        another,
+        "--join",
+        "127.0.0.1:17921",
+        "--secret",
+        wrong.toString(),
+        "--job",
+        file.toString());
+    assertRefused("node: found no secret, expected --secret FILE", "--job", "127.0.0.1:18021");
     assertRefused(
         "the job there is \"digits-sync\", this node's job file is of job \"other\"",
-        "127.0.0.1:18021",
+        "--join",
+        "127.0.0.1:17921",
+        "--job",
         changed(file, "job", "other"),
         "--secret",
         folder.resolve("run/secret").toString());
     assertRefused(
         "seed",
-        "127.0.0.1:18021",
+        "--join",
+        "127.0.0.1:17921",
+        "--job",
         changed(file, "seed", 77),
         "--secret",
         folder.resolve("run/secret").toString());

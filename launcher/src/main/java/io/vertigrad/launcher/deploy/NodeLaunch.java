@@ -42,7 +42,7 @@ public record NodeLaunch(
     arguments.addAll(List.of("node", ChildProcess.WITH_PARENT, "--join", joinAddress));
     arguments.addAll(options(role, directory.secret(job)));
     arguments.addAll(LocalSettings.options(job));
-    arguments.add(directory.job().toString());
+    arguments.addAll(List.of("--job", directory.job().toString()));
     String resumed = job.run().resumes() == 0 ? "" : "-resume-" + job.run().resumes();
     String log = name + resumed + (restarts == 0 ? "" : "-restart-" + restarts);
     return ChildProcess.start(name, directory.log(log), mainClass, arguments);
@@ -50,7 +50,7 @@ public record NodeLaunch(
 
   /** Returns the command that starts a member on this machine, in any folder. */
   public ShellCommand byHand(Role role) {
-    List<String> words = new ArrayList<>(List.of("node", joinPort));
+    List<String> words = new ArrayList<>(List.of("node", "--job", joinPort));
     words.addAll(options(role, directory.secret(job).toAbsolutePath()));
     words.addAll(LocalSettings.absolute(job));
     return new ShellCommand(words);
@@ -58,7 +58,7 @@ public record NodeLaunch(
 
   /**
    * Returns a line with the command that starts a node on another machine, which has no files of
-   * this run. Its data and certificates are assumed where they are here.
+   * this run. Its data and certificates are where its own variables say, or where they are here.
    */
   public String elsewhere() {
     String host = job.cluster().host();
@@ -66,16 +66,22 @@ public record NodeLaunch(
       return "nodes of other machines cannot reach %s: give train --host ADDRESS for them"
           .formatted(host);
     }
-    List<String> paths = LocalSettings.portable(job);
-    List<String> words = new ArrayList<>(List.of("node", joinPort));
-    words.addAll(options(Role.WORKER, Path.of(RunDirectory.SECRET)));
-    words.addAll(paths);
-    String secret = host + ":" + directory.secret(job).toAbsolutePath();
-    return "on another machine%s: scp %s . && %s"
+    List<String> others = LocalSettings.portable(job);
+    List<String> words = new ArrayList<>(List.of("node", "--job", joinPort, "--role", "worker"));
+    String copy = "";
+    if (job.cluster().secretFile().isEmpty()) {
+      // A secret of this run alone: the other machine cannot have it yet.
+      words.addAll(List.of("--secret", RunDirectory.SECRET));
+      String secret = host + ":" + directory.secret(job).toAbsolutePath();
+      copy = "scp -p %s %s && ".formatted(ShellCommand.quoted(secret), RunDirectory.SECRET);
+    }
+    words.addAll(others);
+    return "on another machine%s: %s%s%s"
         .formatted(
-            paths.isEmpty() ? "" : ", with the paths that its own files have there",
-            ShellCommand.quoted(secret),
-            new ShellCommand(words));
+            others.isEmpty() ? "" : ", with the paths that its own files have there",
+            copy,
+            new ShellCommand(words),
+            LocalSettings.pathsOf(job));
   }
 
   private List<String> options(Role role, Path secret) {

@@ -90,6 +90,7 @@ public final class DoctorCommand implements Callable<Integer> {
     try {
       return new JobRequest(file)
           .option("--data", "data.directory", data)
+          .variables(System.getenv())
           .read(reader)
           .toCompletionStage()
           .toCompletableFuture()

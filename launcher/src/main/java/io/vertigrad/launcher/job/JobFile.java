@@ -6,12 +6,18 @@ import io.vertx.config.ConfigRetriever;
 import io.vertx.config.ConfigRetrieverOptions;
 import io.vertx.config.ConfigStoreOptions;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpClientRequest;
+import io.vertx.core.http.HttpClientResponse;
+import io.vertx.core.http.RequestOptions;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 
 /**
  * A job file as it was written, JSON or YAML, not yet checked.
@@ -27,15 +33,31 @@ public record JobFile(String origin, JsonObject json) {
   public static final String DEFAULT = "conf/digits-sync.json";
 
   private static final String BYTES = "bytes";
+  private static final Pattern FORMATS = Pattern.compile("\\.(json|ya?ml)$");
+  private static final long FETCH_MILLIS = 20_000;
+
+  /** Returns true for the name or URL of a job file, false for an address of a running job. */
+  public static boolean isName(String text) {
+    return isUrl(text) || FORMATS.matcher(text).find();
+  }
+
+  /** Returns true for a URL. */
+  public static boolean isUrl(String text) {
+    return text.startsWith("http://") || text.startsWith("https://");
+  }
 
   /**
    * Reads a file, or the built-in file of that name when there is no such file.
    *
+   * @param name path of a file, name of a built-in one, or URL
    * @return fails with an exception that names file, line and column
    */
   public static Future<JobFile> read(Vertx vertx, String name) {
     try {
       Function<String, JsonObject> reader = reader(name);
+      if (isUrl(name)) {
+        return fetch(vertx, name, reader);
+      }
       ConfigStoreOptions store =
           new ConfigStoreOptions()
               .setType("file")
@@ -58,6 +80,39 @@ public record JobFile(String origin, JsonObject json) {
     } catch (InputException e) {
       return Future.failedFuture(e);
     }
+  }
+
+  private static Future<JobFile> fetch(
+      Vertx vertx, String url, Function<String, JsonObject> reader) {
+    RequestOptions request =
+        new RequestOptions().setAbsoluteURI(url).setFollowRedirects(true).setTimeout(FETCH_MILLIS);
+    return vertx
+        .createHttpClient()
+        .request(request)
+        .compose(HttpClientRequest::send)
+        .compose(JobFile::body)
+        .map(body -> new JobFile(url, reader.apply(JsonText.decode(url, body.getBytes()))))
+        .recover(error -> Future.failedFuture(refused(url, error)));
+  }
+
+  private static Future<Buffer> body(HttpClientResponse answer) {
+    if (answer.statusCode() != 200) {
+      return Future.failedFuture("HTTP status " + answer.statusCode());
+    }
+    Promise<Buffer> body = Promise.promise();
+    Buffer all = Buffer.buffer();
+    answer
+        .exceptionHandler(body::tryFail)
+        .endHandler(end -> body.tryComplete(all))
+        .handler(
+            part -> {
+              if (all.length() + part.length() <= JsonText.MOST_BYTES) {
+                all.appendBuffer(part);
+              } else if (body.tryFail("more than %d bytes".formatted(JsonText.MOST_BYTES))) {
+                answer.request().connection().close();
+              }
+            });
+    return body.future();
   }
 
   private static RuntimeException refused(String name, Throwable error) {
@@ -108,10 +163,11 @@ public record JobFile(String origin, JsonObject json) {
    * cycles.
    */
   private static Function<String, JsonObject> reader(String name) {
-    if (name.endsWith(".json")) {
+    String path = isUrl(name) ? name.replaceFirst("[?#].*", "") : name;
+    if (path.endsWith(".json")) {
       return text -> JsonText.object(name, text);
     }
-    if (name.endsWith(".yaml") || name.endsWith(".yml")) {
+    if (path.endsWith(".yaml") || path.endsWith(".yml")) {
       return text -> YamlText.object(name, text);
     }
     throw new InputException(

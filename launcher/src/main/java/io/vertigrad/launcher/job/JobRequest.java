@@ -10,6 +10,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -34,6 +35,7 @@ public final class JobRequest {
 
   private final String name;
   private final List<Change> changes = new ArrayList<>();
+  private final List<Change> fallbacks = new ArrayList<>();
 
   /** An option of the command line, as it was typed, and what it changes. */
   private record Change(String words, Assignment assignment) {
@@ -79,6 +81,21 @@ public final class JobRequest {
     return this;
   }
 
+  /** Sets a key where neither an option nor the job file does, if the variable has a value. */
+  public JobRequest variable(Map<String, String> environment, String variable, String key) {
+    String value = environment.getOrDefault(variable, "");
+    if (!value.isEmpty()) {
+      fallbacks.add(new Change(variable + "=" + value, new Assignment(key, value)));
+    }
+    return this;
+  }
+
+  /** Takes the paths of this machine from its {@linkplain LocalSettings#VARIABLES variables}. */
+  public JobRequest variables(Map<String, String> environment) {
+    LocalSettings.VARIABLES.forEach((key, variable) -> variable(environment, variable, key));
+    return this;
+  }
+
   /**
    * Reads the file, applies the changes and checks the result.
    *
@@ -92,7 +109,7 @@ public final class JobRequest {
   public ClusterConfig cluster() {
     JsonObject alone = new JsonObject();
     List<Change> cluster =
-        changes.stream()
+        Stream.concat(fallbacks.stream(), changes.stream())
             .filter(change -> change.assignment().path().startsWith("cluster."))
             .toList();
     cluster.forEach(change -> change.assignment().applyTo(alone));
@@ -127,6 +144,9 @@ public final class JobRequest {
    */
   public JobConfig resolve(JobFile file) {
     JsonObject changed = file.json().copy();
+    fallbacks.stream()
+        .filter(fallback -> !isSet(fallback.assignment().path(), file.json()))
+        .forEach(changes::add);
     List<Assignment> assignments = changes.stream().map(Change::assignment).toList();
     if (assignments.stream().anyMatch(JobRequest::isLength)) {
       TrainingLength.keys().forEach(changed::remove);
@@ -150,6 +170,14 @@ public final class JobRequest {
     JobConfig job = JobConfig.read(origin, changed);
     StrategyProviders.configure(job, getClass().getClassLoader());
     return job;
+  }
+
+  /** Returns true if an option or the job file sets this key. */
+  private boolean isSet(String path, JsonObject job) {
+    int dot = path.indexOf('.');
+    return changes.stream().anyMatch(change -> change.assignment().path().equals(path))
+        || job.getValue(path.substring(0, dot)) instanceof JsonObject section
+            && section.containsKey(path.substring(dot + 1));
   }
 
   /**

@@ -6,7 +6,9 @@ import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 
 /**
  * Separates the settings that are valid on one machine only: paths and addresses. A run's {@code
@@ -15,10 +17,17 @@ import java.util.Set;
 public final class LocalSettings {
 
   private static final String DATA = "data.directory";
+  private static final String TLS = "cluster.tls";
+  private static final String SECRET = "cluster.secretFile";
+
+  /** Keys whose paths a machine may name in an environment variable, for every job. */
+  public static final Map<String, String> VARIABLES =
+      new TreeMap<>(
+          Map.of(DATA, "VERTIGRAD_DATA", SECRET, "VERTIGRAD_SECRET", TLS, "VERTIGRAD_TLS"));
 
   /** What a node is given in other ways, or does not need: only the coordinator serves pages. */
   private static final Set<String> NOT_FOR_NODES =
-      Set.of(DATA, "cluster.host", "cluster.members", "cluster.secretFile");
+      Set.of(DATA, "cluster.host", "cluster.members", SECRET);
 
   private static final String LOOPBACK = "127.0.0.1";
 
@@ -55,11 +64,29 @@ public final class LocalSettings {
   }
 
   /**
-   * Returns the options that a node of another machine needs, with this machine's absolute paths of
-   * data and certificates.
+   * Returns the options that a node of another machine needs, with this machine's absolute paths,
+   * except for those of {@link #pathsOf}.
    */
   public static List<String> portable(JobConfig job) {
-    return files(job, withAbsolutePaths(job), Set.of("checkpoint.directory"));
+    return settings(job, withAbsolutePaths(job), Set.of("checkpoint.directory", TLS));
+  }
+
+  /**
+   * Returns the options of data, certificates and a secret that the job file names, for the shell
+   * of another machine. Each takes the path that a variable has there, or else this machine's
+   * absolute path.
+   */
+  public static String pathsOf(JobConfig job) {
+    return option("--data", DATA, job)
+        + option("--tls", TLS, job)
+        + option("--secret", SECRET, job);
+  }
+
+  private static String option(String name, String key, JobConfig job) {
+    return value(withAbsolutePaths(job), key) instanceof String path
+        ? " %s \"${%s:-%s}\""
+            .formatted(name, VARIABLES.get(key), path.replaceAll("[\\\\\"$`}]", "\\\\$0"))
+        : "";
   }
 
   private static List<String> options(JobConfig job, JsonObject json) {
@@ -67,15 +94,15 @@ public final class LocalSettings {
     if (!job.cluster().host().equals(LOOPBACK)) {
       options.addAll(List.of("--host", job.cluster().host()));
     }
-    options.addAll(files(job, json, Set.of()));
-    return options;
-  }
-
-  private static List<String> files(JobConfig job, JsonObject json, Set<String> without) {
-    List<String> options = new ArrayList<>();
     job.data()
         .directory()
         .ifPresent(path -> options.addAll(List.of("--data", String.valueOf(value(json, DATA)))));
+    options.addAll(settings(job, json, Set.of()));
+    return options;
+  }
+
+  private static List<String> settings(JobConfig job, JsonObject json, Set<String> without) {
+    List<String> options = new ArrayList<>();
     JsonObject defaults = JobConfig.read("defaults", new JsonObject()).json();
     for (String key : keys(job)) {
       String value = String.valueOf(value(json, key));

@@ -10,7 +10,9 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -48,24 +50,51 @@ class NodeLaunchTest {
     assertEquals(
         List.of(
             "scp",
+            "-p",
             "10.0.0.5:" + folder.resolve("run & more/secret"),
-            ".",
+            "secret",
             "vertigrad",
             "node",
+            "--job",
             "10.0.0.5:15801",
-            "--secret",
-            "secret",
             "--role",
             "worker",
-            "--data",
-            data,
+            "--secret",
+            "secret",
             "--set",
             "cluster.authority=/etc/vertigrad/authority.pem",
             "--set",
             "cluster.certificate=/etc/vertigrad/node 1.pem",
             "--set",
-            "cluster.key=/etc/vertigrad/node.key"),
+            "cluster.key=/etc/vertigrad/node.key",
+            "--data",
+            data),
         pasted(line));
+  }
+
+  @Test
+  void shouldLeaveDataAndCertificatesToTheVariablesOfTheOtherMachine() throws Exception {
+    String data = folder.resolve("\"$HOME\" `it's` {1}").toString();
+    JsonObject cluster =
+        new JsonObject()
+            .put("host", "10.0.0.5")
+            .put("tls", "/etc/vertigrad")
+            .put("secretFile", "/etc/vertigrad/secret");
+
+    String line = launch(cluster, new JsonObject().put("directory", data)).elsewhere();
+
+    List<String> words =
+        List.of("vertigrad", "node", "--job", "10.0.0.5:15801", "--role", "worker");
+    assertEquals(all(words, data, "/etc/vertigrad", "/etc/vertigrad/secret"), pasted(line));
+    Map<String, String> variables =
+        Map.of("VERTIGRAD_DATA", "/its data", "VERTIGRAD_TLS", "/tls", "VERTIGRAD_SECRET", "/s");
+    assertEquals(all(words, "/its data", "/tls", "/s"), pasted(line, variables));
+  }
+
+  private static List<String> all(List<String> words, String data, String tls, String secret) {
+    List<String> all = new ArrayList<>(words);
+    all.addAll(List.of("--data", data, "--tls", tls, "--secret", secret));
+    return all;
   }
 
   @Test
@@ -78,15 +107,17 @@ class NodeLaunchTest {
     assertEquals(
         List.of(
             "scp",
+            "-p",
             "10.0.0.6:" + folder.resolve("run & more/secret"),
-            ".",
+            "secret",
             "vertigrad",
             "node",
+            "--job",
             "10.0.0.5:15801",
-            "--secret",
-            "secret",
             "--role",
-            "worker"),
+            "worker",
+            "--secret",
+            "secret"),
         pasted(line));
   }
 
@@ -104,8 +135,15 @@ class NodeLaunchTest {
 
   /** Returns the words that the programs of the command receive. */
   private List<String> pasted(String line) throws IOException, InterruptedException {
+    return pasted(line, Map.of());
+  }
+
+  private List<String> pasted(String line, Map<String, String> variables)
+      throws IOException, InterruptedException {
     String command = line.substring(line.indexOf(": ") + 2);
     ProcessBuilder shell = new ProcessBuilder("sh", "-c", command).directory(folder.toFile());
+    shell.environment().keySet().removeIf(name -> name.startsWith("VERTIGRAD_"));
+    shell.environment().putAll(variables);
     shell.environment().merge("PATH", folder.toString(), (all, own) -> own + ":" + all);
     Process process = shell.redirectErrorStream(true).start();
     String words = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);

@@ -8,11 +8,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
@@ -37,6 +40,67 @@ class JobFileTest {
   @AfterAll
   static void stop() {
     vertx.close();
+  }
+
+  @Test
+  void shouldFetchAJobFileFromItsUrl() throws Exception {
+    HttpServer server =
+        await(
+            vertx
+                .createHttpServer()
+                .requestHandler(
+                    request -> {
+                      switch (request.path()) {
+                        case "/job.json" -> request.response().end("{\"seed\": 5}");
+                        case "/job.yaml" -> request.response().end("seed: 5");
+                        case "/large.json" -> request.response().end(" ".repeat(20_000_000));
+                        default -> request.response().setStatusCode(404).end();
+                      }
+                    })
+                .listen(0, "127.0.0.1"));
+    String url = "http://127.0.0.1:" + server.actualPort();
+    try {
+      assertEquals(5, await(JobFile.read(vertx, url + "/job.json?x=1")).json().getInteger("seed"));
+      assertEquals(5, await(JobFile.read(vertx, url + "/job.yaml")).json().getInteger("seed"));
+      assertEquals(
+          url + "/none.json: cannot be read: HTTP status 404",
+          refusal(JobFile.read(vertx, url + "/none.json")));
+      assertTrue(
+          refusal(JobFile.read(vertx, url + "/large.json")).contains("cannot be read: more than"));
+      assertTrue(
+          refusal(JobFile.read(vertx, url + "/job")).contains("is not named like a job file"));
+    } finally {
+      await(server.close());
+    }
+  }
+
+  private static String refusal(Future<?> read) {
+    return assertThrows(ExecutionException.class, () -> await(read)).getCause().getMessage();
+  }
+
+  @Test
+  void shouldTakePathsFromVariablesOnlyWhereNothingElseNamesThem() throws Exception {
+    Map<String, String> machine =
+        Map.of("VERTIGRAD_DATA", "/machine", "VERTIGRAD_TLS", "/tls", "VERTIGRAD_SECRET", "/s");
+    String named = write("a.json", "{\"data\": {\"directory\": \"/file\"}}");
+    String unnamed = write("b.json", "{}");
+
+    assertEquals("/file", data(new JobRequest(named).variables(machine)));
+    assertEquals("/machine", data(new JobRequest(unnamed).variables(machine)));
+    assertEquals(
+        "/option",
+        data(
+            new JobRequest(unnamed)
+                .option("--data", "data.directory", "/option")
+                .variables(machine)));
+    JobRequest request = new JobRequest(unnamed).variables(machine);
+    assertEquals(Optional.of("/tls/node.key"), request.cluster().key());
+    assertEquals(Optional.of("/s"), await(request.read(vertx)).cluster().secretFile());
+    assertEquals(Optional.empty(), new JobRequest(unnamed).variables(Map.of()).cluster().key());
+  }
+
+  private static String data(JobRequest request) throws Exception {
+    return await(request.read(vertx)).data().directory().orElseThrow().toString();
   }
 
   @ParameterizedTest

@@ -267,9 +267,7 @@ class OnnxExportTest {
   }
 
   private static Dataset open(Split split, int samples) {
-    String named = System.getProperty("vertigrad.data", "");
-    String data =
-        named.isBlank() ? Optional.ofNullable(System.getenv("VERTIGRAD_DATA")).orElse("") : named;
+    String data = System.getProperty("vertigrad.data", "");
     boolean real = !data.isBlank() && Files.isDirectory(Path.of(data, "mnist"));
     return DatasetProvider.open(
         new DataConfig(
