@@ -24,12 +24,18 @@ final class BusSecurity {
   private BusSecurity() {}
 
   /**
-   * Refuses settings that would open a port to any machine.
+   * Refuses settings that would open a port to any machine, or tell others an address of no
+   * machine.
    *
    * @throws SettingsException with what to do
    */
   static void check(ClusterConfig config) {
     checkFiles(config);
+    if (address(config.host()).isAnyLocalAddress()) {
+      throw new SettingsException(
+          "cluster.host %s is every address of this machine, expected the one that other machines reach: set it, or auto"
+              .formatted(config.host()));
+    }
     if (!loopback(config.host()) && !config.mutualTls() && !config.insecure()) {
       throw new SettingsException(
           "cluster.host %s can be reached from other machines and cluster.certificate, cluster.key"
@@ -104,8 +110,12 @@ final class BusSecurity {
   }
 
   static boolean loopback(String host) {
+    return address(host).isLoopbackAddress();
+  }
+
+  private static InetAddress address(String host) {
     try {
-      return InetAddress.getByName(host).isLoopbackAddress();
+      return InetAddress.getByName(host);
     } catch (UnknownHostException e) {
       throw new SettingsException(
           "cluster.host %s: no such machine is known here, expected an address of this machine"

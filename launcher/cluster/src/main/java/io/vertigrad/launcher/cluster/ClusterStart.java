@@ -120,6 +120,7 @@ public final class ClusterStart {
    */
   public static void check(ClusterConfig config) {
     Discovery.of(config);
+    config.members().forEach(JoinAddress::parse);
     BusSecurity.check(config);
   }
 

@@ -54,16 +54,25 @@ class ClusterStartTest {
   @Test
   void shouldRefuseForeignAddressWhenTlsIsOff() {
     assertEquals(
-        "cluster.host 0.0.0.0 can be reached from other machines and cluster.certificate,"
+        "cluster.host 192.0.2.1 can be reached from other machines and cluster.certificate,"
             + " cluster.key and cluster.authority are not set; make certificates as"
             + " docs/guide/operations.md says, or accept that anyone on that network can take over with"
             + " --insecure",
-        refusal(config("0.0.0.0", List.of(), false)));
+        refusal(config("192.0.2.1", List.of(), false)));
   }
 
   @Test
   void shouldAcceptForeignAddressWhenInsecureWasAskedFor() {
-    ClusterStart.check(config("0.0.0.0", List.of(), true));
+    ClusterStart.check(config("192.0.2.1", List.of(), true));
+  }
+
+  /** Others would be told to connect to their own machine. */
+  @Test
+  void shouldRefuseToAdvertiseEveryAddress() {
+    assertEquals(
+        "cluster.host 0.0.0.0 is every address of this machine, expected the one that other machines"
+            + " reach: set it, or auto",
+        refusal(config("0.0.0.0", List.of(), true)));
   }
 
   @Test

@@ -8,6 +8,7 @@ import com.hazelcast.logging.Logger;
 import com.hazelcast.spi.discovery.DiscoveryNode;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.ClusterConfig;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -41,9 +42,7 @@ class DiscoveryTest {
 
   @AfterEach
   void stop() throws Exception {
-    for (Vertx vertx : started) {
-      await(vertx.close());
-    }
+    await(Future.join(started.stream().map(Vertx::close).toList()));
   }
 
   @ParameterizedTest
@@ -66,6 +65,14 @@ class DiscoveryTest {
   }
 
   @Test
+  void shouldRefuseASeedOfIpv6() {
+    assertEquals(
+        "join address \"[::1]:15701\": IPv6 is not supported, expected the IPv4 address or the name"
+            + " of a machine that has one, such as 10.0.0.5:15701",
+        refusal("seeds:a,[::1]:15701"));
+  }
+
+  @Test
   void shouldNameTheSeedWhenItsPortIsNone() {
     assertEquals(
         "join address \"b:x\": port is \"x\", expected a number from 1 to 65535",
@@ -74,7 +81,7 @@ class DiscoveryTest {
 
   @Test
   @Tag("slow")
-  void shouldFindEachOtherBySeedsWhereverTheFirstOneStarts() throws Exception {
+  void shouldFindEachOtherBySeedsWhenTheSecondStartsFirst() throws Exception {
     int port = FreePort.find();
     String seeds = "seeds:%s,%s:%d".formatted(ONE, TWO, port);
 
@@ -83,6 +90,30 @@ class DiscoveryTest {
 
     assertEquals(1, late.otherNodes());
     assertEquals(1, early.otherNodes());
+  }
+
+  /** As many nodes as machines, in one JVM; benchmarks/nodes gives each a process. */
+  @Test
+  @Tag("slow")
+  void shouldConnectTwentyNodesAtTwentyAddresses() throws Exception {
+    int port = FreePort.find();
+    JobSecret secret = JobSecret.random();
+    List<ClusterStart> nodes = new ArrayList<>();
+    for (int i = 2; i < 22; i++) {
+      JsonObject cluster =
+          JsonObject.of(
+              "host", "127.0.0." + i, "port", port, "discovery", "seeds:127.0.0.2,127.0.0.3");
+      JobConfig job = JobConfig.read("test", JsonObject.of("cluster", cluster));
+      nodes.add(joined(ClusterStart.ofMember(job, secret, i == 2)));
+    }
+
+    Vertx last = started.get(19);
+    await(last.eventBus().<String>consumer("echo", m -> m.reply(m.body())).completion());
+    for (Vertx each : started) {
+      assertEquals("hello", await(each.eventBus().<String>request("echo", "hello")).body());
+    }
+    nodes.forEach(node -> assertEquals(19, node.otherNodes()));
+    nodes.forEach(ClusterStart::jobOver);
   }
 
   @Test
