@@ -315,18 +315,18 @@ final class NodeCommand implements Callable<Integer> {
     return join == null && where() != null && !JobFile.isName(where());
   }
 
-  /** Returns null when there is no such file; the job file may still name one. */
+  /** Returns null when no file is found here; a variable or the job file may still name one. */
   private String secretFile() {
     if (secret != null) {
       return secret.toString();
     }
-    boolean named = !System.getenv().getOrDefault("VERTIGRAD_SECRET", "").isEmpty();
-    String beside = asks() || where() == null || JobFile.isUrl(where()) ? "" : where();
-    Path file = Path.of(beside).toAbsolutePath().resolveSibling(RunDirectory.SECRET);
-    if (beside.isEmpty()) {
-      file = Path.of(RunDirectory.SECRET);
+    if (!System.getenv().getOrDefault("VERTIGRAD_SECRET", "").isEmpty()) {
+      return null;
     }
-    return named || !Files.exists(file) ? null : file.toString();
+    boolean local = where() != null && JobFile.isName(where()) && !JobFile.isUrl(where());
+    Path file = local ? Path.of(where()) : Path.of(RunDirectory.SECRET);
+    Path found = file.toAbsolutePath().resolveSibling(RunDirectory.SECRET);
+    return Files.exists(found) ? found.toString() : null;
   }
 
   private JobConfig read() {

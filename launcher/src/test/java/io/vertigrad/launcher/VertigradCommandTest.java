@@ -122,6 +122,39 @@ class VertigradCommandTest {
         "127.0.0.1");
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "node --role worker --job [::1]:15801",
+        "node --role worker --job ::1",
+        "node --role worker --join [::1] --job conf/digits-sync.json",
+        "node --role worker --host ::1 --join 127.0.0.1",
+        "train --listen --host ::1",
+        "train --set cluster.members=[\"::1\"]",
+        "train --set cluster.discovery=seeds:[::1]:15701",
+        "train --set dashboard.host=::1",
+        "train --set serving.host=::1"
+      })
+  void shouldRefuseIpv6AtEveryEntrance(String arguments) {
+    CommandRun run = CommandRun.of(arguments.split(" "));
+
+    assertEquals(2, run.exit(), run.err());
+    assertTrue(run.err().contains("IPv6 is not supported"), run.err());
+    assertEquals(1, run.err().lines().count(), run.err());
+  }
+
+  @Test
+  void shouldExpectAnAddressOrADiscoveryWhenNodeGetsAJobFileAlone() {
+    assertRefused(
+        "vertigrad: node: found no address, expected --job with the HOST:PORT that train prints, or"
+            + " a job file with --join, cluster.members or cluster.discovery",
+        "node",
+        "--role",
+        "worker",
+        "--job",
+        "conf/digits-sync.json");
+  }
+
   @Test
   void shouldReportHowToStartAJobWhenThereIsNoneToJoin() {
     assertRefused(
@@ -198,11 +231,12 @@ class VertigradCommandTest {
 
   @Test
   void shouldRefuseForeignAddressWhenTlsIsOff() {
-    CommandRun run = CommandRun.of("train", "--listen", "--host", "0.0.0.0");
+    CommandRun run = CommandRun.of("train", "--listen", "--host", "192.0.2.1");
 
     assertEquals(2, run.exit());
     assertTrue(
-        run.err().startsWith("vertigrad: cluster.host 0.0.0.0 can be reached from other machines"),
+        run.err()
+            .startsWith("vertigrad: cluster.host 192.0.2.1 can be reached from other machines"),
         run.err());
   }
 

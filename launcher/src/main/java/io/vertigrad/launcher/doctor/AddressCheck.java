@@ -1,5 +1,6 @@
 package io.vertigrad.launcher.doctor;
 
+import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.ClusterConfig;
 import java.io.IOException;
 import java.net.BindException;
@@ -22,14 +23,21 @@ final class AddressCheck implements Check {
 
   @Override
   public List<CheckResult> run() {
-    String where = cluster.host() + ":" + cluster.port();
+    try {
+      return run(cluster.host());
+    } catch (SettingsException noAddress) {
+      return List.of(CheckResult.fail(SUBJECT, noAddress.getMessage()));
+    }
+  }
+
+  private List<CheckResult> run(String own) {
+    String where = own + ":" + cluster.port();
     try (ServerSocket socket = new ServerSocket()) {
-      InetAddress host = InetAddress.getByName(cluster.host());
+      InetAddress host = InetAddress.getByName(own);
       socket.bind(new InetSocketAddress(host, cluster.port()));
       return List.of(CheckResult.ok(SUBJECT, where + " is free for the cluster"));
     } catch (UnknownHostException e) {
-      return List.of(
-          CheckResult.fail(SUBJECT, cluster.host() + " is not known here", "set cluster.host"));
+      return List.of(CheckResult.fail(SUBJECT, own + " is not known here", "set cluster.host"));
     } catch (BindException e) {
       return List.of(taken(where, e));
     } catch (IOException e) {
