@@ -135,6 +135,15 @@ public sealed interface TrainingEvent {
       String lastHeard)
       implements TrainingEvent {}
 
+  /**
+   * A member was asked to leave while the job goes on.
+   *
+   * @param place what becomes of its place, in words: it waits for a successor, goes to a process,
+   *     or stays empty
+   */
+  record MemberDraining(long timeMillis, Role role, int rank, int incarnation, String place)
+      implements TrainingEvent {}
+
   /** A member left ({@code finished}, {@code stopped}) or was evicted; the reason says why. */
   record MemberLeft(long timeMillis, Role role, int rank, int incarnation, String reason)
       implements TrainingEvent {

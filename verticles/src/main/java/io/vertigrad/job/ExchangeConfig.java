@@ -21,6 +21,7 @@ import java.util.Locale;
  * @param evictMillis without a heartbeat for this long a member is evicted
  * @param stallMillis without a step of some worker for this long the job reports the missing one
  * @param orphanSeconds a member that the coordinator has not answered for this long stops
+ * @param drainSeconds a member that is asked to leave has this time to hand its place over
  * @param compression how gradients are compressed
  * @param transport what carries frames between processes
  * @param maxMagnitude largest magnitude of an element of a gradient that is applied; {@code
@@ -41,6 +42,7 @@ public record ExchangeConfig(
     long evictMillis,
     long stallMillis,
     int orphanSeconds,
+    int drainSeconds,
     Compression compression,
     TransportKind transport,
     float maxMagnitude,
@@ -61,6 +63,9 @@ public record ExchangeConfig(
 
   private static final int DEFAULT_STALL_MILLIS = 15_000;
   private static final int DEFAULT_ORPHAN_SECONDS = 600;
+
+  /** Machines are often taken away 30 s after the signal. */
+  private static final int DEFAULT_DRAIN_SECONDS = 25;
 
   /**
    * Far above gradients that train, and above the variance of a batch-norm layer behind bytes that
@@ -101,6 +106,7 @@ public record ExchangeConfig(
         evictMillis,
         DEFAULT_STALL_MILLIS,
         DEFAULT_ORPHAN_SECONDS,
+        DEFAULT_DRAIN_SECONDS,
         Compression.NONE,
         TransportKind.AUTO,
         DEFAULT_MAGNITUDE,
@@ -125,6 +131,7 @@ public record ExchangeConfig(
         evictMillis,
         stallMillis,
         orphanSeconds,
+        drainSeconds,
         compression,
         transport,
         maxMagnitude,
@@ -169,6 +176,7 @@ public record ExchangeConfig(
             evictMillis,
             changeable.integer("stallMillis", DEFAULT_STALL_MILLIS, 100, 86_400_000),
             changeable.integer("orphanSeconds", DEFAULT_ORPHAN_SECONDS, 1, 86_400),
+            changeable.integer("drainSeconds", DEFAULT_DRAIN_SECONDS, 1, 86_400),
             compression(agreed),
             transport(changeable),
             magnitude(section),

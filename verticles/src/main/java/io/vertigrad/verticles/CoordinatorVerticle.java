@@ -125,7 +125,7 @@ public final class CoordinatorVerticle extends VerticleBase {
     Promise<JsonObject> saved = Promise.promise();
     context.runOnContext(
         go ->
-            new OrderlyStop(vertx, coordinatorState, executor, checkpoints)
+            new OrderlyStop(coordinatorState, executor, checkpoints)
                 .start()
                 .map(ControlCodec::write)
                 .onComplete(saved));
@@ -186,15 +186,27 @@ public final class CoordinatorVerticle extends VerticleBase {
    * @param listener receives the process id; called on this verticle's context
    */
   public void onHungProcess(LongConsumer listener) {
+    context.runOnContext(go -> executor.onHungProcess(onThisMachine(listener)));
+  }
+
+  /**
+   * Reports processes of this machine whose members were asked to leave while the job goes on. A
+   * process that is started for one of their roles takes their place. It may be called once this
+   * verticle is deployed.
+   *
+   * @param listener receives the process id; called on this verticle's context
+   */
+  public void onDrain(LongConsumer listener) {
+    context.runOnContext(go -> executor.onDrain(onThisMachine(listener)));
+  }
+
+  private Consumer<String> onThisMachine(LongConsumer listener) {
     String prefix = NodeName.of(job, 0).replaceFirst("0$", "");
-    context.runOnContext(
-        go ->
-            executor.onHungProcess(
-                node -> {
-                  if (node.startsWith(prefix)) {
-                    listener.accept(Long.parseLong(node.substring(prefix.length())));
-                  }
-                }));
+    return node -> {
+      if (node.startsWith(prefix)) {
+        listener.accept(Long.parseLong(node.substring(prefix.length())));
+      }
+    };
   }
 
   @Override

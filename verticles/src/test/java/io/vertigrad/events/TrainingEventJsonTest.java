@@ -23,6 +23,7 @@ final class TrainingEventJsonTest {
         new TrainingEvent.JobStarted(1, "sync", 2, 3, 1L << 40, 200, 400),
         new TrainingEvent.MemberJoined(2, Role.WORKER, 1, 2, "127.0.0.1 pid 7"),
         new TrainingEvent.MemberSuspected(3, Role.SERVER, 0, 0, 3_001),
+        new TrainingEvent.MemberDraining(3, Role.SERVER, 0, 1, "goes to 10.0.0.5 pid 7"),
         new TrainingEvent.MemberLeft(4, Role.WORKER, 1, 2, "silent for 10000 ms"),
         progress(0.25),
         new TrainingEvent.ServerProgress(6, 0, 1, 57, 5_000, 114, 1, 2, 3, 4),

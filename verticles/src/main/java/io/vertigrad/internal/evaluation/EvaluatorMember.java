@@ -9,6 +9,7 @@ import io.vertigrad.internal.membership.CoordinatorClient;
 import io.vertigrad.internal.membership.EvaluationResult;
 import io.vertigrad.internal.membership.LeaveReason;
 import io.vertigrad.internal.membership.MemberHandler;
+import io.vertigrad.internal.membership.MemberStatus;
 import io.vertigrad.internal.timeline.MemberTimeline;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
@@ -116,6 +117,12 @@ public final class EvaluatorMember implements MemberHandler {
   @Override
   public Future<EvaluationResult> evaluate() {
     return handlers.loop().testWhole();
+  }
+
+  @Override
+  public Future<MemberStatus> handOver() {
+    stop();
+    return Future.succeededFuture(MemberStatus.NONE);
   }
 
   /** Pulls need no admission, so evaluation continues while the evaluator joins again. */

@@ -14,8 +14,10 @@ import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Chosen;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Granted;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Refused;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Released;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Standby;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Unknown;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.DrainRequest;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JobCommand;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
@@ -27,6 +29,7 @@ import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Command;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Evaluate;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Propose;
 import io.vertigrad.internal.membership.ControlMessage.Published;
+import io.vertigrad.internal.membership.ControlMessage.Published.DrainPublished;
 import io.vertigrad.internal.membership.ControlMessage.Published.MembershipPublished;
 import io.vertigrad.internal.membership.ControlMessage.Published.PausePublished;
 import io.vertigrad.internal.membership.ControlMessage.Published.StopPublished;
@@ -71,7 +74,8 @@ public final class ControlCodec {
           Form.choice(Role.class, "one of server, worker, evaluator"),
           Form.choice(JobPhase.class, "the state of a job"),
           Form.choice(VersionChoice.Rule.class, "one of common_state, any_memory"),
-          Form.choice(Command.class, "one of status, save, checkpoint, ledger, adopt, evaluate"),
+          Form.choice(
+              Command.class, "one of status, save, checkpoint, ledger, hand_over, adopt, evaluate"),
           new Form<>(
               LeaveReason.class,
               String.class,
@@ -125,7 +129,8 @@ public final class ControlCodec {
           "heartbeat", Heartbeat.class,
           "leave", Leave.class,
           "candidates", ReportCandidates.class,
-          "read", ReadParameters.class);
+          "read", ReadParameters.class,
+          "drain", DrainRequest.class);
 
   /** Keys that have no value if it is the empty string or the empty list. */
   private static final Set<String> NOT_EMPTY = Set.of("metric", "silent", "starts");
@@ -170,7 +175,7 @@ public final class ControlCodec {
             () ->
                 new IllegalArgumentException(
                     "expected request to be one of join, heartbeat, leave, candidates,"
-                        + " read, state, checkpoint, pause, resume, stop"));
+                        + " read, drain, state, checkpoint, pause, resume, stop"));
   }
 
   // Answers of the coordinator.
@@ -183,6 +188,8 @@ public final class ControlCodec {
     Class<? extends ControlAnswer> type = Granted.class;
     if (has(json, "refused")) {
       type = Refused.class;
+    } else if (has(json, "standby")) {
+      type = Standby.class;
     } else if (has(json, "admitted")) {
       type = Admitted.class;
     } else if (has(json, "chosen")) {
@@ -209,9 +216,11 @@ public final class ControlCodec {
       type = MembershipPublished.class;
     } else if (has(json, "pause")) {
       type = PausePublished.class;
+    } else if (has(json, "drain")) {
+      type = DrainPublished.class;
     } else {
       throw new IllegalArgumentException(
-          "control message: found keys %s, expected one of membership, pause, stop"
+          "control message: found keys %s, expected one of membership, pause, drain, stop"
               .formatted(json.fieldNames()));
     }
     return JSON.read(type, json, "control message");

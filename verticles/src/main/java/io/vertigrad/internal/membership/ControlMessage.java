@@ -88,6 +88,14 @@ sealed interface ControlMessage {
      */
     record ReadParameters(String reader, boolean done) implements ControlRequest {}
 
+    /**
+     * Asks for the members of one process to leave while the job goes on; repeated until they have.
+     *
+     * @param member the name of one of them, as events have it; empty if the process asks itself
+     * @param node where the members run; empty if {@code member} is given
+     */
+    record DrainRequest(Optional<String> member, Optional<String> node) implements ControlRequest {}
+
     /** A command for the whole job, which any node on the bus may send. */
     enum JobCommand implements ControlRequest {
       /** Asks for the phase of the job and for its membership. */
@@ -131,6 +139,14 @@ sealed interface ControlMessage {
      * @param late true when the job has ended well, or is about to
      */
     record Refused(@Key("refused") String why, boolean retry, boolean late)
+        implements ControlAnswer {}
+
+    /**
+     * A member is about to hand its place over to the newcomer, which asks again soon.
+     *
+     * @param why for people
+     */
+    record Standby(JobPhase state, int epoch, @Key("standby") String why)
         implements ControlAnswer {}
 
     /**
@@ -184,6 +200,11 @@ sealed interface ControlMessage {
     /** The limit up to which training may go has changed. */
     record PausePublished(Pause pause) implements Published {}
 
+    /**
+     * A user has asked for the members of this process to leave; the process ends when they have.
+     */
+    record DrainPublished(@Key("drain") String node) implements Published {}
+
     /** Every member must stop. */
     record StopPublished(@Key("stop") String why) implements Published {}
   }
@@ -207,6 +228,8 @@ sealed interface ControlMessage {
       CHECKPOINT,
       /** Asks a server for the outcome of every update. */
       LEDGER,
+      /** Makes a member save its part of the model and leave; answered before it leaves. */
+      HAND_OVER,
       /** Makes a worker's process start another worker, for a rank without one. */
       ADOPT;
 

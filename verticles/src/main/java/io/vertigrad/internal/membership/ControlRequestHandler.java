@@ -6,8 +6,10 @@ import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Chosen;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Granted;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Refused;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Released;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Standby;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Unknown;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.DrainRequest;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JobCommand;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
@@ -73,6 +75,9 @@ public final class ControlRequestHandler {
     if (request instanceof ReportCandidates report) {
       return choice(report.candidates());
     }
+    if (request instanceof DrainRequest drain) {
+      return drain(drain);
+    }
     if (request instanceof ReadParameters read) {
       return read(read);
     }
@@ -92,6 +97,11 @@ public final class ControlRequestHandler {
 
   private ControlAnswer join(JoinRequest request) {
     try {
+      Optional<String> leaving = coordinator.standsBy(request);
+      if (leaving.isPresent()) {
+        return new Standby(
+            coordinator.state(), epoch(), leaving.get() + " is about to hand its place over");
+      }
       Admission admission = coordinator.join(request);
       return new Admitted(
           coordinator.state(),
@@ -133,6 +143,22 @@ public final class ControlRequestHandler {
         .choice(candidates)
         .<ControlAnswer>map(choice -> new Chosen(coordinator.state(), epoch(), choice))
         .orElseGet(() -> new Refused(coordinator.noChoiceReason(), true, false));
+  }
+
+  private ControlAnswer drain(DrainRequest request) {
+    boolean named = request.member().isPresent();
+    String node =
+        request
+            .member()
+            .map(coordinator::nodeOf)
+            .or(request::node)
+            .orElseThrow(
+                () -> new IllegalArgumentException("drain: found no member, expected its name"));
+    if (coordinator.drain(node)) {
+      return granted();
+    }
+    String nothing = "the job is %s, nothing is handed over".formatted(coordinator.state().lower());
+    return named ? refused(nothing) : new Unknown(coordinator.state(), epoch(), nothing);
   }
 
   private ControlAnswer read(ReadParameters request) {

@@ -9,6 +9,7 @@ import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Chosen;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Granted;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Refused;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Released;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Standby;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Unknown;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
@@ -69,6 +70,7 @@ public final class CoordinatorClient {
   private static final long LEAVE_MILLIS = 2_000;
   private static final long JOIN_MILLIS = 1_000;
   private static final long JOIN_RETRY_MILLIS = 100;
+  private static final long STANDBY_RETRY_MILLIS = 10;
   private static final long CHOICE_RETRY_MILLIS = 5;
   private static final long LONGEST_INTERVAL_MILLIS = 1_000;
   private static final double MILLIS_PER_SECOND = 1_000;
@@ -625,6 +627,15 @@ public final class CoordinatorClient {
     private void onAnswer(ControlAnswer answer) {
       if (answer instanceof Admitted admission) {
         admitted.complete(admission);
+      } else if (answer instanceof Standby standby) {
+        if (!waitLogged) {
+          waitLogged = true;
+          LOG.info("stands by: {}", standby.why());
+        }
+        retry(
+            JoinException.refused(standby.why()),
+            job.workers().waitSeconds(),
+            STANDBY_RETRY_MILLIS);
       } else if (!(answer instanceof Refused refused)) {
         admitted.fail(
             new JoinException("the coordinator's answer to a join makes no sense: " + answer));
@@ -665,12 +676,16 @@ public final class CoordinatorClient {
     }
 
     private void retry(JoinException failure, long limitSeconds) {
+      retry(failure, limitSeconds, JOIN_RETRY_MILLIS);
+    }
+
+    private void retry(JoinException failure, long limitSeconds, long millis) {
       if (phase != this) {
         admitted.fail(new JoinException("the job is over: " + outsideReason()));
       } else if (System.nanoTime() - startedNanos > TimeUnit.SECONDS.toNanos(limitSeconds)) {
         admitted.fail(failure);
       } else {
-        vertx.setTimer(JOIN_RETRY_MILLIS, id -> attempt());
+        vertx.setTimer(millis, id -> attempt());
       }
     }
 
@@ -878,6 +893,7 @@ public final class CoordinatorClient {
                 : handler.counters().map(ControlCodec::writeStatus);
         case SAVE -> handler.save().map(ControlCodec::writeFile);
         case LEDGER -> handler.updates().map(ControlCodec::writeUpdates);
+        case HAND_OVER -> handler.handOver().map(ControlCodec::writeStatus);
         case ADOPT -> handler.startSubstitute().map(started -> new JsonObject());
         case CHECKPOINT -> handler.checkpoint().map(ControlCodec::writeStatus);
       };

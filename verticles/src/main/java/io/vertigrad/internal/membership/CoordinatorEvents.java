@@ -8,6 +8,7 @@ import io.vertigrad.events.TrainingEvent.JobPaused;
 import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.JobStopped;
+import io.vertigrad.events.TrainingEvent.MemberDraining;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberSuspected;
@@ -69,6 +70,12 @@ final class CoordinatorEvents {
     decisions.accept(
         new Announce(
             new MemberLeft(now(), member.role(), member.rank(), member.incarnation(), reason)));
+  }
+
+  void drains(Admission member, String place) {
+    decisions.accept(
+        new Announce(
+            new MemberDraining(now(), member.role(), member.rank(), member.incarnation(), place)));
   }
 
   void health(MemberRecord member, ProcessVitals vitals) {

@@ -103,6 +103,7 @@ public final class CoordinatorState {
   private final StallFinder stallFinder;
   private final CheckpointPlan checkpoints;
   private final RankAdoption adoption;
+  private final Drains drains;
   private final ShardVersions versions;
   private final VersionChoice choice =
       new VersionChoice(() -> ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE));
@@ -121,6 +122,7 @@ public final class CoordinatorState {
   private boolean finishedWell;
   private boolean complete;
   private final long createdMillis;
+  private String ownNode = "";
   private boolean stopAnnounced;
   private Set<String> clusterNodes = Set.of();
 
@@ -180,11 +182,14 @@ public final class CoordinatorState {
   /** Creates the state of a job without members; the time is this process's. */
   public static CoordinatorState of(
       JobConfig job, StrategyTraits traits, Consumer<Decision> decisions) {
-    return new CoordinatorState(
-        CoordinatorConfig.of(job, traits),
-        () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()),
-        System::currentTimeMillis,
-        decisions);
+    CoordinatorState state =
+        new CoordinatorState(
+            CoordinatorConfig.of(job, traits),
+            () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()),
+            System::currentTimeMillis,
+            decisions);
+    state.ownNode = NodeName.of(job, ProcessHandle.current().pid());
+    return state;
   }
 
   /**
@@ -219,6 +224,7 @@ public final class CoordinatorState {
             config.firstEpoch());
     failureDetector = new FailureDetector(config, registry, events, clock);
     pauses = new Pauses(config, registry, events, clock, decisions);
+    drains = new Drains(config, registry, pauses, events, clock, decisions);
     tests = new BlockingTests(config, registry, progress, pauses, events);
     stallFinder = new StallFinder(config, registry, progress, tests, events, clock);
     checkpoints = new CheckpointPlan(config, registry, progress, pauses);
@@ -388,6 +394,22 @@ public final class CoordinatorState {
     return newcomer.admission();
   }
 
+  /**
+   * Finds the member whose place this newcomer gets, if one is about to leave.
+   *
+   * @return the name of that member, for which the newcomer waits; empty if it may {@link #join}
+   * @throws JoinException with the reason for the user, if it has other settings, data or model
+   */
+  Optional<String> standsBy(JoinRequest request) {
+    if (!drainsMembers() || registry.withToken(request.token()).isPresent()) {
+      return Optional.empty();
+    }
+    checkTerms(request);
+    Optional<String> leaving = drains.standsBy(request);
+    leaving.ifPresent(name -> drains.check());
+    return leaving;
+  }
+
   /** Takes a heartbeat; returns false when the sender is not, or no longer, a member of the job. */
   boolean heartbeat(Admission from, MemberStatus status) {
     Optional<MemberRecord> record = registry.find(from);
@@ -476,6 +498,67 @@ public final class CoordinatorState {
     return resumed;
   }
 
+  /**
+   * Asks the members of a process to leave while the job goes on; a repeated request changes
+   * nothing. If the job is about to end they stay until then.
+   *
+   * @return false if none is a member, or the job has not begun, so that nothing is handed over
+   */
+  boolean drain(String node) {
+    List<MemberRecord> leaving = registry.all().filter(one -> one.node().equals(node)).toList();
+    if (drainsMembers()) {
+      leaving.forEach(drains::ask);
+      drains.check();
+    }
+    return phase != WAITING && !leaving.isEmpty();
+  }
+
+  /**
+   * Finds the process of a member that a user asks to leave.
+   *
+   * @param member its name, as {@code worker 1} or {@code worker-1}
+   * @throws IllegalArgumentException with the reason for the user, if it cannot leave
+   */
+  String nodeOf(String member) {
+    String name = member.replace('-', ' ');
+    List<MemberRecord> all = registry.all().toList();
+    MemberRecord found =
+        all.stream()
+            .filter(one -> config.names().of(one.admission().role(), one.rank()).equals(name))
+            .findFirst()
+            .orElseThrow(
+                () ->
+                    new IllegalArgumentException(
+                        "no member is \"%s\", expected one of %s"
+                            .formatted(
+                                member,
+                                MemberNames.listed(
+                                    all.stream()
+                                        .map(
+                                            one ->
+                                                config
+                                                    .names()
+                                                    .of(one.admission().role(), one.rank()))
+                                        .toList(),
+                                    ", "))));
+    if (found.node().equals(ownNode)) {
+      throw new IllegalArgumentException(
+          name
+              + " runs in the process of the coordinator, which does not leave its job: stop the job");
+    }
+    return found.node();
+  }
+
+  /** Records that a member that leaves has saved its part of the model, with its last status. */
+  void handedOver(Admission member, MemberStatus status) {
+    drains.saved(member, status);
+  }
+
+  /** Records that a member that was to leave could not hand over, or has not left. */
+  void notHandedOver(Admission member) {
+    drains.failed(member);
+  }
+
   /** Makes every server write a checkpoint now. */
   void save() {
     decisions.accept(
@@ -496,6 +579,7 @@ public final class CoordinatorState {
    */
   public void announceStop() {
     stopAnnounced = true;
+    drains.clear();
   }
 
   /** Stops the job; releases the members if it has ended already. */
@@ -695,6 +779,11 @@ public final class CoordinatorState {
       case FAILED, STOPPED -> {}
     }
     holdWhileTooFew();
+    if (drainsMembers()) {
+      drains.check();
+    } else {
+      drains.clear();
+    }
   }
 
   /** Checks the limits of each phase. */
@@ -712,6 +801,11 @@ public final class CoordinatorState {
   /** Returns whether steps are left to take, paused or not. */
   private boolean stepsRemain() {
     return phase == RUNNING || phase == PAUSED || phase == ENDING;
+  }
+
+  /** Returns whether a member that leaves hands its place over: not once the job is to end. */
+  private boolean drainsMembers() {
+    return (phase == RUNNING || phase == PAUSED) && !stopAnnounced;
   }
 
   /** Returns whether members are replaced: while steps are left, then while servers are needed. */
@@ -848,7 +942,7 @@ public final class CoordinatorState {
       return;
     }
     tooFewWorkers = tooFew;
-    if (tooFew) {
+    if (tooFew && !drains.replacesWorker()) {
       events.stalled(
           progress.version(),
           0,
@@ -1154,6 +1248,7 @@ public final class CoordinatorState {
   private void remove(MemberRecord record, LeaveReason reason) {
     Admission gone = record.admission();
     registry.remove(record, reason);
+    drains.onLeft(record);
     events.left(gone, reason.toString());
     if (gone.role() == Role.WORKER && reason.kind() == LeaveReason.Kind.FINISHED) {
       progress.workerFinished();
@@ -1208,7 +1303,10 @@ public final class CoordinatorState {
 
   /** Asks every server to accept the members that are present; drops an unfinished proposal. */
   private void propose() {
-    registry.rolledBackServers().stream().findFirst().ifPresent(this::restartWorkers);
+    registry.rolledBackServers().stream()
+        .filter(server -> !drains.carriesOn(server))
+        .findFirst()
+        .ifPresent(this::restartWorkers);
     registry.readyServers().stream()
         .filter(server -> !server.published())
         .forEach(versions::announceServing);
@@ -1302,6 +1400,7 @@ public final class CoordinatorState {
       events.started(config, membership, parameters());
     }
     decisions.accept(new Publish(membership));
+    drains.check();
   }
 
   /**

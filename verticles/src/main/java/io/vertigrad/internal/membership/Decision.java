@@ -33,6 +33,16 @@ sealed interface Decision {
   /** Make this worker's process start another worker, for a rank without one. */
   record Adopt(Admission carrier, int rank) implements Decision {}
 
+  /**
+   * Have this member save its part and leave the job; a successor takes its place.
+   *
+   * @param rests true if all workers must have come to rest before
+   */
+  record HandOver(Admission member, boolean rests) implements Decision {}
+
+  /** A member of this process was asked to leave: start a process that takes its place. */
+  record Succeed(String node) implements Decision {}
+
   /** This process has been silent for long after its members were evicted. */
   record Hung(String node) implements Decision {}
 

@@ -10,6 +10,7 @@ import io.vertigrad.internal.membership.ControlMessage.MemberRequest;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Command;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Evaluate;
 import io.vertigrad.internal.membership.ControlMessage.Published;
+import io.vertigrad.internal.membership.ControlMessage.Published.DrainPublished;
 import io.vertigrad.internal.membership.ControlMessage.Published.MembershipPublished;
 import io.vertigrad.internal.membership.ControlMessage.Published.PausePublished;
 import io.vertigrad.internal.membership.ControlMessage.Published.StopPublished;
@@ -17,12 +18,14 @@ import io.vertigrad.internal.membership.Decision.Adopt;
 import io.vertigrad.internal.membership.Decision.Announce;
 import io.vertigrad.internal.membership.Decision.Complete;
 import io.vertigrad.internal.membership.Decision.Conclude;
+import io.vertigrad.internal.membership.Decision.HandOver;
 import io.vertigrad.internal.membership.Decision.Hold;
 import io.vertigrad.internal.membership.Decision.Hung;
 import io.vertigrad.internal.membership.Decision.Propose;
 import io.vertigrad.internal.membership.Decision.Publish;
 import io.vertigrad.internal.membership.Decision.Save;
 import io.vertigrad.internal.membership.Decision.Stop;
+import io.vertigrad.internal.membership.Decision.Succeed;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertx.core.Future;
@@ -51,6 +54,17 @@ public final class DecisionExecutor implements Consumer<Decision> {
   private static final long COUNTERS_MILLIS = 5_000;
   private static final long UPDATES_MILLIS = 30_000;
   private static final long EVALUATION_MILLIS = 120_000;
+  private static final long REST_MILLIS = 10_000;
+  private static final long POLL_MILLIS = 20;
+  private static final long LEAVE_MILLIS = 10_000;
+
+  /** On a busy machine a small checkpoint may take long, too. */
+  private static final long SAVE_MILLIS = 60_000;
+
+  /** Slowest disk: so many parameters a millisecond. */
+  private static final long PARAMETERS_PER_MILLI = 1_000;
+
+  private static final StepState NO_ANSWER = new StepState(-1, 0, false);
 
   private final Vertx vertx;
   private final Addresses addresses;
@@ -59,6 +73,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
   private final EventPublisher events;
   private CoordinatorState coordinator;
   private Consumer<String> hung = node -> {};
+  private Consumer<String> drained = node -> {};
 
   public DecisionExecutor(Vertx vertx, JobConfig job, Promise<JsonObject> result) {
     this.vertx = vertx;
@@ -78,6 +93,11 @@ public final class DecisionExecutor implements Consumer<Decision> {
     hung = listener;
   }
 
+  /** Sets the listener for processes whose members were asked to leave, and need a successor. */
+  public void onDrain(Consumer<String> listener) {
+    drained = listener;
+  }
+
   @Override
   public void accept(Decision decision) {
     if (decision instanceof Announce announce) {
@@ -95,6 +115,11 @@ public final class DecisionExecutor implements Consumer<Decision> {
       save.servers().forEach(this::save);
     } else if (decision instanceof Adopt adopt) {
       adopt(adopt);
+    } else if (decision instanceof HandOver handOver) {
+      handOver(handOver);
+    } else if (decision instanceof Succeed succeed) {
+      control(new DrainPublished(succeed.node()));
+      drained.accept(succeed.node());
     } else if (decision instanceof Hung silent) {
       hung.accept(silent.node());
     } else if (decision instanceof Complete complete) {
@@ -159,6 +184,76 @@ public final class DecisionExecutor implements Consumer<Decision> {
     request(server, Command.CHECKPOINT, ANSWER_MILLIS)
         .onFailure(
             failure -> LOG.warn("{} writes no checkpoint: {}", server, failure.getMessage()));
+  }
+
+  private void handOver(HandOver handOver) {
+    Admission member = handOver.member();
+    (handOver.rests() ? atRest(REST_MILLIS) : Future.succeededFuture(List.<String>of()))
+        .compose(
+            busy ->
+                busy.isEmpty()
+                    ? request(member, Command.HAND_OVER, saveMillis())
+                    : Future.failedFuture(
+                        "%s finished no step in %d s"
+                            .formatted(String.join(", ", busy), REST_MILLIS / 1_000)))
+        .map(ControlCodec::status)
+        .onSuccess(
+            status -> {
+              coordinator.handedOver(member, status);
+              vertx.setTimer(LEAVE_MILLIS, id -> coordinator.notHandedOver(member));
+            })
+        .onFailure(
+            failure -> {
+              LOG.warn(
+                  "{} does not hand its place over, and goes on: {}", member, failure.getMessage());
+              coordinator.notHandedOver(member);
+            });
+  }
+
+  /** Returns how long a member may take to write a checkpoint. */
+  private long saveMillis() {
+    return SAVE_MILLIS + coordinator.parameters() / PARAMETERS_PER_MILLI;
+  }
+
+  /**
+   * Waits until all workers, which are held back, report twice that they are in no step, at the
+   * same versions.
+   *
+   * @return completes with the names of those that are still in a step after the limit
+   */
+  private Future<List<String>> atRest(long limitMillis) {
+    Promise<List<String>> atRest = Promise.promise();
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limitMillis);
+    pollWorkers(atRest, deadline, List.of());
+    return atRest.future();
+  }
+
+  private void pollWorkers(Promise<List<String>> atRest, long deadline, List<Long> before) {
+    List<Admission> workers = coordinator.members(Role.WORKER);
+    List<Future<StepState>> answers =
+        workers.stream()
+            .map(worker -> stepState(worker, ANSWER_MILLIS))
+            .map(answer -> answer.otherwise(NO_ANSWER))
+            .toList();
+    Future.all(answers)
+        .onSuccess(
+            all -> {
+              List<String> busy = new ArrayList<>();
+              List<Long> versions = new ArrayList<>();
+              for (int i = 0; i < workers.size(); i++) {
+                StepState answer = answers.get(i).result();
+                versions.add(answer.version());
+                if (!answer.idle() || answer.pause() < coordinator.heldSince()) {
+                  busy.add(coordinator.names().of(workers.get(i)));
+                }
+              }
+              if (busy.isEmpty() && versions.equals(before) || System.nanoTime() > deadline) {
+                atRest.complete(busy);
+              } else {
+                List<Long> now = busy.isEmpty() ? versions : List.of();
+                vertx.setTimer(POLL_MILLIS, id -> pollWorkers(atRest, deadline, now));
+              }
+            });
   }
 
   private void conclude(Conclude conclude) {
@@ -298,19 +393,6 @@ public final class DecisionExecutor implements Consumer<Decision> {
    */
   public static final class OrderlyStop {
 
-    private static final long REST_MILLIS = 10_000;
-    private static final long POLL_MILLIS = 20;
-    private static final long ANSWER_MILLIS = 1_000;
-
-    /** On a busy machine a small checkpoint may take long, too. */
-    private static final long SAVE_MILLIS = 60_000;
-
-    /** Slowest disk: so many parameters a millisecond. */
-    private static final long PARAMETERS_PER_MILLI = 1_000;
-
-    private static final StepState NO_ANSWER = new StepState(-1, 0, false);
-
-    private final Vertx vertx;
     private final CoordinatorState coordinator;
     private final DecisionExecutor executor;
     private final MemberNames names;
@@ -339,9 +421,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
      *
      * @param saves true to have checkpoints written
      */
-    public OrderlyStop(
-        Vertx vertx, CoordinatorState coordinator, DecisionExecutor executor, boolean saves) {
-      this.vertx = vertx;
+    public OrderlyStop(CoordinatorState coordinator, DecisionExecutor executor, boolean saves) {
       this.coordinator = coordinator;
       this.executor = executor;
       this.names = coordinator.names();
@@ -357,49 +437,13 @@ public final class DecisionExecutor implements Consumer<Decision> {
       if (!coordinator.holdForGood()) {
         return Future.succeededFuture(new Outcome(List.of(), List.of(), List.of()));
       }
-      Promise<List<String>> atRest = Promise.promise();
-      long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(REST_MILLIS);
-      pollWorkers(atRest, deadline, List.of());
-      return atRest
-          .future()
+      return executor
+          .atRest(REST_MILLIS)
           .compose(
               busy ->
                   (saves ? saveAll() : Future.<Void>succeededFuture())
                       .compose(saved -> count())
                       .map(counted -> new Outcome(busy, files, unsaved)));
-    }
-
-    /** Asks every worker until all report twice that they are in no step, at the same versions. */
-    private void pollWorkers(Promise<List<String>> atRest, long deadline, List<Long> before) {
-      List<Admission> workers = coordinator.members(Role.WORKER);
-      List<Future<StepState>> answers =
-          workers.stream()
-              .map(worker -> executor.stepState(worker, ANSWER_MILLIS))
-              .map(answer -> answer.otherwise(NO_ANSWER))
-              .toList();
-      Future.all(answers)
-          .onSuccess(
-              all -> {
-                List<String> busy = new ArrayList<>();
-                List<Long> versions = new ArrayList<>();
-                for (int i = 0; i < workers.size(); i++) {
-                  StepState answer = answers.get(i).result();
-                  versions.add(answer.version());
-                  if (!isIdle(answer)) {
-                    busy.add(names.of(workers.get(i)));
-                  }
-                }
-                if (busy.isEmpty() && versions.equals(before) || System.nanoTime() > deadline) {
-                  atRest.complete(busy);
-                } else {
-                  List<Long> now = busy.isEmpty() ? versions : List.of();
-                  vertx.setTimer(POLL_MILLIS, id -> pollWorkers(atRest, deadline, now));
-                }
-              });
-    }
-
-    private boolean isIdle(StepState answer) {
-      return answer.idle() && answer.pause() >= coordinator.heldSince();
     }
 
     private Future<Void> saveAll() {
@@ -412,7 +456,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
 
     private Future<Void> save(Admission holder) {
       return executor
-          .save(holder, SAVE_MILLIS + coordinator.parameters() / PARAMETERS_PER_MILLI)
+          .save(holder, executor.saveMillis())
           .onSuccess(file -> file.ifPresent(files::add))
           .onFailure(failure -> unsaved.add(names.of(holder) + ": " + failure.getMessage()))
           .<Void>mapEmpty()

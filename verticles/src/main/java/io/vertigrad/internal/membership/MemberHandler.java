@@ -57,6 +57,16 @@ public interface MemberHandler {
     return Future.failedFuture("this member writes no checkpoints");
   }
 
+  /**
+   * Asks a member to save what only it holds and to leave between two steps. All workers are held
+   * while a server, or a worker without servers, does so.
+   *
+   * @return completes before it leaves, with its last status; fails if it could not save, and stays
+   */
+  default Future<MemberStatus> handOver() {
+    return Future.failedFuture("this member hands nothing over");
+  }
+
   /** Makes a worker's process start another worker, for a rank without one. */
   default Future<Void> startSubstitute() {
     return Future.failedFuture("this member starts no workers");

@@ -10,8 +10,8 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
- * Publishes how far training may go: when a job is paused or has too few workers, no worker starts
- * another step.
+ * Publishes how far training may go: when a job is paused, has too few workers or a member hands
+ * its part of the model over, no worker starts another step.
  *
  * <p>If workers wait for each other in a round, one may have started it before it learned of the
  * pause. Each reports the version after its last started step. All workers then go on up to the
@@ -32,6 +32,7 @@ final class Pauses {
   private long sinceMillis;
   private boolean pausedByUser;
   private boolean tooFew;
+  private boolean handingOver;
   private boolean stopping;
   private boolean ending;
   private long endNumber;
@@ -80,6 +81,17 @@ final class Pauses {
     if (now) {
       holdBack();
     } else {
+      release();
+    }
+  }
+
+  /** Holds workers back while one member hands its part of the model over. */
+  void handOver(boolean now) {
+    boolean ends = handingOver && !now;
+    handingOver = now;
+    if (now) {
+      holdBack();
+    } else if (ends) {
       release();
     }
   }
@@ -178,7 +190,7 @@ final class Pauses {
   }
 
   private void release() {
-    if (!pausedByUser && !tooFew && !ending && !stopping) {
+    if (!pausedByUser && !tooFew && !handingOver && !ending && !stopping) {
       holdFrom(Long.MAX_VALUE);
     }
   }

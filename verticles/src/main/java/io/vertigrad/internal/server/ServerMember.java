@@ -172,6 +172,13 @@ public final class ServerMember implements MemberHandler {
     return serving(ShardService::checkpoint);
   }
 
+  /** Writes a last checkpoint, and leaves once the answer is on its way. */
+  @Override
+  public Future<MemberStatus> handOver() {
+    return serving(serving -> serving.save().compose(file -> serving.status()))
+        .onSuccess(status -> context.runOnContext(go -> leave()));
+  }
+
   private <T> Future<T> serving(Function<ShardService, Future<T>> question) {
     return service.map(question).orElseGet(() -> Future.failedFuture(STILL_STARTING));
   }

@@ -52,6 +52,7 @@ public final class TrainingLoop {
   private final StepGate gate;
   private final EpochStatistics statistics = new EpochStatistics();
   private volatile boolean stopping;
+  private volatile boolean leaving;
   private volatile SenderIdentity evicted;
   private volatile Membership newest = Membership.NONE;
   private volatile ParameterExchange current;
@@ -137,7 +138,7 @@ public final class TrainingLoop {
   public boolean run() {
     try (parts) {
       int joinsWithoutStep = 0;
-      while (!stopping) {
+      while (!stopping && !leaving) {
         Optional<Membership.Member> member = requester.join();
         if (member.isEmpty()) {
           return jobOver;
@@ -166,6 +167,12 @@ public final class TrainingLoop {
   /** Ends {@link #run()} soon: at the latest after the gradient that is being computed. */
   public void stop() {
     stopping = true;
+    wake();
+  }
+
+  /** Ends {@link #run()} before the next step: a step that has begun is finished. */
+  public void leave() {
+    leaving = true;
     wake();
   }
 
@@ -252,7 +259,7 @@ public final class TrainingLoop {
   private Ending train(Incarnation self) {
     long offered = -1;
     boolean published = false;
-    while (!self.stop().getAsBoolean()) {
+    while (!self.stop().getAsBoolean() && !leaving) {
       State state = exchange.state();
       if (state.status() == Status.NEEDS_FETCH) {
         Fetch fetch = exchange.fetch(counters.step());

@@ -326,6 +326,21 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
         : registered.loop().checkpoint().map(Optional::of);
   }
 
+  /** A worker with servers has nothing to save: its successor goes on where the servers are. */
+  @Override
+  public Future<MemberStatus> handOver() {
+    Handlers registered = handlers;
+    if (registered == null) {
+      return MemberHandler.super.handOver();
+    }
+    Future<?> saved = hasServers ? Future.succeededFuture() : registered.loop().checkpoint();
+    return saved.map(
+        file -> {
+          registered.loop().leave();
+          return MemberStatus.NONE;
+        });
+  }
+
   @Override
   public void onEvicted(String why) {
     Admission gone = current;

@@ -92,6 +92,7 @@ final class ControlCodecTest {
         new ReportCandidates(
             new Candidates(
                 WORKER, 7, Rule.COMMON_STATE, Optional.empty(), List.of(), false, false)),
+        new ControlRequest.DrainRequest(Optional.of("worker 1"), Optional.empty()),
         JobCommand.STATE,
         JobCommand.CHECKPOINT,
         JobCommand.PAUSE,
@@ -123,6 +124,7 @@ final class ControlCodecTest {
             7,
             new Choice(Optional.of(new RunVersion(50, 5)), OptionalLong.of(Long.MAX_VALUE))),
         new ControlAnswer.Chosen(JobPhase.RUNNING, 7, Choice.NONE),
+        new ControlAnswer.Standby(JobPhase.RUNNING, 7, "worker 1 is about to leave"),
         new ControlAnswer.Unknown(JobPhase.RUNNING, 8, "silent for 10 s"),
         new ControlAnswer.Released(JobPhase.FAILED, 8, "no worker is left"));
   }
@@ -137,6 +139,7 @@ final class ControlCodecTest {
     return Stream.of(
         new Published.MembershipPublished(MEMBERSHIP),
         new Published.PausePublished(new Pause(1, 0, EvaluationPlan.NONE, false, true, 0)),
+        new Published.DrainPublished("here pid 1"),
         new Published.StopPublished("done"));
   }
 
@@ -216,7 +219,7 @@ final class ControlCodecTest {
         "{'request':'join','terms':{},'role':'worker','token':'t','node':'n','layout':[['W']]}"
             + "|malformed request: join: layout: found [[\"W\"]], expected a list of [name, [dimension, ...], kind]",
         "{'request':'dance'}"
-            + "|expected request to be one of join, heartbeat, leave, candidates, read, state, checkpoint,"
+            + "|expected request to be one of join, heartbeat, leave, candidates, read, drain, state, checkpoint,"
             + " pause, resume, stop"
       },
       quoteCharacter = '`')

@@ -135,6 +135,12 @@ final class ControlJsonTest {
                     new Choice(Optional.of(new RunVersion(50, 3)), OptionalLong.of(3)))),
             "{'state':'running','epoch':7,'chosen':{'from':{'version':50,'run':3},'run':3}}"),
         arguments(ControlCodec.write(ControlRequest.JobCommand.STATE), "{'request':'state'}"),
+        arguments(
+            request(new ControlRequest.DrainRequest(Optional.of("worker 1"), Optional.empty())),
+            "{'request':'drain','member':'worker 1'}"),
+        arguments(
+            answer(new ControlAnswer.Standby(JobPhase.RUNNING, 7, "soon")),
+            "{'state':'running','epoch':7,'standby':'soon'}"),
         arguments(answer(new ControlAnswer.Refused("never", false, false)), "{'refused':'never'}"),
         arguments(
             answer(new ControlAnswer.Refused("full", true, false)),
@@ -182,6 +188,10 @@ final class ControlJsonTest {
         arguments(
             toMember(new MemberRequest.Propose(MEMBERSHIP)), "{'propose':" + MEMBERSHIP_JSON + "}"),
         arguments(toMember(new MemberRequest.Evaluate(0)), "{'command':'evaluate','version':0}"),
+        arguments(
+            ControlCodec.write(new Published.DrainPublished("here pid 1"), JobPhase.RUNNING),
+            "{'drain':'here pid 1','state':'running'}"),
+        arguments(ControlCodec.write(MemberRequest.Command.HAND_OVER), "{'command':'hand_over'}"),
         arguments(ControlCodec.write(MemberRequest.Command.ADOPT), "{'command':'adopt'}"));
   }
 
@@ -311,7 +321,7 @@ final class ControlJsonTest {
         arguments(
             reading(ControlCodec::message),
             "{'start':'now'}",
-            "control message: found keys [start], expected one of membership, pause, stop"),
+            "control message: found keys [start], expected one of membership, pause, drain, stop"),
         arguments(
             reading(ControlCodec::message),
             "{'pause':1}",
@@ -320,7 +330,7 @@ final class ControlJsonTest {
             reading(ControlCodec::memberRequest),
             "{'command':'dance'}",
             "request to a member: command: found \"dance\","
-                + " expected one of status, save, checkpoint, ledger, adopt, evaluate"),
+                + " expected one of status, save, checkpoint, ledger, hand_over, adopt, evaluate"),
         arguments(
             reading(ControlCodec::memberRequest),
             "{}",

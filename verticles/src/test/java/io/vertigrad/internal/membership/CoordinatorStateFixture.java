@@ -155,6 +155,35 @@ final class CoordinatorStateFixture {
     return join(role, layout, status, Optional.empty(), OptionalLong.empty());
   }
 
+  /** Joins from a process of its own. */
+  Admission joinFrom(String node, Role role, MemberStatus status) {
+    Admission admission = coordinator.join(requestFrom(node, role, status));
+    alive.add(admission);
+    return admission;
+  }
+
+  /** Returns the request of a newcomer, which is the same whenever the node repeats it. */
+  JoinRequest requestFrom(String node, Role role, MemberStatus status) {
+    return new JoinRequest(
+        role,
+        "token of " + node,
+        node,
+        "",
+        new JobTerms(Map.of()),
+        FakeMember.LAYOUT,
+        false,
+        Optional.empty(),
+        OptionalLong.empty(),
+        status);
+  }
+
+  /** Lets a member leave in good order. */
+  void leave(Admission member) {
+    alive.remove(member);
+    coordinator.leave(
+        member, LeaveReason.STOPPED, statuses.getOrDefault(member, MemberStatus.NONE));
+  }
+
   private Admission join(
       Role role,
       ParameterLayout layout,

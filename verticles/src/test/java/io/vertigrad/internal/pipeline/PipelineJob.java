@@ -95,6 +95,22 @@ final class PipelineJob implements AutoCloseable {
     deploy(new StageVerticle());
   }
 
+  /** Asks a stage to leave, and starts its successor. */
+  void succeed(int stage) {
+    String node = "%s pid %d".formatted(host(stage), ProcessHandle.current().pid());
+    await(
+        vertx
+            .eventBus()
+            .request(
+                "vertigrad.pipe.coordinator", JsonObject.of("request", "drain", "node", node)));
+    stages.set(stage, deploy(new StageVerticle()));
+  }
+
+  /** Returns the host of a stage, which makes it look as if it ran in a process of its own. */
+  private static String host(int stage) {
+    return "127.0.0." + (2 + stage);
+  }
+
   /** Trains the whole model by all-reduce and returns the coordinator's result. */
   JsonObject trainUnsplit(int workers) {
     JsonObject allReduce = new JsonObject().put("name", "allreduce");
@@ -165,7 +181,8 @@ final class PipelineJob implements AutoCloseable {
     int cuts = pipeline.getJsonArray("cuts", new JsonArray()).size();
     int count = pipeline.getInteger("stages", cuts + 1) * pipeline.getInteger("replicas", 1);
     for (int i = 0; i < count; i++) {
-      stages.add(deploy(new StageVerticle()));
+      JsonObject own = job.copy().put("cluster", JsonObject.of("host", host(i)));
+      stages.add(deploy(new StageVerticle(), own));
     }
   }
 

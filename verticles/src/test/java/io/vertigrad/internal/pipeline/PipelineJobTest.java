@@ -20,6 +20,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -209,19 +210,39 @@ class PipelineJobTest {
   }
 
   @Test
-  void shouldEndWithTheSameBitsWhenAStageIsReplacedAndThenEverythingPaused() throws IOException {
-    JsonObject undisturbed = trainThenBegin(new JsonObject().put("every", 10));
+  void shouldEndWithTheSameBitsWhenStagesHandOverAndAreReplacedAndEverythingIsPaused()
+      throws IOException {
+    JsonObject undisturbed = trainThenBegin(new JsonObject().put("every", 7));
     Awaitility.await()
         .atMost(60, TimeUnit.SECONDS)
-        .until(() -> run.happened(e -> e instanceof CheckpointWritten c && c.version() == 20));
+        .until(() -> run.happened(e -> e instanceof CheckpointWritten c && c.version() == 14));
 
+    // Past the checkpoint, so that the successor needs the one that is handed over.
+    Awaitility.await().atMost(60, TimeUnit.SECONDS).until(() -> last(steps(0, 0)) > 15);
+    run.succeed(1);
+    Awaitility.await().atMost(60, TimeUnit.SECONDS).until(() -> steps(1, 1).size() > 2);
+    List<Long> of = Stream.concat(steps(1, 0).stream(), steps(1, 1).stream()).toList();
+    assertEquals(of.stream().sorted().toList(), of, "no stage went back");
     run.replace(1);
-    pauseAndResume();
+    pauseAndResume(2);
     JsonObject result = finish();
 
-    assertTrue(run.happened(e -> e instanceof MemberJoined j && j.incarnation() == 1));
+    assertTrue(run.happened(e -> e instanceof MemberJoined j && j.incarnation() == 2));
     assertEquals(PipelineJob.hash(undisturbed), PipelineJob.hash(result));
     assertEquals(undisturbed.getLong("samples"), result.getLong("samples"));
+  }
+
+  private static long last(List<Long> steps) {
+    return steps.get(steps.size() - 1);
+  }
+
+  private List<Long> steps(int stage, int incarnation) {
+    return run.events().stream()
+        .filter(WorkerProgress.class::isInstance)
+        .map(WorkerProgress.class::cast)
+        .filter(worker -> worker.rank() == stage && worker.incarnation() == incarnation)
+        .map(WorkerProgress::step)
+        .toList();
   }
 
   /**
@@ -303,12 +324,14 @@ class PipelineJobTest {
         result::encode);
   }
 
-  /** Pauses and resumes once the new stage has taken a step. */
-  private void pauseAndResume() {
+  /** Pauses and resumes once the new stage, of this incarnation, has taken a step. */
+  private void pauseAndResume(int incarnation) {
     FakeCoordinator coordinator = new FakeCoordinator(run.vertx(), "pipe");
     Awaitility.await()
         .atMost(60, TimeUnit.SECONDS)
-        .until(() -> run.happened(e -> e instanceof WorkerProgress w && w.incarnation() == 1));
+        .until(
+            () ->
+                run.happened(e -> e instanceof WorkerProgress w && w.incarnation() == incarnation));
     assertEquals("paused", coordinator.ask("pause").getString("state"));
     PipelineJob.await(run.vertx().timer(700, TimeUnit.MILLISECONDS));
     long version = run.last(WorkerProgress.class, w -> true).version();
