@@ -56,7 +56,7 @@ class KilledProcessTest {
    * compression.
    */
   @Test
-  void shouldEndWithTheBitsOfAnUndisturbedRunWhenAnyMemberIsKilled() throws Exception {
+  void shouldEndWithTheBitsOfAnUndisturbedRunWhenAnyMemberIsAskedToEndOrKilled() throws Exception {
     String[] settings = {
       "checkpoint.every=5",
       "steps=250",
@@ -69,15 +69,21 @@ class KilledProcessTest {
     ProcessRun run = start("digits-sync", settings);
     run.await(() -> run.count("checkpointWritten") > 1);
 
-    killAndAwaitNext(run, "worker", 1);
-    killAndAwaitNext(run, "server", 0);
-    // One process alone is asked to end: it leaves in good order, and is replaced.
-    ProcessRun.signal("TERM", run.process("worker", 0));
-    run.await(() -> run.count("processRestarted") == 3);
+    askToEndAndAwaitNext(run, "worker", 0);
+    askToEndAndAwaitNext(run, "server", 0);
+    long saved = run.count("checkpointWritten");
+    run.await(() -> run.count("checkpointWritten") > saved + 1);
+    assertEquals(2, run.count("memberLeft"), "nobody joins again to repeat a step");
+    assertEquals(0, run.count("processRestarted"));
+    assertEquals(0, run.count("stallFound"));
+    killAndAwaitNext(run, "worker", 1, 1);
+    killAndAwaitNext(run, "server", 0, 2);
     CommandRun ended = run.ended();
 
     assertEquals(0, ended.exit(), ended.err());
-    assertTrue(ended.out().matches("(?s).*worker-. .* exit code 143 .signal 15.*"), ended.out());
+    assertTrue(
+        ended.out().matches("(?s).*worker 0 leaves .asked to end.: its place goes to .*"),
+        ended.out());
     assertEquals(
         undisturbed.getString("parametersHash"), run.summary().getString("parametersHash"));
     assertBalanced(500, run.summary());
@@ -108,9 +114,9 @@ class KilledProcessTest {
     ProcessRun run = start("digits-diloco", settings);
     run.await(() -> run.count("checkpointWritten") > 1);
 
-    killAndAwaitNext(run, "worker", 1);
+    killAndAwaitNext(run, "worker", 1, 1);
     if (servers) {
-      killAndAwaitNext(run, "server", 0);
+      killAndAwaitNext(run, "server", 0, 1);
     }
     CommandRun ended = run.ended();
 
@@ -213,7 +219,11 @@ class KilledProcessTest {
 
   private ProcessRun start(String job, Stream<String> settings) {
     Stream<String> patient =
-        Stream.of("exchange.evictMillis=60000", "workers.waitSeconds=180", "cluster.port=17601");
+        Stream.of(
+            "exchange.evictMillis=60000",
+            "exchange.drainSeconds=180",
+            "workers.waitSeconds=180",
+            "cluster.port=17601");
     return ProcessRun.start(
         folder.resolve("run"), job, Stream.concat(settings, patient).toArray(String[]::new));
   }
@@ -239,9 +249,16 @@ class KilledProcessTest {
         .start();
   }
 
-  /** Kills a member's process for the first time, and waits for the next incarnation. */
-  private static void killAndAwaitNext(ProcessRun run, String role, int rank) throws Exception {
+  /** Asks one member's process to end, and waits for the successor, the next incarnation. */
+  private static void askToEndAndAwaitNext(ProcessRun run, String role, int rank) throws Exception {
+    ProcessRun.signal("TERM", run.process(role, rank));
+    run.await(() -> run.happened("memberJoined", role, rank, 1));
+  }
+
+  /** Kills a member's process, and waits for the next incarnation. */
+  private static void killAndAwaitNext(ProcessRun run, String role, int rank, int next)
+      throws Exception {
     run.process(role, rank).destroyForcibly();
-    run.await(() -> run.happened("memberJoined", role, 1));
+    run.await(() -> run.happened("memberJoined", role, rank, next));
   }
 }

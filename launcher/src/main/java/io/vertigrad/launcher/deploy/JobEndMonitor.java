@@ -22,6 +22,8 @@ public final class JobEndMonitor {
   private static final long ASK_MILLIS = 1_000;
   private static final String STATE = "state";
   private static final String UNKNOWN = "unknown";
+  private static final String DRAIN = "drain";
+  private static final long NANOS_PER_MILLI = 1_000_000;
 
   /** A gap of this length between two questions means that this process did not run. */
   private static final long FREEZE_MILLIS = 3_000;
@@ -38,9 +40,11 @@ public final class JobEndMonitor {
   private final Context context;
   private final JobConfig job;
   private final long askMillis;
+  private final long drainMillis;
   private final ClusterView cluster;
   private final Promise<Void> over = Promise.promise();
   private final Promise<Void> leaves = Promise.promise();
+  private final String node;
   private long lastAnswerNanos = System.nanoTime();
   private long askedNanos = lastAnswerNanos;
   private String state = UNKNOWN;
@@ -51,16 +55,28 @@ public final class JobEndMonitor {
 
   /** Creates the monitor of a node that plays this role. */
   public JobEndMonitor(Vertx vertx, JobConfig job, Role role) {
-    this(vertx, job, ASK_MILLIS, ClusterView.of(vertx, job, role));
+    this(
+        vertx,
+        job,
+        ASK_MILLIS,
+        1_000L * job.exchange().drainSeconds(),
+        ClusterView.of(vertx, job, role));
   }
 
-  /** Creates a monitor that asks the coordinator every {@code askMillis}. */
-  JobEndMonitor(Vertx vertx, JobConfig job, long askMillis, ClusterView cluster) {
+  /**
+   * Creates a monitor.
+   *
+   * @param askMillis how often it asks the coordinator
+   * @param drainMillis how long it waits until its member has handed its place over
+   */
+  JobEndMonitor(Vertx vertx, JobConfig job, long askMillis, long drainMillis, ClusterView cluster) {
     this.vertx = vertx;
     this.context = vertx.getOrCreateContext();
     this.job = job;
     this.askMillis = askMillis;
+    this.drainMillis = drainMillis;
     this.cluster = cluster;
+    node = "%s pid %d".formatted(job.cluster().host(), ProcessHandle.current().pid());
   }
 
   /** Starts watching; completes when the coordinator's messages can arrive. */
@@ -81,8 +97,9 @@ public final class JobEndMonitor {
   /**
    * Records that a signal has asked this process to end; from any thread. It stays while the
    * coordinator's process is ending too, so that the run can be saved with what this member holds.
-   * Otherwise it leaves: when the run goes on, or when the coordinator does not answer for {@code
-   * exchange.evictMillis}.
+   * If the run goes on, it asks the coordinator for a successor, and leaves when its member has
+   * handed its place over, or after {@code exchange.drainSeconds}. It also leaves when the
+   * coordinator does not answer for {@code exchange.evictMillis}.
    */
   public void askedToEnd() {
     context.runOnContext(
@@ -128,6 +145,12 @@ public final class JobEndMonitor {
       jobOver = true;
       end(state.equals("failed") ? new JobFailedException("the job failed: " + stop) : null);
     }
+    if (node.equals(message.getString(DRAIN)) && !askedToEnd) {
+      LOG.info("this member was asked to hand its place over; then this process ends");
+      askedToEnd = true;
+      // A user asks one member at a time, so no other process has the same request.
+      askedToEndNanos = System.nanoTime() - SAME_SIGNAL_QUESTIONS * askMillis * NANOS_PER_MILLI;
+    }
   }
 
   private void ask() {
@@ -165,8 +188,32 @@ public final class JobEndMonitor {
     } else if (askedToEnd
         && !answer.getBoolean("stops", false)
         && millisSince(askedToEndNanos) >= SAME_SIGNAL_QUESTIONS * askMillis) {
-      leave("the run goes on");
+      drain();
     }
+  }
+
+  /** Asks the coordinator to have this process's member succeeded, and whether that was done. */
+  private void drain() {
+    if (millisSince(askedToEndNanos) >= drainMillis) {
+      leave(
+          "its member has not handed its place over within %d ms (exchange.drainSeconds)"
+              .formatted(drainMillis));
+      return;
+    }
+    DeliveryOptions limit = new DeliveryOptions().setSendTimeout(askMillis);
+    vertx
+        .eventBus()
+        .<JsonObject>request(
+            job.addresses().coordinator(),
+            new JsonObject().put("request", DRAIN).put("node", node),
+            limit)
+        .onSuccess(
+            answer -> {
+              String done = answer.body().getString(UNKNOWN);
+              if (done != null) {
+                leave("the run goes on, and it has no member of it");
+              }
+            });
   }
 
   private void unanswered() {

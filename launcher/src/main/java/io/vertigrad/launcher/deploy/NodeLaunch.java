@@ -38,13 +38,18 @@ public record NodeLaunch(
 
   /** Starts a process. Each restart has its own log. */
   ChildProcess start(Role role, String name, int restarts) throws IOException {
+    return start(role, name, restarts == 0 ? "" : "-restart-" + restarts);
+  }
+
+  /** Starts a process whose log has this suffix. */
+  ChildProcess start(Role role, String name, String suffix) throws IOException {
     List<String> arguments = new ArrayList<>();
     arguments.addAll(List.of("node", ChildProcess.WITH_PARENT, "--join", joinAddress));
     arguments.addAll(options(role, directory.secret(job)));
     arguments.addAll(LocalSettings.options(job));
     arguments.addAll(List.of("--job", directory.job().toString()));
     String resumed = job.run().resumes() == 0 ? "" : "-resume-" + job.run().resumes();
-    String log = name + resumed + (restarts == 0 ? "" : "-restart-" + restarts);
+    String log = name + resumed + suffix;
     return ChildProcess.start(name, directory.log(log), mainClass, arguments);
   }
 

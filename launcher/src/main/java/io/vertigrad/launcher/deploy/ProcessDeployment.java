@@ -14,9 +14,9 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -29,6 +29,7 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Runs each member of a job as a process of this machine that joins over the cluster.
@@ -65,8 +66,9 @@ public final class ProcessDeployment {
   private final BiConsumer<String, ShellCommand> offer;
   private final EventPublisher events;
   private final Restarts restarts;
-  private final List<ChildProcess> children = new ArrayList<>();
+  private final Map<ChildProcess, Role> children = new LinkedHashMap<>();
   private final Set<ChildProcess> replaceable = new HashSet<>();
+  private final Set<ChildProcess> succeeded = new HashSet<>();
   private final Map<ChildProcess, Long> lifeSigns = new HashMap<>();
   private final Promise<Void> broken = Promise.promise();
   private final Vertx vertx;
@@ -97,6 +99,7 @@ public final class ProcessDeployment {
   /** Starts every member; fails when a process cannot be started. */
   public Future<Void> start() {
     coordinator.onHungProcess(this::endHung);
+    coordinator.onDrain(pid -> CompletableFuture.runAsync(() -> succeed(pid)));
     try {
       PresentMembers alive =
           new PresentMembers(present.members().stream().filter(this::watch).toList());
@@ -138,7 +141,7 @@ public final class ProcessDeployment {
   }
 
   private synchronized void findLifeSigns() {
-    for (ChildProcess child : children) {
+    for (ChildProcess child : children.keySet()) {
       long sign = child.outputBytes() + child.processorMillis() / STARTING_MILLIS;
       if (child.isAlive() && !Objects.equals(lifeSigns.put(child, sign), sign)) {
         coordinator.processRuns(child.pid());
@@ -163,7 +166,8 @@ public final class ProcessDeployment {
    */
   private synchronized boolean watch(Member member) {
     OptionalLong pid = PresentMembers.pid(member, launch.job().cluster().host());
-    if (pid.isEmpty() || children.stream().anyMatch(child -> child.pid() == pid.getAsLong())) {
+    if (pid.isEmpty()
+        || children.keySet().stream().anyMatch(child -> child.pid() == pid.getAsLong())) {
       return true;
     }
     String name = launch.name(member.role(), member.rank());
@@ -179,7 +183,7 @@ public final class ProcessDeployment {
   }
 
   private void watch(Role role, ChildProcess child) {
-    children.add(child);
+    children.put(child, role);
     if (restarts.lostWith(role).isEmpty()) {
       replaceable.add(child);
     }
@@ -188,7 +192,7 @@ public final class ProcessDeployment {
 
   /** Returns the members' processes, running or not. */
   public synchronized List<ProcessHandle> processes() {
-    return children.stream().map(ChildProcess::handle).toList();
+    return children.keySet().stream().map(ChildProcess::handle).toList();
   }
 
   /**
@@ -236,7 +240,7 @@ public final class ProcessDeployment {
   }
 
   private synchronized void killReplaceable(long pid) {
-    children.stream()
+    children.keySet().stream()
         .filter(child -> child.pid() == pid && child.isAlive() && replaceable.contains(child))
         .forEach(
             child -> {
@@ -248,15 +252,42 @@ public final class ProcessDeployment {
             });
   }
 
+  /**
+   * Starts the process that takes the place of one that was asked to leave. It builds its model
+   * while the other goes on, and counts as no restart.
+   */
+  private synchronized void succeed(long pid) {
+    Optional<Map.Entry<ChildProcess, Role>> leaving =
+        children.entrySet().stream()
+            .filter(entry -> entry.getKey().pid() == pid && !succeeded.contains(entry.getKey()))
+            .findFirst();
+    if (stopping || startsNothing || leaving.isEmpty()) {
+      return;
+    }
+    String name = leaving.get().getKey().name();
+    try {
+      String suffix = "-successor-" + (succeeded.size() + 1);
+      watch(leaving.get().getValue(), launch.start(leaving.get().getValue(), name, suffix));
+      succeeded.add(leaving.get().getKey());
+    } catch (IOException e) {
+      LOG.warn("{} has no successor: no process could be started: {}", name, e.getMessage());
+    }
+  }
+
+  private synchronized boolean hasSuccessor(ChildProcess child) {
+    return succeeded.contains(child);
+  }
+
   private void ended(Role role, ChildProcess child) {
     if (stopping || child.exitCode() == ExitStatus.OK) {
       return;
     }
     boolean asked = ASKED_TO_END.contains(child.exitCode());
-    LOG.warn("{}", child.ending());
+    boolean replaced = hasSuccessor(child);
+    LOG.atLevel(replaced && asked ? Level.INFO : Level.WARN).log("{}", child.ending());
     coordinator.processEnded(
         child.pid(), "its process %s ended with %s".formatted(child.name(), child.exit()));
-    if (startsNothing && asked) {
+    if (startsNothing && asked || replaced && (asked || restarts.lostWith(role).isEmpty())) {
       return;
     }
     if (coordinator.result().isComplete()) {
@@ -336,8 +367,8 @@ public final class ProcessDeployment {
 
   private synchronized void stopAll() {
     stopping = true;
-    children.forEach(ChildProcess::ask);
+    children.keySet().forEach(ChildProcess::ask);
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(STOP_SECONDS);
-    children.forEach(child -> child.end(deadline - System.nanoTime()));
+    children.keySet().forEach(child -> child.end(deadline - System.nanoTime()));
   }
 }

@@ -11,6 +11,7 @@ import io.vertigrad.events.TrainingEvent.JobEnding;
 import io.vertigrad.events.TrainingEvent.JobPaused;
 import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.MemberDraining;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberSuspected;
@@ -56,6 +57,11 @@ final class EventText {
     }
     if (event instanceof MemberJoined joined && joined.incarnation() > 0) {
       return Optional.of(job.nameOf(joined.role().lower(), joined.rank()) + " is back");
+    }
+    if (event instanceof MemberDraining leaving) {
+      return Optional.of(
+          "%s leaves (asked to end): its place %s"
+              .formatted(job.nameOf(leaving.role().lower(), leaving.rank()), leaving.place()));
     }
     if (event instanceof MemberSuspected silent) {
       return Optional.of(

@@ -37,7 +37,9 @@ class JobEndMonitorTest {
   private final AtomicInteger asked = new AtomicInteger();
   private JobEndMonitor watch;
   private MessageConsumer<JsonObject> coordinator;
+  private final AtomicInteger drains = new AtomicInteger();
   private volatile boolean stops;
+  private volatile boolean member = true;
 
   @BeforeEach
   void startCoordinator() throws Exception {
@@ -48,11 +50,30 @@ class JobEndMonitorTest {
                 job.addresses().coordinator(),
                 message -> {
                   asked.incrementAndGet();
-                  message.reply(new JsonObject().put("state", "running").put("stops", stops));
+                  message.reply(answer(message.body()));
                 });
-    watch = new JobEndMonitor(vertx, job, ASK_MILLIS, ClusterView.of(vertx, job, Role.WORKER));
+    watch = monitor(25_000);
     watch.listen().toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
     Awaitility.await().until(() -> asked.get() > 2);
+  }
+
+  private JobEndMonitor monitor(long drainMillis) {
+    ClusterView cluster = ClusterView.of(vertx, job, Role.WORKER);
+    return new JobEndMonitor(vertx, job, ASK_MILLIS, drainMillis, cluster);
+  }
+
+  private JsonObject answer(JsonObject request) {
+    JsonObject answer = new JsonObject().put("state", "running").put("stops", stops);
+    if (request.getString("request").equals("drain")) {
+      assertEquals(node(), request.getString("node"));
+      drains.incrementAndGet();
+      return member ? answer : answer.put("unknown", "no member of it is left");
+    }
+    return answer;
+  }
+
+  private static String node() {
+    return "127.0.0.1 pid " + ProcessHandle.current().pid();
   }
 
   @AfterEach
@@ -93,14 +114,45 @@ class JobEndMonitorTest {
   }
 
   @Test
-  void shouldLeaveSoonWhenTheRunContinues() {
+  void shouldLeaveWhenItsMemberHasHandedItsPlaceOver() {
     watch.askedToEnd();
+    Awaitility.await().until(() -> drains.get() > 10);
+    assertFalse(watch.leaves().isComplete(), "the member goes on until a successor is ready");
 
+    member = false;
     Awaitility.await().until(() -> watch.leaves().isComplete());
 
     assertTrue(watch.over().succeeded());
     assertFalse(watch.jobOver());
     assertSilence();
+  }
+
+  @Test
+  void shouldLeaveWhenItsMemberHandsNothingOverInTime() {
+    JobEndMonitor hurried = monitor(100);
+    Awaitility.await().until(() -> hurried.listen().isComplete());
+    long begun = System.nanoTime();
+    // Its first question tells it that the run goes on.
+    int before = asked.get();
+    Awaitility.await().until(() -> asked.get() > before + 4);
+    hurried.askedToEnd();
+
+    Awaitility.await().until(() -> hurried.leaves().isComplete());
+
+    long millis = (System.nanoTime() - begun) / 1_000_000;
+    assertTrue(millis >= 100, "after %d ms".formatted(millis));
+    assertTrue(hurried.over().succeeded());
+  }
+
+  /** A user has asked the coordinator, and no signal came. */
+  @Test
+  void shouldEndAfterItsMemberWhenTheCoordinatorAsks() {
+    vertx.eventBus().publish(job.addresses().control(), JsonObject.of("drain", "another pid 1"));
+    vertx.eventBus().publish(job.addresses().control(), JsonObject.of("drain", node()));
+    Awaitility.await().until(() -> drains.get() > 0);
+    member = false;
+
+    Awaitility.await().until(() -> watch.leaves().isComplete());
   }
 
   @Test
