@@ -5,8 +5,10 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.observability.JobRoutes;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
+import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.handler.BodyHandler;
 import io.vertx.ext.web.handler.sockjs.SockJSHandler;
 import io.vertx.ext.web.handler.sockjs.SockJSHandlerOptions;
@@ -18,6 +20,8 @@ import io.vertx.ext.web.handler.sockjs.SockJSHandlerOptions;
 final class DashboardRoutes {
 
   private static final int BODY_BYTES = 16 * 1024;
+  private static final int ACCEPTED = 202;
+  private static final int REFUSED = 400;
 
   private DashboardRoutes() {}
 
@@ -30,10 +34,43 @@ final class DashboardRoutes {
         .subRouter(SockJSHandler.create(vertx, transports()).socketHandler(bridge));
     probes.mount(router);
     router
+        .post("/drain")
+        .handler(BodyHandler.create(false).setBodyLimit(BODY_BYTES))
+        .handler(request -> drain(vertx, addresses, request));
+    router
         .get("/job")
         .respond(request -> Future.succeededFuture(new JsonObject().put("job", addresses.job())));
     router.get().handler(PageFiles.startingAt("index.html"));
     return router;
+  }
+
+  /** Passes a request for a member to leave on, as if the page had sent it: with the token. */
+  private static void drain(Vertx vertx, Addresses addresses, RoutingContext request) {
+    JsonObject body;
+    try {
+      body = request.body().asJsonObject();
+    } catch (DecodeException malformed) {
+      body = null;
+    }
+    if (body == null) {
+      String expected = "expected a body like {\"member\": \"worker 1\", \"token\": \"...\"}\n";
+      request.response().setStatusCode(REFUSED).end(expected);
+      return;
+    }
+    JsonObject control =
+        JsonObject.of("request", "control", "action", "drain")
+            .put("member", body.getValue("member"))
+            .put("token", body.getValue("token"));
+    vertx
+        .eventBus()
+        .<JsonObject>request(addresses.metricsRequests(), control)
+        .onSuccess(
+            answer -> {
+              boolean refused = answer.body().containsKey("refused");
+              request.response().setStatusCode(refused ? REFUSED : ACCEPTED);
+              request.json(answer.body());
+            })
+        .onFailure(request::fail);
   }
 
   private static SockJSHandlerOptions transports() {

@@ -11,7 +11,8 @@ import java.util.Set;
 /** Passes control requests that carry the right token on to the coordinator. */
 final class JobControl {
 
-  private static final Set<String> ACTIONS = Set.of("checkpoint", "pause", "resume", "stop");
+  private static final String DRAIN = "drain";
+  private static final Set<String> ACTIONS = Set.of("checkpoint", "pause", "resume", "stop", DRAIN);
 
   private final Vertx vertx;
   private final Addresses addresses;
@@ -32,11 +33,16 @@ final class JobControl {
     Object action = request.getValue("action");
     if (!(action instanceof String name) || !ACTIONS.contains(name)) {
       return Future.succeededFuture(
-          MetricsRequestHandler.refused("expected action checkpoint, pause, resume or stop"));
+          MetricsRequestHandler.refused(
+              "expected action checkpoint, pause, resume, stop or drain"));
+    }
+    JsonObject asked = new JsonObject().put("request", name);
+    if (name.equals(DRAIN)) {
+      asked.put("member", String.valueOf(request.getValue("member", "")));
     }
     return vertx
         .eventBus()
-        .<JsonObject>request(addresses.coordinator(), new JsonObject().put("request", name))
+        .<JsonObject>request(addresses.coordinator(), asked)
         .map(answer -> answer.body());
   }
 

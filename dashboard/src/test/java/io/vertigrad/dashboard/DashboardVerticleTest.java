@@ -19,7 +19,9 @@ import java.net.Socket;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.net.URI;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -81,6 +83,7 @@ final class DashboardVerticleTest {
     "/eventbus/000/abcdefgh/xhr_streaming, POST",
     "/eventbus/000/abcdefgh/xhr_send, POST",
     "/eventbus/websocket, GET",
+    "/drain, POST",
     "/, GET"
   })
   void shouldRefuseForeignPagesOnEveryTransport(String path, HttpMethod method) throws Exception {
@@ -100,6 +103,37 @@ final class DashboardVerticleTest {
     Map<String, String> own = Map.of("Origin", "http://127.0.0.1:" + port);
 
     assertEquals(200, get("/eventbus/info", own).statusCode());
+  }
+
+  @Test
+  void shouldPassARequestForAMemberToLeaveOnWithItsToken() throws Exception {
+    String address =
+        JobConfig.read("test", JsonObject.of("job", "story")).addresses().metricsRequests();
+    List<JsonObject> asked = new CopyOnWriteArrayList<>();
+    vertx
+        .eventBus()
+        .<JsonObject>consumer(
+            address,
+            message -> {
+              asked.add(message.body());
+              boolean known = "5ec2e7".equals(message.body().getString("token"));
+              message.reply(JsonObject.of(known ? "state" : "refused", "running"));
+            });
+
+    assertEquals(400, drain("worker 1"));
+    assertEquals(400, drain(""));
+    assertEquals(List.of(), asked);
+    assertEquals(400, drain("{\"member\": \"worker 1\", \"token\": \"guessed\"}"));
+    assertEquals(202, drain("{\"member\": \"worker 1\", \"token\": \"5ec2e7\"}"));
+    JsonObject control =
+        JsonObject.of("request", "control", "action", "drain")
+            .put("member", "worker 1")
+            .put("token", "5ec2e7");
+    assertEquals(control, asked.get(1));
+  }
+
+  private int drain(String body) throws Exception {
+    return call(HttpMethod.POST, "/drain", Map.of(), body).statusCode();
   }
 
   @Test

@@ -109,6 +109,16 @@ final class MetricsVerticleTest {
   }
 
   @Test
+  void shouldForwardTheMemberThatIsToLeave() throws Exception {
+    JsonObject drain =
+        JsonObject.of("request", "control", "action", "drain", "member", "worker 1")
+            .put("token", TOKEN);
+
+    assertEquals("running", request(drain).getString("state"));
+    assertEquals(List.of(JsonObject.of("request", "drain", "member", "worker 1")), asked);
+  }
+
+  @Test
   void shouldRefuseControlWithoutTokenAndOtherActions() throws Exception {
     assertTrue(control("stop", "5ec2e8").getString("refused").contains("wrong token"));
     assertTrue(control("stop", null).getString("refused").contains("wrong token"));

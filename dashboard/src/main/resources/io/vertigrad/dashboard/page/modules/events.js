@@ -12,6 +12,7 @@ const WORDS = {
   jobFailed: (e) => `failed: ${sentence(e.reason)}`,
   jobStopped: (e) => (e.reason === 'interrupted' ? e.reason : `stopped: ${e.reason}`),
   memberJoined: (e, run) => `${run.called(e)} joined${again(e)} from ${e.node}`,
+  memberDraining: (e, run) => `${run.called(e)} leaves (asked to end): its place ${e.place}`,
   memberSuspected: (e, run) => `${run.called(e)} has been silent for ${seconds(e.silentMillis / 1000)}`,
   stallFound: (e) =>
     `${e.stillMillis === 0 ? 'training waits' : `no step for ${seconds(e.stillMillis / 1000)}`}, ` +
