@@ -5,6 +5,7 @@ import io.vertigrad.benchmarks.report.BenchmarkReport;
 import io.vertigrad.benchmarks.report.BenchmarkRow;
 import io.vertigrad.benchmarks.report.Repetitions;
 import io.vertigrad.internal.collective.AllReduce;
+import io.vertigrad.internal.membership.CoordinatorLoad;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Locale;
@@ -12,9 +13,10 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Computes messages, bytes and time of one round for 2 to 1,024 workers. It runs the real
- * strategies over a {@link VirtualNetwork}, with ResNet-20's number of parameters. It also prints
- * each line as Markdown.
+ * Computes what up to 10,000 workers cost: it runs a real coordinator with simulated members, a
+ * real shard of a server, and formulas of a round with what these two measured. Then it runs the
+ * real strategies over a {@link VirtualNetwork} with up to 1,024 workers and ResNet-20's number of
+ * parameters. It prints each table as Markdown.
  */
 public final class ScaleBenchmark implements Benchmark {
 
@@ -25,6 +27,20 @@ public final class ScaleBenchmark implements Benchmark {
   private static final int MOST = 1024;
   private static final int QUICK_MOST = 32;
   private static final List<Integer> WORKERS = List.of(2, 4, 8, 16, 32, 64, 128, 256, 512, 1024);
+
+  private static final List<Integer> LOADS = List.of(4, 64, 1_000, 10_000);
+  private static final int QUICK_LOAD = 1_000;
+
+  /** ResNet-50's number of parameters. */
+  private static final long LARGE_PARAMETERS = 25_557_032;
+
+  private static final RoundModel LARGE = new RoundModel(LARGE_PARAMETERS, 1.25e9, 50e-6);
+  private static final int MANY_SERVERS = 64;
+  private static final int EXCHANGE_EVERY = 100;
+  private static final double SUSPECT_SECONDS = 3;
+  private static final double MICROS = 1e6;
+  private static final double MILLIS = 1e3;
+  private static final double MEGA = 1e6;
 
   /**
    * A kind of link that has a table.
@@ -45,6 +61,10 @@ public final class ScaleBenchmark implements Benchmark {
 
   @Override
   public void run(BenchmarkReport report, boolean quick) {
+    List<Integer> loads =
+        LOADS.stream().filter(workers -> !quick || workers <= QUICK_LOAD).toList();
+    coordinators(report, loads);
+    rounds(report, loads);
     for (Link link : LINKS) {
       System.out.printf("%n%s, %,d parameters%n%n", link.name(), PARAMETERS);
       System.out.println("| strategy | workers | messages | MB sent by a worker | ms a round |");
@@ -56,7 +76,93 @@ public final class ScaleBenchmark implements Benchmark {
       }
     }
     report.remark(
-        "Messages of all workers in one round; computing takes no time; all-reduce around the ring.");
+        "Simulated rounds: messages of all workers; computing takes no time; all-reduce around the ring.");
+  }
+
+  /** Prints what members cost the coordinator; the last two columns are processor time. */
+  private static void coordinators(BenchmarkReport report, List<Integer> loads) {
+    CoordinatorLoad.run("sync", QUICK_LOAD, 2);
+    System.out.printf("%nA coordinator, sync, 2 servers; without the event bus itself%n%n");
+    System.out.println(
+        "| workers | phase | received | sent | MB sent | largest, kB | memberships | ms | ms to"
+            + " publish |");
+    System.out.println("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    for (int workers : loads) {
+      for (CoordinatorLoad.Cost cost : CoordinatorLoad.run("sync", workers, 2)) {
+        System.out.printf(
+            Locale.ROOT,
+            "| %,d | %s | %,d | %,d | %,.1f | %.1f | %d | %,.0f | %,.0f |%n",
+            workers,
+            cost.phase(),
+            cost.received(),
+            cost.sent(),
+            cost.sentBytes() / MEGA,
+            cost.largestBytes() / MILLIS,
+            cost.memberships(),
+            cost.stateMillis(),
+            cost.publishMillis());
+        String title = "coordinator x %d, %s, ".formatted(workers, cost.phase());
+        report.add(row(title + "state", "ms", cost.stateMillis()));
+        report.add(row(title + "publishing", "ms", cost.publishMillis()));
+        report.add(row(title + "sent", "MB", cost.sentBytes() / MEGA));
+        if (cost.phase().equals(CoordinatorLoad.HEARTBEATS)) {
+          heartbeats(report, workers, cost);
+        } else if (cost.phase().equals(CoordinatorLoad.ONE_LOST)) {
+          double seconds = cost.publishMillis() / MILLIS / cost.memberships();
+          double limit = workers * Math.sqrt(SUSPECT_SECONDS / seconds);
+          report.add(
+              row("coordinator x %d, workers at 3 s a membership".formatted(workers), "", limit));
+        }
+      }
+    }
+  }
+
+  private static void heartbeats(BenchmarkReport report, int workers, CoordinatorLoad.Cost cost) {
+    String title = "coordinator x %d, ".formatted(workers);
+    double micros = cost.stateMillis() * MILLIS / cost.received();
+    report.add(row(title + "a heartbeat", "us", micros));
+    report.add(row(title + "workers at one core", "", MICROS / micros));
+    report.add(
+        row(
+            title + "events",
+            "kB/s",
+            cost.eventBytes() / MILLIS / CoordinatorLoad.HEARTBEAT_SECONDS));
+  }
+
+  /** Prints the time of a step by the formulas, and a server's processor time. */
+  private static void rounds(BenchmarkReport report, List<Integer> loads) {
+    ShardLoad.microsPerGradient(QUICK_MOST, FRAME_ELEMENTS);
+    System.out.printf("%n10 Gbit/s, 50 us, %,d parameters; ms a step%n%n", LARGE_PARAMETERS);
+    System.out.println(
+        "| workers | sync, 1 server | its cores | sync, 64 servers | allreduce | allreduce, groups"
+            + " | messages of the ring |");
+    System.out.println("| --- | --- | --- | --- | --- | --- | --- |");
+    for (int workers : loads) {
+      double micros = ShardLoad.microsPerGradient(workers, FRAME_ELEMENTS);
+      long partitions = (LARGE_PARAMETERS + FRAME_ELEMENTS - 1) / FRAME_ELEMENTS;
+      double work = workers * partitions * micros / MICROS;
+      double one = LARGE.serverSeconds(workers, 1);
+      int groups = (int) Math.sqrt(workers);
+      System.out.printf(
+          Locale.ROOT,
+          "| %,d | %,.0f | %.2f | %,.0f | %,.0f | %,.0f | %,d |%n",
+          workers,
+          one * MILLIS,
+          work / one,
+          LARGE.serverSeconds(workers, MANY_SERVERS) * MILLIS,
+          LARGE.ringSeconds(workers) * MILLIS,
+          LARGE.groupedSeconds(workers, groups, EXCHANGE_EVERY) * MILLIS,
+          LARGE.ringMessages(workers, AllReduce.RING_ELEMENTS));
+      report.add(row("shard x %d, a gradient of 447 KiB".formatted(workers), "us", micros));
+      report.add(
+          row(
+              "shard x %d, a gradient of 256 B".formatted(workers),
+              "us",
+              ShardLoad.microsPerGradient(workers, ELEMENTS_EACH)));
+    }
+    report.remark(
+        "Groups: as many as each has members; they exchange every %d steps."
+            .formatted(EXCHANGE_EVERY));
   }
 
   private static Map<String, JsonObject> strategies() {
