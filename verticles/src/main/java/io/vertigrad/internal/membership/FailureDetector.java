@@ -116,7 +116,9 @@ final class FailureDetector {
             .filter(member -> !member.clusterNode().isEmpty())
             .filter(member -> !nodes.contains(member.clusterNode()))
             .toList();
-    absentSinceMillis.keySet().retainAll(absent.stream().map(MemberRecord::admission).toList());
+    absentSinceMillis
+        .keySet()
+        .retainAll(absent.stream().map(MemberRecord::admission).collect(Collectors.toSet()));
     boolean cutOff = registry.all().noneMatch(member -> nodes.contains(member.clusterNode()));
     if (cutOff) {
       absentSinceMillis.clear();

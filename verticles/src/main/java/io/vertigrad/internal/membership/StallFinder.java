@@ -75,7 +75,9 @@ final class StallFinder {
   private long longestStill(long nowMillis) {
     List<MemberRecord> working =
         registry.of(Role.WORKER).stream().filter(this::isTraining).toList();
-    lastSteps.keySet().retainAll(working.stream().map(MemberRecord::admission).toList());
+    lastSteps
+        .keySet()
+        .retainAll(working.stream().map(MemberRecord::admission).collect(Collectors.toSet()));
     long tested = registry.all().mapToLong(MemberRecord::tested).sum();
     return working.stream()
         .mapToLong(worker -> nowMillis - since(worker, tested, nowMillis))
