@@ -72,6 +72,9 @@ public final class CoordinatorLoad {
           .thenComparingInt(Admission::rank)
           .thenComparingInt(Admission::incarnation);
 
+  /** Numbers of round trips by their upper bounds in microseconds. */
+  private static final Map<Integer, Long> ROUND_TRIPS = Map.of(500, 41L, 1_000, 12L, 5_000, 7L);
+
   private static final int TICK_MILLIS = 100;
   private static final int JOINS_PER_TICK = 1_000;
   private static final int HEARTBEAT_MILLIS = 1_000;
@@ -338,7 +341,16 @@ public final class CoordinatorLoad {
             status(role, false),
             Optional.of(
                 new ProcessVitals(
-                    0.97, 8, 812_345_678, 2_147_483_648L, 123_456_789, 1_234_567_890, 0.41, 2.73)),
+                    0.97,
+                    8,
+                    812_345_678,
+                    2_147_483_648L,
+                    123_456_789,
+                    1_234_567_890,
+                    0.41,
+                    2.73,
+                    60,
+                    ROUND_TRIPS)),
             new PauseReply(member.pause, step()));
     if (request(heartbeat) instanceof Granted granted) {
       granted.membership().ifPresent(newer -> member.epoch = newer.epoch());
