@@ -131,7 +131,12 @@ public final class GoodputBenchmark implements Benchmark {
     int steps = steps(one, seconds);
     ChaosTrial trial = ChaosTrial.of(plan, disturbances, steps, new JsonObject(), launch);
     RunRecord with = record(plan, trial.disturbed(), launch, size);
-    List<Fault> faults = faults(trial.disturbed().strikes(), with);
+    List<Fault> faults = faults(trial.disturbed().strikes(), with, options.everySeconds());
+    if (faults.isEmpty()) {
+      report.fail(one.name() + ", with faults: it ended early: " + trial.violations());
+      trial.disturbed().output().lines().forEach(line -> report.remark("it said: " + line));
+      return;
+    }
     List<LostTime> lost = LostTime.of(with, normal, size, faults, options.everySeconds());
     report(report, options, one, trial, with, normal, lost);
   }
@@ -140,7 +145,7 @@ public final class GoodputBenchmark implements Benchmark {
       throws IOException {
     Path file = ChaosTrial.disturbedRun(plan, launch).resolve("timeline.json");
     List<JsonObject> timeline =
-        Files.exists(file)
+        end.exit() == 0 && Files.exists(file)
             ? new JsonArray(Files.readString(file)).stream().map(JsonObject.class::cast).toList()
             : List.of();
     return RunRecord.of(end.events(), timeline, size.workers() * size.batch());
@@ -152,7 +157,8 @@ public final class GoodputBenchmark implements Benchmark {
     return steps + STEPS_MULTIPLE - steps % STEPS_MULTIPLE;
   }
 
-  private static List<Fault> faults(List<Strike> strikes, RunRecord run) {
+  /** Returns the faults that the run outlasted by the time that belongs to each. */
+  private static List<Fault> faults(List<Strike> strikes, RunRecord run, int everySeconds) {
     List<Fault> faults = new ArrayList<>();
     for (Strike strike : strikes) {
       Disturbance done = strike.disturbance();
@@ -163,7 +169,9 @@ public final class GoodputBenchmark implements Benchmark {
               ? run.rankAt(NetworkLink.FAR_HOST, begin)
               : Integer.parseInt(done.victim().replaceFirst(".* ", ""));
       String kind = cut ? "cut" : done.isKill() ? "kill" : "stop";
-      faults.add(new Fault(kind, rank, begin, begin + done.stoppedSeconds()));
+      if (begin + everySeconds <= run.endedSeconds()) {
+        faults.add(new Fault(kind, rank, begin, begin + done.stoppedSeconds()));
+      }
     }
     return faults;
   }

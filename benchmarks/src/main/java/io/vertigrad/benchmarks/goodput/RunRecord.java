@@ -112,9 +112,9 @@ record RunRecord(
     return event.getString("type").equals(type);
   }
 
-  /** Returns when samples counted last. */
+  /** Returns when samples counted last; the start if none did. */
   double endedSeconds() {
-    return counted.get(counted.size() - 1).seconds();
+    return counted.isEmpty() ? startedSeconds : counted.get(counted.size() - 1).seconds();
   }
 
   /**
