@@ -18,6 +18,14 @@ public interface BatchSource extends AutoCloseable {
     return Optional.empty();
   }
 
+  /**
+   * Returns how long a sample of the newest batch took to read, in nanoseconds, without waiting for
+   * anything else; 0 where it is unknown.
+   */
+  default double nanosPerSample() {
+    return 0;
+  }
+
   @Override
   void close();
 }

@@ -23,6 +23,7 @@ public final class PrefetchingBatchSource implements BatchSource {
   private final Thread thread;
   private final long firstBatch;
   private volatile Position position = new Position(0, 0);
+  private volatile double nanosPerSample;
 
   /** The position of the prefetching thread, for messages. */
   private record Position(int epoch, int batch) {}
@@ -122,6 +123,11 @@ public final class PrefetchingBatchSource implements BatchSource {
     return ready.peek();
   }
 
+  @Override
+  public double nanosPerSample() {
+    return nanosPerSample;
+  }
+
   /** Stops the thread and waits briefly for it; batches that were ready are discarded. */
   @Override
   public void close() {
@@ -180,7 +186,10 @@ public final class PrefetchingBatchSource implements BatchSource {
     for (int from = firstBatch * config.size(); from < end; from += config.size()) {
       position = new Position(epoch, from / config.size());
       int to = Math.min(end, from + config.size());
-      if (!ready.put(assembler.assemble(order, from, to, epoch))) {
+      long begun = System.nanoTime();
+      Batch assembled = assembler.assemble(order, from, to, epoch);
+      nanosPerSample = (double) (System.nanoTime() - begun) / (to - from);
+      if (!ready.put(assembled)) {
         return false;
       }
     }

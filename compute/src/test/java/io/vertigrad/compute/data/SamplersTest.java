@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -85,6 +87,68 @@ class SamplersTest {
         "5 samples for rank 2 of 2: expected at least 1 sample and a rank from 0 to 1", message);
     assertThrows(IllegalArgumentException.class, () -> new DistributedSampler(0, 1, 0, 0));
     assertThrows(IllegalArgumentException.class, () -> new ShuffledSampler(5, -1, 0));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"96, 4, 8", "97, 4, 8", "13, 3, 4", "100, 7, 2", "5, 2, 16"})
+  void shouldDealTheSamplesOfTheDistributedSamplerWhenSharesAreEqual(
+      int samples, int workers, int batch) {
+    List<Integer> shares = Collections.nCopies(workers, batch);
+    for (int rank = 0; rank < workers; rank++) {
+      assertArrayEquals(
+          new DistributedSampler(samples, workers, rank, 42).epoch(3),
+          new DividedSampler(samples, rank, 42, shares, false).epoch(3));
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"96, 1", "97, 1", "100, 3", "39, 9", "8, 17", "64, 29"})
+  void shouldTakeTheSameSamplesInEachStepWhenSharesDiffer(int samples, int slowest) {
+    List<Integer> equal = List.of(8, 8, 8, 8);
+    List<Integer> unlike = DividedSampler.divide(32, 10, slowest, 10, 0.1);
+    int steps = (int) Math.ceil(DistributedSampler.share(samples, 4) / 8.0);
+
+    for (int step = 0; step < steps; step++) {
+      assertArrayEquals(step(samples, equal, step), step(samples, unlike, step));
+    }
+    assertEquals(0, step(samples, unlike, steps).length);
+  }
+
+  /** Returns the samples of all ranks in a step of an epoch, sorted. */
+  private static int[] step(int samples, List<Integer> shares, int step) {
+    return IntStream.range(0, shares.size())
+        .flatMap(
+            rank -> {
+              int[] epoch = new DividedSampler(samples, rank, 42, shares, false).epoch(1);
+              int from = Math.min(epoch.length, step * shares.get(rank));
+              int to = Math.min(epoch.length, from + shares.get(rank));
+              assertTrue(to > from || from == epoch.length, "rank " + rank + " has a sample");
+              return Arrays.stream(epoch, from, to);
+            })
+        .sorted()
+        .toArray();
+  }
+
+  @Test
+  void shouldLeaveOutTheLastStepOnEveryRankWhenItHasFewerSamples() {
+    List<Integer> shares = List.of(1, 3);
+
+    for (int rank = 0; rank < 2; rank++) {
+      var sampler = new DividedSampler(10, rank, 42, shares, true);
+      assertEquals(2 * shares.get(rank), sampler.length(0));
+      assertEquals(2 * shares.get(rank), sampler.epoch(0).length);
+    }
+  }
+
+  @Test
+  void shouldDivideByLargestRemaindersWithAtLeastOneEach() {
+    assertEquals(List.of(39, 38, 38, 13), DividedSampler.divide(128, 3, 3, 3, 1));
+    assertEquals(List.of(32, 32, 32, 32), DividedSampler.divide(128, 0.3, 0.3, 0.3, 0.3));
+    assertEquals(List.of(6, 1, 1), DividedSampler.divide(8, 1000, 1, 1));
+    assertEquals(List.of(1, 1), DividedSampler.divide(2, 5, 1));
+    assertThrows(IllegalArgumentException.class, () -> DividedSampler.divide(1, 1, 1));
+    assertThrows(
+        IllegalArgumentException.class, () -> new DividedSampler(5, 0, 0, List.of(4, 0), false));
   }
 
   @Test
