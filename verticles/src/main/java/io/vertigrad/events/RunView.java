@@ -1,6 +1,7 @@
 package io.vertigrad.events;
 
 import io.vertigrad.compute.data.StreamTests;
+import io.vertigrad.events.TrainingEvent.BatchesDivided;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobEnding;
 import io.vertigrad.events.TrainingEvent.JobFailed;
@@ -48,6 +49,7 @@ public final class RunView {
   private JobStarted started;
   private JobEnding ending;
   private JobFinished finished;
+  private BatchesDivided divided;
   private Evaluated evaluated;
   private Evaluated wholeTestSet;
   private ReplicasAveraged averaged;
@@ -160,6 +162,8 @@ public final class RunView {
     if (event instanceof JobStarted start) {
       started = start;
       phase = Phase.RUNNING;
+    } else if (event instanceof BatchesDivided newest) {
+      divided = newest;
     } else if (event instanceof JobPaused) {
       phase = Phase.PAUSED;
     } else if (event instanceof JobResumed) {
@@ -238,6 +242,15 @@ public final class RunView {
    */
   public Optional<JobStarted> started() {
     return Optional.ofNullable(started);
+  }
+
+  /**
+   * Returns how the samples of a round are divided among the workers.
+   *
+   * @return empty while all workers have equal batches
+   */
+  public Optional<BatchesDivided> divided() {
+    return Optional.ofNullable(divided);
   }
 
   /**

@@ -632,6 +632,15 @@ public sealed interface TrainingEvent {
       implements TrainingEvent {}
 
   /**
+   * The samples of a round are divided in another way from now on ({@code workers.balance}).
+   *
+   * @param version version of the parameters of the first such round
+   * @param shares samples of a round by rank
+   */
+  record BatchesDivided(long timeMillis, long version, List<Integer> shares)
+      implements TrainingEvent {}
+
+  /**
    * The process of a member died, and another was started in its place.
    *
    * @param process its name in the run's {@code logs}, such as {@code server-0}

@@ -265,7 +265,10 @@ public final class RecordJson {
     if (forms.containsKey(type)) {
       return formed(forms.get(type), place);
     }
-    if (type == int.class || type == long.class || type == OptionalLong.class) {
+    if (type == int.class
+        || type == Integer.class
+        || type == long.class
+        || type == OptionalLong.class) {
       return whole(type, place);
     }
     if (type == double.class) {
@@ -304,7 +307,7 @@ public final class RecordJson {
     Object found = place.found();
     expect(found instanceof Long || found instanceof Integer, place, "a whole number");
     Number number = found instanceof Number value ? value : 0;
-    if (type == int.class) {
+    if (type == int.class || type == Integer.class) {
       expect(
           number.longValue() >= 0 && number.longValue() <= Integer.MAX_VALUE,
           place,

@@ -153,6 +153,9 @@ public record JobConfig(
     if (job.exchange().overlap()) {
       checkOverlap(job, root);
     }
+    if (job.workers().balancesSpeed()) {
+      checkBalance(job, root);
+    }
     if (job.stepsAreKnown() && stepsOf(job) < 1) {
       throw root.refuse(
           job.length.unit().key(),
@@ -690,6 +693,21 @@ public record JobConfig(
           "exchange.overlap",
           "is true, expected false with a pipeline: a stage's gradient is complete when its last"
               + " micro-batch has gone through");
+    }
+  }
+
+  /** Refuses data that cannot be divided by speed; strategies refuse more. */
+  private static void checkBalance(JobConfig job, Settings root) {
+    String obstacle = null;
+    if (job.pipeline().isPresent()) {
+      obstacle = "a pipeline: its stages work on the same samples";
+    } else if (!job.workers().sharesData()) {
+      obstacle = "workers.sampler \"none\": each worker passes over all samples by itself";
+    } else if (job.data().name().equals("stream")) {
+      obstacle = "a stream: its events are divided evenly";
+    }
+    if (obstacle != null) {
+      throw root.refuse("workers.balance", "is \"speed\", expected \"equal\" with " + obstacle);
     }
   }
 

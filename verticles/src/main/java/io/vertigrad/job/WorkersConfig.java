@@ -12,6 +12,8 @@ import java.util.Optional;
  * @param count number of workers that start; an asynchronous job's length is counted for this many
  * @param minimum with fewer workers than this the job waits for more
  * @param batch samples per gradient and worker
+ * @param balance {@code equal}: all workers have such batches; {@code speed}: these are shared out
+ *     in each round by the speed of the workers
  * @param sampler {@code distributed}: each worker uses its own share; {@code none}: each shuffles
  *     the whole set
  * @param dropLast whether an epoch's last batch is left out if it is smaller
@@ -23,6 +25,7 @@ public record WorkersConfig(
     int count,
     int minimum,
     int batch,
+    String balance,
     String sampler,
     boolean dropLast,
     int threads,
@@ -31,6 +34,8 @@ public record WorkersConfig(
 
   /** Limit of the workers of one job, or of the members of its pipeline. */
   static final int MOST = 4096;
+
+  private static final String SPEED = "speed";
 
   static WorkersConfig read(Settings section, Optional<PipelineConfig> pipeline) {
     int members = pipeline.map(PipelineConfig::members).orElse(2);
@@ -43,11 +48,14 @@ public record WorkersConfig(
           "is %d, expected %d: as many as the pipeline's stages times their replicas; leave it out"
               .formatted(count, members));
     }
+    String balance = agreed.choice("balance", "equal", "equal", SPEED);
+    Settings shared = balance.equals(SPEED) ? agreed : section;
     WorkersConfig config =
         new WorkersConfig(
             count,
             section.integer("minimum", pipeline.isPresent() ? count : 1, 1, count),
-            batch(section, pipeline.map(PipelineConfig::replicas).orElse(count)),
+            batch(shared, pipeline.map(PipelineConfig::replicas).orElse(count)),
+            balance,
             agreed.choice("sampler", "distributed", "distributed", "none"),
             agreed.flag("dropLast", false),
             changeable.integer("threads", 1, 1, 1024),
@@ -73,6 +81,15 @@ public record WorkersConfig(
    */
   public boolean sharesData() {
     return sampler.equals("distributed");
+  }
+
+  /**
+   * Returns whether the samples of a round are shared out by the speed of the workers.
+   *
+   * @return false if all workers have batches of the same size
+   */
+  public boolean balancesSpeed() {
+    return balance.equals(SPEED);
   }
 
   /**

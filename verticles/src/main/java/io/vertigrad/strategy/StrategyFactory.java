@@ -139,6 +139,38 @@ public final class StrategyFactory {
    */
   void check(JobConfig job) {
     check.accept(job);
+    if (job.workers().balancesSpeed()) {
+      balanceObstacle(job)
+          .ifPresent(
+              obstacle -> {
+                throw job.settings()
+                    .section("workers")
+                    .refuse("balance", "is \"speed\", expected \"equal\" " + obstacle);
+              });
+    }
+  }
+
+  /** Returns with which rule, and why, the samples of a round cannot be divided by speed. */
+  private Optional<String> balanceObstacle(JobConfig job) {
+    String strategy = job.strategy().name();
+    if (traits.rounds() == Rounds.SOME_RANKS) {
+      return Optional.of(
+          "with a quorum, which leaves slow workers out of a round instead; remove one of them");
+    }
+    if (!traits.lockstep() || traits.rounds() == Rounds.INDEPENDENT) {
+      return Optional.of(
+          "with strategy %s: nobody waits for a slow worker there".formatted(strategy));
+    }
+    boolean sums =
+        traits.localSteps() == 0
+            && traits.exchangesEvery() == 1
+            && (traits.besideServers() || traits.agreesEvery() == 1);
+    return sums
+        ? Optional.empty()
+        : Optional.of(
+            ("with strategy %s: it does not weigh each step by samples; use sync or allreduce,"
+                    + " without \"between\"")
+                .formatted(strategy));
   }
 
   /**

@@ -235,7 +235,8 @@ public final class CoordinatorVerticle extends VerticleBase {
     String address = job.addresses().coordinator();
     long interval = Math.min(TICK_MILLIS, job.exchange().suspectMillis() / 4);
     return refuseRival(address)
-        .compose(alone -> listenForTests())
+        .compose(alone -> executor.restore())
+        .compose(restored -> listenForTests())
         .compose(listening -> serve(address))
         .onSuccess(served -> vertx.setPeriodic(interval, id -> tick()));
   }

@@ -1,10 +1,13 @@
 package io.vertigrad.job;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Device;
 import io.vertigrad.compute.settings.SettingsException;
+import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.json.JsonObject;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
@@ -53,6 +56,54 @@ class WorkersConfigTest {
             + " GPU",
         refusal("{\"device\":\"gpu\"}"));
     assertEquals("job.json: workers.device is 3, expected a string", refusal("{\"device\":3}"));
+  }
+
+  @Test
+  void shouldGiveAllWorkersEqualBatchesUnlessTheyAreBalanced() {
+    assertFalse(read("{}").workers().balancesSpeed());
+    JobConfig job = read("{\"count\":4,\"totalBatch\":128,\"balance\":\"speed\"}");
+    assertTrue(job.workers().balancesSpeed());
+    assertTrue(JobConfig.read("again", job.json()).workers().balancesSpeed());
+    assertEquals(32, job.workers().batch());
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          {'strategy':{'name':'sync'}} |
+          {'strategy':{'name':'sync','powerSgdRank':2}} |
+          {'strategy':{'name':'allreduce'}} |
+          {'strategy':{'name':'sync','quorum':1}} | workers.balance is "speed", expected "equal" with a quorum
+          {'strategy':{'name':'sync','reduction':'sum'}} | strategy.reduction is "sum" with workers.balance "speed"
+          {'strategy':{'name':'async'}} | expected "equal" with strategy async: nobody waits
+          {'strategy':{'name':'ssp'}} | expected "equal" with strategy ssp
+          {'strategy':{'name':'dpsgd'}} | expected "equal" with strategy dpsgd
+          {'strategy':{'name':'gossip'}} | expected "equal" with strategy gossip
+          {'strategy':{'name':'local'}} | expected "equal" with strategy local
+          {'strategy':{'name':'diloco'}} | expected "equal" with strategy diloco
+          {'strategy':{'name':'diloco','servers':true}} | expected "equal" with strategy diloco
+          {'strategy':{'name':'allreduce','groups':2,'between':{'name':'diloco'}}} | without "between"
+          {'pipeline':{'stages':2}} | expected "equal" with a pipeline
+          {'workers':{'sampler':'none'}} | expected "equal" with workers.sampler "none"
+          {'data':{'name':'stream'}} | expected "equal" with a stream
+          """)
+  void shouldBalanceOnlyWhereAStepIsTheMeanOverAllSamples(String json, String refusal) {
+    JsonObject job = new JsonObject(json.replace('\'', '"'));
+    job.put("workers", job.getJsonObject("workers", new JsonObject()).put("balance", "speed"));
+
+    if (refusal == null) {
+      configure(job);
+    } else {
+      String found = assertThrows(SettingsException.class, () -> configure(job)).getMessage();
+      assertTrue(found.contains(refusal), found);
+    }
+  }
+
+  private static void configure(JsonObject json) {
+    JobConfig job = JobConfig.read("job.json", json);
+    StrategyProviders.configure(job, WorkersConfigTest.class.getClassLoader());
   }
 
   private static String refusal(String workers) {

@@ -66,6 +66,10 @@ public final class RunSummary {
       summary.put("resumes", job.run().resumes()).put("resumedAtVersion", progress.resumedAt());
     }
     progress.view().ending().ifPresent(ending -> summary.put("stopped", stopped(ending)));
+    progress
+        .view()
+        .divided()
+        .ifPresent(division -> summary.put("shares", new JsonArray(division.shares())));
     if (job.length().unit() == Unit.EPOCHS) {
       summary.put("epochs", job.length().amount());
     }

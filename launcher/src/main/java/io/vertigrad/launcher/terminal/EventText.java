@@ -2,6 +2,7 @@ package io.vertigrad.launcher.terminal;
 
 import io.vertigrad.compute.Metric;
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.BatchesDivided;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
 import io.vertigrad.events.TrainingEvent.DataAwaited;
 import io.vertigrad.events.TrainingEvent.DataWarning;
@@ -22,11 +23,17 @@ import io.vertigrad.events.TrainingEvent.UpdateRefused;
 import io.vertigrad.events.TrainingEvent.VersionRefused;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.RunProgress;
+import java.util.Collections;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /** Formats events and progress as text. */
 final class EventText {
+
+  /** With more workers, only the smallest and the largest batch are listed. */
+  private static final int MOST_SHARES = 16;
 
   private EventText() {}
 
@@ -85,6 +92,9 @@ final class EventText {
     }
     if (event instanceof JobResumed resumed) {
       return Optional.of("resumed after a pause of " + duration(resumed.pausedMillis() / 1e3));
+    }
+    if (event instanceof BatchesDivided divided) {
+      return Optional.of(divided(divided));
     }
     return problem(event, job);
   }
@@ -171,6 +181,17 @@ final class EventText {
     return format(
         "ending at version %,d: %s stop.%s, %s",
         ending.version(), found, ending.reason(), ending.threshold());
+  }
+
+  private static String divided(BatchesDivided divided) {
+    List<Integer> shares = divided.shares();
+    String all = shares.stream().map(String::valueOf).collect(Collectors.joining(", "));
+    return format(
+        "from step %,d on, workers train %s samples a step (workers.balance)",
+        divided.version(),
+        shares.size() <= MOST_SHARES
+            ? all
+            : Collections.min(shares) + " to " + Collections.max(shares));
   }
 
   private static String keeper(int shard, JobConfig job) {

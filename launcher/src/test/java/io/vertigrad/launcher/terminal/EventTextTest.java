@@ -2,6 +2,7 @@ package io.vertigrad.launcher.terminal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.vertigrad.events.TrainingEvent.BatchesDivided;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
@@ -13,7 +14,9 @@ import io.vertigrad.job.Role;
 import io.vertigrad.launcher.run.RunProgress;
 import io.vertigrad.testkit.TestProgress;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -43,6 +46,18 @@ final class EventTextTest {
     assertEquals(
         "1:20 left, epoch 0, mean 1 samples/s, loss 0.500, staleness 0.0",
         EventText.progress(progress));
+  }
+
+  @Test
+  void shouldListTheBatchesOfFewWorkersAndTheRangeOfMany() {
+    assertEquals(
+        "from step 40 on, workers train 39, 38, 38, 13 samples a step (workers.balance)",
+        EventText.of(new BatchesDivided(0, 40, List.of(39, 38, 38, 13)), JOB).orElseThrow());
+
+    List<Integer> many = IntStream.rangeClosed(1, 17).boxed().toList();
+    assertEquals(
+        "from step 1,000 on, workers train 1 to 17 samples a step (workers.balance)",
+        EventText.of(new BatchesDivided(0, 1_000, many), JOB).orElseThrow());
   }
 
   @Test

@@ -11,12 +11,14 @@ import io.vertigrad.internal.RecordJson.Form;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Admitted;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Chosen;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Divided;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Granted;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Refused;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Released;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Standby;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Unknown;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.AskDivision;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.DrainRequest;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JobCommand;
@@ -129,6 +131,7 @@ public final class ControlCodec {
           "heartbeat", Heartbeat.class,
           "leave", Leave.class,
           "candidates", ReportCandidates.class,
+          "division", AskDivision.class,
           "read", ReadParameters.class,
           "drain", DrainRequest.class);
 
@@ -175,7 +178,7 @@ public final class ControlCodec {
             () ->
                 new IllegalArgumentException(
                     "expected request to be one of join, heartbeat, leave, candidates,"
-                        + " read, drain, state, checkpoint, pause, resume, stop"));
+                        + " division, read, drain, state, checkpoint, pause, resume, stop"));
   }
 
   // Answers of the coordinator.
@@ -194,6 +197,8 @@ public final class ControlCodec {
       type = Admitted.class;
     } else if (has(json, "chosen")) {
       type = Chosen.class;
+    } else if (has(json, "divided")) {
+      type = Divided.class;
     } else if (has(json, "unknown")) {
       type = Unknown.class;
     } else if (has(json, "stop")) {

@@ -80,6 +80,18 @@ sealed interface ControlMessage {
     record ReportCandidates(@Inline Candidates candidates) implements ControlRequest {}
 
     /**
+     * A worker that begins a round asks how its samples are divided among the workers. It repeats
+     * the request until it gets the division.
+     *
+     * @param round version of the round's parameters
+     * @param nanosPerSample its time for a sample in its recent rounds; 0 if it is unknown
+     * @param known the newest division that it had before
+     */
+    record AskDivision(
+        @Inline Admission from, long round, long nanosPerSample, Optional<BatchDivision> known)
+        implements ControlRequest {}
+
+    /**
      * A program that is no member, such as a predictor, reads the parameters of a job that has
      * finished. The members stay until it is done, for a limited time.
      *
@@ -181,6 +193,10 @@ sealed interface ControlMessage {
 
     /** All workers of the membership have reported their candidates, and continue from this one. */
     record Chosen(JobPhase state, int epoch, @Key("chosen") Choice choice)
+        implements ControlAnswer {}
+
+    /** The samples of the round that was asked for are divided like this. */
+    record Divided(JobPhase state, int epoch, @Key("divided") BatchDivision division)
         implements ControlAnswer {}
 
     /** The sender is not, or no longer, a member of the job. */

@@ -3,12 +3,14 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Admitted;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Chosen;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Divided;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Granted;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Refused;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Released;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Standby;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Unknown;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.AskDivision;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.DrainRequest;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JobCommand;
@@ -77,6 +79,9 @@ public final class ControlRequestHandler {
     }
     if (request instanceof DrainRequest drain) {
       return drain(drain);
+    }
+    if (request instanceof AskDivision question) {
+      return division(question);
     }
     if (request instanceof ReadParameters read) {
       return read(read);
@@ -159,6 +164,13 @@ public final class ControlRequestHandler {
     }
     String nothing = "the job is %s, nothing is handed over".formatted(coordinator.state().lower());
     return named ? refused(nothing) : new Unknown(coordinator.state(), epoch(), nothing);
+  }
+
+  private ControlAnswer division(AskDivision question) {
+    return coordinator
+        .division(question)
+        .<ControlAnswer>map(division -> new Divided(coordinator.state(), epoch(), division))
+        .orElseGet(() -> new Refused(coordinator.noDivisionReason(question), true, false));
   }
 
   private ControlAnswer read(ReadParameters request) {

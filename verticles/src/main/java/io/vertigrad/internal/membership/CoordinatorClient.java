@@ -6,12 +6,14 @@ import io.vertigrad.internal.exchange.ExchangeException.UnansweredException;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Admitted;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Chosen;
+import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Divided;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Granted;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Refused;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Released;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Standby;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Unknown;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.AskDivision;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Leave;
@@ -52,6 +54,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -351,7 +354,41 @@ public final class CoordinatorClient {
    *     after {@code exchange.deadlineMillis} by {@link #clock}
    */
   public Future<Choice> choice(Candidates candidates) {
-    return onContext(() -> new ChoiceRequest(candidates).send());
+    return onContext(
+        () ->
+            new Question<>(
+                    new ReportCandidates(candidates),
+                    candidates.from(),
+                    candidates.epoch(),
+                    "no version chosen for membership epoch " + candidates.epoch(),
+                    answer ->
+                        answer instanceof Chosen chosen
+                            ? Optional.of(chosen.choice())
+                            : Optional.empty())
+                .send());
+  }
+
+  /**
+   * Asks how the samples of a round are divided among the workers.
+   *
+   * @param nanosPerSample this worker's time for a sample in its recent rounds; 0 if unknown
+   * @param known the newest division that it had before
+   * @return fails as {@link #choice} does
+   */
+  public Future<BatchDivision> division(
+      Admission from, long round, long nanosPerSample, Optional<BatchDivision> known) {
+    return onContext(
+        () ->
+            new Question<>(
+                    new AskDivision(from, round, nanosPerSample, known),
+                    from,
+                    membership.epoch(),
+                    "batches of round %d not divided".formatted(round),
+                    answer ->
+                        answer instanceof Divided divided
+                            ? Optional.of(divided.division())
+                            : Optional.empty())
+                .send());
   }
 
   /**
@@ -704,33 +741,54 @@ public final class CoordinatorClient {
     }
   }
 
-  /** One report of candidates, repeated until there is a choice or there can be none. */
-  private final class ChoiceRequest {
+  /** One request of a worker, repeated until it is granted or can no longer be. */
+  private final class Question<T> {
 
-    private final Candidates candidates;
-    private final Promise<Choice> choice = Promise.promise();
+    private final ControlRequest request;
+    private final Admission from;
+    private final int lastEpoch;
+    private final String missing;
+    private final Function<ControlAnswer, Optional<T>> granted;
+    private final Promise<T> answered = Promise.promise();
     private final long startedNanos = clock.getAsLong();
     private long retryMillis = CHOICE_RETRY_MILLIS;
 
-    ChoiceRequest(Candidates candidates) {
-      this.candidates = candidates;
+    /**
+     * Creates a request that is not sent yet.
+     *
+     * @param lastEpoch epoch of the last membership in which it makes sense
+     * @param missing what was not granted in time, for the error
+     * @param granted returns what an answer grants
+     */
+    Question(
+        ControlRequest request,
+        Admission from,
+        int lastEpoch,
+        String missing,
+        Function<ControlAnswer, Optional<T>> granted) {
+      this.request = request;
+      this.from = from;
+      this.lastEpoch = lastEpoch;
+      this.missing = missing;
+      this.granted = granted;
     }
 
-    Future<Choice> send() {
+    Future<T> send() {
       attempt();
-      return choice.future();
+      return answered.future();
     }
 
     private void attempt() {
       CoordinatorClient.this
-          .send(new ReportCandidates(candidates), JOIN_MILLIS)
+          .send(request, JOIN_MILLIS)
           .onSuccess(this::onAnswer)
           .onFailure(failure -> retry("does not answer: " + failure.getMessage()));
     }
 
     private void onAnswer(ControlAnswer answer) {
-      if (answer instanceof Chosen chosen) {
-        choice.complete(chosen.choice());
+      Optional<T> found = granted.apply(answer);
+      if (found.isPresent()) {
+        answered.complete(found.get());
       } else {
         retry(answer instanceof Refused refused ? refused.why() : answer.toString());
       }
@@ -740,18 +798,17 @@ public final class CoordinatorClient {
     private void retry(String answer) {
       long limitMillis = job.exchange().deadlineMillis();
       long waitedNanos = clock.getAsLong() - startedNanos;
-      Admission from = candidates.from();
       boolean ended = member().filter(member -> member.as.equals(from)).isEmpty();
-      if (ended || membership.epoch() > candidates.epoch()) {
-        choice.fail(new GroupChangedException("membership epoch " + membership.epoch()));
+      if (ended || membership.epoch() > lastEpoch) {
+        answered.fail(new GroupChangedException("membership epoch " + membership.epoch()));
       } else if (waitedNanos > TimeUnit.MILLISECONDS.toNanos(limitMillis)) {
-        choice.fail(
+        answered.fail(
             new UnansweredException(
-                ("%s: no version chosen for membership epoch %d within %d ms: the coordinator %s."
-                        + " See the logs there, or raise exchange.deadlineMillis")
+                ("%s: %s within %d ms: the coordinator %s. See the logs there, or raise"
+                        + " exchange.deadlineMillis")
                     .formatted(
                         from.describe(job.nameOf(from.role().lower(), from.rank())),
-                        candidates.epoch(),
+                        missing,
                         limitMillis,
                         answer)));
       } else {

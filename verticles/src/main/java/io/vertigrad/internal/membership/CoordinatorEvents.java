@@ -1,5 +1,6 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.events.TrainingEvent.BatchesDivided;
 import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.events.TrainingEvent.JobEnding;
 import io.vertigrad.events.TrainingEvent.JobFailed;
@@ -20,6 +21,7 @@ import io.vertigrad.internal.membership.Decision.Announce;
 import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
 import io.vertigrad.strategy.Membership;
+import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
@@ -76,6 +78,10 @@ final class CoordinatorEvents {
     decisions.accept(
         new Announce(
             new MemberDraining(now(), member.role(), member.rank(), member.incarnation(), place)));
+  }
+
+  void divided(long round, List<Integer> shares) {
+    decisions.accept(new Announce(new BatchesDivided(now(), round, shares)));
   }
 
   void health(MemberRecord member, ProcessVitals vitals) {

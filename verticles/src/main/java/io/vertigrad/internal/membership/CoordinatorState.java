@@ -12,6 +12,7 @@ import static io.vertigrad.internal.membership.JobPhase.WAITING;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.AskDivision;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
 import io.vertigrad.internal.membership.Decision.Adopt;
 import io.vertigrad.internal.membership.Decision.Complete;
@@ -19,6 +20,7 @@ import io.vertigrad.internal.membership.Decision.Conclude;
 import io.vertigrad.internal.membership.Decision.Hung;
 import io.vertigrad.internal.membership.Decision.Propose;
 import io.vertigrad.internal.membership.Decision.Publish;
+import io.vertigrad.internal.membership.Decision.RecordDivisions;
 import io.vertigrad.internal.membership.Decision.Save;
 import io.vertigrad.internal.membership.Decision.Stop;
 import io.vertigrad.internal.membership.FailureDetector.RunningTimeClock;
@@ -135,6 +137,7 @@ public final class CoordinatorState {
   private ParameterLayout layout;
   private boolean tooFewWorkers;
   private long endingProgress;
+  private Optional<BatchDivisions> divisions = Optional.empty();
 
   /**
    * The transitions of a job; {@code docs/internals/architecture.md} shows them as a diagram. A
@@ -463,6 +466,61 @@ public final class CoordinatorState {
             .toList();
     return "at membership epoch %d waits for %s"
         .formatted(membership.epoch(), MemberNames.listed(missing, ", "));
+  }
+
+  /**
+   * Divides the samples of rounds by speed; call it before the first request. Announces the newest
+   * division if an earlier coordinator has made it.
+   */
+  void divide(BatchDivisions bySpeed) {
+    divisions = Optional.of(bySpeed);
+    List<BatchDivision> earlier = bySpeed.all();
+    if (earlier.size() > 1) {
+      BatchDivision newest = earlier.get(earlier.size() - 1);
+      events.divided(newest.from(), newest.shares());
+    }
+  }
+
+  /**
+   * Takes a worker's question how the samples of a round are divided.
+   *
+   * @return empty while the division is not decided and recorded
+   */
+  Optional<BatchDivision> division(AskDivision question) {
+    if (divisions.isEmpty()) {
+      return Optional.empty();
+    }
+    BatchDivisions all = divisions.get();
+    boolean wasRecorded = !all.isUnrecorded();
+    List<Integer> before = all.newest();
+    Optional<BatchDivision> division = all.report(membership, question);
+    if (wasRecorded && all.isUnrecorded()) {
+      decisions.accept(new RecordDivisions(all.all()));
+      if (!all.newest().equals(before)) {
+        events.divided(question.round(), all.newest());
+      }
+      division = all.report(membership, question);
+    }
+    return division;
+  }
+
+  /** Returns what a division waits for. */
+  String noDivisionReason(AskDivision question) {
+    if (divisions.isEmpty()) {
+      return "divides no batches: workers.balance is \"equal\" there";
+    }
+    List<Integer> missing = divisions.get().missing(membership, question.round());
+    return missing.isEmpty()
+        ? "has not recorded the division of round %d".formatted(question.round())
+        : missing.stream()
+            .map(rank -> config.names().of(Role.WORKER, rank))
+            .collect(
+                Collectors.joining(", ", "at round %d waits for ".formatted(question.round()), ""));
+  }
+
+  /** Takes the end of recording divisions, whether it worked or not. */
+  void divisionsRecorded() {
+    divisions.ifPresent(BatchDivisions::onRecorded);
   }
 
   /** Announces the measurements of a member's process. */

@@ -30,6 +30,12 @@ sealed interface Decision {
   /** Make each of these servers write a checkpoint now. */
   record Save(List<Admission> servers) implements Decision {}
 
+  /**
+   * Keep these divisions of rounds for a later coordinator of the run, then call {@link
+   * CoordinatorState#divisionsRecorded}.
+   */
+  record RecordDivisions(List<BatchDivision> all) implements Decision {}
+
   /** Make this worker's process start another worker, for a rank without one. */
   record Adopt(Admission carrier, int rank) implements Decision {}
 

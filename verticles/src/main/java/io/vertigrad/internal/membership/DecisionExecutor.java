@@ -23,6 +23,7 @@ import io.vertigrad.internal.membership.Decision.Hold;
 import io.vertigrad.internal.membership.Decision.Hung;
 import io.vertigrad.internal.membership.Decision.Propose;
 import io.vertigrad.internal.membership.Decision.Publish;
+import io.vertigrad.internal.membership.Decision.RecordDivisions;
 import io.vertigrad.internal.membership.Decision.Save;
 import io.vertigrad.internal.membership.Decision.Stop;
 import io.vertigrad.internal.membership.Decision.Succeed;
@@ -67,6 +68,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
   private static final StepState NO_ANSWER = new StepState(-1, 0, false);
 
   private final Vertx vertx;
+  private final JobConfig job;
   private final Addresses addresses;
   private final List<String> classes;
   private final Promise<JsonObject> result;
@@ -77,6 +79,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
 
   public DecisionExecutor(Vertx vertx, JobConfig job, Promise<JsonObject> result) {
     this.vertx = vertx;
+    this.job = job;
     this.addresses = job.addresses();
     this.classes = job.classNames();
     this.result = result;
@@ -98,6 +101,23 @@ public final class DecisionExecutor implements Consumer<Decision> {
     drained = listener;
   }
 
+  /**
+   * Gives the state what earlier coordinators of the run have recorded about it.
+   *
+   * @return fails if a file is damaged or of another job
+   */
+  public Future<Void> restore() {
+    if (!job.workers().balancesSpeed()) {
+      return Future.succeededFuture();
+    }
+    Optional<DivisionFile> file = DivisionFile.of(job, coordinator.run());
+    return vertx
+        .executeBlocking(
+            () -> file.isPresent() ? file.get().divisions(job) : BatchDivisions.of(job, List.of()))
+        .onSuccess(coordinator::divide)
+        .mapEmpty();
+  }
+
   @Override
   public void accept(Decision decision) {
     if (decision instanceof Announce announce) {
@@ -113,6 +133,8 @@ public final class DecisionExecutor implements Consumer<Decision> {
       conclude(conclude);
     } else if (decision instanceof Save save) {
       save.servers().forEach(this::save);
+    } else if (decision instanceof RecordDivisions divisions) {
+      record(divisions.all());
     } else if (decision instanceof Adopt adopt) {
       adopt(adopt);
     } else if (decision instanceof HandOver handOver) {
@@ -143,6 +165,23 @@ public final class DecisionExecutor implements Consumer<Decision> {
       LOG.info("{}", event);
     }
     events.publish(event);
+  }
+
+  /** Without the record a resumed run divides rounds anew, so a failure does not end the job. */
+  private void record(List<BatchDivision> divisions) {
+    Optional<DivisionFile> file = DivisionFile.of(job, coordinator.run());
+    vertx
+        .executeBlocking(
+            () -> {
+              if (file.isPresent()) {
+                file.get().write(divisions);
+              }
+              return null;
+            })
+        .onFailure(
+            why ->
+                LOG.warn("the division of batches cannot be kept for resume: {}", why.toString()))
+        .onComplete(done -> coordinator.divisionsRecorded());
   }
 
   private void control(Published message) {

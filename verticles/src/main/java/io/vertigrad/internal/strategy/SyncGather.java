@@ -80,6 +80,16 @@ final class SyncGather {
     }
 
     private void check(JobConfig job) {
+      if (reduction == Reduction.SUM && job.workers().balancesSpeed()) {
+        throw job.settings()
+            .section("strategy")
+            .refuse(
+                "reduction",
+                "is \"sum\" with workers.balance \"speed\", expected \"mean\": a sum counts the"
+                    + " mean of a small batch like that of a large one; use \"mean\", and "
+                    + job.workers().count()
+                    + " times the learning rate");
+      }
       AllReduceStrategy.Config.requireAlone(powerSgdRank, job);
       if (powerSgdRank > 0 && job.exchange().overlap()) {
         throw job.settings()

@@ -128,6 +128,11 @@ public final class BatchGradients implements GradientSource {
       return batch;
     }
 
+    /** Returns how long a sample of the newest batch took to read; 0 where it is unknown. */
+    double nanosPerSample() {
+      return source == null ? 0 : source.nanosPerSample();
+    }
+
     /** Returns the batch after the last one if it is ready. */
     Optional<Batch> peek() {
       return source == null ? Optional.empty() : source.peek();

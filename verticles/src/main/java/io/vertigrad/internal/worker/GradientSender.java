@@ -55,13 +55,13 @@ final class GradientSender implements TrainingLoop.JoinRequester {
   private final Model model;
   private final PartitionPlan plan;
   private final BatchOpener data;
-  private final boolean streams;
+  private final Optional<String> beside;
 
   /**
    * Creates a way to join.
    *
    * @param data opens the batches of a rank
-   * @param streams true if the samples come as a stream, which only this JVM reads
+   * @param beside why the worker must have its strategy in this JVM; empty if it need not
    */
   GradientSender(
       Vertx vertx,
@@ -71,7 +71,7 @@ final class GradientSender implements TrainingLoop.JoinRequester {
       Model model,
       PartitionPlan plan,
       BatchOpener data,
-      boolean streams) {
+      Optional<String> beside) {
     this.vertx = vertx;
     this.job = job;
     this.member = member;
@@ -79,7 +79,7 @@ final class GradientSender implements TrainingLoop.JoinRequester {
     this.model = model;
     this.plan = plan;
     this.data = data;
-    this.streams = streams;
+    this.beside = beside;
   }
 
   @Override
@@ -107,8 +107,8 @@ final class GradientSender implements TrainingLoop.JoinRequester {
       if (apart.isEmpty()) {
         return admitted;
       }
-      if (streams) {
-        throw finder.refusal(rank, apart.get(), "it reads a stream");
+      if (beside.isPresent()) {
+        throw finder.refusal(rank, apart.get(), beside.get());
       }
       admitted = compute(apart.get()) ? member.join() : Optional.empty();
     }

@@ -124,6 +124,7 @@ public final class TrainingLoop {
             self -> new ServerExchange(model, plan, client, self, requester.timeline()),
             requester,
             nanoClock,
+            Optional.empty(),
             Optional.empty());
     return new TrainingLoop(plan, requester, parts, nanoClock);
   }
@@ -425,6 +426,7 @@ public final class TrainingLoop {
     private final JoinRequester requester;
     private final LongSupplier nanoClock;
     private final Optional<LocalSteps> local;
+    private final Optional<BatchBalance> balance;
 
     /**
      * Creates the parts of a worker.
@@ -433,6 +435,7 @@ public final class TrainingLoop {
      * @param batchNumber the number that selects a batch
      * @param exchanges creates the parameter exchange of an incarnation
      * @param local takes several steps between two exchanges; empty for one
+     * @param balance divides rounds by speed; empty for equal batches
      */
     ModelParts(
         Model model,
@@ -441,7 +444,8 @@ public final class TrainingLoop {
         Function<Incarnation, ParameterExchange> exchanges,
         JoinRequester requester,
         LongSupplier nanoClock,
-        Optional<LocalSteps> local) {
+        Optional<LocalSteps> local,
+        Optional<BatchBalance> balance) {
       this.model = model;
       this.batches = new BatchesOfRank(data);
       this.batchNumber = batchNumber;
@@ -449,6 +453,7 @@ public final class TrainingLoop {
       this.requester = requester;
       this.nanoClock = nanoClock;
       this.local = local;
+      this.balance = balance;
     }
 
     @Override
@@ -462,7 +467,10 @@ public final class TrainingLoop {
               batchNumber,
               nanoClock,
               requester.timeline());
-      return local.map(steps -> steps.source(self, single)).orElse(single);
+      return local
+          .map(steps -> steps.source(self, single))
+          .or(() -> balance.map(shares -> shares.source(self, batches, single)))
+          .orElse(single);
     }
 
     @Override

@@ -8,6 +8,7 @@ import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.host.StrategyService.MovedMember;
 import io.vertigrad.internal.membership.Admission;
+import io.vertigrad.internal.membership.BatchDivision;
 import io.vertigrad.internal.membership.CoordinatorClient;
 import io.vertigrad.internal.membership.LeaveReason;
 import io.vertigrad.internal.membership.MemberHandler;
@@ -239,6 +240,19 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
     return FutureAwait.await(
             coordinator.choice(candidates),
             () -> stopping || candidates.from().equals(evictedAdmission))
+        .orElseThrow(() -> new GroupChangedException("this incarnation has ended"));
+  }
+
+  /**
+   * Asks how the samples of a round are divided. Blocks until all workers that begin it have asked.
+   *
+   * @throws GroupChangedException when the membership changes meanwhile, or this incarnation ends
+   */
+  BatchDivision division(
+      Admission from, long round, long nanosPerSample, Optional<BatchDivision> known) {
+    return FutureAwait.await(
+            coordinator.division(from, round, nanosPerSample, known),
+            () -> stopping || from.equals(evictedAdmission))
         .orElseThrow(() -> new GroupChangedException("this incarnation has ended"));
   }
 

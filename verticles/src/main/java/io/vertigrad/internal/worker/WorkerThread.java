@@ -11,6 +11,7 @@ import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.DistributedSampler;
+import io.vertigrad.compute.data.DividedSampler;
 import io.vertigrad.compute.data.PrefetchingBatchSource;
 import io.vertigrad.compute.data.Sampler;
 import io.vertigrad.compute.data.ShuffledSampler;
@@ -61,6 +62,7 @@ public class WorkerThread {
   private final WorkerMember member;
   private final StrategyFinder finder;
   private final Optional<MovedMember> session;
+  private final Optional<BatchBalance> balance;
   private final ClassLoader loader = WorkerThread.class.getClassLoader();
   private final Promise<Boolean> ended = Promise.promise();
   private volatile TrainingLoop loop;
@@ -84,6 +86,9 @@ public class WorkerThread {
             vertx, vertx.getOrCreateContext(), job, Role.WORKER, session.map(MovedMember::host));
     this.job = job;
     this.member = member;
+    this.balance =
+        Optional.of(new BatchBalance(member::division))
+            .filter(unused -> job.workers().balancesSpeed());
   }
 
   /**
@@ -140,6 +145,13 @@ public class WorkerThread {
   protected boolean train() {
     StrategyTraits traits = StrategyProviders.configure(job.strategy(), loader).traits();
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
+    if (balance.isPresent() && data instanceof StreamDataset) {
+      throw job.settings()
+          .section("workers")
+          .refuse(
+              "balance",
+              "is \"speed\", expected \"equal\" with a stream: its events are divided evenly");
+    }
     member.show(job.fingerprints(Set.of(Split.TRAIN), loader));
     ModelConfig config = job.modelOn(data).on(job.workers().device());
     try (Model model = InitialParameters.into(JobModel.of(job, config), job)) {
@@ -169,7 +181,7 @@ public class WorkerThread {
                     model,
                     plan.partitions(),
                     (rank, first) -> batches(data, rank, first),
-                    data instanceof StreamDataset));
+                    apartReason(data)));
       }
     }
   }
@@ -188,6 +200,14 @@ public class WorkerThread {
       Parts parts = received.parts(withPeers(traits, checkpoints, plan, received));
       return runLoop(model.layout(), new TrainingLoop(plan, member, parts, System::nanoTime));
     }
+  }
+
+  /** Returns why this worker must have its strategy in this JVM; empty if it need not. */
+  private Optional<String> apartReason(Dataset data) {
+    if (data instanceof StreamDataset) {
+      return Optional.of("it reads a stream");
+    }
+    return balance.map(divided -> "workers.balance is \"speed\"");
   }
 
   private Optional<LocalSteps> localSteps(StrategyTraits traits, Model model, Dataset data) {
@@ -222,7 +242,8 @@ public class WorkerThread {
                 exchanges,
                 member,
                 System::nanoTime,
-                local);
+                local,
+                balance);
     return runLoop(model.layout(), new TrainingLoop(plan, requester, parts, System::nanoTime));
   }
 
@@ -405,16 +426,21 @@ public class WorkerThread {
    */
   protected final BatchSource batches(Dataset data, int rank, int ranks, long first) {
     job.workers().requireBatch(data.size(), ranks);
+    int size = balance.map(divided -> divided.shares().get(rank)).orElseGet(job.workers()::batch);
     return PrefetchingBatchSource.start(
         "worker " + rank,
         data,
         sampler(data, rank, ranks),
-        BatchConfig.of(job.workers().batch(), job.workers().dropLast(), job.seed() + rank),
+        BatchConfig.of(size, job.workers().dropLast(), job.seed() + rank),
         Augmentations.of(job.data(), data),
         first);
   }
 
   private Sampler sampler(Dataset data, int rank, int ranks) {
+    if (balance.isPresent()) {
+      return new DividedSampler(
+          data.size(), rank, job.seed(), balance.get().shares(), job.workers().dropLast());
+    }
     return job.workers().sampler().equals("none")
         ? new ShuffledSampler(data.size(), rank, job.seed())
         : new DistributedSampler(data.size(), ranks, rank, job.seed());

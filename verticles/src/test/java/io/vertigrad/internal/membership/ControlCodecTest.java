@@ -8,6 +8,7 @@ import io.vertigrad.compute.data.DataFingerprint.FilePart;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
+import io.vertigrad.internal.membership.ControlMessage.ControlRequest.AskDivision;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.Heartbeat;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JobCommand;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
@@ -93,6 +94,8 @@ final class ControlCodecTest {
             new Candidates(
                 WORKER, 7, Rule.COMMON_STATE, Optional.empty(), List.of(), false, false)),
         new ControlRequest.DrainRequest(Optional.of("worker 1"), Optional.empty()),
+        new AskDivision(WORKER, 40, 1_500, Optional.of(new BatchDivision(20, 40, List.of(3, 1)))),
+        new AskDivision(WORKER, 0, 0, Optional.empty()),
         JobCommand.STATE,
         JobCommand.CHECKPOINT,
         JobCommand.PAUSE,
@@ -125,6 +128,7 @@ final class ControlCodecTest {
             new Choice(Optional.of(new RunVersion(50, 5)), OptionalLong.of(Long.MAX_VALUE))),
         new ControlAnswer.Chosen(JobPhase.RUNNING, 7, Choice.NONE),
         new ControlAnswer.Standby(JobPhase.RUNNING, 7, "worker 1 is about to leave"),
+        new ControlAnswer.Divided(JobPhase.RUNNING, 7, new BatchDivision(20, 40, List.of(3, 1))),
         new ControlAnswer.Unknown(JobPhase.RUNNING, 8, "silent for 10 s"),
         new ControlAnswer.Released(JobPhase.FAILED, 8, "no worker is left"));
   }
@@ -219,7 +223,8 @@ final class ControlCodecTest {
         "{'request':'join','terms':{},'role':'worker','token':'t','node':'n','layout':[['W']]}"
             + "|malformed request: join: layout: found [[\"W\"]], expected a list of [name, [dimension, ...], kind]",
         "{'request':'dance'}"
-            + "|expected request to be one of join, heartbeat, leave, candidates, read, drain, state, checkpoint,"
+            + "|expected request to be one of join, heartbeat, leave, candidates, division, read, drain, state,"
+            + " checkpoint,"
             + " pause, resume, stop"
       },
       quoteCharacter = '`')

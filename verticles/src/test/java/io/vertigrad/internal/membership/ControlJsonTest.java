@@ -134,6 +134,19 @@ final class ControlJsonTest {
                     7,
                     new Choice(Optional.of(new RunVersion(50, 3)), OptionalLong.of(3)))),
             "{'state':'running','epoch':7,'chosen':{'from':{'version':50,'run':3},'run':3}}"),
+        arguments(
+            request(
+                new ControlRequest.AskDivision(
+                    WORKER, 40, 1_500, Optional.of(new BatchDivision(20, 40, List.of(3, 1))))),
+            "{'request':'division',"
+                + MEMBER
+                + ",'round':40,'nanosPerSample':1500,"
+                + "'known':{'from':20,'until':40,'shares':[3,1]}}"),
+        arguments(
+            answer(
+                new ControlAnswer.Divided(
+                    JobPhase.RUNNING, 7, new BatchDivision(40, 80, List.of(2, 2)))),
+            "{'state':'running','epoch':7,'divided':{'from':40,'until':80,'shares':[2,2]}}"),
         arguments(ControlCodec.write(ControlRequest.JobCommand.STATE), "{'request':'state'}"),
         arguments(
             request(new ControlRequest.DrainRequest(Optional.of("worker 1"), Optional.empty())),

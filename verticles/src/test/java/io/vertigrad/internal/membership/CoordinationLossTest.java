@@ -188,6 +188,41 @@ final class CoordinationLossTest extends BusJobFixture {
     assertTrue(lost.get());
   }
 
+  @Test
+  void shouldGiveAllWorkersTheSameDivisionWhenTheLastHasAsked() {
+    job.getJsonObject("workers")
+        .put("balance", "speed")
+        .put("batch", 4)
+        .put("sampler", "distributed");
+    List<FakeMember> workers = startWithTwoWorkers();
+
+    List<Future<BatchDivision>> divisions = List.of(divide(workers, 0), divide(workers, 1));
+
+    assertEquals(new BatchDivision(0, 40, List.of(4, 4)), await(divisions.get(0)));
+    assertEquals(await(divisions.get(0)), await(divisions.get(1)));
+  }
+
+  @Test
+  void shouldEndTheWaitForADivisionWhenTheMembershipChanges() {
+    job.getJsonObject("workers")
+        .put("balance", "speed")
+        .put("batch", 4)
+        .put("sampler", "distributed");
+    List<FakeMember> workers = startWithTwoWorkers();
+    Future<BatchDivision> division = divide(workers, 0);
+
+    await(workers.get(1).client.leave(LeaveReason.failed("broke down")));
+
+    await(division.otherwiseEmpty());
+    assertEquals(GroupChangedException.class, division.cause().getClass());
+    assertEquals(new BatchDivision(0, 40, List.of(4, 4)), await(divide(workers, 0)));
+  }
+
+  private static Future<BatchDivision> divide(List<FakeMember> workers, int rank) {
+    Admission from = new Admission(Role.WORKER, rank, 0);
+    return workers.get(rank).client.division(from, 20, 1_000, Optional.empty());
+  }
+
   private List<FakeMember> startWithTwoWorkers() {
     job.getJsonObject("workers").put("count", 2);
     deploy();

@@ -57,6 +57,6 @@ class BatchSizesTest {
   }
 
   private static WorkersConfig workers(int batch, String sampler, boolean dropLast) {
-    return new WorkersConfig(1, 1, batch, sampler, dropLast, 1, Device.PROCESSOR, 1);
+    return new WorkersConfig(1, 1, batch, "equal", sampler, dropLast, 1, Device.PROCESSOR, 1);
   }
 }

@@ -22,8 +22,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class SyncGatherTest extends StrategyContract {
@@ -137,11 +139,13 @@ class SyncGatherTest extends StrategyContract {
   }
 
   /**
-   * Compares least squares with 4 workers of 8 samples with one machine of 32, in double precision.
+   * Compares least squares with 4 workers, whose batches differ in size with {@code mean}, with one
+   * machine that has all 32 samples, in double precision.
    */
   @ParameterizedTest
-  @ValueSource(strings = {"sum", "mean"})
-  void shouldEqualOneMachineWithTheWholeBatch(String reduction) {
+  @CsvSource({"sum, 8 8 8 8", "mean, 8 8 8 8", "mean, 10 10 9 3", "mean, 1 1 29 1"})
+  void shouldEqualOneMachineWithTheWholeBatch(String reduction, String shares) {
+    int[] batches = Stream.of(shares.split(" ")).mapToInt(Integer::parseInt).toArray();
     int workers = 4;
     TestJob job =
         new TestJob(
@@ -157,9 +161,11 @@ class SyncGatherTest extends StrategyContract {
         expected[i] -= (double) TestJob.LEARNING_RATE * factor * whole[i];
       }
       double[] now = widen(job.parameters(shard, 0));
+      int first = 0;
       for (int w = 0; w < workers; w++) {
-        float[] part = narrow(data.gradient(now, 8 * w, 8));
-        shard.handle(job.gradient(w, step, 0, step, part));
+        float[] part = narrow(data.gradient(now, first, batches[w]));
+        shard.handle(job.gradient(id(w, step, 0), step, batches[w], part));
+        first += batches[w];
       }
     }
 

@@ -411,6 +411,35 @@ class EmbeddedTrainingTest {
     balanced();
   }
 
+  /** The coordinator finds divisions beside the checkpoints, as in a resumed run. */
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "allreduce"})
+  void shouldEndWithTheSameBitsWhenWorkersWithUnlikeBatchesAreReplaced(
+      String strategy, @TempDir Path folder) throws Exception {
+    job.put("steps", 120).put("strategy", new JsonObject().put("name", strategy));
+    job.getJsonObject("workers").put("balance", "speed");
+    String divisions =
+        "{'divisions':[{'from':0,'until':30,'shares':[32,32]},"
+            + "{'from':30,'until':1000,'shares':[50,14]}]}";
+    Files.writeString(folder.resolve("divisions.json"), divisions.replace('\'', '"'));
+    job.put("checkpoint", new JsonObject().put("directory", folder.toString()).put("seconds", 0));
+    String undisturbed = hashOfAnUndisturbedRun();
+    List<String> deployed = start();
+    awaitStep(20);
+
+    get(vertx.undeploy(deployed.get(1)));
+    get(deploy(new WorkerVerticle()));
+    awaitStep(40);
+    evict(new Admission(Role.WORKER, 0, 0));
+    JsonObject result = finish();
+
+    assertEquals("finished", result.getString("state"), result.encode());
+    assertEquals(undisturbed, hash(result));
+    WorkerProgress large = last(WorkerProgress.class, progress -> progress.rank() == 0);
+    WorkerProgress small = last(WorkerProgress.class, progress -> progress.rank() == 1);
+    assertTrue(large.samples() > 2 * small.samples(), large + " and " + small);
+  }
+
   /** Covers what a worker begins its factors with, and matrices that partitions cut. */
   @Test
   void shouldEndWithTheSameBitsWhenMembersWithPowerSgdAreReplaced(@TempDir Path folder)

@@ -18,6 +18,7 @@ const WORDS = {
     `${e.stillMillis === 0 ? 'training waits' : `no step for ${seconds(e.stillMillis / 1000)}`}, ` +
     `missing: ${e.missing}` +
     `${e.waits && `; ${e.waits}`}; last heard: ${e.lastHeard}`,
+  batchesDivided: (e) => `from update ${count(e.version)} on, workers train ${shares(e.shares)} samples a step`,
   dataAwaited: (e) => `worker ${e.rank} waits for events: ${e.source} is silent`,
   dataWarning: (e) => `worker ${e.rank}: ${e.message}`,
   memberLeft: (e, run) => `${run.called(e)} left: ${sentence(e.reason)}`,
@@ -102,6 +103,9 @@ const inWords = (value) =>
       : Object.entries(value)
           .map(([key, one]) => `${key} ${inWords(one)}`)
           .join(', ');
+
+/** Lists the batches of up to 16 workers, of more the smallest and the largest. */
+const shares = (all) => (all.length <= 16 ? all.join(', ') : `${Math.min(...all)} to ${Math.max(...all)}`);
 
 const keeper = (shard, run) => (run.trainer === 'stage' ? run.called({ role: 'worker', rank: shard }) : `shard ${shard}`);
 const again = (event) => (event.incarnation > 0 ? ` again (incarnation ${event.incarnation})` : '');
