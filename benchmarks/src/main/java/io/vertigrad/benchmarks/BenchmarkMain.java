@@ -56,7 +56,7 @@ final class BenchmarkMain {
           new ChaosBenchmark(System.getProperty(DATA, "")),
           new GoodputBenchmark(),
           new SlowLinkBenchmark(ONLY, System.getProperty(DATA, "")),
-          new StragglerBenchmark());
+          new StragglerBenchmark(ONLY));
 
   private BenchmarkMain() {}
 

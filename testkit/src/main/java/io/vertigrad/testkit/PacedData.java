@@ -7,6 +7,8 @@ import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.FieldReader;
 import io.vertigrad.compute.data.Normalisation;
+import io.vertigrad.compute.settings.KeyTrait;
+import io.vertigrad.compute.settings.Settings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -21,9 +23,9 @@ import java.util.TreeMap;
  * pace.
  *
  * <p>Options: {@code of} (name of the other data set, digits), {@code millis} (time that a training
- * sample takes, 10), {@code until} (the file; without one, samples come at once), {@code testHeld}
- * (a file; while it exists, nobody gets the shape of the test set, so nothing is tested). All other
- * options are the other data set's.
+ * sample takes, 10; each worker's own), {@code until} (the file; without one, samples come at
+ * once), {@code testHeld} (a file; while it exists, nobody gets the shape of the test set, so
+ * nothing is tested). All other options are the other data set's.
  */
 public final class PacedData implements DatasetProvider {
 
@@ -74,6 +76,12 @@ public final class PacedData implements DatasetProvider {
   @Override
   public Optional<FieldReader> fields(DataConfig config, List<Integer> shape) {
     return DatasetProvider.fields(paced(config), shape, loader());
+  }
+
+  /** Workers of one job may differ in their pace. */
+  @Override
+  public void scopes(Settings data) {
+    data.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE).has(MILLIS);
   }
 
   /** Reads the other data set, whose samples come at once. */

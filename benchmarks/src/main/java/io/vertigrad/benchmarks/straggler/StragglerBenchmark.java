@@ -3,6 +3,7 @@ package io.vertigrad.benchmarks.straggler;
 import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
 import io.vertigrad.benchmarks.report.BenchmarkRow;
+import io.vertigrad.benchmarks.report.Cases;
 import io.vertigrad.benchmarks.report.Repetitions;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertigrad.verticles.ParameterServerVerticle;
@@ -19,19 +20,26 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 
 /**
  * Compares the throughput of three equally fast workers when a fourth one takes ten times as long
- * for each sample with that of the three alone. The workers wait for their samples and compute
- * almost nothing, so four of them do not compete for the processor.
+ * for each sample with that of the three alone; and, case {@code balance}, of four workers of which
+ * one is three times as slow, with equal batches and with batches by speed. The workers wait for
+ * their samples and compute almost nothing, so four of them do not compete for the processor.
  */
 public final class StragglerBenchmark implements Benchmark {
 
+  private static final List<String> CASES = List.of("quorum", "balance");
   private static final int FAST = 3;
   private static final long LIMIT_SECONDS = 60;
 
-  /** Creates the benchmark. */
-  public StragglerBenchmark() {}
+  private final String only;
+
+  /** Creates the benchmark of the cases whose name contains a text. */
+  public StragglerBenchmark(String only) {
+    this.only = only;
+  }
 
   @Override
   public String name() {
@@ -40,6 +48,16 @@ public final class StragglerBenchmark implements Benchmark {
 
   @Override
   public void run(BenchmarkReport report, boolean quick) throws Exception {
+    List<String> cases = Cases.named(only, CASES, Function.identity());
+    if (cases.contains("quorum")) {
+      quorum(report, quick);
+    }
+    if (cases.contains("balance")) {
+      new BalancedRuns(quick).report(report);
+    }
+  }
+
+  private static void quorum(BenchmarkReport report, boolean quick) throws Exception {
     Map<String, List<Double>> rates = new TreeMap<>();
     for (int turn = 0; turn < (quick ? 1 : 2); turn++) {
       for (int quorum : new int[] {FAST, 0}) {
@@ -129,11 +147,11 @@ public final class StragglerBenchmark implements Benchmark {
         .put("workers", new JsonObject().put("count", workers).put("batch", 4));
   }
 
-  private static void deploy(Vertx vertx, Deployable verticle, JsonObject job) throws Exception {
+  static void deploy(Vertx vertx, Deployable verticle, JsonObject job) throws Exception {
     await(vertx.deployVerticle(verticle, new DeploymentOptions().setConfig(job)));
   }
 
-  private static <T> T await(Future<T> future) throws Exception {
+  static <T> T await(Future<T> future) throws Exception {
     return future.toCompletionStage().toCompletableFuture().get(LIMIT_SECONDS, TimeUnit.SECONDS);
   }
 }
