@@ -549,8 +549,7 @@ public sealed interface TrainingEvent {
    * @param roundTripMillis50 median round trip to the coordinator, of its last heartbeats
    * @param roundTripMillis99 99th percentile of the same
    * @param roundTripMicrosSum sum of all round trips since the member was admitted, in microseconds
-   * @param roundTrips number of all round trips by the upper bound of their bucket, in
-   *     microseconds; {@link Integer#MAX_VALUE} for all longer ones
+   * @param roundTrips number of all round trips by bucket, as {@link TimeBuckets} has them
    */
   record MemberVitals(
       long timeMillis,
@@ -669,8 +668,7 @@ public sealed interface TrainingEvent {
    *     its answer leaves, in milliseconds; 0 without any
    * @param latencyMillis99 99th percentile of the same
    * @param latencyMicrosSum sum of all latencies, in microseconds
-   * @param latencies number of answered requests by the upper bound of their latency, in
-   *     microseconds; {@link Integer#MAX_VALUE} for all longer ones
+   * @param latencies number of answered requests by bucket, as {@link TimeBuckets} has them
    */
   record PredictorProgress(
       long timeMillis,

@@ -3,11 +3,11 @@ package io.vertigrad.observability;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
+import io.vertigrad.events.TimeBuckets;
 import java.time.Duration;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.LongStream;
 
 /**
  * A histogram of times that another process has counted: reports have totals per bucket and their
@@ -18,26 +18,6 @@ import java.util.stream.LongStream;
  * is chosen so that the sum is exact.
  */
 final class CountedTimes {
-
-  /** Upper bounds of the buckets in microseconds, as members and predictors count. */
-  private static final long[] BOUNDS = {
-    100,
-    200,
-    500,
-    1_000,
-    2_000,
-    5_000,
-    10_000,
-    20_000,
-    50_000,
-    100_000,
-    200_000,
-    500_000,
-    1_000_000,
-    2_000_000,
-    5_000_000,
-    10_000_000
-  };
 
   /**
    * Most times that one report adds. A report has more only if the meters were bound to a job that
@@ -60,8 +40,8 @@ final class CountedTimes {
         Timer.builder(name)
             .tags(tags)
             .serviceLevelObjectives(
-                LongStream.of(BOUNDS)
-                    .mapToObj(micros -> Duration.ofNanos(micros * NANOS_PER_MICRO))
+                TimeBuckets.BOUNDS.stream()
+                    .map(micros -> Duration.ofNanos(micros * NANOS_PER_MICRO))
                     .toArray(Duration[]::new))
             .register(registry);
   }
@@ -117,14 +97,14 @@ final class CountedTimes {
     double left = micros;
     double width = 0;
     for (Map.Entry<Integer, Long> bucket : fresh.entrySet()) {
-      left -= (double) bucket.getValue() * lower(bucket.getKey());
+      left -= (double) bucket.getValue() * TimeBuckets.below(bucket.getKey());
     }
     for (Map.Entry<Integer, Long> bucket : fresh.entrySet()) {
       width += bucket.getValue() * width(bucket, left);
     }
     double place = width > 0 ? Math.max(0, Math.min(1, left / width)) : 0;
     for (Map.Entry<Integer, Long> bucket : fresh.entrySet()) {
-      long lower = lower(bucket.getKey()) * NANOS_PER_MICRO;
+      long lower = TimeBuckets.below(bucket.getKey()) * NANOS_PER_MICRO;
       long above = Math.round(NANOS_PER_MICRO * place * width(bucket, left));
       recordEach(bucket.getValue(), lower + Math.max(1, above));
     }
@@ -134,12 +114,7 @@ final class CountedTimes {
   private static double width(Map.Entry<Integer, Long> bucket, double left) {
     return bucket.getKey() == Integer.MAX_VALUE
         ? Math.max(0, left) / Math.max(1, bucket.getValue())
-        : bucket.getKey() - lower(bucket.getKey());
-  }
-
-  /** Returns the upper bound of the next lower bucket. */
-  private static long lower(int bound) {
-    return LongStream.of(BOUNDS).filter(each -> each < bound).max().orElse(0);
+        : bucket.getKey() - TimeBuckets.below(bucket.getKey());
   }
 
   private void recordEach(long count, long nanos) {

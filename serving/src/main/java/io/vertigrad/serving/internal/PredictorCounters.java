@@ -1,5 +1,6 @@
 package io.vertigrad.serving.internal;
 
+import io.vertigrad.events.TimeBuckets;
 import io.vertigrad.events.TrainingEvent.PredictorProgress;
 import java.util.Arrays;
 import java.util.Map;
@@ -8,30 +9,12 @@ import java.util.TreeMap;
 /** Counts what a predictor does. Any thread may use it. */
 final class PredictorCounters {
 
-  /** Upper bounds of latencies in microseconds. */
-  private static final int[] BOUNDS = {
-    100,
-    200,
-    500,
-    1_000,
-    2_000,
-    5_000,
-    10_000,
-    20_000,
-    50_000,
-    100_000,
-    200_000,
-    500_000,
-    1_000_000,
-    Integer.MAX_VALUE
-  };
-
   private static final int RECENT = 1_024;
   private static final double MILLIS = 1e6;
   private static final long MICRO = 1_000;
 
   private final String predictor;
-  private final long[] latencies = new long[BOUNDS.length];
+  private final Map<Integer, Long> latencies = new TreeMap<>();
   private final long[] recent = new long[RECENT];
   private long microsSum;
   private long requests;
@@ -51,11 +34,7 @@ final class PredictorCounters {
     predictions += samples;
     long micros = nanos / MICRO;
     microsSum += micros;
-    int bucket = 0;
-    while (micros > BOUNDS[bucket] && bucket < BOUNDS.length - 1) {
-      bucket++;
-    }
-    latencies[bucket]++;
+    latencies.merge(TimeBuckets.bound(micros), 1L, Long::sum);
   }
 
   synchronized void passed() {
@@ -82,10 +61,6 @@ final class PredictorCounters {
   synchronized PredictorProgress progress(long version, long ageMillis, int waiting) {
     long[] sorted = Arrays.copyOf(recent, (int) Math.min(requests, RECENT));
     Arrays.sort(sorted);
-    Map<Integer, Long> byBound = new TreeMap<>();
-    for (int i = 0; i < BOUNDS.length; i++) {
-      byBound.put(BOUNDS[i], latencies[i]);
-    }
     return new PredictorProgress(
         System.currentTimeMillis(),
         predictor,
@@ -101,7 +76,7 @@ final class PredictorCounters {
         quantile(sorted, 0.5),
         quantile(sorted, 0.99),
         microsSum,
-        byBound);
+        latencies);
   }
 
   private static double quantile(long[] sorted, double share) {

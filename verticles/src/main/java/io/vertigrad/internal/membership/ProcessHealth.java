@@ -3,15 +3,13 @@ package io.vertigrad.internal.membership;
 import com.sun.management.OperatingSystemMXBean;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.NativeMemory;
+import io.vertigrad.events.TimeBuckets;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.job.Role;
 import java.lang.management.ManagementFactory;
-import java.util.List;
 import java.util.Map;
-import java.util.NavigableSet;
 import java.util.ServiceConfigurationError;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.function.Supplier;
 import org.HdrHistogram.AbstractHistogram;
 import org.HdrHistogram.IntCountsHistogram;
@@ -115,26 +113,6 @@ final class ProcessHealth {
     private static final long NANOS_PER_MICRO = 1_000;
     private static final double MICROS_PER_MILLI = 1e3;
 
-    /** Upper bounds of the buckets that count all round trips, in microseconds. */
-    private static final NavigableSet<Integer> BOUNDS =
-        new TreeSet<>(
-            List.of(
-                200,
-                500,
-                1_000,
-                2_000,
-                5_000,
-                10_000,
-                20_000,
-                50_000,
-                100_000,
-                200_000,
-                500_000,
-                1_000_000,
-                2_000_000,
-                5_000_000,
-                Integer.MAX_VALUE));
-
     private AbstractHistogram filling = new IntCountsHistogram(DIGITS);
     private AbstractHistogram full = new IntCountsHistogram(DIGITS);
     private final AbstractHistogram both = new IntCountsHistogram(DIGITS);
@@ -147,7 +125,7 @@ final class ProcessHealth {
     void add(long nanos) {
       long micros = nanos / NANOS_PER_MICRO;
       microsSum += micros;
-      counts.merge(BOUNDS.ceiling((int) Math.min(Integer.MAX_VALUE, micros)), 1L, Long::sum);
+      counts.merge(TimeBuckets.bound(micros), 1L, Long::sum);
       if (filling.getTotalCount() == WINDOW) {
         AbstractHistogram oldest = full;
         full = filling;

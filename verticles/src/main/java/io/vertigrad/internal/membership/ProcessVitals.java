@@ -15,8 +15,8 @@ import java.util.Map;
  * @param roundTripMillis50 median round trip to the coordinator over its last heartbeats
  * @param roundTripMillis99 99th percentile of the same
  * @param roundTripMicrosSum sum of all round trips of this process
- * @param roundTrips number of all round trips by the upper bound of their bucket, in microseconds;
- *     {@link Integer#MAX_VALUE} for all longer ones
+ * @param roundTrips number of all round trips by bucket, as {@link io.vertigrad.events.TimeBuckets}
+ *     has them
  */
 @MayBeAbsent
 record ProcessVitals(

@@ -2,7 +2,9 @@ package io.vertigrad.internal.membership;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.vertigrad.events.TimeBuckets;
 import io.vertigrad.internal.membership.ProcessHealth.RoundTrips;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 final class RoundTripsTest {
@@ -28,6 +30,22 @@ final class RoundTripsTest {
     assertEquals(149, trips.quantileMillis(0.99), 149 * PRECISION);
     assertEquals(150, trips.quantileMillis(1), 150 * PRECISION);
     assertEquals(1, trips.quantileMillis(0.001), PRECISION);
+  }
+
+  @Test
+  void shouldCountAllByBucket() {
+    ProcessHealth health = new ProcessHealth("no engine");
+    for (long micros : new long[] {0, 100, 101, 10_000_000, 10_000_001, 3_000_000_000L}) {
+      health.recordRoundTrip(1_000 * micros);
+    }
+
+    ProcessVitals vitals = health.measure();
+    assertEquals(
+        Map.of(100, 2L, 200, 1L, 10_000_000, 1L, Integer.MAX_VALUE, 2L), vitals.roundTrips());
+    assertEquals(3_020_000_202L, vitals.roundTripMicrosSum());
+    assertEquals(100, TimeBuckets.below(200));
+    assertEquals(0, TimeBuckets.below(100));
+    assertEquals(10_000_000, TimeBuckets.below(Integer.MAX_VALUE));
   }
 
   @Test
