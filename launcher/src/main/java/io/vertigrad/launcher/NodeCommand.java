@@ -61,6 +61,7 @@ final class NodeCommand implements Callable<Integer> {
 
   private static final Logger LOG = LoggerFactory.getLogger(NodeCommand.class);
   private static final long READ_SECONDS = 30;
+  private static final int MOST_PORT = 65_535;
 
   @Option(
       names = "--job",
@@ -154,6 +155,9 @@ final class NodeCommand implements Callable<Integer> {
   }
 
   private MemberPort openPort(TerminationSignals signals) {
+    if (port < 0 || port > MOST_PORT) {
+      throw new InputException("--port %d: expected 0 to %d".formatted(port, MOST_PORT));
+    }
     Future<MemberPort> opened =
         MemberPort.open(
             portHost, port, () -> takesPart() && signals.status().isEmpty(), signals::request);

@@ -5,8 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -109,6 +112,26 @@ class VertigradCommandTest {
   void shouldNameMissingOptionsWhenNodeGetsNone() {
     assertRefused(
         "vertigrad: Missing required option: '--role=ROLE'; see ./vertigrad node --help", "node");
+  }
+
+  @Test
+  void shouldNameThePortOfANodeWhenItIsTakenOrNone() throws IOException {
+    String[] node = {"node", "127.0.0.1:1", "--role", "worker", "--port"};
+    List<String> words = new ArrayList<>(List.of(node));
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      words.add(String.valueOf(taken.getLocalPort()));
+      CommandRun run = CommandRun.of(words.toArray(String[]::new));
+
+      assertEquals(2, run.exit(), run.err());
+      assertTrue(
+          run.err()
+              .contains("--port %d: cannot listen on 127.0.0.1".formatted(taken.getLocalPort())),
+          run.err());
+    }
+    words.set(words.size() - 1, "65536");
+    CommandRun none = CommandRun.of(words.toArray(String[]::new));
+    assertEquals(2, none.exit());
+    assertTrue(none.err().contains("--port 65536: expected 0 to 65535"), none.err());
   }
 
   @Test
