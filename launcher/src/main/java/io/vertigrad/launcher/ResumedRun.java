@@ -145,7 +145,9 @@ final class ResumedRun {
     JobConfig job = JobCheck.counted(read);
     Placement placed = placement.orElse(before.placement());
     LocalMembers all = LocalMembers.of(job);
-    LocalMembers roles = all.withWorkers(Math.min(before.workersHere(), all.workers()));
+    LocalMembers roles =
+        new LocalMembers(
+            before.serversHere(), Math.min(before.workersHere(), all.workers()), all.evaluators());
     JobCheck.files(job, roles, placed.apart());
     List<String> notes = new ArrayList<>(List.of("resumes %s".formatted(directory.path())));
     job = withSameData(job, roles, notes);

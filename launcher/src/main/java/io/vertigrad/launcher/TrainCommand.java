@@ -93,6 +93,14 @@ final class TrainCommand implements Callable<Integer> {
   private Integer workersHere;
 
   @Option(
+      names = "--servers-here",
+      paramLabel = "N",
+      description =
+          "Starts only N of the servers, 0 for none, and waits for nodes to join as the others;"
+              + " opens the port as --listen does.")
+  private Integer serversHere;
+
+  @Option(
       names = "--run-dir",
       paramLabel = "DIR",
       description = "Keeps the run there instead of in runs/<time>-<job>.")
@@ -142,7 +150,7 @@ final class TrainCommand implements Callable<Integer> {
     ClusterConfig cluster = kept.cluster();
     boolean joins =
         !cluster.members().isEmpty() || !cluster.discovery().equals(ClusterConfig.MEMBERS);
-    boolean open = listen || joins || workersHere != null;
+    boolean open = listen || joins || workersHere != null || serversHere != null;
     List<String> notes = new ArrayList<>(start.plan());
     ResultText.length(kept).ifPresent(notes::add);
     memory.ifPresent(notes::add);
@@ -158,7 +166,8 @@ final class TrainCommand implements Callable<Integer> {
     NextCommand next = new NextCommand(arguments(), directory, open);
     RunLock lock = RunLock.take(directory);
     try (lock) {
-      new RunLaunch(LocalSettings.of(kept), placement, open, roles.workers(), 0).write(directory);
+      new RunLaunch(LocalSettings.of(kept), placement, open, roles.servers(), roles.workers(), 0)
+          .write(directory);
       TrainingRun run = new TrainingRun(kept, directory, display, notes, next);
       return (keepOpen ? run.keepingPage() : run).call(roles, placement, open);
     }
@@ -171,15 +180,18 @@ final class TrainCommand implements Callable<Integer> {
 
   private LocalMembers roles(JobConfig asked) {
     LocalMembers all = LocalMembers.of(asked);
-    if (workersHere == null) {
-      return all;
-    }
-    if (workersHere < 0 || workersHere > all.workers()) {
+    int workers = here("--workers-here", workersHere, "workers.count", all.workers());
+    int servers = here("--servers-here", serversHere, "servers.count", all.servers());
+    return new LocalMembers(servers, workers, all.evaluators());
+  }
+
+  /** Returns how many members of a role start here: all of them without the option. */
+  private static int here(String option, Integer value, String key, int all) {
+    if (value != null && (value < 0 || value > all)) {
       throw new InputException(
-          "--workers-here %d: expected a number from 0 to workers.count, %d"
-              .formatted(workersHere, all.workers()));
+          "%s %d: expected a number from 0 to %s, %d".formatted(option, value, key, all));
     }
-    return all.withWorkers(workersHere);
+    return value == null ? all : value;
   }
 
   /** Returns a whole number as a long, as a person would have typed it. */

@@ -345,7 +345,9 @@ final class TrainingRun {
   }
 
   private void offerJoining(LocalMembers roles) {
-    boolean full = roles.workers() >= job.workers().places();
+    boolean full =
+        roles.workers() >= job.workers().places()
+            && roles.servers() == LocalMembers.of(job).servers();
     String label = full ? "a node may take the place of one that is lost" : "nodes may join";
     monitor.offer(label, launch().byHand(Role.WORKER));
     monitor.say(launch().elsewhere());

@@ -21,8 +21,10 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests jobs that start with fewer workers than they ask for, and wait for the others to join. */
+/** Tests jobs that start with fewer members than they ask for, and wait for the others to join. */
 @Tag("slow")
 class OutsideWorkersTest {
 
@@ -67,21 +69,28 @@ class OutsideWorkersTest {
   void shouldNameTheMissingMembersWhenTheWaitIsOver() {
     CommandRun ended =
         train(
-            "--workers-here", "0", "--set", "workers.waitSeconds=4", "--set", "cluster.port=17821");
+            "--workers-here=0",
+            "--servers-here=0",
+            "--set=workers.waitSeconds=4",
+            "--set=cluster.port=17821");
 
-    assertEquals(1, ended.exit(), ended.out());
+    // On a busy machine the job is over before its own evaluator has joined, which is refused then.
+    String over = "the job is over: ";
+    assertEquals(ended.err().contains(over) ? 2 : 1, ended.exit(), ended.out() + ended.err());
+    String expected = "vertigrad: (%s)?the job did not start within 4 s: ".formatted(over);
     assertTrue(
-        ended.err().matches("(?s)vertigrad: the job did not start within 4 s: [^;]* worker 0.*"),
+        ended.err().matches("(?s)" + expected + "(?=[^;]* server 0)[^;]* worker 0.*"),
         "a slow machine may have others missing too: " + ended.err());
   }
 
-  @Test
-  void shouldRefuseMoreWorkersHereThanTheJobHas() {
-    CommandRun ended = train("--workers-here", "3");
+  @ParameterizedTest
+  @ValueSource(strings = {"workers", "servers"})
+  void shouldRefuseMoreMembersHereThanTheJobHas(String members) {
+    CommandRun ended = train("--%s-here".formatted(members), "3");
 
     assertEquals(2, ended.exit());
     assertEquals(
-        "vertigrad: --workers-here 3: expected a number from 0 to workers.count, 1",
+        "vertigrad: --%1$s-here 3: expected a number from 0 to %1$s.count, 1".formatted(members),
         ended.err().strip());
   }
 

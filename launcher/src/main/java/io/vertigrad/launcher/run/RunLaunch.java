@@ -13,15 +13,21 @@ import java.nio.file.Files;
  * @param local paths and addresses of this machine, as sections of a job file
  * @param placement which members have processes of their own
  * @param listen true when nodes from elsewhere may join
+ * @param serversHere how many of the servers start here
  * @param workersHere how many of the workers start here
  * @param resumes how many coordinators the run has had before
  */
 public record RunLaunch(
-    JsonObject local, Placement placement, boolean listen, int workersHere, int resumes) {
+    JsonObject local,
+    Placement placement,
+    boolean listen,
+    int serversHere,
+    int workersHere,
+    int resumes) {
 
   /** Returns the launch of the next coordinator. */
   public RunLaunch again(JsonObject newLocal, Placement newPlacement) {
-    return new RunLaunch(newLocal, newPlacement, listen, workersHere, resumes + 1);
+    return new RunLaunch(newLocal, newPlacement, listen, serversHere, workersHere, resumes + 1);
   }
 
   /** Writes the launch into the run's folder. */
@@ -32,6 +38,7 @@ public record RunLaunch(
             .put("local", local)
             .put("processes", placement.toJson())
             .put("listen", listen)
+            .put("serversHere", serversHere)
             .put("workersHere", workersHere)
             .put("resumes", resumes));
   }
@@ -48,6 +55,7 @@ public record RunLaunch(
           json.getJsonObject("local"),
           Placement.fromJson(json.getValue("processes")),
           json.getBoolean("listen"),
+          json.getInteger("serversHere"),
           json.getInteger("workersHere"),
           json.getInteger("resumes"));
     } catch (IOException
