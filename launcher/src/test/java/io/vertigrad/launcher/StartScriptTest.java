@@ -39,6 +39,9 @@ class StartScriptTest {
       #!/bin/sh
       here=$(dirname "$0")/..
       echo "${LC_ALL:-none} ${LC_CTYPE:-none}" >"$here/locale"
+      for word in "$@"; do
+        case $word in -Duser.home=*) echo "${word#*=}" >"$here/user-home" ;; esac
+      done
       case "$*" in
         *OutOfMemoryError*'node memory'*)
           for word in "$@"; do
@@ -292,6 +295,22 @@ class StartScriptTest {
 
     assertEquals(expected, Files.readString(folder.resolve("locale")).strip());
     assertFalse(said().contains("setlocale"), said());
+  }
+
+  @Test
+  void shouldNameTheHomeFolderOfAUserIdThatHasNoName() throws Exception {
+    built();
+    environment.put("HOME", folder.resolve("my home").toString());
+    assertEnds(0, start("doctor"));
+    assertFalse(Files.exists(folder.resolve("user-home")), "Java knows it by the user's name");
+    Path id = Files.writeString(folder.resolve("bin/id"), "#!/bin/sh\nexit 1\n");
+    assertTrue(id.toFile().setExecutable(true));
+
+    assertEnds(0, start("doctor"));
+
+    assertEquals(
+        folder.resolve("my home").toString(),
+        Files.readString(folder.resolve("user-home")).strip());
   }
 
   /** Runs a build, so that later commands need none. */
