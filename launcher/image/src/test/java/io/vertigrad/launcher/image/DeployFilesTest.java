@@ -29,6 +29,7 @@ class DeployFilesTest {
       Set.of(
           "cap_drop",
           "command",
+          "depends_on",
           "deploy",
           "entrypoint",
           "environment",

@@ -150,7 +150,7 @@ class KubernetesManifestsTest {
     Set<String> ports = new TreeSet<>();
     JsonObject service = manifests.get("Service/vertigrad-coordinator");
     at(service, "spec.ports").getAsJsonArray().forEach(port -> ports.add(text(port, "port")));
-    assertEquals(Set.of("15701", "15801", "8350"), ports);
+    assertEquals(Set.of("15801", "8350"), ports);
 
     for (String member : List.of("StatefulSet/vertigrad-servers", "Deployment/vertigrad-workers")) {
       String arguments = at(container(manifests.get(member)), "args").toString();
