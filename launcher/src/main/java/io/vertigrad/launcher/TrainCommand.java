@@ -209,8 +209,10 @@ final class TrainCommand implements Callable<Integer> {
             .option("--timeline", "timeline", timeline ? true : null)
             .option("--serve", "serving.port", serve.port())
             .option("--no-dashboard", "dashboard.enabled", noDashboard ? false : null);
-    if (listen || workersHere != null) {
-      request.variable(System.getenv(), "POD_IP", "cluster.host");
+    boolean inPod = !System.getenv().getOrDefault("POD_IP", "").isEmpty();
+    if (inPod && (listen || workersHere != null)) {
+      // The pod that resumes the run has another address.
+      request.otherwise("POD_IP", "cluster.host", "auto");
     }
     Vertx reader = ClusterStart.alone();
     try {

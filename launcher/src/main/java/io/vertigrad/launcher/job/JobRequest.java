@@ -81,18 +81,25 @@ public final class JobRequest {
     return this;
   }
 
-  /** Sets a key where neither an option nor the job file does, if the variable has a value. */
-  public JobRequest variable(Map<String, String> environment, String variable, String key) {
-    String value = environment.getOrDefault(variable, "");
-    if (!value.isEmpty()) {
-      fallbacks.add(new Change(variable + "=" + value, new Assignment(key, value)));
-    }
+  /**
+   * Sets a key where neither an option nor the job file does.
+   *
+   * @param why what error messages name, such as a variable and its value
+   */
+  public JobRequest otherwise(String why, String key, Object value) {
+    fallbacks.add(new Change(why, new Assignment(key, value)));
     return this;
   }
 
   /** Takes the paths of this machine from its {@linkplain LocalSettings#VARIABLES variables}. */
   public JobRequest variables(Map<String, String> environment) {
-    LocalSettings.VARIABLES.forEach((key, variable) -> variable(environment, variable, key));
+    LocalSettings.VARIABLES.forEach(
+        (key, variable) -> {
+          String path = environment.getOrDefault(variable, "");
+          if (!path.isEmpty()) {
+            otherwise(variable + "=" + path, key, path);
+          }
+        });
     return this;
   }
 

@@ -31,6 +31,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Asks a multicast group for the nodes of a cluster. Questions and answers are signed with the
@@ -51,6 +52,9 @@ final class MulticastDiscovery extends AbstractDiscoveryStrategy {
   private static final int MOST_BYTES = 512;
   private static final int QUESTIONS = 2;
   private static final int ANSWER_MILLIS = 400;
+
+  /** After an error, which may occur again at once. */
+  private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   private static final byte QUESTION = 'Q';
   private static final byte ANSWER = 'A';
@@ -171,6 +175,7 @@ final class MulticastDiscovery extends AbstractDiscoveryStrategy {
         }
       } catch (IOException closedOrUnreachable) {
         getLogger().fine("multicast discovery", closedOrUnreachable);
+        LockSupport.parkNanos(PAUSE_NANOS);
       }
     }
   }

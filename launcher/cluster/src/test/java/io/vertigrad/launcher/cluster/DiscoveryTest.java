@@ -118,6 +118,22 @@ class DiscoveryTest {
 
   @Test
   @Tag("slow")
+  void shouldJoinAMemberByItsNameAndAdvertiseAnAddress() throws Exception {
+    int port = FreePort.find();
+    List<String> nodes = new ArrayList<>();
+
+    start("localhost", port, ClusterConfig.MEMBERS);
+    ClusterStart second =
+        joined(
+            new ClusterStart(
+                "test", config(TWO, port, ClusterConfig.MEMBERS, "localhost:" + port)));
+
+    second.onNodesChanged(nodes::addAll);
+    assertEquals(List.of(ONE + ":" + port, TWO + ":" + port), nodes);
+  }
+
+  @Test
+  @Tag("slow")
   void shouldFindEachOtherByAName() throws Exception {
     int port = FreePort.find();
 
@@ -216,13 +232,13 @@ class DiscoveryTest {
     return start;
   }
 
-  private ClusterConfig config(String host, int port, String discovery) {
+  private ClusterConfig config(String host, int port, String discovery, String... members) {
     JobSecret.createOrRead(folder.resolve("secret"));
     return new ClusterConfig(
         host,
         port,
         discovery,
-        List.of(),
+        List.of(members),
         false,
         Optional.empty(),
         Optional.empty(),
