@@ -9,6 +9,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpClient;
 import io.vertx.core.http.HttpClientRequest;
 import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.RequestOptions;
@@ -86,12 +87,14 @@ public record JobFile(String origin, JsonObject json) {
       Vertx vertx, String url, Function<String, JsonObject> reader) {
     RequestOptions request =
         new RequestOptions().setAbsoluteURI(url).setFollowRedirects(true).setTimeout(FETCH_MILLIS);
-    return vertx
-        .createHttpClient()
+    // Vert.x closes a client that nothing refers to any more.
+    HttpClient client = vertx.createHttpClient();
+    return client
         .request(request)
         .compose(HttpClientRequest::send)
         .compose(JobFile::body)
         .map(body -> new JobFile(url, reader.apply(JsonText.decode(url, body.getBytes()))))
+        .eventually(client::close)
         .recover(error -> Future.failedFuture(refused(url, error)));
   }
 
