@@ -57,7 +57,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
   private static final long EVALUATION_MILLIS = 120_000;
   private static final long REST_MILLIS = 10_000;
   private static final long POLL_MILLIS = 20;
-  private static final long LEAVE_MILLIS = 10_000;
+  private static final long LEAVE_MILLIS = 30_000;
 
   /** On a busy machine a small checkpoint may take long, too. */
   private static final long SAVE_MILLIS = 60_000;

@@ -250,10 +250,15 @@ final class Drains {
     }
   }
 
-  /** Records that a member is gone, in good order or not. */
+  /**
+   * Records that a member is gone, in good order or not. One that was lost before it handed over is
+   * replaced like any other; another member may be handing over, for which the workers are held.
+   */
   void onLeft(MemberRecord member) {
     Drain drain = drains.get(member.admission());
-    if (drain != null) {
+    if (drain != null && drain.stage == Stage.WAITING) {
+      drains.remove(member.admission());
+    } else if (drain != null) {
       drain.enter(Stage.REPLACING, clockMillis.getAsLong());
     }
   }

@@ -251,6 +251,23 @@ final class CoordinatorStateDrainTest {
   }
 
   @Test
+  void shouldHoldWorkersWhileAnotherMemberThatWasAskedIsLost() {
+    fixture.coordinator.drain("server 0");
+    fixture.coordinator.drain("worker 1");
+    standsBy("next", Role.SERVER);
+    fixture.coordinator.handedOver(SERVER, server(7));
+
+    fixture.coordinator.onProcessEnded("worker 1", "killed");
+    fixture.acceptAll();
+    fixture.joinFrom("other", Role.WORKER, MemberStatus.NONE);
+    fixture.acceptAll();
+    fixture.advance(12_000);
+
+    assertTrue(fixture.published().hasWorker(1, 1));
+    assertTrue(fixture.last(Hold.class).pause().holds(), "the server has not left");
+  }
+
+  @Test
   void shouldGiveNewcomersAFreePlaceFirst() {
     fixture.coordinator.drain("worker 1");
     fixture.coordinator.onProcessEnded("worker 0", "killed");

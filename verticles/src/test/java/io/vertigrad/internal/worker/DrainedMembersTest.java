@@ -55,21 +55,23 @@ final class DrainedMembersTest extends PointsJob {
   @CsvSource(
       delimiter = '|',
       value = {
-        "{\"name\": \"sync\"} | none | 2 | 2",
-        "{\"name\": \"sync\"} | topk | 2 | 1",
-        "{\"name\": \"async\"} | topk | 1 | 1",
-        "{\"name\": \"ssp\"} | int8 | 1 | 2",
-        "{\"name\": \"diloco\", \"servers\": true, \"syncEvery\": 2} | int8 | 2 | 1",
-        "{\"name\": \"allreduce\"} | none | 3 | 0",
-        "{\"name\": \"allreduce\"} | topk | 3 | 0",
-        "{\"name\": \"dpsgd\"} | none | 3 | 0",
-        "{\"name\": \"local\"} | none | 3 | 0",
+        "{\"name\": \"sync\"} | none | 2 | 2 | 600",
+        "{\"name\": \"sync\"} | topk | 2 | 1 | 600",
+        "{\"name\": \"sync\"} | none | 2 | 1 | 0",
+        "{\"name\": \"dpsgd\"} | none | 2 | 0 | 0",
+        "{\"name\": \"async\"} | topk | 1 | 1 | 600",
+        "{\"name\": \"ssp\"} | int8 | 1 | 2 | 600",
+        "{\"name\": \"diloco\", \"servers\": true, \"syncEvery\": 2} | int8 | 2 | 1 | 600",
+        "{\"name\": \"allreduce\"} | none | 3 | 0 | 600",
+        "{\"name\": \"allreduce\"} | topk | 3 | 0 | 600",
+        "{\"name\": \"dpsgd\"} | none | 3 | 0 | 600",
+        "{\"name\": \"local\"} | none | 3 | 0 | 600",
         "{\"name\": \"diloco\", \"syncEvery\": 20, \"fragments\": 2, \"fragmentSyncDelay\": 7}"
-            + " | int8 | 3 | 0",
+            + " | int8 | 3 | 0 | 600",
       })
   void shouldEndWithTheUndisturbedBitsWhenMembersHandTheirPlacesOver(
-      String strategy, String compression, int workers, int servers) {
-    prepare(new JsonObject(strategy), compression, workers, servers);
+      String strategy, String compression, int workers, int servers, double checkpointSeconds) {
+    prepare(new JsonObject(strategy), compression, workers, servers, checkpointSeconds);
     String undisturbed = hash(new Members(workers, servers).result());
     job.getJsonObject("checkpoint").put("directory", folder.resolve("drained").toString());
     job.put("run", new JsonObject().put("id", "drained")).put("timeline", true);
@@ -110,7 +112,8 @@ final class DrainedMembersTest extends PointsJob {
   }
 
   /** Uses small steps, because large ones would reach the same bits from other parameters, too. */
-  private void prepare(JsonObject strategy, String compression, int workers, int servers) {
+  private void prepare(
+      JsonObject strategy, String compression, int workers, int servers, double seconds) {
     job.put("steps", STEPS).put("strategy", strategy).put("run", new JsonObject().put("id", "one"));
     job.put("data", new JsonObject().put("name", ScatteredPoints.class.getName()));
     job.getJsonObject("optimizer").put("learningRate", 1e-4).put("momentum", 0.9);
@@ -122,7 +125,9 @@ final class DrainedMembersTest extends PointsJob {
         .put("evictMillis", 10_000);
     job.put(
         "checkpoint",
-        new JsonObject().put("seconds", 600).put("directory", folder.resolve("one").toString()));
+        new JsonObject()
+            .put("seconds", seconds)
+            .put("directory", folder.resolve("one").toString()));
   }
 
   private void count(JsonObject spans) {
