@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpClient;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.RequestOptions;
 import io.vertx.core.json.JsonObject;
@@ -27,6 +28,10 @@ import org.junit.jupiter.api.Test;
 final class MemberPortTest {
 
   private final Vertx vertx = Vertx.builder().withMetrics(BusTraffic.counting()).build();
+
+  /** A field, because Vert.x closes a client that nobody refers to. */
+  private final HttpClient client = vertx.createHttpClient();
+
   private final AtomicBoolean takesPart = new AtomicBoolean();
   private final AtomicInteger drains = new AtomicInteger();
   private int port;
@@ -125,12 +130,18 @@ final class MemberPortTest {
     RequestOptions options =
         new RequestOptions().setMethod(method).setHost(host).setPort(port).setURI(path);
     headers.forEach(options::addHeader);
+    // Nested: a body that is asked for after it has arrived never comes.
     return await(
-        vertx
-            .createHttpClient()
+        client
             .request(options)
-            .compose(request -> request.send())
-            .compose(got -> got.body().map(body -> new Answer(got.statusCode(), body.toString()))));
+            .compose(
+                request ->
+                    request
+                        .send()
+                        .compose(
+                            got ->
+                                got.body()
+                                    .map(body -> new Answer(got.statusCode(), body.toString())))));
   }
 
   private static <T> T await(Future<T> future) {
