@@ -461,7 +461,7 @@ public final class RunView {
         later.timeMillis(),
         later.rank(),
         later.incarnation(),
-        earlier.step() + later.step(),
+        Math.max(earlier.step(), later.step()),
         later.version(),
         later.epoch(),
         earlier.samples() + later.samples(),

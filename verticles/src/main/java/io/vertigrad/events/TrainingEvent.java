@@ -179,7 +179,7 @@ public sealed interface TrainingEvent {
   /**
    * One worker's counters since it was admitted, a few times a second.
    *
-   * @param step its own step, from 0
+   * @param step the next step of its rank, from 0 at the start of the job
    * @param version highest version it has seen
    * @param loss mean training loss since the previous event
    * @param accuracy mean training accuracy in percent since the previous event, from the forward
