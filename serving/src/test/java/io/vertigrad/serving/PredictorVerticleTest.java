@@ -70,7 +70,8 @@ class PredictorVerticleTest {
       long version = answer.getLong("version");
       assertTrue(version >= last, version + " after " + last);
       assertTrue(answer.getLong("ageMillis") >= 0, answer::encode);
-      if (!strategy.equals("async")) {
+      // On a busy machine training may go on during each of several reads.
+      if (!strategy.equals("async") && !answer.containsKey("highestVersion")) {
         assertOutputs(version, answer);
       }
       last = version;
