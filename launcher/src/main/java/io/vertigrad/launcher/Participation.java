@@ -76,6 +76,7 @@ final class Participation implements AutoCloseable {
     Await.result(
         started.future(), memberStartSeconds(job), "starting the " + RoleName.of(job, role));
     this.started = true;
+    watch.admitted();
     Await.result(watch.over(), FOREVER_SECONDS, "the job");
   }
 

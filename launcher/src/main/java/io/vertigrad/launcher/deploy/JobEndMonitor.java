@@ -50,6 +50,7 @@ public final class JobEndMonitor {
   private String state = UNKNOWN;
   private volatile boolean jobOver;
   private volatile long timer;
+  private boolean admitted;
   private boolean askedToEnd;
   private long askedToEndNanos;
 
@@ -95,6 +96,19 @@ public final class JobEndMonitor {
   }
 
   /**
+   * Records that this process's member was admitted; from any thread. Before that the member itself
+   * limits how long it waits for a coordinator and for a place. From now on the coordinator may be
+   * silent for a limited time.
+   */
+  public void admitted() {
+    context.runOnContext(
+        go -> {
+          admitted = true;
+          lastAnswerNanos = System.nanoTime();
+        });
+  }
+
+  /**
    * Records that a signal has asked this process to end; from any thread. It stays while the
    * coordinator's process is ending too, so that the run can be saved with what this member holds.
    * If the run goes on, it asks the coordinator for a successor, and leaves when its member has
@@ -106,7 +120,7 @@ public final class JobEndMonitor {
         go -> {
           askedToEnd = true;
           askedToEndNanos = System.nanoTime();
-          if (state.equals(UNKNOWN)) {
+          if (state.equals(UNKNOWN) && !admitted) {
             leave("the coordinator has not answered yet");
           } else {
             ask();
@@ -227,7 +241,7 @@ public final class JobEndMonitor {
     }
     boolean known = !state.equals(UNKNOWN);
     long limit = 1_000L * (known ? job.exchange().orphanSeconds() : job.workers().waitSeconds());
-    if (silentMillis > limit) {
+    if (admitted && silentMillis > limit) {
       String silence =
           "no coordinator of job \"%s\" has answered for %.0f s; its last word was %s"
               .formatted(job.addresses().job(), silentMillis / 1e3, state);

@@ -58,6 +58,10 @@ class JobEndMonitorTest {
   }
 
   private JobEndMonitor monitor(long drainMillis) {
+    return monitor(job, drainMillis);
+  }
+
+  private JobEndMonitor monitor(JobConfig job, long drainMillis) {
     ClusterView cluster = ClusterView.of(vertx, job, Role.WORKER);
     return new JobEndMonitor(vertx, job, ASK_MILLIS, drainMillis, cluster);
   }
@@ -129,6 +133,7 @@ class JobEndMonitorTest {
 
   @Test
   void shouldLeaveWhenItsMemberHandsNothingOverInTime() {
+    watch.close();
     JobEndMonitor hurried = monitor(100);
     Awaitility.await().until(() -> hurried.listen().isComplete());
     long begun = System.nanoTime();
@@ -173,6 +178,7 @@ class JobEndMonitorTest {
   @Test
   @Tag("slow")
   void shouldGiveUpWhenNoCoordinatorHasAnsweredForTheOrphansTime() {
+    watch.admitted();
     coordinator.unregister();
     long begun = System.nanoTime();
 
@@ -183,6 +189,31 @@ class JobEndMonitorTest {
     assertTrue(assertInstanceOf(CoordinatorLostException.class, watch.over().cause()).silent());
     assertFalse(watch.jobOver());
     assertSilence();
+  }
+
+  /** On a busy machine the coordinator may start late, and then admit a member at once. */
+  @Test
+  @Tag("slow")
+  void shouldCountTheSilenceOfTheCoordinatorFromTheAdmission() {
+    JobConfig elsewhere =
+        JobConfig.read(
+            "test",
+            new JsonObject().put("job", "late").put("workers", JsonObject.of("waitSeconds", 1)));
+    JobEndMonitor late = monitor(elsewhere, 25_000);
+    late.listen();
+    Awaitility.await()
+        .during(Duration.ofMillis(1_300))
+        .until(() -> !late.over().isComplete() && !late.leaves().isComplete());
+    long begun = System.nanoTime();
+    late.admitted();
+
+    Awaitility.await().until(() -> late.over().isComplete());
+
+    long millis = (System.nanoTime() - begun) / 1_000_000;
+    assertTrue(millis >= 1_000, "after %d ms".formatted(millis));
+    assertEquals(
+        "no coordinator of job \"late\" has answered for 1 s; its last word was unknown",
+        late.over().cause().getMessage());
   }
 
   /** Checks that the monitor asks no more; one question may still be in transit. */
