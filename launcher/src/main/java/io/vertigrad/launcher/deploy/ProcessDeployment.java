@@ -260,6 +260,8 @@ public final class ProcessDeployment {
     Optional<Map.Entry<ChildProcess, Role>> leaving =
         children.entrySet().stream()
             .filter(entry -> entry.getKey().pid() == pid && !succeeded.contains(entry.getKey()))
+            // One that has ended already is restarted.
+            .filter(entry -> entry.getKey().isAlive())
             .findFirst();
     if (stopping || startsNothing || leaving.isEmpty()) {
       return;

@@ -231,7 +231,7 @@ public final class CoordinatorState {
     tests = new BlockingTests(config, registry, progress, pauses, events);
     stallFinder = new StallFinder(config, registry, progress, tests, events, clock);
     checkpoints = new CheckpointPlan(config, registry, progress, pauses);
-    adoption = new RankAdoption(config, registry, progress, decisions);
+    adoption = new RankAdoption(config, registry, progress, drains, decisions);
     versions = new ShardVersions(events);
     earlyStop = new EarlyStop(config.stop(), clock.getAsLong());
     startTimer = new ConditionTimer(config.waitMillis());
@@ -1772,6 +1772,7 @@ public final class CoordinatorState {
     private final CoordinatorConfig config;
     private final MemberRegistry registry;
     private final JobProgress progress;
+    private final Drains drains;
     private final Consumer<Decision> decisions;
     private final Map<Integer, Long> nextRequestMillis = new HashMap<>();
     private final Map<Integer, Integer> failures = new HashMap<>();
@@ -1780,10 +1781,12 @@ public final class CoordinatorState {
         CoordinatorConfig config,
         MemberRegistry registry,
         JobProgress progress,
+        Drains drains,
         Consumer<Decision> decisions) {
       this.config = config;
       this.registry = registry;
       this.progress = progress;
+      this.drains = drains;
       this.decisions = decisions;
     }
 
@@ -1841,6 +1844,7 @@ public final class CoordinatorState {
     private void request(int rank, Map<String, Integer> inProcess) {
       registry.of(Role.WORKER).stream()
           .filter(worker -> worker.published() && worker.ready())
+          .filter(worker -> !drains.isLeaving(worker.admission()))
           .min(
               Comparator.comparingInt((MemberRecord worker) -> inProcess.get(worker.node()))
                   .thenComparingInt(MemberRecord::rank))

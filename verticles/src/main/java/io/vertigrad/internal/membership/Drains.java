@@ -71,6 +71,7 @@ final class Drains {
     private String token = "";
     private String successor = "";
     private long standbyMillis;
+    private boolean rests;
     private boolean saved;
     private OptionalLong savedVersion = OptionalLong.empty();
 
@@ -116,7 +117,12 @@ final class Drains {
   /** Forgets all members that were asked to leave: the job ends, and they stay until then. */
   void clear() {
     drains.clear();
-    pauses.handOver(false);
+    hold();
+  }
+
+  /** Returns whether a member was asked to leave. */
+  boolean isLeaving(Admission member) {
+    return drains.containsKey(member);
   }
 
   /**
@@ -187,7 +193,7 @@ final class Drains {
           }
           if (hasSuccessor(member) || now - drain.sinceMillis >= REPLACE_MILLIS) {
             drains.remove(member);
-            pauses.handOver(false);
+            hold();
           }
         }
       }
@@ -215,9 +221,14 @@ final class Drains {
             ? "stays empty, because no successor came within %d s"
                 .formatted(successorMillis() / 1_000)
             : "goes to " + drain.successor);
-    boolean rests = holdsModel(member);
-    pauses.handOver(rests);
-    decisions.accept(new HandOver(member, rests));
+    drain.rests = holdsModel(member);
+    hold();
+    decisions.accept(new HandOver(member, drain.rests));
+  }
+
+  /** Holds all workers while any member that leaves needs it. */
+  private void hold() {
+    pauses.handOver(drains.values().stream().anyMatch(drain -> drain.rests));
   }
 
   private boolean holdsModel(Admission member) {
@@ -244,9 +255,10 @@ final class Drains {
     if (drain != null && drain.stage == Stage.HANDING_OVER) {
       long now = clockMillis.getAsLong();
       drain.enter(Stage.WAITING, now);
+      drain.rests = false;
       drain.saved = false;
       drain.notBeforeMillis = now + RETRY_MILLIS;
-      pauses.handOver(false);
+      hold();
     }
   }
 

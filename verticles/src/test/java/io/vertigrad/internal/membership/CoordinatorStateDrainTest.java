@@ -268,6 +268,16 @@ final class CoordinatorStateDrainTest {
   }
 
   @Test
+  void shouldNotAskAMemberThatLeavesToPlayALostRank() {
+    fixture.coordinator.drain("worker 0");
+    fixture.coordinator.onProcessEnded("worker 1", "killed");
+    fixture.acceptAll();
+    fixture.advance(1_000);
+
+    assertEquals(List.of(), fixture.all(Decision.Adopt.class));
+  }
+
+  @Test
   void shouldGiveNewcomersAFreePlaceFirst() {
     fixture.coordinator.drain("worker 1");
     fixture.coordinator.onProcessEnded("worker 0", "killed");
