@@ -53,13 +53,21 @@ final class BatchDivisions {
    *
    * @param samples samples of a round, a multiple of the number of ranks
    * @param earlier divisions that were recorded before; empty for a new run
-   * @throws IllegalArgumentException when those are of another number of ranks or samples
+   * @throws IllegalArgumentException when those are of another number of ranks or samples, or do
+   *     not follow one another
    */
   BatchDivisions(int ranks, int samples, List<BatchDivision> earlier) {
     this.ranks = ranks;
     this.samples = samples;
     this.divisions = new ArrayList<>(earlier);
+    long expected = 0;
     for (BatchDivision division : earlier) {
+      if (division.from() != expected) {
+        throw new IllegalArgumentException(
+            "found a division from round %d on, expected one from round %d on; delete the file to divide the rounds anew"
+                .formatted(division.from(), expected));
+      }
+      expected = division.until();
       if (!division.divides(samples, ranks)) {
         throw new IllegalArgumentException(
             "rounds are divided as %s, expected %d samples for %d workers; use the job file of that run, or another checkpoint.directory"

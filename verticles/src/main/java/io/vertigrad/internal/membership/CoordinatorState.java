@@ -512,10 +512,12 @@ public final class CoordinatorState {
     List<Integer> missing = divisions.get().missing(membership, question.round());
     return missing.isEmpty()
         ? "has not recorded the division of round %d".formatted(question.round())
-        : missing.stream()
-            .map(rank -> config.names().of(Role.WORKER, rank))
-            .collect(
-                Collectors.joining(", ", "at round %d waits for ".formatted(question.round()), ""));
+        : "at round %d waits for %s"
+            .formatted(
+                question.round(),
+                MemberNames.listed(
+                    missing.stream().map(rank -> config.names().of(Role.WORKER, rank)).toList(),
+                    ", "));
   }
 
   /** Takes the end of recording divisions, whether it worked or not. */

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Optional;
 
@@ -52,7 +53,10 @@ record DivisionFile(Path path) {
       JsonObject json = new JsonObject(Files.readString(path));
       return JSON.read(Content.class, json, "divisions of a run").divisions();
     } catch (DecodeException | IllegalArgumentException damaged) {
-      throw new IOException("%s is damaged: %s".formatted(path, damaged.getMessage()), damaged);
+      throw new IOException(
+          "%s is damaged: %s; delete it to divide the rounds anew"
+              .formatted(path, damaged.getMessage()),
+          damaged);
     }
   }
 
@@ -74,7 +78,13 @@ record DivisionFile(Path path) {
   void write(List<BatchDivision> divisions) throws IOException {
     Files.createDirectories(path.toAbsolutePath().getParent());
     Path part = path.resolveSibling(NAME + ".part");
-    Files.writeString(part, JSON.write(new Content(divisions)).encode());
+    Files.writeString(
+        part,
+        JSON.write(new Content(divisions)).encode(),
+        StandardOpenOption.CREATE,
+        StandardOpenOption.TRUNCATE_EXISTING,
+        StandardOpenOption.WRITE,
+        StandardOpenOption.SYNC);
     Files.move(part, path, StandardCopyOption.ATOMIC_MOVE);
   }
 }

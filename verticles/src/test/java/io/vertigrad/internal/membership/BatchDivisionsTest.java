@@ -164,6 +164,14 @@ class BatchDivisionsTest {
             + " that run, or another checkpoint.directory",
         message);
 
+    BatchDivision later = new BatchDivision(20, 40, EQUAL);
+    assertEquals(
+        "found a division from round 20 on, expected one from round 0 on; delete the file to divide"
+            + " the rounds anew",
+        assertThrows(
+                IllegalArgumentException.class, () -> new BatchDivisions(4, 32, List.of(later)))
+            .getMessage());
+
     DivisionFile file = file("\"every\":5");
     Files.writeString(file.path(), "{\"divisions\":[{\"from\":3}]}");
     String damaged = assertThrows(IOException.class, file::read).getMessage();
