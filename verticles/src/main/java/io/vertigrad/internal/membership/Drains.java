@@ -83,10 +83,6 @@ final class Drains {
       stage = next;
       sinceMillis = nowMillis;
     }
-
-    boolean hasStandby(long nowMillis) {
-      return !token.isEmpty() && nowMillis - standbyMillis <= STANDBY_MILLIS;
-    }
   }
 
   Drains(
@@ -142,7 +138,7 @@ final class Drains {
             .filter(entry -> entry.getValue().stage != Stage.REPLACING)
             .filter(
                 entry ->
-                    !entry.getValue().hasStandby(now)
+                    !hasStandby(entry.getValue(), now)
                         || entry.getValue().token.equals(request.token()))
             .findFirst();
     place.ifPresent(
@@ -179,7 +175,7 @@ final class Drains {
       switch (drain.stage) {
         case WAITING -> {
           boolean overdue = now - drain.askedMillis >= successorMillis();
-          if (isFree() && now >= drain.notBeforeMillis && (overdue || drain.hasStandby(now))) {
+          if (isFree() && now >= drain.notBeforeMillis && (overdue || hasStandby(drain, now))) {
             begin(member, drain, now);
           }
         }
@@ -205,13 +201,27 @@ final class Drains {
     return Math.round(1_000 * SUCCESSOR_SHARE * config.exchange().drainSeconds());
   }
 
-  /** Returns whether no member hands over. */
+  /**
+   * Returns whether no member hands over. A place without a successor may stay empty for long, and
+   * other members have no time to wait for it.
+   */
   private boolean isFree() {
-    return drains.values().stream().allMatch(drain -> drain.stage == Stage.WAITING);
+    return drains.values().stream()
+        .allMatch(
+            drain ->
+                drain.stage == Stage.WAITING
+                    || drain.stage == Stage.REPLACING && drain.token.isEmpty());
+  }
+
+  /** Returns whether a process stands by: it asks still, and has not got another free place. */
+  private boolean hasStandby(Drain drain, long nowMillis) {
+    return !drain.token.isEmpty()
+        && nowMillis - drain.standbyMillis <= STANDBY_MILLIS
+        && registry.withToken(drain.token).isEmpty();
   }
 
   private void begin(Admission member, Drain drain, long now) {
-    if (!drain.hasStandby(now)) {
+    if (!hasStandby(drain, now)) {
       drain.token = "";
     }
     drain.enter(Stage.HANDING_OVER, now);

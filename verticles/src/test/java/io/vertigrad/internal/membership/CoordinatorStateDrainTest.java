@@ -194,6 +194,40 @@ final class CoordinatorStateDrainTest {
   }
 
   @Test
+  void shouldNotHandOverToAProcessThatHasGotAnotherPlace() {
+    fixture = withoutServers();
+    fixture.coordinator.drain("worker 0");
+    fixture.coordinator.drain("worker 1");
+    standsBy("next", Role.WORKER);
+    standsBy("other", Role.WORKER);
+    fixture.coordinator.handedOver(FIRST, MemberStatus.NONE);
+    fixture.leave(FIRST);
+
+    assertEquals(Optional.empty(), standsBy("other", Role.WORKER), "the first one has died");
+    fixture.joinFrom("other", Role.WORKER, MemberStatus.NONE);
+    fixture.advance(100);
+
+    assertTrue(fixture.published().hasWorker(0, 1));
+    assertEquals(List.of(new HandOver(FIRST, true)), fixture.all(HandOver.class));
+  }
+
+  @Test
+  void shouldLetTwoMembersWithoutSuccessorsLeaveInTime() {
+    fixture = withoutServers();
+    fixture.coordinator.drain("worker 0");
+    fixture.coordinator.drain("worker 1");
+    fixture.advance(18_800);
+    fixture.coordinator.handedOver(FIRST, MemberStatus.NONE);
+    fixture.leave(FIRST);
+    fixture.advance(500);
+
+    assertEquals(
+        List.of(new HandOver(FIRST, true), new HandOver(SECOND, true)),
+        fixture.all(HandOver.class));
+    assertTrue(fixture.last(Hold.class).pause().holds());
+  }
+
+  @Test
   void shouldTryAgainWhenAMemberCouldNotHandOver() {
     fixture.coordinator.drain("server 0");
     standsBy("next", Role.SERVER);
