@@ -49,7 +49,8 @@ final class DashboardRoutes {
     JsonObject body;
     try {
       body = request.body().asJsonObject();
-    } catch (DecodeException malformed) {
+    } catch (DecodeException | ClassCastException malformed) {
+      // JSON that is no object is cast without a look at it.
       body = null;
     }
     if (body == null) {

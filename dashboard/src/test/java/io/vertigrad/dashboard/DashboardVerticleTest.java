@@ -122,6 +122,7 @@ final class DashboardVerticleTest {
 
     assertEquals(400, drain("worker 1"));
     assertEquals(400, drain(""));
+    assertEquals(400, drain("[\"worker 1\"]"));
     assertEquals(List.of(), asked);
     assertEquals(400, drain("{\"member\": \"worker 1\", \"token\": \"guessed\"}"));
     assertEquals(202, drain("{\"member\": \"worker 1\", \"token\": \"5ec2e7\"}"));
