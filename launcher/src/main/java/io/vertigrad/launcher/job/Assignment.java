@@ -41,11 +41,11 @@ public record Assignment(String path, Object value) {
   }
 
   /**
-   * Returns the word after {@code --set} that gives a key this text, even when the text looks like
-   * a JSON literal.
+   * Returns the word after {@code --set} that gives a key this value, even when it is a text that
+   * looks like a JSON literal.
    */
-  public static String words(String path, String text) {
-    return path + "=" + (isPlain(text) ? text : Json.encode(text));
+  public static String words(String path, Object value) {
+    return path + "=" + (value instanceof String text && isPlain(text) ? text : Json.encode(value));
   }
 
   /**

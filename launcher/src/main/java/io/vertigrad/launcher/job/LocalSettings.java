@@ -105,7 +105,7 @@ public final class LocalSettings {
     List<String> options = new ArrayList<>();
     JsonObject defaults = JobConfig.read("defaults", new JsonObject()).json();
     for (String key : keys(job)) {
-      String value = String.valueOf(value(json, key));
+      Object value = value(json, key);
       boolean forNodes =
           !NOT_FOR_NODES.contains(key)
               && !key.startsWith("serving.")

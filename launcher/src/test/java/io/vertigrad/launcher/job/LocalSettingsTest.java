@@ -109,6 +109,16 @@ class LocalSettingsTest {
   }
 
   @Test
+  void shouldPassANumberAsANumber() {
+    JobConfig paced =
+        JobConfig.read(
+            "paced.json",
+            new JsonObject("{\"data\": {\"name\": \"paced\", \"of\": \"digits\", \"millis\": 3}}"));
+
+    assertTrue(LocalSettings.options(paced).contains("data.millis=3"), "a text would be refused");
+  }
+
+  @Test
   void shouldPassNoOptionsByDefault() {
     assertEquals(List.of(), LocalSettings.options(JobConfig.read("job.json", new JsonObject())));
   }
