@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.image;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -70,6 +71,7 @@ class DeployFilesTest {
         String command = service.get("command").toString();
         assertTrue(command.contains("\"--job=coordinator\",\"--role=" + name + "\""), command);
         assertTrue(command.contains("\"--port=8350\""), "the health check asks it: " + command);
+        assertTrue(command.contains("\"--set=checkpoint.seconds=10\""), command);
       }
     }
     assertTrue(compose.getAsJsonObject("secrets").has("secret"));
@@ -127,6 +129,7 @@ class DeployFilesTest {
     assertTrue(text.contains("\nRestart=on-failure\n"), text);
     assertTrue(text.matches("(?s).*\nRestartPreventExitStatus=(1 )?2\n.*"), text);
     assertTrue(text.contains("\nSuccessExitStatus=129 130 143\n"), text);
+    assertFalse(text.contains("checkpoint.directory"), "a folder of checkpoints is of one run");
     assumeTrue(succeeds("systemd-analyze", "--version"), "there is no systemd-analyze");
     Path script = Files.writeString(folder.resolve("vertigrad"), "#!/bin/sh\n");
     assertTrue(script.toFile().setExecutable(true));

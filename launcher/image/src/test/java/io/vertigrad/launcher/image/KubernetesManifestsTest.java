@@ -156,6 +156,8 @@ class KubernetesManifestsTest {
       String arguments = at(container(manifests.get(member)), "args").toString();
       assertTrue(arguments.contains("\"--job=vertigrad-coordinator\""), arguments);
       assertTrue(arguments.contains("\"--port=8350\""), arguments);
+      // Not a folder: that belongs to one run, and a pod takes part in one after the other.
+      assertTrue(arguments.contains("\"--set=checkpoint.seconds=10\""), arguments);
     }
   }
 
