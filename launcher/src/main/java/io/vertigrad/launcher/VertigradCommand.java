@@ -111,8 +111,7 @@ final class VertigradCommand implements Runnable {
   }
 
   // No lambda implements an interface of picocli: its class files are of Java 5, and Java 17
-  // crashes
-  // while it archives such lambdas.
+  // crashes while it archives such lambdas.
 
   private static final class NumberConverter implements ITypeConverter<Double> {
 

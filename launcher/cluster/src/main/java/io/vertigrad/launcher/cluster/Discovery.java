@@ -10,6 +10,7 @@ import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.job.JobSecret;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * How a node finds the others, as {@code cluster.discovery} says. A node that is told where to join
@@ -46,7 +47,7 @@ record Discovery(Kind kind, String argument) {
     String argument = parts.length < 2 ? "" : parts[1].strip();
     Kind kind =
         Arrays.stream(Kind.values())
-            .filter(some -> some.name().toLowerCase(java.util.Locale.ROOT).equals(parts[0]))
+            .filter(some -> some.name().toLowerCase(Locale.ROOT).equals(parts[0]))
             .findFirst()
             .orElseThrow(() -> refused(text));
     boolean named = !argument.isEmpty();

@@ -90,12 +90,17 @@ public record JoinAddress(String host, int port) {
 
   /**
    * Asks twice a second until something answers; returns false when nothing does within the time.
+   * An unknown name is no answer: the name of a container is unknown while it is stopped.
    */
   public boolean answersWithin(int seconds) {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
     while (System.nanoTime() < end) {
-      if (answers()) {
-        return true;
+      try {
+        if (answers()) {
+          return true;
+        }
+      } catch (SettingsException unknownName) {
+        // It is asked for again.
       }
       LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(ASK_MILLIS));
     }

@@ -112,12 +112,13 @@ final class MulticastDiscovery extends AbstractDiscoveryStrategy {
   public void start() {
     try {
       MulticastSocket socket = socket(group.getPort());
-      socket.joinGroup(group, network());
       listening = socket;
+      socket.joinGroup(group, network());
       Thread thread = new Thread(() -> answer(socket), "multicast-discovery");
       thread.setDaemon(true);
       thread.start();
     } catch (IOException e) {
+      destroy();
       throw refused(e);
     }
   }
@@ -217,10 +218,11 @@ final class MulticastDiscovery extends AbstractDiscoveryStrategy {
   }
 
   private MulticastSocket socket(int port) throws IOException {
+    NetworkInterface network = network();
     MulticastSocket socket = new MulticastSocket(null);
     socket.setReuseAddress(true);
     socket.bind(new InetSocketAddress(port));
-    socket.setNetworkInterface(network());
+    socket.setNetworkInterface(network);
     return socket;
   }
 

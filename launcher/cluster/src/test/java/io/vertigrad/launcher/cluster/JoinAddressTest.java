@@ -56,6 +56,14 @@ class JoinAddressTest {
         refusal(":4000"));
   }
 
+  @Test
+  void shouldWaitForANameThatIsUnknownForNow() {
+    JoinAddress stopped = new JoinAddress("stopped.invalid", 4_000);
+
+    assertThrows(SettingsException.class, stopped::answers);
+    assertFalse(stopped.answersWithin(1));
+  }
+
   /** A node of another job, then a program that is no node. */
   @Test
   void shouldRecogniseANodeBySecretWhenSomethingElseHasItsPort() throws Exception {
