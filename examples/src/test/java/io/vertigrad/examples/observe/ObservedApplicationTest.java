@@ -15,12 +15,15 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -74,30 +77,43 @@ class ObservedApplicationTest {
                 "vertigrad.server.updates",
                 "vertigrad.member.round.trip")),
         names::toString);
-    assertEquals(
-        Set.of("own.orders"),
-        registry.getMeters().stream()
-            .map(meter -> meter.getId().getName())
-            .collect(Collectors.toSet()),
-        "the job's meters are gone");
+    // The answer may arrive before the traces and meters are closed.
+    Awaitility.await("the job's meters are gone, and all spans are exported")
+        .atMost(Duration.ofSeconds(20))
+        .until(
+            () ->
+                meters().equals(Set.of("own.orders"))
+                    && spans().anyMatch(span -> span.getName().equals("POST"))
+                    && spans().anyMatch(span -> Long.valueOf(100).equals(step(span))));
     List<SpanData> rounds =
-        exported.getFinishedSpanItems().stream()
+        spans()
             .filter(span -> span.getName().equals("round"))
-            .filter(span -> Long.valueOf(100).equals(span.getAttributes().get(STEP)))
+            .filter(span -> Long.valueOf(100).equals(step(span)))
             .toList();
     assertEquals(1, rounds.size(), "the traces were bound before round 100 of 120");
     assertEquals(Set.of("server 0", "worker 0", "worker 1"), below(rounds.get(0)));
     assertEquals(
         List.of("POST"),
-        exported.getFinishedSpanItems().stream()
-            .filter(span -> span.getKind() != SpanKind.INTERNAL)
-            .map(SpanData::getName)
-            .toList(),
+        spans().filter(span -> span.getKind() != SpanKind.INTERNAL).map(SpanData::getName).toList(),
         "no message of the job belongs to the request");
   }
 
+  private Set<String> meters() {
+    return registry.getMeters().stream()
+        .map(meter -> meter.getId().getName())
+        .collect(Collectors.toSet());
+  }
+
+  private Stream<SpanData> spans() {
+    return exported.getFinishedSpanItems().stream();
+  }
+
+  private static Long step(SpanData span) {
+    return span.getAttributes().get(STEP);
+  }
+
   private Set<String> below(SpanData parent) {
-    return exported.getFinishedSpanItems().stream()
+    return spans()
         .filter(span -> span.getParentSpanId().equals(parent.getSpanId()))
         .map(SpanData::getName)
         .collect(Collectors.toCollection(TreeSet::new));
