@@ -26,9 +26,9 @@ class ThreeNodesTest {
 
   @Test
   void shouldTrainInTwoNamespacesAndReplaceTheNodeThatDies() throws Exception {
+    String space = "vertigrad-test-" + ProcessHandle.current().pid();
     assumeTrue(
-        succeeds("ip", "netns", "add", "vertigrad-test")
-            && succeeds("ip", "netns", "delete", "vertigrad-test"),
+        succeeds("ip", "netns", "add", space) && succeeds("ip", "netns", "delete", space),
         "skipped: needs root, and ip of iproute2");
     assumeTrue(succeeds("openssl", "version"), "skipped: needs openssl");
     Path program = folder.resolve("vertigrad");
@@ -49,7 +49,11 @@ class ThreeNodesTest {
 
     Process process = example.start();
 
-    assertTrue(process.waitFor(240, TimeUnit.SECONDS), () -> read(said));
+    try {
+      assertTrue(process.waitFor(240, TimeUnit.SECONDS), () -> read(said));
+    } finally {
+      process.destroy();
+    }
     assertEquals(
         0, process.exitValue(), () -> read(said) + read(folder.resolve("files/train.log")));
     String text = read(said);
