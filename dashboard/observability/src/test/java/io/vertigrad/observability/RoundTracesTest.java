@@ -41,15 +41,17 @@ final class RoundTracesTest {
 
   @Test
   void shouldExportOneTracePerTracedRoundWithAllMembersBelowIt() {
+    // So late that the timer of the traces exports nothing meanwhile.
+    long sent = System.currentTimeMillis() + 3_600_000;
     RoundTraces traces = RoundTraces.export(vertx, job("sync"), telemetry(true), 2);
     for (long step = 0; step < 4; step++) {
-      traces.take(sent("worker 0", step, "compute", "send", "wait"), 100);
-      traces.take(sent("worker 1", step, "compute", "send", "wait"), 100);
-      traces.take(sent("server 0", step, "apply partition 0"), 100);
+      traces.take(sent("worker 0", step, "compute", "send", "wait"), sent);
+      traces.take(sent("worker 1", step, "compute", "send", "wait"), sent);
+      traces.take(sent("server 0", step, "apply partition 0"), sent);
     }
-    traces.exportComplete(1_099);
+    traces.exportComplete(sent + 999);
     assertEquals(0, exported.getFinishedSpanItems().size(), "more may come");
-    traces.exportComplete(1_100);
+    traces.exportComplete(sent + 1_000);
     assertEquals(11, exported.getFinishedSpanItems().size(), "round 2 is the newest but one");
     traces.close();
 
