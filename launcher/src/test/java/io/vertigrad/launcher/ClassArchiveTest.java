@@ -45,6 +45,7 @@ class ClassArchiveTest {
             "verticles",
             "serving",
             "streams",
+            "dashboard/observability",
             "dashboard",
             "launcher/cluster",
             "launcher/tracking",
@@ -83,7 +84,7 @@ class ClassArchiveTest {
   private void archiveAndUse(Path java) throws Exception {
     List<Process> starts = new ArrayList<>();
     for (String name : List.of("one", "two")) {
-      starts.add(start(java, name, "node", "127.0.0.1:1", "--role", "worker"));
+      starts.add(start(java, name, "node", "--job", "127.0.0.1:1", "--role", "worker"));
     }
     for (Process start : starts) {
       assertTrue(start.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS));
