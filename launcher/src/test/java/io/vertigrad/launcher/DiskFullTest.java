@@ -91,11 +91,12 @@ class DiskFullTest {
 
     CommandRun ended = train(run);
 
-    assertEquals(1, ended.exit(), ended.out());
+    String all = ended.out() + ended.err();
+    assertEquals(1, ended.exit(), all);
     assertTrue(
         ended.out().contains(run + "/events.jsonl: no more events can be written: No space left"),
-        ended.out());
-    assertTrue(ended.out().contains("version     30 "), ended.out());
+        all);
+    assertTrue(ended.out().contains("version     30 "), all);
     assertEquals(
         "vertigrad: %s/model.zip: the trained model could not be saved: No space left on device;"
                 .formatted(run)
