@@ -18,6 +18,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.regex.Matcher;
@@ -186,6 +187,27 @@ public final class CheckpointFolder {
   private boolean hasCheckpoints() throws IOException {
     try (Stream<Path> files = Files.list(folder)) {
       return files.anyMatch(file -> NAME.matcher(file.getFileName().toString()).matches());
+    }
+  }
+
+  /**
+   * Returns the shard whose checkpoints are here, where each server has a folder of its own.
+   *
+   * @return empty if there are none, or of several shards
+   */
+  public OptionalInt onlyShard() throws IOException {
+    if (!Files.isDirectory(folder)) {
+      return OptionalInt.empty();
+    }
+    try (Stream<Path> files = Files.list(folder)) {
+      int[] shards =
+          files
+              .map(file -> NAME.matcher(file.getFileName().toString()))
+              .filter(Matcher::matches)
+              .mapToInt(name -> Integer.parseInt(name.group(1)))
+              .distinct()
+              .toArray();
+      return shards.length == 1 ? OptionalInt.of(shards[0]) : OptionalInt.empty();
     }
   }
 

@@ -96,6 +96,7 @@ public final class CoordinatorClient {
   private Phase phase = new Outside("it has not joined");
   private MessageConsumer<JsonObject> control;
   private Optional<Admission> previousAdmission = Optional.empty();
+  private Optional<Admission> preferred = Optional.empty();
   private PauseReply pauseReply = PauseReply.NONE;
   private volatile Promise<Membership> started = Promise.promise();
   private volatile boolean joinsAsSubstitute;
@@ -427,6 +428,14 @@ public final class CoordinatorClient {
     return control.completion();
   }
 
+  /**
+   * Asks for a rank of which this member's machine has the files. It gets it if it is free, and had
+   * no rank before.
+   */
+  public void prefer(int rank) {
+    preferred = Optional.of(new Admission(role, rank, 0));
+  }
+
   private JoinRequest request(ParameterLayout layout, OptionalLong holds) {
     return new JoinRequest(
         role,
@@ -436,7 +445,7 @@ public final class CoordinatorClient {
         new JobTerms(JobTerms.of(job).values(), fingerprints),
         layout,
         joinsAsSubstitute,
-        previousAdmission,
+        previousAdmission.or(() -> preferred),
         holds,
         status);
   }
@@ -643,7 +652,7 @@ public final class CoordinatorClient {
       this.request = request;
       // A former member may hold what nobody else has, so it keeps asking for longer.
       silenceSeconds =
-          request.before().isPresent()
+          previousAdmission.isPresent()
               ? Math.max(job.workers().waitSeconds(), job.exchange().orphanSeconds())
               : job.workers().waitSeconds();
     }

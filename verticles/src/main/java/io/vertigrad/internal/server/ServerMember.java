@@ -1,5 +1,6 @@
 package io.vertigrad.internal.server;
 
+import io.vertigrad.internal.checkpoint.CheckpointFolder;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.host.StrategyFinder;
@@ -22,9 +23,11 @@ import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.function.Function;
 import org.slf4j.Logger;
@@ -94,7 +97,12 @@ public final class ServerMember implements MemberHandler {
   public Future<Void> join() {
     coordinator.report(MemberStatus.STARTING);
     return vertx
-        .executeBlocking(() -> InitialModel.of(job, ServerMember.class.getClassLoader()))
+        .executeBlocking(this::shardOfFolder)
+        .onSuccess(shard -> shard.ifPresent(coordinator::prefer))
+        .compose(
+            shard ->
+                vertx.executeBlocking(
+                    () -> InitialModel.of(job, ServerMember.class.getClassLoader())))
         .compose(
             model -> {
               coordinator.show(model.fingerprints());
@@ -103,6 +111,13 @@ public final class ServerMember implements MemberHandler {
                   .compose(admission -> openShard(model, admission));
             })
         .onFailure(failure -> session.ifPresent(beside -> leaveFailed(failure)));
+  }
+
+  /** Returns the shard that a server on this machine has served before in the same run. */
+  private OptionalInt shardOfFolder() throws IOException {
+    Path folder =
+        job.checkpoint().directoryOf(job.addresses().job(), job.run().id().orElse("unnamed"));
+    return new CheckpointFolder(folder, job.checkpoint().keep()).onlyShard();
   }
 
   private Future<Admission> joinUnlessLeaving(InitialModel model, OptionalLong version) {

@@ -16,6 +16,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -48,6 +49,19 @@ class CheckpointFolderTest {
     checkpoints.write(copy(written), new WritePace());
 
     assertSame(written, newest(checkpoints, List.of()));
+  }
+
+  @Test
+  void shouldNameItsShardIfItHasCheckpointsOfOneOnly() throws IOException {
+    CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
+    assertEquals(OptionalInt.empty(), checkpoints.onlyShard());
+
+    Files.createFile(folder.resolve("shard-3-000001-incarnation-0-version-5.checkpoint"));
+    Files.createFile(folder.resolve("shard-3-000002-incarnation-0-version-9.checkpoint"));
+    assertEquals(OptionalInt.of(3), checkpoints.onlyShard());
+
+    Files.createFile(folder.resolve("shard-0-000001-incarnation-0-version-5.checkpoint"));
+    assertEquals(OptionalInt.empty(), checkpoints.onlyShard());
   }
 
   @Test

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.job.JobConfig;
@@ -20,6 +21,8 @@ import io.vertx.core.eventbus.ReplyException;
 import io.vertx.core.eventbus.ReplyFailure;
 import io.vertx.core.json.JsonObject;
 import java.lang.reflect.Proxy;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -28,6 +31,7 @@ import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Tests a server that is evicted, or leaves, before its shard takes frames. */
 @Timeout(60)
@@ -82,6 +86,21 @@ class ServerMemberTest extends PointsJob {
 
     Exception refused = assertThrows(Exception.class, () -> await(joined.future()));
     assertTrue(refused.getMessage().contains("this server is stopping"), refused::toString);
+  }
+
+  @Test
+  void shouldAskForTheShardWhoseCheckpointsAreOnItsMachine(@TempDir Path folder) throws Exception {
+    Files.createFile(folder.resolve("shard-1-000001-incarnation-0-version-5.checkpoint"));
+    job.put("servers", new JsonObject().put("count", 2))
+        .put("checkpoint", new JsonObject().put("directory", folder.toString()));
+    deploy(coordinator);
+
+    vertx.deployVerticle(
+        new ParameterServerVerticle(), new DeploymentOptions().setConfig(job.copy()));
+
+    Awaitility.await()
+        .atMost(20, TimeUnit.SECONDS)
+        .until(() -> happened(e -> e instanceof MemberJoined member && member.rank() == 1));
   }
 
   private void awaitShard(int incarnation) {
