@@ -89,6 +89,26 @@ public record ClusterConfig(
   }
 
   /**
+   * Returns the address from which this machine sends to another. Sends nothing.
+   *
+   * @param other address or name of the other machine
+   * @return empty without a route to it, and if it is reached through loopback
+   */
+  public static Optional<String> ownAddressTowards(String other) {
+    return OwnAddress.towards(other);
+  }
+
+  /**
+   * Returns the name of a process of this machine in events and control messages.
+   *
+   * @param pid its process id
+   * @return such as {@code 10.0.0.5 pid 26446}
+   */
+  public String nodeName(long pid) {
+    return "%s pid %d".formatted(host(), pid);
+  }
+
+  /**
    * Returns the address of this machine; looks it up where the job file says {@code auto}.
    *
    * @return address or name, never {@code auto}

@@ -1,6 +1,8 @@
 package io.vertigrad.job;
 
 import io.vertigrad.compute.settings.SettingsException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.DatagramSocket;
 import java.net.Inet4Address;
 import java.net.InetAddress;
@@ -50,15 +52,17 @@ final class OwnAddress {
     return towards(ELSEWHERE).orElseGet(() -> only(addresses()));
   }
 
-  /** Returns the address from which this machine sends to another; empty without a route to it. */
-  private static Optional<String> towards(String other) {
+  /**
+   * Returns the address from which this machine sends to another; empty without a route to it, and
+   * if that is loopback.
+   */
+  static Optional<String> towards(String other) {
     try (DatagramSocket socket = new DatagramSocket()) {
       socket.connect(new InetSocketAddress(InetAddress.getByName(other), ANY_PORT));
-      InetAddress own = socket.getLocalAddress();
-      return own.isAnyLocalAddress() || own.isLoopbackAddress()
-          ? Optional.empty()
-          : Optional.of(own.getHostAddress());
-    } catch (Exception noRoute) {
+      return Optional.of(socket.getLocalAddress())
+          .filter(own -> !own.isAnyLocalAddress() && !own.isLoopbackAddress())
+          .map(InetAddress::getHostAddress);
+    } catch (IOException | UncheckedIOException noRoute) {
       return Optional.empty();
     }
   }

@@ -372,7 +372,8 @@ public final class Barrier implements ServerStrategy {
   }
 
   private String overdue() {
-    String missing = StragglerReport.named(missing(active()), this::named);
+    String missing =
+        StragglerReport.listed(missing(active()).stream().map(this::named).toList(), ", ");
     return ("%s: partition %d, round %d: no gradient from %s within %d ms; %d that arrived were"
             + " dropped; see what holds it up, or raise strategy.deadlineMillis")
         .formatted(

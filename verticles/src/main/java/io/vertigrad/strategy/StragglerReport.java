@@ -5,8 +5,6 @@ import io.vertx.core.json.JsonObject;
 import java.util.Collection;
 import java.util.List;
 import java.util.TreeSet;
-import java.util.function.IntFunction;
-import java.util.stream.Collectors;
 
 /**
  * The workers that the waiting workers of a partition wait for.
@@ -50,13 +48,23 @@ public record StragglerReport(int partition, long step, List<Integer> workers) {
    */
   public String describe(int shard) {
     return "shard %d, partition %d waits for step %d of %s"
-        .formatted(shard, partition, step, named(workers, rank -> "worker " + rank));
+        .formatted(
+            shard,
+            partition,
+            step,
+            listed(workers.stream().map(rank -> "worker " + rank).toList(), ", "));
   }
 
-  /** Returns the names of the first {@value #NAMED} ranks, and how many more there are. */
-  static String named(Collection<Integer> ranks, IntFunction<String> name) {
-    String first = ranks.stream().limit(NAMED).map(name::apply).collect(Collectors.joining(", "));
-    return ranks.size() > NAMED ? first + " and %d more".formatted(ranks.size() - NAMED) : first;
+  /**
+   * Joins the names of members for a message, which so has a limit in a job of many.
+   *
+   * @param names all names, in order
+   * @param separator between two names
+   * @return the first {@value #NAMED} names, and how many more there are
+   */
+  public static String listed(List<String> names, String separator) {
+    String first = String.join(separator, names.subList(0, Math.min(NAMED, names.size())));
+    return names.size() > NAMED ? first + " and %d more".formatted(names.size() - NAMED) : first;
   }
 
   /**

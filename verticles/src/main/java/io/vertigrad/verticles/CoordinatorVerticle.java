@@ -11,7 +11,6 @@ import io.vertigrad.internal.membership.ControlRequestHandler;
 import io.vertigrad.internal.membership.CoordinatorState;
 import io.vertigrad.internal.membership.DecisionExecutor;
 import io.vertigrad.internal.membership.DecisionExecutor.OrderlyStop;
-import io.vertigrad.internal.membership.NodeName;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertigrad.strategy.StrategyTraits;
@@ -153,7 +152,7 @@ public final class CoordinatorVerticle extends VerticleBase {
    * @param how how the process ended, for people
    */
   public void processEnded(long pid, String how) {
-    onContext(state -> state.onProcessEnded(NodeName.of(job, pid), how));
+    onContext(state -> state.onProcessEnded(job.cluster().nodeName(pid), how));
   }
 
   /**
@@ -163,7 +162,7 @@ public final class CoordinatorVerticle extends VerticleBase {
    * @param pid process id from the operating system
    */
   public void processRuns(long pid) {
-    onContext(state -> state.onProcessRuns(NodeName.of(job, pid)));
+    onContext(state -> state.onProcessRuns(job.cluster().nodeName(pid)));
   }
 
   /** Does something with the state, unless this verticle is not deployed yet. */
@@ -201,7 +200,7 @@ public final class CoordinatorVerticle extends VerticleBase {
   }
 
   private Consumer<String> onThisMachine(LongConsumer listener) {
-    String prefix = NodeName.of(job, 0).replaceFirst("0$", "");
+    String prefix = job.cluster().nodeName(0).replaceFirst("0$", "");
     return node -> {
       if (node.startsWith(prefix)) {
         listener.accept(Long.parseLong(node.substring(prefix.length())));

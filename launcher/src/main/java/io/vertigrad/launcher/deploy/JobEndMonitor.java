@@ -77,7 +77,7 @@ public final class JobEndMonitor {
     this.askMillis = askMillis;
     this.drainMillis = drainMillis;
     this.cluster = cluster;
-    node = "%s pid %d".formatted(job.cluster().host(), ProcessHandle.current().pid());
+    node = job.cluster().nodeName(ProcessHandle.current().pid());
   }
 
   /** Starts watching; completes when the coordinator's messages can arrive. */
@@ -169,7 +169,7 @@ public final class JobEndMonitor {
 
   private void ask() {
     long now = System.nanoTime();
-    long gapMillis = (now - askedNanos) / 1_000_000;
+    long gapMillis = (now - askedNanos) / NANOS_PER_MILLI;
     if (gapMillis >= Math.max(FREEZE_MILLIS, FREEZE_QUESTIONS * askMillis)) {
       // This process did not run in between, so the coordinator was not silent.
       lastAnswerNanos += now - askedNanos;
@@ -256,7 +256,7 @@ public final class JobEndMonitor {
   }
 
   private static long millisSince(long nanos) {
-    return (System.nanoTime() - nanos) / 1_000_000;
+    return (System.nanoTime() - nanos) / NANOS_PER_MILLI;
   }
 
   private void end(JobFailedException failure) {

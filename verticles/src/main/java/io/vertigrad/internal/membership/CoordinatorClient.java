@@ -440,7 +440,7 @@ public final class CoordinatorClient {
     return new JoinRequest(
         role,
         UUID.randomUUID().toString(),
-        NodeName.of(job, ProcessHandle.current().pid()),
+        job.cluster().nodeName(ProcessHandle.current().pid()),
         NodeName.inCluster(vertx),
         new JobTerms(JobTerms.of(job).values(), fingerprints),
         layout,

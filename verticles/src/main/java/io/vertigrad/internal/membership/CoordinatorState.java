@@ -35,6 +35,7 @@ import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.job.StopConfig;
 import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.StragglerReport;
 import io.vertigrad.strategy.StrategyTraits;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -191,7 +192,7 @@ public final class CoordinatorState {
             () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()),
             System::currentTimeMillis,
             decisions);
-    state.ownNode = NodeName.of(job, ProcessHandle.current().pid());
+    state.ownNode = job.cluster().nodeName(ProcessHandle.current().pid());
     return state;
   }
 
@@ -465,7 +466,7 @@ public final class CoordinatorState {
             .map(rank -> config.names().of(Role.WORKER, rank))
             .toList();
     return "at membership epoch %d waits for %s"
-        .formatted(membership.epoch(), MemberNames.listed(missing, ", "));
+        .formatted(membership.epoch(), StragglerReport.listed(missing, ", "));
   }
 
   /**
@@ -515,7 +516,7 @@ public final class CoordinatorState {
         : "at round %d waits for %s"
             .formatted(
                 question.round(),
-                MemberNames.listed(
+                StragglerReport.listed(
                     missing.stream().map(rank -> config.names().of(Role.WORKER, rank)).toList(),
                     ", "));
   }
@@ -592,7 +593,7 @@ public final class CoordinatorState {
                         "no member is \"%s\", expected one of %s"
                             .formatted(
                                 member,
-                                MemberNames.listed(
+                                StragglerReport.listed(
                                     all.stream()
                                         .map(
                                             one ->
@@ -910,12 +911,13 @@ public final class CoordinatorState {
         .filter(a -> !a.ready())
         .forEach(a -> missing.add(config.names().of(a.admission()) + " (starting)"));
     missing.removeIf(String::isEmpty);
-    String present = MemberNames.listed(registry.all().map(MemberRecord::describe).toList(), "; ");
+    String present =
+        StragglerReport.listed(registry.all().map(MemberRecord::describe).toList(), "; ");
     return ("the job did not start within %s: missing %s; present: %s; start the missing ones, or"
             + " raise workers.waitSeconds, which counts from the last sign of a starting member")
         .formatted(
             startTimer.limitText(),
-            MemberNames.listed(missing, ", "),
+            StragglerReport.listed(missing, ", "),
             present.isEmpty() ? "nobody" : present);
   }
 
@@ -1074,7 +1076,7 @@ public final class CoordinatorState {
 
   private String unfinishedMessage() {
     String missing =
-        MemberNames.listed(
+        StragglerReport.listed(
             registry.of(Role.WORKER).stream()
                 .filter(worker -> !worker.ended())
                 .map(MemberRecord::describe)

@@ -2,7 +2,6 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
-import java.util.List;
 
 /** The names of members in messages. */
 @FunctionalInterface
@@ -10,15 +9,6 @@ interface MemberNames {
 
   /** Names by role and rank: {@code worker 1}. */
   MemberNames BY_ROLE = (role, rank) -> role.lower() + " " + rank;
-
-  /** A message names this many members and counts the others, so that it has a limit. */
-  int NAMED = 16;
-
-  /** Joins the first {@value #NAMED} texts of members, and says how many more there are. */
-  static String listed(List<String> texts, String separator) {
-    String first = String.join(separator, texts.subList(0, Math.min(NAMED, texts.size())));
-    return texts.size() > NAMED ? first + " and %d more".formatted(texts.size() - NAMED) : first;
-  }
 
   /** Returns the name of the member with this rank. */
   String of(Role role, int rank);

@@ -212,7 +212,7 @@ final class MemberRegistry {
 
   /** Returns the names of the free ranks below {@code count}, for messages. */
   String missing(Role role, int count) {
-    return MemberNames.listed(
+    return StragglerReport.listed(
         IntStream.range(0, count)
             .filter(rank -> !present.get(role).containsKey(rank))
             .mapToObj(rank -> names.of(role, rank))

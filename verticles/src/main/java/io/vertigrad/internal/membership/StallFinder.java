@@ -147,7 +147,7 @@ final class StallFinder {
         .forEach(found::add);
     return found.isEmpty()
         ? slowestWorkers(nowMillis)
-        : MemberNames.listed(List.copyOf(found), ", ");
+        : StragglerReport.listed(List.copyOf(found), ", ");
   }
 
   /**
@@ -169,7 +169,7 @@ final class StallFinder {
                         : stillMillis(worker, nowMillis) >= config.exchange().stallMillis())
             .toList();
     List<String> named = late.stream().map(worker -> position(worker, nowMillis)).toList();
-    return "the next step of " + MemberNames.listed(named, ", ") + "; nobody is silent";
+    return "the next step of " + StragglerReport.listed(named, ", ") + "; nobody is silent";
   }
 
   private String position(MemberRecord worker, long nowMillis) {

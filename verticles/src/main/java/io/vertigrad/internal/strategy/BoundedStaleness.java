@@ -21,7 +21,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Predicate;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -176,8 +175,6 @@ final class BoundedStaleness implements ServerStrategy {
    */
   private static final class WorkerClocks {
 
-    private static final int NAMED = 16;
-
     private final Map<Integer, Clock> clocks = new TreeMap<>();
 
     private record Clock(Member member, long steps) {}
@@ -213,15 +210,11 @@ final class BoundedStaleness implements ServerStrategy {
     }
 
     String describeSlowest() {
-      long more = ofSlowest().skip(NAMED).count();
-      return ofSlowest()
-          .limit(NAMED)
-          .map(m -> "worker %d (incarnation %d)".formatted(m.rank(), m.incarnation()))
-          .collect(
-              Collectors.joining(
-                  ", ",
-                  "",
-                  (more > 0 ? " and %d more".formatted(more) : "") + " at step " + slowest()));
+      List<String> names =
+          ofSlowest()
+              .map(m -> "worker %d (incarnation %d)".formatted(m.rank(), m.incarnation()))
+              .toList();
+      return StragglerReport.listed(names, ", ") + " at step " + slowest();
     }
 
     private Stream<Member> ofSlowest() {

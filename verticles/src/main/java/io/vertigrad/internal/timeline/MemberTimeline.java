@@ -56,7 +56,7 @@ public final class MemberTimeline {
   public void publish() {
     JsonObject spans = buffer == null || member == null ? null : buffer.take();
     if (spans != null) {
-      String node = "%s pid %d".formatted(job.cluster().host(), ProcessHandle.current().pid());
+      String node = job.cluster().nodeName(ProcessHandle.current().pid());
       vertx
           .eventBus()
           .publish(job.addresses().timeline(), spans.put("member", member).put("node", node));

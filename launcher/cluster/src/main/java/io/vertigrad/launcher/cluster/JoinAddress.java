@@ -4,8 +4,6 @@ import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.job.JobSecret;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -78,14 +76,7 @@ public record JoinAddress(String host, int port) {
    * nothing.
    */
   public Optional<String> reachedFrom() {
-    try (DatagramSocket socket = new DatagramSocket()) {
-      socket.connect(new InetSocketAddress(InetAddress.getByName(host), port));
-      return Optional.of(socket.getLocalAddress())
-          .filter(own -> !own.isLoopbackAddress() && !own.isAnyLocalAddress())
-          .map(InetAddress::getHostAddress);
-    } catch (IOException | UncheckedIOException noRoute) {
-      return Optional.empty();
-    }
+    return ClusterConfig.ownAddressTowards(host);
   }
 
   /**

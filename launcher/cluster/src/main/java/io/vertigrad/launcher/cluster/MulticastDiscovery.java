@@ -44,7 +44,7 @@ import java.util.concurrent.locks.LockSupport;
  */
 final class MulticastDiscovery extends AbstractDiscoveryStrategy {
 
-  /** Of the range for one organisation (RFC 2365); a router does not forward it by default. */
+  /** An address for one organisation (RFC 2365); a router does not forward it by default. */
   static final String GROUP = "239.255.86.71";
 
   private static final int NONCE_BYTES = 16;
@@ -53,7 +53,7 @@ final class MulticastDiscovery extends AbstractDiscoveryStrategy {
   private static final int QUESTIONS = 2;
   private static final int ANSWER_MILLIS = 400;
 
-  /** After an error, which may occur again at once. */
+  /** The pause after an error, which may occur again at once. */
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   private static final byte QUESTION = 'Q';
