@@ -41,8 +41,6 @@ import org.slf4j.LoggerFactory;
 public final class JobMeters implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(JobMeters.class);
-  private static final List<String> PHASES =
-      List.of("waiting", "running", "paused", "finished", "failed", "stopped", "interrupted");
   private static final int MOST_MEMBERS = 1_024;
   private static final int MOST_PREDICTORS = 64;
 
@@ -150,7 +148,7 @@ public final class JobMeters implements AutoCloseable {
   }
 
   private void registerJob() {
-    for (String phase : PHASES) {
+    for (String phase : JobStatus.phases()) {
       Tags tags = Tags.of("phase", phase);
       gauge("vertigrad.job.phase", null, tags, all -> all.phase().equals(phase) ? 1 : 0);
     }

@@ -18,12 +18,14 @@ import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Stream;
 
 /**
  * The newest figures of a job, computed from its events, as meters and probes read them. Unknown
@@ -32,6 +34,7 @@ import java.util.function.ToDoubleFunction;
 final class JobStatus {
 
   private static final double PERCENT = 100;
+  private static final String INTERRUPTED = "interrupted";
 
   private final RunView view = new RunView();
   private final ThroughputBook book = new ThroughputBook();
@@ -71,13 +74,19 @@ final class JobStatus {
     }
   }
 
-  /**
-   * Returns the phase, such as {@code waiting}, as {@code docs/reference/metrics.md} lists them.
-   */
+  /** Returns all phases, as {@code docs/reference/metrics.md} lists them. */
+  static List<String> phases() {
+    return Stream.concat(Arrays.stream(Phase.values()).map(JobStatus::text), Stream.of(INTERRUPTED))
+        .toList();
+  }
+
+  /** Returns the phase, one of {@link #phases}. */
   synchronized String phase() {
-    return interrupted && view.phase() == Phase.STOPPED
-        ? "interrupted"
-        : view.phase().name().toLowerCase(Locale.ROOT);
+    return interrupted && view.phase() == Phase.STOPPED ? INTERRUPTED : text(view.phase());
+  }
+
+  private static String text(Phase phase) {
+    return phase.name().toLowerCase(Locale.ROOT);
   }
 
   /** Returns whether workers take steps, or will after a pause. */

@@ -14,6 +14,7 @@ import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
@@ -119,13 +120,14 @@ public final class MemberPort implements AutoCloseable {
   }
 
   private void drain(RoutingContext request) {
+    Optional<String> refusal = origin.refusal(request.request());
     if (!request.request().method().equals(HttpMethod.POST)) {
       request.response().putHeader("Allow", "POST");
       answer(request, WRONG_METHOD, "only POST drains");
     } else if (!isLoopback(request.request())) {
       answer(request, FORBIDDEN, "only this machine may drain its member: send it to " + LOOPBACK);
-    } else if (origin.refusal(request.request()).isPresent()) {
-      answer(request, FORBIDDEN, origin.refusal(request.request()).get());
+    } else if (refusal.isPresent()) {
+      answer(request, FORBIDDEN, refusal.get());
     } else {
       answer(request, ACCEPTED, "this member leaves its job")
           .onComplete(sent -> new Thread(drain, "drain").start());

@@ -73,6 +73,8 @@ final class Drains {
     private long standbyMillis;
     private boolean rests;
     private boolean saved;
+
+    /** Version of a server's last checkpoint; empty if its shard holds nothing. */
     private OptionalLong savedVersion = OptionalLong.empty();
 
     Drain(long nowMillis) {

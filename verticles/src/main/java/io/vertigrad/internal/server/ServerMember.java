@@ -115,9 +115,17 @@ public final class ServerMember implements MemberHandler {
 
   /** Returns the shard that a server on this machine has served before in the same run. */
   private OptionalInt shardOfFolder() throws IOException {
-    Path folder =
-        job.checkpoint().directoryOf(job.addresses().job(), job.run().id().orElse("unnamed"));
-    return new CheckpointFolder(folder, job.checkpoint().keep()).onlyShard();
+    Optional<Path> folder =
+        job.checkpoint()
+            .directory()
+            .or(
+                () ->
+                    job.run()
+                        .id()
+                        .map(run -> job.checkpoint().directoryOf(job.addresses().job(), run)));
+    return folder.isEmpty()
+        ? OptionalInt.empty()
+        : new CheckpointFolder(folder.get(), job.checkpoint().keep()).onlyShard();
   }
 
   private Future<Admission> joinUnlessLeaving(InitialModel model, OptionalLong version) {
