@@ -164,9 +164,14 @@ final class CoordinatorStateFixture {
 
   /** Returns the request of a newcomer, which is the same whenever the node repeats it. */
   JoinRequest requestFrom(String node, Role role, MemberStatus status) {
+    return request("token of " + node, node, role, status);
+  }
+
+  /** Returns the request of a newcomer without a past. */
+  static JoinRequest request(String token, String node, Role role, MemberStatus status) {
     return new JoinRequest(
         role,
-        "token of " + node,
+        token,
         node,
         "",
         new JobTerms(Map.of()),
@@ -201,18 +206,7 @@ final class CoordinatorStateFixture {
 
   /** Joins as a worker of the process with this name. */
   Admission joinAt(String node) {
-    JoinRequest request =
-        new JoinRequest(
-            Role.WORKER,
-            "token " + tokens++,
-            node,
-            "",
-            new JobTerms(Map.of()),
-            FakeMember.LAYOUT,
-            false,
-            Optional.empty(),
-            OptionalLong.empty(),
-            MemberStatus.NONE);
+    JoinRequest request = request("token " + tokens++, node, Role.WORKER, MemberStatus.NONE);
     Admission admission = coordinator.join(request);
     alive.add(admission);
     return admission;

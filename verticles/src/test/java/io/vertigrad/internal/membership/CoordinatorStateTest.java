@@ -118,17 +118,7 @@ final class CoordinatorStateTest {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(1, 2, true));
     JoinRequest request =
-        new JoinRequest(
-            Role.WORKER,
-            "same",
-            "nowhere",
-            "",
-            new JobTerms(Map.of()),
-            FakeMember.LAYOUT,
-            false,
-            Optional.empty(),
-            OptionalLong.empty(),
-            MemberStatus.NONE);
+        CoordinatorStateFixture.request("same", "nowhere", Role.WORKER, MemberStatus.NONE);
 
     Admission first = fixture.coordinator.join(request);
 

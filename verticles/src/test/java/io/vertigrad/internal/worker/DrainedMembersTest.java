@@ -10,9 +10,7 @@ import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.UpdateLedger;
-import io.vertigrad.fixture.ScatteredPoints;
 import io.vertigrad.job.Role;
-import io.vertigrad.testkit.PointsJob;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertigrad.verticles.EvaluatorVerticle;
 import io.vertigrad.verticles.ParameterServerVerticle;
@@ -21,16 +19,11 @@ import io.vertx.core.Deployable;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -40,13 +33,11 @@ import org.junit.jupiter.params.provider.CsvSource;
  * as if it were in a process of its own.
  */
 @Tag("slow")
-final class DrainedMembersTest extends PointsJob {
+final class DrainedMembersTest extends DisturbedRuns {
 
   private static final int STEPS = 400;
   private static final String LEAVES = "127.0.0.2";
   private static final String SUCCEEDS = "127.0.0.3";
-
-  @TempDir private Path folder;
 
   /** How often each gradient was computed, by member and step. */
   private final Map<String, Integer> computed = new ConcurrentHashMap<>();
@@ -111,23 +102,11 @@ final class DrainedMembersTest extends PointsJob {
     assertEquals(0, ledger.rolledBack());
   }
 
-  /** Uses small steps, because large ones would reach the same bits from other parameters, too. */
   private void prepare(
       JsonObject strategy, String compression, int workers, int servers, double seconds) {
-    job.put("steps", STEPS).put("strategy", strategy).put("run", new JsonObject().put("id", "one"));
-    job.put("data", new JsonObject().put("name", ScatteredPoints.class.getName()));
-    job.getJsonObject("optimizer").put("learningRate", 1e-4).put("momentum", 0.9);
-    job.getJsonObject("workers").put("count", workers).put("waitSeconds", 30);
+    prepare(strategy, compression, STEPS, workers);
     job.put("servers", new JsonObject().put("count", Math.max(1, servers)));
-    job.getJsonObject("exchange")
-        .put("compression", compression)
-        .put("suspectMillis", 1_000)
-        .put("evictMillis", 10_000);
-    job.put(
-        "checkpoint",
-        new JsonObject()
-            .put("seconds", seconds)
-            .put("directory", folder.resolve("one").toString()));
+    job.getJsonObject("checkpoint").put("seconds", seconds);
   }
 
   private void count(JsonObject spans) {
@@ -159,15 +138,6 @@ final class DrainedMembersTest extends PointsJob {
                     : event instanceof PeerExchange peer ? peer.version() : 0)
         .max()
         .orElse(0);
-  }
-
-  private static void awaitSoon(Callable<Boolean> condition) {
-    Awaitility.await().atMost(30, TimeUnit.SECONDS).until(condition);
-  }
-
-  private static String hash(JsonObject result) {
-    assertEquals("finished", result.getString("state"), result::encode);
-    return result.getJsonObject("evaluation").getString("parametersHash");
   }
 
   /** The members of one run; the first of each role is in a process of its own. */
@@ -222,10 +192,7 @@ final class DrainedMembersTest extends PointsJob {
     }
 
     JsonObject result() {
-      JsonObject result = await(coordinator.result());
-      await(coordinator.stop("the run is over"));
-      await(vertx.undeploy(coordinatorId));
-      return result;
+      return DrainedMembersTest.this.result(coordinator, coordinatorId);
     }
   }
 }

@@ -6,9 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.events.TrainingEvent.CheckpointWritten;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
-import io.vertigrad.fixture.ScatteredPoints;
 import io.vertigrad.job.Role;
-import io.vertigrad.testkit.PointsJob;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertigrad.verticles.EvaluatorVerticle;
 import io.vertigrad.verticles.ParameterServerVerticle;
@@ -19,12 +17,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.Callable;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -34,11 +28,9 @@ import org.junit.jupiter.params.provider.CsvSource;
  * state of its optimizer.
  */
 @Tag("slow")
-final class ReplacedMembersTest extends PointsJob {
+final class ReplacedMembersTest extends DisturbedRuns {
 
   private static final int STEPS = 600;
-
-  @TempDir private Path folder;
 
   @ParameterizedTest
   @CsvSource(
@@ -51,7 +43,8 @@ final class ReplacedMembersTest extends PointsJob {
       })
   void shouldEndWithTheUndisturbedBitsWhenWorkerAndServerAreReplaced(
       String strategy, String compression) throws IOException {
-    prepare(new JsonObject(strategy), compression);
+    prepare(new JsonObject(strategy), compression, STEPS, 1);
+    job.getJsonObject("checkpoint").put("every", 8);
     String undisturbed = hash(new Members().result());
     job.getJsonObject("checkpoint").put("directory", folder.resolve("disturbed").toString());
     job.put("run", new JsonObject().put("id", "disturbed"));
@@ -72,21 +65,6 @@ final class ReplacedMembersTest extends PointsJob {
     JsonObject result = members.result();
 
     assertEquals(undisturbed, hash(result), result::encode);
-  }
-
-  /** Uses small steps, because large ones would reach the same bits from other parameters, too. */
-  private void prepare(JsonObject strategy, String compression) {
-    job.put("steps", STEPS).put("strategy", strategy).put("run", new JsonObject().put("id", "one"));
-    job.put("data", new JsonObject().put("name", ScatteredPoints.class.getName()));
-    job.getJsonObject("optimizer").put("learningRate", 1e-4).put("momentum", 0.9);
-    job.getJsonObject("workers").put("count", 1).put("waitSeconds", 30);
-    job.getJsonObject("exchange")
-        .put("compression", compression)
-        .put("suspectMillis", 1_000)
-        .put("evictMillis", 10_000);
-    job.put(
-        "checkpoint",
-        new JsonObject().put("every", 8).put("directory", folder.resolve("one").toString()));
   }
 
   /** The server wrote its last version when it left in order; a killed one would not have. */
@@ -120,15 +98,6 @@ final class ReplacedMembersTest extends PointsJob {
         .orElse(0);
   }
 
-  private static void awaitSoon(Callable<Boolean> condition) {
-    Awaitility.await().atMost(30, TimeUnit.SECONDS).until(condition);
-  }
-
-  private static String hash(JsonObject result) {
-    assertEquals("finished", result.getString("state"), result::encode);
-    return result.getJsonObject("evaluation").getString("parametersHash");
-  }
-
   /** The members of one run. */
   private final class Members {
 
@@ -143,10 +112,7 @@ final class ReplacedMembersTest extends PointsJob {
     }
 
     JsonObject result() {
-      JsonObject result = await(coordinator.result());
-      await(coordinator.stop("the run is over"));
-      await(vertx.undeploy(coordinatorId));
-      return result;
+      return ReplacedMembersTest.this.result(coordinator, coordinatorId);
     }
   }
 }
