@@ -333,9 +333,9 @@ public final class CoordinatorState {
     return pauses.newest();
   }
 
-  /** Returns the number of the instruction that held workers back; newer ones still hold them. */
-  long heldSince() {
-    return pauses.heldSince();
+  /** Returns whether a worker, while all are held back, has come to the end of its steps. */
+  boolean isAtRest(Admission worker, StepState state) {
+    return pauses.isAtRest(worker, state);
   }
 
   /** Returns whether a server's answer to this proposal still counts. */

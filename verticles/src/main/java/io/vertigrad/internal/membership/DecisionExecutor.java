@@ -282,7 +282,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
               for (int i = 0; i < workers.size(); i++) {
                 StepState answer = answers.get(i).result();
                 versions.add(answer.version());
-                if (!answer.idle() || answer.pause() < coordinator.heldSince()) {
+                if (!coordinator.isAtRest(workers.get(i), answer)) {
                   busy.add(coordinator.names().of(workers.get(i)));
                 }
               }

@@ -55,9 +55,16 @@ final class Pauses {
     return pause;
   }
 
-  /** Returns the number of the instruction that held workers back; newer ones still hold them. */
-  long heldSince() {
-    return firstNumber;
+  /**
+   * Returns whether a worker, while all are held back, has come to the end of its steps. One that
+   * is in no step may yet have to take a step that another worker has started. So it must have
+   * replied to the newest instruction, which counts the steps of all that replied before.
+   */
+  boolean isAtRest(Admission worker, StepState state) {
+    long newest = config.traits().stepsTogether() ? pause.number() : firstNumber;
+    return state.idle()
+        && state.pause() >= newest
+        && acknowledged.getOrDefault(worker, 0L) >= newest;
   }
 
   /** Holds workers back until {@link #resume}. */

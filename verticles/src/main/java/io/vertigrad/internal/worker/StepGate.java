@@ -89,9 +89,19 @@ final class StepGate {
     return open;
   }
 
-  /** Records that the worker is in no step and has offered its version to readers. */
-  public synchronized void idle() {
-    idle = true;
+  /** Returns the number of the newest pause order received. */
+  long order() {
+    return pauseOrder.number();
+  }
+
+  /**
+   * Records that the worker is in no step and has offered its version to readers.
+   *
+   * @param order number of the newest pause order before the worker found that it takes no step; a
+   *     newer one may let it take another
+   */
+  synchronized void idle(long order) {
+    idle = order == pauseOrder.number();
   }
 
   /** Returns the last pause order received and whether the worker is in no step. */
@@ -106,6 +116,7 @@ final class StepGate {
 
   /** Applies a pause order. Returns the version that the last begun step leads to. */
   synchronized long apply(Pause pause) {
+    idle = idle && pause.number() == pauseOrder.number();
     pauseOrder = pause;
     if (firstTest != EvaluationPlan.NONE && pause.number() > 0) {
       testAt = pause.testAt();

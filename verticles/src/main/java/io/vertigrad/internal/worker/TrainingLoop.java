@@ -273,6 +273,7 @@ public final class TrainingLoop {
         continue;
       }
       long version = state.version();
+      long order = gate.order();
       jobOver = version >= plan.lastVersion() || gate.ended(version);
       if (jobOver) {
         source.ended(version, counters.step());
@@ -308,7 +309,7 @@ public final class TrainingLoop {
         offered = version;
         exchange.offer(version, false);
       }
-      gate.idle();
+      gate.idle(order);
       if (gate.ended(version) && !gate.finished() && exchange.offer(version, true)) {
         gate.markFinished();
       }

@@ -40,6 +40,25 @@ final class CoordinatorStatePauseTest {
   }
 
   @Test
+  void shouldNotBeAtRestBeforeTheLastStartedRoundIsFinished() {
+    request("pause");
+    heartbeat(FIRST, 1, 18);
+    heartbeat(FIRST, 2, 18);
+    assertTrue(fixture.coordinator.isAtRest(FIRST, new StepState(18, 2, true)));
+
+    heartbeat(SECOND, 1, 19);
+    assertFalse(
+        fixture.coordinator.isAtRest(FIRST, new StepState(18, 2, true)),
+        "it has not heard of the round that the other has started");
+    assertFalse(
+        fixture.coordinator.isAtRest(FIRST, new StepState(18, 3, true)),
+        "its reply is not known");
+    heartbeat(FIRST, 3, 19);
+    assertFalse(fixture.coordinator.isAtRest(FIRST, new StepState(18, 3, false)));
+    assertTrue(fixture.coordinator.isAtRest(FIRST, new StepState(19, 3, true)));
+  }
+
+  @Test
   void shouldIgnoreStepsThatStartedBeforeAnEarlierPause() {
     request("pause");
     heartbeat(FIRST, 1, 18);
