@@ -2,10 +2,15 @@ package io.vertigrad.dashboard;
 
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.DoubleStream;
+import java.util.stream.Stream;
 
 /**
- * A worker's history as columns of numbers, with a limit on the number of points. When it is full,
- * neighbouring points are averaged in pairs, and each later point averages twice as many reports.
+ * The history of a worker or a node as columns of numbers, with a limit on the number of points.
+ * When it is full, neighbouring points are averaged in pairs, and each later point averages twice
+ * as many reports.
  *
  * <p>The points form segments. A new segment begins after {@link #interrupt}, and after a gap that
  * is long compared with the usual interval. Nothing was measured between two segments, so no line
@@ -20,13 +25,12 @@ final class Curve {
 
   private static final int USUAL_INTERVALS = 8;
   private static final int KNOWN_INTERVALS = 3;
-  private static final int SEGMENT = 4;
-  private static final String[] NAMES = {
-    "timeMillis", "version", "loss", "samplesPerSecond", "segment"
-  };
+  private static final Set<String> FRACTIONS = Set.of("loss", "samplesPerSecond", "cores");
 
-  private final double[][] columns = new double[NAMES.length][CAPACITY];
-  private final double[] sums = new double[SEGMENT];
+  private final List<String> names;
+  private final double[][] columns;
+  private final double[] segments = new double[CAPACITY];
+  private final double[] sums;
   private int size;
   private int perPoint = 1;
   private int summed;
@@ -34,6 +38,13 @@ final class Curve {
   private long lastMillis;
   private long intervals;
   private long intervalsMillis;
+
+  /** Creates an empty curve with a column {@code timeMillis} and these. */
+  Curve(String... others) {
+    names = Stream.concat(Stream.of("timeMillis"), Stream.of(others)).toList();
+    columns = new double[names.size()][CAPACITY];
+    sums = new double[names.size()];
+  }
 
   /** Makes the next point begin a new segment; does nothing before the first point. */
   public void interrupt() {
@@ -45,20 +56,22 @@ final class Curve {
   }
 
   /**
-   * Adds a point and returns the number of its segment, from 0; returns -1 when the loss is not
+   * Adds a point and returns the number of its segment, from 0; returns -1 when a value is not
    * finite.
+   *
+   * @param others one value for each other column
    */
-  public int add(long timeMillis, long version, double loss, double samplesPerSecond) {
-    if (!Double.isFinite(loss)) {
+  public int add(long timeMillis, double... others) {
+    if (!DoubleStream.of(others).allMatch(Double::isFinite)) {
       return -1;
     }
     if (lastMillis != 0) {
       pass(timeMillis - lastMillis);
     }
     lastMillis = timeMillis;
-    double[] point = {timeMillis, version, loss, samplesPerSecond};
-    for (int c = 0; c < sums.length; c++) {
-      sums[c] += point[c];
+    sums[0] += timeMillis;
+    for (int c = 0; c < others.length; c++) {
+      sums[c + 1] += others[c];
     }
     if (++summed == perPoint) {
       append();
@@ -66,21 +79,34 @@ final class Curve {
     return segment;
   }
 
-  /**
-   * Returns one array per column: {@code timeMillis}, {@code version}, {@code loss}, {@code
-   * samplesPerSecond} and {@code segment}.
-   */
+  /** Returns one array per column, with {@code segment} as the last one. */
   public JsonObject toJson() {
     JsonObject json = new JsonObject();
-    for (int c = 0; c < NAMES.length; c++) {
-      boolean whole = c < 2 || c == SEGMENT;
+    for (int c = 0; c < columns.length; c++) {
       JsonArray column = new JsonArray();
       for (int i = 0; i < size; i++) {
-        column.add(whole ? (Object) Math.round(columns[c][i]) : (Object) rounded(columns[c][i]));
+        column.add(value(c, columns[c][i]));
       }
-      json.put(NAMES[c], column);
+      json.put(names.get(c), column);
     }
-    return json;
+    JsonArray column = new JsonArray();
+    for (int i = 0; i < size; i++) {
+      column.add(Math.round(segments[i]));
+    }
+    return json.put("segment", column);
+  }
+
+  /** Returns a point as it is in JSON, with the keys of {@link #toJson}. */
+  JsonObject point(int pointSegment, long timeMillis, double... others) {
+    JsonObject json = new JsonObject().put("timeMillis", timeMillis);
+    for (int c = 0; c < others.length; c++) {
+      json.put(names.get(c + 1), value(c + 1, others[c]));
+    }
+    return json.put("segment", pointSegment);
+  }
+
+  private Object value(int column, double value) {
+    return FRACTIONS.contains(names.get(column)) ? (Object) (float) value : Math.round(value);
   }
 
   /**
@@ -108,7 +134,7 @@ final class Curve {
       columns[c][size] = sums[c] / summed;
       sums[c] = 0;
     }
-    columns[SEGMENT][size] = segment;
+    segments[size] = segment;
     summed = 0;
     size++;
   }
@@ -121,10 +147,11 @@ final class Curve {
     perPoint *= 2;
     int kept = 0;
     for (int i = 0; i < size; kept++) {
-      boolean pair = i + 1 < size && columns[SEGMENT][i] == columns[SEGMENT][i + 1];
+      boolean pair = i + 1 < size && segments[i] == segments[i + 1];
       for (double[] column : columns) {
         column[kept] = pair ? (column[i] + column[i + 1]) / 2 : column[i];
       }
+      segments[kept] = segments[i];
       i += pair ? 2 : 1;
     }
     size = kept;
@@ -136,14 +163,11 @@ final class Curve {
   /** Drops every second point, for when almost no two neighbours belong to the same segment. */
   private void forgetEverySecond() {
     size /= 2;
-    for (double[] column : columns) {
-      for (int i = 0; i < size; i++) {
+    for (int i = 0; i < size; i++) {
+      for (double[] column : columns) {
         column[i] = column[2 * i + 1];
       }
+      segments[i] = segments[2 * i + 1];
     }
-  }
-
-  static float rounded(double value) {
-    return (float) value;
   }
 }

@@ -50,7 +50,7 @@ final class MemberMetrics {
   private static final List<String> SHARES = List.of("computing", "exchanging", "waitingForData");
 
   private final JsonObject values = new JsonObject();
-  private final Curve curve = new Curve();
+  private final Curve curve = new Curve("version", "loss", "samplesPerSecond", "samples", "bytes");
   private Condition condition = Condition.UP;
   private JsonObject freshPoint;
   private boolean interrupted;
@@ -129,7 +129,13 @@ final class MemberMetrics {
     interrupted = false;
   }
 
-  void moved(WorkerProgress progress, WorkerRate rate) {
+  /**
+   * Applies a worker's rates over the last window.
+   *
+   * @param samples number of samples that all workers have trained
+   * @param bytes number of bytes that all workers have sent
+   */
+  void moved(WorkerProgress progress, WorkerRate rate, long samples, long bytes) {
     if (present()) {
       put("samplesPerSecond", rate.samplesPerSecond());
       put("computing", rate.computing());
@@ -141,7 +147,7 @@ final class MemberMetrics {
       put("receivedFromPerSecond", byPartner(rate.receivedFrom()));
     }
     if (rate.samplesPerSecond() > 0) {
-      draw(progress, rate);
+      draw(progress, rate, samples, bytes);
     }
   }
 
@@ -189,7 +195,7 @@ final class MemberMetrics {
     return curve.toJson();
   }
 
-  private void draw(WorkerProgress progress, WorkerRate rate) {
+  private void draw(WorkerProgress progress, WorkerRate rate, long samples, long bytes) {
     if (!Double.isFinite(rate.loss())) {
       return;
     }
@@ -197,15 +203,9 @@ final class MemberMetrics {
       curve.interrupt();
       beginsSegment = false;
     }
-    int segment =
-        curve.add(progress.timeMillis(), progress.version(), rate.loss(), rate.samplesPerSecond());
-    freshPoint =
-        new JsonObject()
-            .put("timeMillis", progress.timeMillis())
-            .put("version", progress.version())
-            .put("loss", Curve.rounded(rate.loss()))
-            .put("samplesPerSecond", Curve.rounded(rate.samplesPerSecond()))
-            .put("segment", segment);
+    double[] point = {progress.version(), rate.loss(), rate.samplesPerSecond(), samples, bytes};
+    int segment = curve.add(progress.timeMillis(), point);
+    freshPoint = curve.point(segment, progress.timeMillis(), point);
   }
 
   /** Returns bytes per second by the rank of the partner. */

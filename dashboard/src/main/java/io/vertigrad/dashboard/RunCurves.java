@@ -25,7 +25,7 @@ public final class RunCurves {
 
   private static final String[] TESTED = {"timeMillis", "version", "loss", "accuracy", "segment"};
 
-  private final Curve losses = new Curve();
+  private final Curve losses = new Curve("version", "loss");
   private final TestCurve tests = new TestCurve();
   private final Map<Integer, WorkerProgress> reports = new LinkedHashMap<>();
   private final Set<Integer> ranks = new HashSet<>();
@@ -47,8 +47,6 @@ public final class RunCurves {
    * two segments.
    */
   public JsonObject toJson() {
-    JsonObject training = losses.toJson();
-    training.remove("samplesPerSecond");
     JsonObject tested = new JsonObject();
     for (String name : TESTED) {
       JsonArray column = new JsonArray();
@@ -70,7 +68,7 @@ public final class RunCurves {
     }
     return new JsonObject()
         .put("startedMillis", startedMillis)
-        .put("training", training)
+        .put("training", losses.toJson())
         .put("tests", tested);
   }
 
@@ -117,8 +115,7 @@ public final class RunCurves {
       losses.add(
           Math.round(mean(WorkerProgress::timeMillis)),
           Math.round(mean(WorkerProgress::version)),
-          mean(WorkerProgress::loss),
-          0);
+          mean(WorkerProgress::loss));
     }
     reports.clear();
   }

@@ -46,6 +46,7 @@ final class RunMetrics {
   private final RunState state = new RunState(view);
   private final Map<String, MemberMetrics> members = new LinkedHashMap<>();
   private final TestCurve tests = new TestCurve();
+  private final NodeCurves nodes = new NodeCurves();
   private final RecentEvents recent = new RecentEvents();
   private final ThroughputBook book = new ThroughputBook();
   private JsonArray classes = new JsonArray();
@@ -89,6 +90,7 @@ final class RunMetrics {
         message("delta", timeMillis)
             .put("members", changed)
             .put("history", points)
+            .put("nodes", nodes.takeFresh())
             .put("tests", tests.takeFresh())
             .put("events", recent.takeFresh());
     if (!classesTold && !classes.isEmpty()) {
@@ -119,6 +121,7 @@ final class RunMetrics {
         .put("classes", classes)
         .put("members", all)
         .put("history", history)
+        .put("nodes", nodes.toJson())
         .put("tests", tests.toJson())
         .put("events", recent.toJson());
   }
@@ -155,6 +158,7 @@ final class RunMetrics {
       onReport(Role.SERVER, server.shard(), view.server(server.shard()).orElseThrow());
     } else if (event instanceof MemberVitals vitals) {
       onReport(vitals.role(), vitals.rank(), vitals);
+      nodes.add(vitals);
     } else if (!(event instanceof Figures)) {
       applyListed(event);
     }
@@ -188,14 +192,15 @@ final class RunMetrics {
   private void move(List<WorkerProgress> window) {
     Map<Integer, WorkerProgress> last = new LinkedHashMap<>();
     window.forEach(progress -> last.put(progress.rank(), progress));
-    for (WorkerRate rate : book.enter(window).workers()) {
-      member(Role.WORKER, rate.rank()).moved(last.get(rate.rank()), rate);
-    }
     List<MemberMetrics> workers =
         members.entrySet().stream()
             .filter(entry -> entry.getKey().startsWith("worker"))
             .map(Map.Entry::getValue)
             .toList();
+    long bytes = Math.round(workers.stream().mapToDouble(w -> w.number("bytesSent")).sum());
+    for (WorkerRate rate : book.enter(window).workers()) {
+      member(Role.WORKER, rate.rank()).moved(last.get(rate.rank()), rate, view.samples(), bytes);
+    }
     state.workers(
         workers.stream().mapToDouble(w -> w.present() ? w.number("samplesPerSecond") : 0).sum(),
         mean(workers, "loss"),

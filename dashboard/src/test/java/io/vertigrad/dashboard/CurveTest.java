@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 final class CurveTest {
 
-  private final Curve curve = new Curve();
+  private final Curve curve = new Curve("version", "loss", "samplesPerSecond");
   private long now = 1_000;
 
   @Test

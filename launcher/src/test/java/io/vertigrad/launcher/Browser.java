@@ -20,6 +20,7 @@ import org.openqa.selenium.WebElement;
 import org.openqa.selenium.chrome.ChromeDriver;
 import org.openqa.selenium.chrome.ChromeDriverService;
 import org.openqa.selenium.chrome.ChromeOptions;
+import org.openqa.selenium.interactions.Actions;
 import org.openqa.selenium.logging.LogEntry;
 import org.openqa.selenium.logging.LogType;
 import org.openqa.selenium.logging.LoggingPreferences;
@@ -89,6 +90,30 @@ final class Browser implements AutoCloseable {
 
   void click(String selector) {
     driver.findElement(By.cssSelector(selector)).click();
+  }
+
+  String attribute(String selector, String name) {
+    return driver.findElement(By.cssSelector(selector)).getDomAttribute(name);
+  }
+
+  void keys(String selector, String keys) {
+    driver.findElement(By.cssSelector(selector)).sendKeys(keys);
+  }
+
+  void doubleClick(String selector) {
+    new Actions(driver).doubleClick(driver.findElement(By.cssSelector(selector))).perform();
+  }
+
+  /** Drags along an element, between two shares of its width. */
+  void drag(String selector, double from, double to) {
+    WebElement element = driver.findElement(By.cssSelector(selector));
+    int width = element.getSize().getWidth();
+    new Actions(driver)
+        .moveToElement(element, (int) Math.round((from - 0.5) * width), 0)
+        .clickAndHold()
+        .moveByOffset((int) Math.round((to - from) * width), 0)
+        .release()
+        .perform();
   }
 
   Object run(String script, Object... arguments) {

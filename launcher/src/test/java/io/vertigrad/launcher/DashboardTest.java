@@ -359,7 +359,8 @@ final class DashboardTest {
     public Future<?> start() {
       JsonObject history = new JsonObject();
       for (String column :
-          List.of("timeMillis", "version", "loss", "samplesPerSecond", "segment")) {
+          List.of(
+              "timeMillis", "version", "loss", "samplesPerSecond", "samples", "bytes", "segment")) {
         history.put(column, new JsonArray());
       }
       for (int second = 1; second <= 100; second++) {
@@ -368,6 +369,8 @@ final class DashboardTest {
           history.getJsonArray("version").add(second);
           history.getJsonArray("loss").add(3 + 1.0 / second);
           history.getJsonArray("samplesPerSecond").add(100);
+          history.getJsonArray("samples").add(100 * second);
+          history.getJsonArray("bytes").add(1_000 * second);
           history.getJsonArray("segment").add(second <= 40 ? 0 : 1);
         }
       }
@@ -387,7 +390,8 @@ final class DashboardTest {
               .put("tests", new JsonArray())
               .put("events", new JsonArray())
               .put("run", run.put("servers", 1))
-              .put("history", new JsonObject().put("worker 0", history));
+              .put("history", new JsonObject().put("worker 0", history))
+              .put("nodes", new JsonObject());
       return vertx
           .eventBus()
           .consumer(new Addresses("story").metricsRequests(), asked -> asked.reply(snapshot))
@@ -441,7 +445,8 @@ final class DashboardTest {
         List.of("play", "frame", "time", "smoothing", "events", "config"),
         browser.run(
             "return [...document.querySelectorAll('button, input, [tabindex]')]"
-                + ".filter(e => !e.closest('[hidden]') && e.value !== 'version')"
+                + ".filter(e => !e.closest('[hidden], .chart'))"
+                + ".filter(e => e.name !== 'axis' || e.checked)"
                 + ".map(e => e.id || e.value)"));
   }
 
@@ -457,6 +462,81 @@ final class DashboardTest {
     replay(RunStory.of("a pid 1", "x"), port);
 
     browser.await("the line", () -> browser.text("#line").equals("replay"));
+  }
+
+  @Test
+  void shouldSaySoonThatNothingArrivesAlthoughNobodyHasClosedTheConnection() throws Exception {
+    train();
+    String pid = "" + process("worker").pid();
+    browser.run(
+        """
+        window.said = [];
+        new MutationObserver(() => window.said.push([performance.now(), line.textContent]))
+            .observe(line, { childList: true, characterData: true, subtree: true });
+        """);
+    assertEquals(0, new ProcessBuilder("kill", "-STOP", pid).start().waitFor());
+    double stopped = ((Number) browser.run("return performance.now()")).doubleValue();
+    try {
+      browser.await("words about it", () -> browser.text("#line").contains("connection lost"));
+      double said = ((Number) browser.run("return window.said[0][0]")).doubleValue();
+      assertTrue(said - stopped < 3_500, "after %.0f ms".formatted(said - stopped));
+    } finally {
+      assertEquals(0, new ProcessBuilder("kill", "-CONT", pid).start().waitFor());
+    }
+    browser.await("the line", () -> browser.text("#line").equals("live"));
+  }
+
+  @Test
+  void shouldZoomHideLinesAndDownloadWhatIsDrawn() throws Exception {
+    browser.open(replay(RunStory.withGaps(), 0));
+    browser.await("the end", () -> browser.text("#phase").equals("finished"));
+
+    browser.drag("#loss .u-over", 0.25, 0.5);
+    browser.await("a part", () -> !zoom().isEmpty());
+    String[] shown = zoom().split(" ");
+    double end = Double.parseDouble(shown[1]) * 2;
+    assertEquals(0.25, Double.parseDouble(shown[0]) / end, 0.03, zoom());
+    browser.doubleClick("#loss .u-over");
+    browser.await("everything", () -> zoom().isEmpty());
+    browser.keys("#loss [role=application]", "+");
+    browser.await("a part", () -> !zoom().isEmpty());
+    browser.click("#loss [data-tool=whole]");
+    browser.await("everything", () -> zoom().isEmpty());
+
+    browser.click("#loss [data-tool=log]");
+    assertEquals("true", browser.attribute("#loss [data-tool=log]", "aria-pressed"));
+    assertGaps(browser.gaps("#loss", ORANGE), 0.2, 0.2);
+    browser.screenshot("log", 1280);
+    browser.click("#loss [data-tool=log]");
+
+    browser.run(
+        """
+        window.blobs = [];
+        const make = URL.createObjectURL;
+        URL.createObjectURL = (blob) => { window.blobs.push(blob); return make(blob); };
+        """);
+    browser.click("#loss .legend li:nth-child(1) button");
+    assertEquals("false", browser.attribute("#loss .legend li button", "aria-pressed"));
+    browser.click("#loss [data-tool=csv]");
+    browser.await("a file", () -> Long.valueOf(1).equals(browser.run("return blobs.length")));
+    String csv = (String) browser.run("return blobs[0].text()");
+    assertTrue(csv.startsWith("seconds,worker 1,test\r\n"), csv.lines().findFirst().orElse(""));
+    assertTrue(csv.lines().count() > 60, csv);
+    browser.click("#loss [data-tool=png]");
+    browser.await("a picture", () -> Long.valueOf(2).equals(browser.run("return blobs.length")));
+    assertEquals("image/png", browser.run("return blobs[1].type"));
+
+    for (String axis : List.of("samples", "version", "time")) {
+      browser.run("document.querySelector('[name=axis][value=%s]').click()".formatted(axis));
+      assertTrue(points() > 60, axis);
+    }
+    assertTrue(browser.has("#nodes-cores canvas"), "the processors of the nodes over time");
+    assertEquals(List.of(), browser.complaints());
+  }
+
+  private String zoom() {
+    String zoom = browser.attribute("#loss", "data-zoom");
+    return zoom == null ? "" : zoom;
   }
 
   /** Starts a run that is long enough for every test, with its page open. */
@@ -491,6 +571,34 @@ final class DashboardTest {
         browser.run(
             "return [...document.querySelectorAll('line[data-edge]')]"
                 + ".filter(edge => edge.dataset.bytes > 0).length");
+  }
+
+  @Test
+  void shouldShowARunOnAPageOfAnotherServer() throws Exception {
+    int port =
+        Await.result(
+                vertx
+                    .createHttpServer()
+                    .requestHandler(
+                        request ->
+                            request.response().sendFile("../examples/team-page/index.html"))
+                    .listen(0, "127.0.0.1"),
+                20,
+                "the other server")
+            .actualPort();
+    String team = "http://127.0.0.1:%d/?dashboard=".formatted(port);
+    train("--set", "dashboard.origins=[\"http://127.0.0.1:%d\"]".formatted(port));
+    String dashboard = run.url().replaceFirst("/(#.*)?$", "");
+
+    browser.open(team + dashboard);
+
+    browser.await("the run", () -> browser.text("#run").matches("digits.*: running, update .*"));
+    browser.await("its loss", () -> browser.text("#loss").matches("[0-9.]+"));
+    assertEquals(List.of(), browser.complaints());
+    browser.open(team.replace("127.0.0.1", "localhost") + dashboard);
+    browser.await(
+        "a refusal", () -> browser.text("#run").contains("is it in dashboard.origins?"));
+    browser.complaints();
   }
 
   private boolean has(String member, String condition) {
