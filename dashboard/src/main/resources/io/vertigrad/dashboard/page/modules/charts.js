@@ -1,11 +1,19 @@
 // Draws curves over time or over updates with uPlot.
 
 import { element, setText } from './dom.js';
-import { count, duration, significant } from './format.js';
+import { bytes, count, duration, significant } from './format.js';
 import { named } from './palette.js';
 
 const HEIGHT = 220;
 const LEGEND_NAMES = 9;
+
+/** Room before the first point, as a share of x, so that a mark at 0 lies inside the picture. */
+const INDENT = 0.01;
+
+const KEYS = 'Keys: + and - zoom, arrows move, Escape shows everything.';
+
+/** Names of the first column of a CSV file, by axis. */
+const UNITS = { time: 'seconds', version: 'updates', versions: 'updates' };
 
 /** uPlot's null mode, per column: a gap of a line stays a gap where other lines have points. */
 const OVER_THE_WHOLE_GAP = [0, 2];
@@ -14,25 +22,42 @@ const UPDATE_STEPS = [1, 2, 5].flatMap((n) => [...Array(12).keys()].map((e) => n
 
 /**
  * One chart with a text legend above it; it receives all lines at each update. Nothing was measured
- * between two segments of a line, so nothing is drawn there.
+ * between two segments of a line, so nothing is drawn there. A drag zooms along x, a double click
+ * shows everything again; with the keyboard +, -, the arrow keys and Escape do. A name in the legend
+ * hides its line.
  */
 export class Chart {
-  /** `options.value` formats the values of lines without their own `value`; `options.range` may fix the scale. */
+  /**
+   * `options.value` formats the values of lines without their own `value`; `options.range` may fix the
+   * scale; `options.title` is written above the chart.
+   */
   constructor(host, options) {
     this.host = host;
     this.options = options;
+    this.zoom = null;
+    this.log = false;
+    this.hidden = new Set();
     this.legend = element('ul', { class: 'legend' });
-    this.canvas = element('div', { role: 'img', 'aria-label': options.label });
+    this.more = button('', () => this.#expand(), { class: 'more', hidden: '' });
+    this.at = element('span', { class: 'at', role: 'status' });
+    this.canvas = element('div', { role: 'application', 'aria-roledescription': 'chart', tabindex: 0 });
+    this.canvas.addEventListener('keydown', (event) => this.#key(event));
     this.empty = element('p', { class: 'empty' }, options.empty);
     this.markLegend = element('ul', { class: 'legend marks' });
-    host.append(this.legend, this.canvas, this.markLegend, this.empty);
+    const title = options.title && element('h3', {}, options.title);
+    host.append(element('div', { class: 'head' }, ...[title].filter(Boolean), this.#tools()), this.legend, this.canvas, this.markLegend, this.empty);
+    this.#name();
     new ResizeObserver(() => this.#resize()).observe(host);
   }
 
   /** Changes what the chart shows: its label and the format of its values. */
   named(label, value) {
     this.options = { ...this.options, label, value };
-    this.canvas.setAttribute('aria-label', label);
+    this.#name();
+  }
+
+  #name() {
+    this.canvas.setAttribute('aria-label', `${this.options.label}. ${KEYS}`);
   }
 
   /**
@@ -40,20 +65,25 @@ export class Chart {
    * columns. `marks` are {x, kind, name}. Every x lies before `end`.
    */
   show(lines, axis, marks, end) {
+    if (axis !== this.axis) {
+      this.axis = axis;
+      this.zoom = null;
+    }
     this.end = end;
     const drawn = lines.filter((line) => line.x.length > 0);
     this.marks = marks;
     this.lines = drawn;
     this.empty.hidden = drawn.length > 0;
+    this.tools.hidden = drawn.length === 0;
     if (drawn.length === 0) {
       this.#forget();
       return;
     }
-    const data = uPlot.join(drawn.map(withGaps), drawn.map(() => OVER_THE_WHOLE_GAP));
+    const data = uPlot.join(drawn.map((line) => this.#columns(line)), drawn.map(() => OVER_THE_WHOLE_GAP));
     this.host.dataset.points = new Set(drawn.flatMap((line) => line.x)).size;
     this.host.dataset.first = Math.min(...drawn.map((line) => line.x[0]));
     this.host.dataset.gaps = drawn.reduce((sum, line) => sum + gapsOf(line).length, 0);
-    const look = JSON.stringify([axis, drawn.map((line) => [line.name, line.color, line.width])]);
+    const look = JSON.stringify([axis, this.log, drawn.map((line) => [line.name, line.color, line.width])]);
     if (look !== this.look) {
       this.#forget();
       this.look = look;
@@ -61,8 +91,33 @@ export class Chart {
     } else {
       this.plot.setData(data);
     }
-    this.#label(null);
+    this.#label(this.plot.cursor.idx ?? null);
     this.#nameMarks();
+  }
+
+  /** Returns x and y of a line as uPlot draws them: nulls where there is a gap. */
+  #columns(line) {
+    const [x, y] = withGaps(line);
+    // A logarithmic scale has no place for 0 and below.
+    return [x, this.log ? y.map((value) => (value > 0 ? value : null)) : y];
+  }
+
+  #tools() {
+    const log = button('log', () => {
+      this.log = !this.log;
+      log.setAttribute('aria-pressed', this.log);
+      this.#again();
+    }, { 'aria-pressed': 'false', 'data-tool': 'log', title: 'Logarithmic scale' });
+    this.whole = button('whole', () => this.#zoomTo(null), { 'data-tool': 'whole', title: 'Show everything again', hidden: '' });
+    const csv = button('CSV', () => this.#csv(), { 'data-tool': 'csv', title: 'Download the lines that are drawn' });
+    const png = button('PNG', () => this.#png(), { 'data-tool': 'png', title: 'Download the picture' });
+    this.tools = element('div', { class: 'tools', role: 'group', 'aria-label': 'Tools of this chart', hidden: '' }, this.at, this.whole, log, csv, png);
+    return this.tools;
+  }
+
+  /** Draws the same lines again. */
+  #again() {
+    this.show(this.lines, this.axis, this.marks, this.end);
   }
 
   /** Names the marks that there are, below the chart. */
@@ -88,11 +143,18 @@ export class Chart {
       width: Math.max(120, this.host.clientWidth),
       height: HEIGHT,
       legend: { show: false },
-      cursor: { points: { size: 6 }, drag: { x: false, y: false } },
-      scales: { x: { time: false, range: () => [0, this.end] }, y: { range: this.options.range ?? padded } },
+      cursor: {
+        points: { size: 6 },
+        drag: { x: true, y: false, setScale: false, dist: 5 },
+        bind: { dblclick: () => () => this.#zoomTo(null) },
+      },
+      scales: {
+        x: { time: false, range: () => this.zoom ?? [-INDENT * this.end, this.end] },
+        y: this.log ? { distr: 3, range: (plot, low, high) => uPlot.rangeLog(low ?? 1, high ?? 10, 10, false) } : { range: this.options.range ?? padded },
+      },
       axes: [
-        { ...shared, size: 28, incrs: axis === 'time' ? WHOLE_STEPS : UPDATE_STEPS, values: (u, ticks) => ticks.map(axis === 'time' ? duration : count) },
-        { ...shared, size: 52, values: (u, ticks) => ticks.map((v) => shortened(v)) },
+        { ...shared, size: 28, incrs: axis === 'time' ? WHOLE_STEPS : UPDATE_STEPS, values: (u, ticks) => ticks.map((x) => alongOf(axis)(x)) },
+        { ...shared, size: 52, values: (u, ticks) => ticks.map((v) => (v === null || v === undefined ? '' : this.#tick(v))) },
       ],
       series: [
         {},
@@ -100,35 +162,101 @@ export class Chart {
           label: line.name,
           stroke: line.color,
           width: line.width ?? 1.5,
+          show: !this.hidden.has(line.name),
           spanGaps: false,
           points: { show: line.x.length < 3, size: 5, filter: alone },
         })),
       ],
-      hooks: { setCursor: [(plot) => this.#label(plot.cursor.idx)], draw: [(p) => this.#mark(p)] },
+      hooks: {
+        setCursor: [(plot) => this.#label(plot.cursor.idx)],
+        setSelect: [(plot) => this.#selected(plot)],
+        draw: [(p) => this.#mark(p)],
+      },
     };
   }
 
-  /** Shows the value under the cursor, or the newest one. */
+  /** Memory has units of its own; other values are shortened. */
+  #tick(value) {
+    return this.options.value === bytes ? bytes(value) : shortened(value);
+  }
+
+  #selected(plot) {
+    const { left, width } = plot.select;
+    if (width > 0) {
+      plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+      this.#zoomTo([plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x')]);
+    }
+  }
+
+  /** Shows this part of x; null for everything. */
+  #zoomTo(range) {
+    this.zoom = range;
+    this.whole.hidden = range === null;
+    this.host.dataset.zoom = range ? range.map((x) => significant(x, 4)).join(' ') : '';
+    if (this.plot) {
+      this.#again();
+    }
+  }
+
+  #key(event) {
+    const [low, high] = this.zoom ?? [0, this.end];
+    const quarter = (high - low) / 4;
+    const moved = (by) => this.#zoomTo([low + by, high + by]);
+    const keys = {
+      '+': () => this.#zoomTo([low + quarter, high - quarter]),
+      '-': () => this.#zoomTo(4 * quarter >= this.end / 2 ? null : [low - 2 * quarter, high + 2 * quarter]),
+      ArrowLeft: () => this.zoom && moved(-Math.min(quarter, low)),
+      ArrowRight: () => this.zoom && moved(Math.min(quarter, Math.max(0, this.end - high))),
+      Escape: () => this.#zoomTo(null),
+    };
+    if (this.plot && event.key in keys && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      event.preventDefault();
+      keys[event.key]();
+    }
+  }
+
+  /** Shows the values under the cursor and where it is, or the newest values. */
   #label(index) {
-    const shown = this.lines.slice(0, LEGEND_NAMES).map((line, i) => {
-      const column = this.plot.data[i + 1];
-      const value = index === null ? line.y.at(-1) : nearest(column, index);
-      return { color: line.color, text: line.name, value: (line.value ?? this.options.value)(value) };
-    });
+    const all = this.expanded || this.lines.length <= LEGEND_NAMES;
+    const shown = all ? this.lines : this.lines.slice(0, LEGEND_NAMES - 1);
+    setText(this.at, index === null || index === undefined ? '' : `at ${alongOf(this.axis)(this.plot.data[0][index])}`);
     while (this.legend.children.length > shown.length) {
       this.legend.lastChild.remove();
     }
-    shown.forEach((entry, i) => {
-      const item = this.legend.children[i] ?? this.legend.appendChild(legendItem());
-      item.children[0].style.background = entry.color;
-      setText(item.children[1], entry.text);
-      setText(item.children[2], entry.value);
+    shown.forEach((line, i) => {
+      const column = this.plot.data[i + 1];
+      const value = index === null || index === undefined ? line.y.at(-1) : nearest(column, index);
+      const item = this.legend.children[i] ?? this.legend.appendChild(this.#legendItem(i));
+      const toggle = item.firstChild;
+      toggle.setAttribute('aria-pressed', !this.hidden.has(line.name));
+      toggle.children[0].style.background = line.color;
+      setText(toggle.children[1], line.name);
+      setText(toggle.children[2], (line.value ?? this.options.value)(value));
     });
-    const rest = this.lines.length - shown.length;
-    if (rest > 0) {
-      setText(this.legend.lastChild.children[1], `and ${rest + 1} more`);
-      setText(this.legend.lastChild.children[2], '');
+    this.more.hidden = this.lines.length <= LEGEND_NAMES;
+    setText(this.more, all ? 'fewer' : `and ${this.lines.length - shown.length} more`);
+    if (!this.more.hidden && this.more.parentElement === null) {
+      this.legend.after(this.more);
     }
+  }
+
+  #legendItem(i) {
+    const toggle = button('', () => this.#hide(i), { title: 'Hide or show this line' });
+    toggle.append(element('span', { class: 'swatch' }), element('span', {}), element('span', { class: 'value' }));
+    return element('li', {}, toggle);
+  }
+
+  #hide(i) {
+    const { name } = this.lines[i];
+    const hide = !this.hidden.has(name);
+    this.hidden[hide ? 'add' : 'delete'](name);
+    this.plot.setSeries(i + 1, { show: !hide });
+    this.#label(null);
+  }
+
+  #expand() {
+    this.expanded = !this.expanded;
+    this.#label(null);
   }
 
   #mark(plot) {
@@ -148,6 +276,51 @@ export class Chart {
       }
     }
     context.restore();
+  }
+
+  #visible() {
+    return this.lines.map((line, i) => [line, i]).filter(([line]) => !this.hidden.has(line.name));
+  }
+
+  /** Downloads the points of the lines that are shown, one row for each x; gaps are empty. */
+  #csv() {
+    const visible = this.#visible();
+    const joined = uPlot.join(visible.map(([line]) => [line.x, line.y]));
+    const rows = [
+      [UNITS[this.axis] ?? this.axis, ...visible.map(([line]) => line.name)],
+      ...joined[0].map((x, row) => [x, ...joined.slice(1).map((column) => column[row] ?? '')]),
+    ];
+    const text = rows.map((row) => row.map(cell).join(',')).join('\r\n');
+    download(`${this.#file()}.csv`, new Blob([`${text}\r\n`], { type: 'text/csv' }));
+  }
+
+  /** Downloads the picture with its title and the names of its lines. */
+  #png() {
+    const from = this.plot.ctx.canvas;
+    const scale = from.width / this.plot.width;
+    const names = this.#visible().map(([line]) => line);
+    const picture = element('canvas', { width: from.width, height: from.height + scale * (24 + 16 * names.length) });
+    const context = picture.getContext('2d');
+    context.fillStyle = named('panel');
+    context.fillRect(0, 0, picture.width, picture.height);
+    context.scale(scale, scale);
+    context.font = '600 13px system-ui';
+    context.fillStyle = named('ink');
+    context.fillText(this.options.label, 8, 16);
+    context.font = '12px system-ui';
+    names.forEach((line, i) => {
+      context.fillStyle = line.color;
+      context.fillRect(8, 24 + 16 * i, 10, 10);
+      context.fillStyle = named('ink');
+      context.fillText(line.name, 24, 33 + 16 * i);
+    });
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.drawImage(from, 0, picture.height - from.height);
+    picture.toBlob((blob) => download(`${this.#file()}.png`, blob));
+  }
+
+  #file() {
+    return `${document.title} ${this.options.label}`.replace(/[^\w.-]+/g, '-');
   }
 
   #resize() {
@@ -189,14 +362,22 @@ export function smoothed(values, factor, segment) {
   });
 }
 
-function legendItem() {
-  return element(
-    'li',
-    {},
-    element('span', { class: 'swatch' }),
-    element('span', {}),
-    element('span', { class: 'value' }),
-  );
+function button(text, act, attributes) {
+  const made = element('button', { type: 'button', ...attributes }, text);
+  made.addEventListener('click', act);
+  return made;
+}
+
+/** Formats a position along an axis. */
+const alongOf = (axis) => (axis === 'time' ? duration : axis === 'bytes' ? bytes : count);
+
+/** Quotes a cell of a CSV file where it needs quotes. */
+const cell = (value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+
+function download(name, blob) {
+  const link = element('a', { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
 /** Returns the indexes at which a segment other than the first begins. */

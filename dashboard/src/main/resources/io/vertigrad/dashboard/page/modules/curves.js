@@ -58,13 +58,14 @@ export class Curves {
       return {
         name: run.called(worker),
         color: ofRank(worker.rank),
-        x: this.#along(curve.timeMillis, curve.version),
+        x: this.#along(curve),
         y: smoothed(curve[column], factor, curve.segment),
         segment: curve.segment,
       };
     };
     const marks = this.#marks();
-    const end = this.axis === 'time' ? Math.max(1, run.spanSeconds) : Math.max(1, run.state.version ?? 1);
+    const end = this.#end();
+    byId('axis-bytes').hidden = !run.sentBytes;
     const losses = workers.map((worker) => line(worker, 'loss'));
     this.loss.show([...losses, { ...this.#test('test', 'loss'), value: testLoss }], this.axis, marks, end);
     if (run.state.stream) {
@@ -112,19 +113,60 @@ export class Curves {
       name,
       color: named('ink'),
       width: 2,
-      x: this.#along(
-        tests.map((test) => test.timeMillis),
-        tests.map((test) => test.version),
-      ),
+      x: this.#along({
+        timeMillis: tests.map((test) => test.timeMillis),
+        version: tests.map((test) => test.version),
+        samples: tests.map((test) => this.#totalAt('samples', test.version)),
+        bytes: tests.map((test) => this.#totalAt('bytes', test.version)),
+      }),
       y: tests.map((test) => test[column]),
       segment: tests.map((test) => test.segment),
     };
   }
 
-  #along(times, versions) {
+  #along(columns) {
     const start = this.run.startMillis;
-    const raw = this.axis === 'time' ? times.map((t) => Math.max(0, (t - start) / 1000)) : versions;
-    return rising(raw);
+    return rising(
+      this.axis === 'time' ? columns.timeMillis.map((t) => Math.max(0, (t - start) / 1000)) : columns[this.axis],
+    );
+  }
+
+  #end() {
+    const { run } = this;
+    switch (this.axis) {
+      case 'time':
+        return Math.max(1, run.spanSeconds);
+      case 'version':
+        return Math.max(1, run.state.version ?? 1);
+      default:
+        return Math.max(1, this.axis === 'samples' ? (run.state.samples ?? 1) : run.sentBytes, ...this.#totals().map((point) => point[this.axis]));
+    }
+  }
+
+  /** Returns {version, samples, bytes} of all points of all workers, by version. */
+  #totals() {
+    if (this.totalsOf !== this.run.number || this.totalsRun !== this.run) {
+      this.totalsOf = this.run.number;
+      this.totalsRun = this.run;
+      this.totals = [{ version: 0, samples: 0, bytes: 0 }];
+      for (const { version, samples, bytes } of this.run.curves.values()) {
+        version.forEach((v, i) => this.totals.push({ version: v, samples: samples[i], bytes: bytes[i] }));
+      }
+      this.totals.sort((one, other) => one.version - other.version);
+    }
+    return this.totals;
+  }
+
+  /** Returns what all workers had trained or sent at a version, between the two nearest reports. */
+  #totalAt(column, version) {
+    const totals = this.#totals();
+    const next = totals.findIndex((point) => point.version >= version);
+    if (next < 1) {
+      return totals[next < 0 ? totals.length - 1 : 0][column];
+    }
+    const [before, after] = [totals[next - 1], totals[next]];
+    const share = (version - before.version) / (after.version - before.version);
+    return before[column] + share * (after[column] - before[column]);
   }
 
   #marks() {

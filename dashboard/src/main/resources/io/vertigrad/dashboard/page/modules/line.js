@@ -5,6 +5,9 @@ import { Run, SCHEMA } from './run.js';
 
 const OPTIONS = { vertxbus_ping_interval: 5000, transports: ['websocket', 'xhr-streaming', 'xhr-polling'] };
 const RETRY_MILLIS = 1000;
+
+/** The server sends three messages a second; a longer silence means that the connection is broken. */
+const SILENT_MILLIS = 2500;
 const WAITING_DELTAS = 100;
 
 /**
@@ -15,6 +18,7 @@ export class Line {
   constructor(job, { heard, said, replay }) {
     Object.assign(this, { job, heard, said, replay });
     this.connect();
+    setInterval(() => this.#look(), SILENT_MILLIS / 5);
   }
 
   connect() {
@@ -42,6 +46,14 @@ export class Line {
       }
     });
     this.#askSnapshot();
+  }
+
+  /** Gives up a connection on which nothing arrives any more, though nobody has closed it. */
+  #look() {
+    if (this.run && this.bus.state === EventBus.OPEN && performance.now() - this.heardAt > SILENT_MILLIS) {
+      this.run = null;
+      this.bus.close();
+    }
   }
 
   #lost() {
@@ -79,6 +91,7 @@ export class Line {
   }
 
   #begin(snapshot) {
+    this.heardAt = performance.now();
     this.run = new Run(snapshot);
     this.last = this.run;
     const waiting = this.waiting;
@@ -89,6 +102,7 @@ export class Line {
   }
 
   #take(delta) {
+    this.heardAt = performance.now();
     if (!this.run) {
       this.waiting.push(delta);
       this.waiting.splice(0, this.waiting.length - WAITING_DELTAS);

@@ -1,9 +1,18 @@
-// Lists the processes, one row each: members and resource use.
+// Lists the processes, one row each: members and resource use; below, their use of resources over time.
 
+import { Chart, rising } from './charts.js';
 import { byId, element, setText } from './dom.js';
 import { bytes, fixed, millis, NONE } from './format.js';
+import { ofRank, onThemeChange } from './palette.js';
 
 const COLUMNS = ['Node', 'Members', 'CPU', 'Heap', 'Off-heap', 'Resident', 'Round trip p50', 'p99'];
+
+/** The charts over time: column, title, format. */
+const HISTORY = [
+  ['cores', 'Busy processors of each node', (value) => fixed(value, 1)],
+  ['heapBytes', 'Heap of each node', bytes],
+  ['residentBytes', 'Resident memory of each node', bytes],
+];
 
 export class Nodes {
   constructor() {
@@ -12,9 +21,36 @@ export class Nodes {
     byId('nodes').append(
       element('div', { class: 'scroll' }, element('table', {}, element('thead', {}, head), this.body)),
     );
+    const hosts = HISTORY.map(([column, label]) => element('div', { class: 'chart', id: `nodes-${column}`, 'aria-label': label, role: 'group' }));
+    byId('nodes').append(element('div', { class: 'history' }, ...hosts));
+    this.charts = HISTORY.map(([column, label, value], i) => [
+      column,
+      new Chart(hosts[i], { label, value, title: label, empty: 'No node has reported yet.', range: (plot, low, high) => [0, high * 1.08 || 1] }),
+    ]);
+    onThemeChange(() => this.run && this.show(this.run));
+  }
+
+  /** Draws the use of resources over time; a node's colour follows from its place among the nodes. */
+  #history(run) {
+    const end = Math.max(1, run.spanSeconds);
+    for (const [column, chart] of this.charts) {
+      const lines = [...run.nodes].map(([name, history], i) => {
+        const kept = history.timeMillis.map((_, k) => k).filter((k) => history.timeMillis[k] >= run.startMillis);
+        return {
+          name,
+          color: ofRank(i),
+          x: rising(kept.map((k) => (history.timeMillis[k] - run.startMillis) / 1000)),
+          y: kept.map((k) => history[column][k]),
+          segment: kept.map((k) => history.segment[k]),
+        };
+      });
+      chart.show(lines, 'time', [], end);
+    }
   }
 
   show(run) {
+    this.run = run;
+    this.#history(run);
     const nodes = new Map();
     for (const member of run.members.values()) {
       const name = member.node ?? 'unknown';

@@ -4,7 +4,8 @@ export const SCHEMA = 1;
 
 const POINTS = 2400;
 const EVENTS = 200;
-const COLUMNS = ['timeMillis', 'version', 'loss', 'samplesPerSecond', 'segment'];
+const COLUMNS = ['timeMillis', 'version', 'loss', 'samplesPerSecond', 'samples', 'bytes', 'segment'];
+const NODE_COLUMNS = ['timeMillis', 'cores', 'heapBytes', 'offHeapBytes', 'residentBytes', 'segment'];
 const ENDLESS = 1e12;
 const ENDED = ['finished', 'failed', 'stopped', 'interrupted'];
 
@@ -17,14 +18,12 @@ export class Run {
     this.state = snapshot.state;
     this.classes = snapshot.classes ?? [];
     this.members = new Map();
-    this.curves = new Map();
+    this.curves = columnsOf(snapshot.history, COLUMNS);
+    this.nodes = columnsOf(snapshot.nodes, NODE_COLUMNS);
     this.tests = [...snapshot.tests];
     this.events = [...snapshot.events];
     for (const member of snapshot.members) {
       this.members.set(nameOf(member), member);
-    }
-    for (const [name, curve] of Object.entries(snapshot.history)) {
-      this.curves.set(name, Object.fromEntries(COLUMNS.map((c) => [c, [...curve[c]]])));
     }
   }
 
@@ -44,7 +43,10 @@ export class Run {
       this.members.set(nameOf(member), member);
     }
     for (const [name, point] of Object.entries(delta.history)) {
-      this.#extend(name, point);
+      extend(this.curves, name, point, COLUMNS);
+    }
+    for (const [name, point] of Object.entries(delta.nodes)) {
+      extend(this.nodes, name, point, NODE_COLUMNS);
     }
     this.tests.push(...delta.tests);
     this.events = this.events.concat(delta.events).slice(-EVENTS);
@@ -75,6 +77,11 @@ export class Run {
 
   get startMillis() {
     return this.state.startedMillis ?? this.timeMillis;
+  }
+
+  /** Returns the bytes that all workers have sent to others. */
+  get sentBytes() {
+    return this.of('worker').reduce((sum, worker) => sum + (worker.bytesSent ?? 0), 0);
   }
 
   /** Returns whether the run has ended. */
@@ -124,19 +131,29 @@ export class Run {
     const { endedMillis, pausedSinceMillis, pausedMillis } = this.state;
     return (endedMillis ?? pausedSinceMillis ?? this.timeMillis) - from - (pausedMillis ?? 0);
   }
+}
 
-  #extend(name, point) {
-    if (!this.curves.has(name)) {
-      this.curves.set(name, Object.fromEntries(COLUMNS.map((c) => [c, []])));
+/** Returns a copy of these columns of each history, by name. */
+const columnsOf = (histories, columns) =>
+  new Map(
+    Object.entries(histories).map(([name, history]) => [
+      name,
+      Object.fromEntries(columns.map((c) => [c, [...history[c]]])),
+    ]),
+  );
+
+/** Adds a point to a history; a full one loses every second point before. */
+function extend(histories, name, point, columns) {
+  if (!histories.has(name)) {
+    histories.set(name, Object.fromEntries(columns.map((c) => [c, []])));
+  }
+  const history = histories.get(name);
+  const full = history.timeMillis.length >= POINTS;
+  for (const column of columns) {
+    if (full) {
+      history[column] = history[column].filter((value, i) => i % 2 === 1);
     }
-    const curve = this.curves.get(name);
-    const full = curve.timeMillis.length >= POINTS;
-    for (const column of COLUMNS) {
-      if (full) {
-        curve[column] = curve[column].filter((value, i) => i % 2 === 1);
-      }
-      curve[column].push(point[column]);
-    }
+    history[column].push(point[column]);
   }
 }
 
