@@ -580,8 +580,7 @@ final class DashboardTest {
                 vertx
                     .createHttpServer()
                     .requestHandler(
-                        request ->
-                            request.response().sendFile("../examples/team-page/index.html"))
+                        request -> request.response().sendFile("../examples/team-page/index.html"))
                     .listen(0, "127.0.0.1"),
                 20,
                 "the other server")
@@ -596,8 +595,7 @@ final class DashboardTest {
     browser.await("its loss", () -> browser.text("#loss").matches("[0-9.]+"));
     assertEquals(List.of(), browser.complaints());
     browser.open(team.replace("127.0.0.1", "localhost") + dashboard);
-    browser.await(
-        "a refusal", () -> browser.text("#run").contains("is it in dashboard.origins?"));
+    browser.await("a refusal", () -> browser.text("#run").contains("is it in dashboard.origins?"));
     browser.complaints();
   }
 

@@ -18,12 +18,8 @@ public record DashboardConfig(boolean enabled, String host, int port, List<Strin
 
   /** A browser sends small letters, no path, and no port that the scheme implies. */
   private static final Pattern ORIGIN =
-      Pattern.compile("(http(?!.*:80$)|https(?!.*:443$))://([a-z0-9.-]+|\\[[0-9a-f:]+])(:\\d{1,5})?");
-
-  /** Copies the list. */
-  public DashboardConfig {
-    origins = List.copyOf(origins);
-  }
+      Pattern.compile(
+          "(http(?!.*:80$)|https(?!.*:443$))://([a-z0-9.-]+|\\[[0-9a-f:]+])(:\\d{1,5})?");
 
   static DashboardConfig read(Settings section) {
     Settings own = section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE);
@@ -32,7 +28,7 @@ public record DashboardConfig(boolean enabled, String host, int port, List<Strin
             section.flag("enabled", true),
             ClusterConfig.host(own),
             section.integer("port", 8_350, 0, 65_535),
-            section.textList("origins", List.of()));
+            List.copyOf(section.textList("origins", List.of())));
     for (String origin : config.origins) {
       if (!ORIGIN.matcher(origin).matches()) {
         throw section.refuse(

@@ -8,8 +8,8 @@ import java.util.Set;
 
 /**
  * The rule by which an HTTP port of a job accepts requests: one must name this server by its own
- * name, and come from this server's pages, from a page that the job names, or from no page. It holds
- * for every transport, because a page of another site may open a socket to any server.
+ * name, and come from this server's pages, from a page that the job names, or from no page. It
+ * holds for every transport, because a page of another site may open a socket to any server.
  *
  * <p>The name check prevents DNS rebinding: another site's page whose domain resolves to this
  * machine would otherwise count as this server's own. With TLS the browser makes that check, by the

@@ -51,8 +51,7 @@ final class CoordinatorStatePauseTest {
         fixture.coordinator.isAtRest(FIRST, new StepState(18, 2, true)),
         "it has not heard of the round that the other has started");
     assertFalse(
-        fixture.coordinator.isAtRest(FIRST, new StepState(18, 3, true)),
-        "its reply is not known");
+        fixture.coordinator.isAtRest(FIRST, new StepState(18, 3, true)), "its reply is not known");
     heartbeat(FIRST, 3, 19);
     assertFalse(fixture.coordinator.isAtRest(FIRST, new StepState(18, 3, false)));
     assertTrue(fixture.coordinator.isAtRest(FIRST, new StepState(19, 3, true)));

@@ -34,7 +34,8 @@ import java.util.function.Supplier;
  * <p>A node numbers the versions of its own registrations. It sends the newest version to each
  * other node, which answers with the versions that it holds. Looking up an address therefore never
  * leaves the node. A registration completes when every other node has it, but a silent node delays
- * it by {@link #SLOW_MILLIS} at most. A silent node gets the newest version when it answers again.
+ * it by {@link #SLOW_MILLIS} at most, and by {@link #SILENT_MILLIS} if it answered before for a
+ * while. A silent node gets the newest version when it answers again.
  *
  * <p>Several threads may use it.
  */
@@ -49,6 +50,12 @@ final class BusRegistrations {
   /** A registration no longer waits for a node that has not answered for this long. */
   static final long SLOW_MILLIS = 1_000;
 
+  /** The same for a node that has been here for {@link #STARTED_MILLIS}: it answers at once. */
+  static final long SILENT_MILLIS = 250;
+
+  /** For so long a node may be busy with its start. */
+  static final long STARTED_MILLIS = 10_000;
+
   /**
    * A message without an answer for this long is sent again, with the newest registrations. A live
    * node answers within milliseconds, and until it has, it lacks addresses that it may need now. So
@@ -61,6 +68,8 @@ final class BusRegistrations {
 
   private static final long RETRY_MILLIS = 100;
 
+  private static final long CHECK_MILLIS = 50;
+
   /** The answer of a node that does not know the sender yet. */
   private static final long UNKNOWN_SENDER = -1;
 
@@ -68,6 +77,7 @@ final class BusRegistrations {
   private final RegistrationListener listener;
   private final Supplier<Set<String>> nodes;
   private final Channel channel;
+  private final long startedMillis;
   private final Map<String, Set<RegistrationInfo>> local = new HashMap<>();
   private final Map<String, Set<RegistrationInfo>> own = new HashMap<>();
   private final Map<String, Peer> peers = new HashMap<>();
@@ -86,13 +96,19 @@ final class BusRegistrations {
    * @param listener is notified of addresses whose consumers have changed
    * @param nodes returns the ids of all nodes that are in the cluster now, this one included
    * @param channel reaches the other nodes
+   * @param startedMillis for so long another node may be busy with its start
    */
   BusRegistrations(
-      String self, RegistrationListener listener, Supplier<Set<String>> nodes, Channel channel) {
+      String self,
+      RegistrationListener listener,
+      Supplier<Set<String>> nodes,
+      Channel channel,
+      long startedMillis) {
     this.self = self;
     this.listener = listener;
     this.nodes = nodes;
     this.channel = channel;
+    this.startedMillis = startedMillis;
   }
 
   /**
@@ -381,7 +397,7 @@ final class BusRegistrations {
       if (!pending.isEmpty() && !scheduled) {
         scheduled = true;
         after(
-            RETRY_MILLIS,
+            CHECK_MILLIS,
             () -> {
               synchronized (this) {
                 scheduled = false;
@@ -395,10 +411,12 @@ final class BusRegistrations {
 
   /** Returns the version up to which registrations need not wait for a peer. */
   private long awaited(Peer peer) {
+    long now = System.nanoTime();
+    boolean started = now - peer.knownSinceNanos >= TimeUnit.MILLISECONDS.toNanos(startedMillis);
+    long limitMillis = started && peer.answered.future().succeeded() ? SILENT_MILLIS : SLOW_MILLIS;
     boolean slow =
         peer.behindSinceNanos != 0
-            && System.nanoTime() - peer.behindSinceNanos
-                >= TimeUnit.MILLISECONDS.toNanos(SLOW_MILLIS);
+            && now - peer.behindSinceNanos >= TimeUnit.MILLISECONDS.toNanos(limitMillis);
     return slow ? Long.MAX_VALUE : peer.held;
   }
 
@@ -437,6 +455,7 @@ final class BusRegistrations {
 
     private final String node;
     private final Promise<Void> answered = Promise.promise();
+    private final long knownSinceNanos = System.nanoTime();
     private NodeInfo info;
 
     /** The version of this peer's registrations that this node holds. */

@@ -154,7 +154,12 @@ final class JobClusterManager implements ClusterManager, MembershipListener, Lif
   @Override
   public void join(Completable<Void> joined) {
     registrations =
-        new BusRegistrations(nodeId, registrationListener, this::nodeIds, this::request);
+        new BusRegistrations(
+            nodeId,
+            registrationListener,
+            this::nodeIds,
+            this::request,
+            BusRegistrations.STARTED_MILLIS);
     vertx
         .<Void>executeBlocking(
             () -> {

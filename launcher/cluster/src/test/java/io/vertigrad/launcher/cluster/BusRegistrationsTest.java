@@ -30,6 +30,7 @@ class BusRegistrationsTest {
   private int lostAnswers;
   private final List<Runnable> undelivered = new CopyOnWriteArrayList<>();
   private final List<String> updates = new CopyOnWriteArrayList<>();
+  private long startedMillis = BusRegistrations.STARTED_MILLIS;
 
   @Test
   void shouldFindAConsumerOfAnotherNodeWithoutAskingItWhenItsRegistrationIsComplete() {
@@ -73,6 +74,20 @@ class BusRegistrationsTest {
     long millis = (System.nanoTime() - begun) / 1_000_000;
     assertTrue(millis >= BusRegistrations.SLOW_MILLIS && millis < 10_000, millis + " ms");
     assertEquals(1, cluster.get("b").get("next 29").size());
+  }
+
+  @Test
+  void shouldWaitShortlyForASilentNodeThatAnsweredForAWhile() throws Exception {
+    startedMillis = 0;
+    join("a", "b");
+    silent.add("b");
+    long begun = System.nanoTime();
+
+    await(add("a", "first", 1));
+
+    long millis = (System.nanoTime() - begun) / 1_000_000;
+    assertTrue(millis >= BusRegistrations.SILENT_MILLIS, millis + " ms");
+    assertTrue(millis < BusRegistrations.SLOW_MILLIS, millis + " ms");
   }
 
   @Test
@@ -152,7 +167,11 @@ class BusRegistrationsTest {
       cluster.put(
           node,
           new BusRegistrations(
-              node, listener(node), () -> Set.copyOf(cluster.keySet()), this::request));
+              node,
+              listener(node),
+              () -> Set.copyOf(cluster.keySet()),
+              this::request,
+              startedMillis));
       cluster.values().forEach(BusRegistrations::updateNodes);
     }
   }
