@@ -1694,6 +1694,7 @@ public final class CoordinatorState {
     private final Pauses pauses;
     private boolean trained;
     private long chosenMillis;
+    private long chosenVersion;
     private long checkedMillis;
     private long checkedVersion;
     private double versionsPerMilli;
@@ -1725,7 +1726,9 @@ public final class CoordinatorState {
         startMeasuring(nowMillis);
       }
       long intervalMillis = config.checkpoint().intervalMillis(writeMillis());
-      if (nowMillis - chosenMillis >= intervalMillis && versionsPerMilli > 0) {
+      // A member knows one version only, so a newer one would replace one that is not reached yet.
+      boolean reached = chosenVersion == 0 || progress.version() >= chosenVersion + spread();
+      if (reached && nowMillis - chosenMillis >= intervalMillis && versionsPerMilli > 0) {
         chooseVersion(nowMillis);
       }
     }
@@ -1736,15 +1739,21 @@ public final class CoordinatorState {
     }
 
     private void chooseVersion(long nowMillis) {
-      long ahead = 2 + (long) Math.ceil(versionsPerMilli * LEAD_MILLIS);
-      // Without servers a worker may be as many steps ahead as there are workers.
-      ahead += config.places().servers() == 0 ? config.places().workers() : 0;
+      long ahead = 2 + (long) Math.ceil(versionsPerMilli * LEAD_MILLIS) + spread();
       long every = config.traits().exchangesEvery();
       long at = (progress.version() + ahead + every - 1) / every * every;
       if (at < config.lastVersion()) {
         pauses.save(at);
+        chosenVersion = at;
       }
       chosenMillis = nowMillis;
+    }
+
+    /**
+     * Returns how many steps a worker may be ahead: without servers as many as there are workers.
+     */
+    private long spread() {
+      return config.places().servers() == 0 ? config.places().workers() : 0;
     }
 
     /**

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.internal.membership.Decision.Hold;
 import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
 import io.vertigrad.job.Role;
+import io.vertigrad.job.StopConfig;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -15,7 +16,7 @@ final class CheckpointPlanTest {
 
   private static final Admission SERVER = new Admission(Role.SERVER, 0, 0);
 
-  private final CoordinatorStateFixture fixture =
+  private CoordinatorStateFixture fixture =
       new CoordinatorStateFixture(
               CoordinatorStateFixture.savingEvery(
                   10_000, CoordinatorStateFixture.config(1, 2, true)))
@@ -58,6 +59,28 @@ final class CheckpointPlanTest {
     train(20_000, 0);
 
     assertEquals(List.of(), chosenVersions());
+  }
+
+  /** Where members save every 200 versions only, a version may lie 20 s ahead. */
+  @Test
+  void shouldNameNoOtherVersionBeforeTheLastOneIsReached() {
+    CoordinatorConfig exchanging =
+        CoordinatorStateFixture.config(1, 2, 4096, true, 200, StopConfig.NONE);
+    fixture =
+        new CoordinatorStateFixture(CoordinatorStateFixture.savingEvery(2_000, exchanging))
+            .started(1, 2);
+    int chosen = 0;
+
+    for (int i = 0; i < 700; i++) {
+      train(100, 0);
+      List<Long> versions = chosenVersions();
+      if (versions.size() > chosen && chosen > 0) {
+        assertTrue(version >= versions.get(chosen - 1), versions + " at version " + version);
+      }
+      chosen = versions.size();
+    }
+
+    assertEquals(List.of(200L, 400L, 600L, 800L), chosenVersions());
   }
 
   private void train(long millis, long saveMillis) {
