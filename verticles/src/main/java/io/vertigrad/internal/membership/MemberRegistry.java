@@ -7,6 +7,7 @@ import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.StragglerReport;
+import io.vertx.core.json.JsonObject;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -18,8 +19,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
 
 /** The members by role and rank, and how often each rank was given out. */
 final class MemberRegistry {
@@ -424,8 +427,30 @@ final class MemberRegistry {
 
     /** Returns the status, cut where a server lists many workers that it waits for. */
     private String statusText() {
-      String all = ControlCodec.writeStatus(status).encode();
+      String all = words(ControlCodec.writeStatus(status).getMap());
+      if (all.isEmpty()) {
+        return "nothing reported yet";
+      }
       return all.length() > STATUS_LENGTH ? all.substring(0, STATUS_LENGTH) + "..." : all;
+    }
+
+    /** Writes a status in words, for example {@code step 16, version 15, trains}. */
+    private static String words(Object value) {
+      if (value instanceof Iterable<?> all && !(value instanceof JsonObject)) {
+        return StreamSupport.stream(all.spliterator(), false)
+            .map(MemberRecord::words)
+            .collect(Collectors.joining(", "));
+      }
+      if (value instanceof JsonObject inner) {
+        return "(" + words(inner.getMap()) + ")";
+      }
+      if (value instanceof Map<?, ?> values) {
+        return values.entrySet().stream()
+            .filter(e -> !"".equals(e.getValue()))
+            .map(e -> ("event".equals(e.getKey()) ? "" : e.getKey() + " ") + words(e.getValue()))
+            .collect(Collectors.joining(", "));
+      }
+      return String.valueOf(value);
     }
   }
 

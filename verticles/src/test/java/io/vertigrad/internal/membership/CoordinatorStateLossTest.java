@@ -37,7 +37,7 @@ final class CoordinatorStateLossTest {
 
     MemberLeft left = fixture.events(MemberLeft.class).get(0);
     assertEquals(1, left.rank());
-    assertTrue(left.reason().contains("\"step\":57"), left.reason());
+    assertTrue(left.reason().contains("last heard step 57"), left.reason());
     assertEquals(Optional.empty(), fixture.published().worker(1));
     assertFalse(fixture.coordinator.heartbeat(worker, MemberStatus.NONE));
     assertEquals(left.reason(), fixture.coordinator.leaveReason(worker));
