@@ -526,9 +526,12 @@ final class DashboardTest {
     browser.await("a picture", () -> Long.valueOf(2).equals(browser.run("return blobs.length")));
     assertEquals("image/png", browser.run("return blobs[1].type"));
 
+    browser.keys("#loss [role=application]", "+");
     for (String axis : List.of("samples", "version", "time")) {
       browser.run("document.querySelector('[name=axis][value=%s]').click()".formatted(axis));
       assertTrue(points() > 60, axis);
+      assertEquals("", zoom(), axis);
+      assertFalse(browser.has("#loss [data-tool=whole]:not([hidden])"), axis);
     }
     assertTrue(browser.has("#nodes-cores canvas"), "the processors of the nodes over time");
     assertEquals(List.of(), browser.complaints());

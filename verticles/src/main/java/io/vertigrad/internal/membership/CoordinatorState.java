@@ -1749,9 +1749,7 @@ public final class CoordinatorState {
       chosenMillis = nowMillis;
     }
 
-    /**
-     * Returns how many steps a worker may be ahead: without servers as many as there are workers.
-     */
+    /** Returns how many steps a worker may be ahead of another one; 0 with servers. */
     private long spread() {
       return config.places().servers() == 0 ? config.places().workers() : 0;
     }

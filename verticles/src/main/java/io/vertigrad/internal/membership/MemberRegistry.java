@@ -7,6 +7,7 @@ import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.StragglerReport;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -22,7 +23,6 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import java.util.stream.StreamSupport;
 
 /** The members by role and rank, and how often each rank was given out. */
 final class MemberRegistry {
@@ -427,7 +427,7 @@ final class MemberRegistry {
 
     /** Returns the status, cut where a server lists many workers that it waits for. */
     private String statusText() {
-      String all = words(ControlCodec.writeStatus(status).getMap());
+      String all = words(ControlCodec.writeStatus(status));
       if (all.isEmpty()) {
         return "nothing reported yet";
       }
@@ -435,22 +435,23 @@ final class MemberRegistry {
     }
 
     /** Writes a status in words, for example {@code step 16, version 15, trains}. */
+    private static String words(JsonObject values) {
+      return values.stream()
+          .filter(entry -> !"".equals(entry.getValue()))
+          .map(
+              entry ->
+                  ("event".equals(entry.getKey()) ? "" : entry.getKey() + " ")
+                      + words(entry.getValue()))
+          .collect(Collectors.joining(", "));
+    }
+
     private static String words(Object value) {
-      if (value instanceof Iterable<?> all && !(value instanceof JsonObject)) {
-        return StreamSupport.stream(all.spliterator(), false)
-            .map(MemberRecord::words)
-            .collect(Collectors.joining(", "));
-      }
       if (value instanceof JsonObject inner) {
-        return "(" + words(inner.getMap()) + ")";
+        return "(" + words(inner) + ")";
       }
-      if (value instanceof Map<?, ?> values) {
-        return values.entrySet().stream()
-            .filter(e -> !"".equals(e.getValue()))
-            .map(e -> ("event".equals(e.getKey()) ? "" : e.getKey() + " ") + words(e.getValue()))
-            .collect(Collectors.joining(", "));
-      }
-      return String.valueOf(value);
+      return value instanceof JsonArray all
+          ? all.stream().map(MemberRecord::words).collect(Collectors.joining(", "))
+          : String.valueOf(value);
     }
   }
 

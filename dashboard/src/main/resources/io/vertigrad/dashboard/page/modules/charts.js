@@ -13,7 +13,7 @@ const INDENT = 0.01;
 const KEYS = 'Keys: + and - zoom, arrows move, Escape shows everything.';
 
 /** Names of the first column of a CSV file, by axis. */
-const UNITS = { time: 'seconds', version: 'updates', versions: 'updates' };
+const UNITS = { time: 'seconds', version: 'updates' };
 
 /** uPlot's null mode, per column: a gap of a line stays a gap where other lines have points. */
 const OVER_THE_WHOLE_GAP = [0, 2];
@@ -39,13 +39,13 @@ export class Chart {
     this.hidden = new Set();
     this.legend = element('ul', { class: 'legend' });
     this.more = button('', () => this.#expand(), { class: 'more', hidden: '' });
-    this.at = element('span', { class: 'at', role: 'status' });
+    this.at = element('span', { class: 'at' });
     this.canvas = element('div', { role: 'application', 'aria-roledescription': 'chart', tabindex: 0 });
     this.canvas.addEventListener('keydown', (event) => this.#key(event));
     this.empty = element('p', { class: 'empty' }, options.empty);
     this.markLegend = element('ul', { class: 'legend marks' });
     const title = options.title && element('h3', {}, options.title);
-    host.append(element('div', { class: 'head' }, ...[title].filter(Boolean), this.#tools()), this.legend, this.canvas, this.markLegend, this.empty);
+    host.append(element('div', { class: 'head' }, ...[title].filter(Boolean), this.#tools()), this.legend, this.more, this.canvas, this.markLegend, this.empty);
     this.#name();
     new ResizeObserver(() => this.#resize()).observe(host);
   }
@@ -67,7 +67,7 @@ export class Chart {
   show(lines, axis, marks, end) {
     if (axis !== this.axis) {
       this.axis = axis;
-      this.zoom = null;
+      this.#setZoom(null);
     }
     this.end = end;
     const drawn = lines.filter((line) => line.x.length > 0);
@@ -91,7 +91,7 @@ export class Chart {
     } else {
       this.plot.setData(data);
     }
-    this.#label(this.plot.cursor.idx ?? null);
+    this.#label();
     this.#nameMarks();
   }
 
@@ -168,7 +168,7 @@ export class Chart {
         })),
       ],
       hooks: {
-        setCursor: [(plot) => this.#label(plot.cursor.idx)],
+        setCursor: [() => this.#label()],
         setSelect: [(plot) => this.#selected(plot)],
         draw: [(p) => this.#mark(p)],
       },
@@ -190,12 +190,16 @@ export class Chart {
 
   /** Shows this part of x; null for everything. */
   #zoomTo(range) {
-    this.zoom = range;
-    this.whole.hidden = range === null;
-    this.host.dataset.zoom = range ? range.map((x) => significant(x, 4)).join(' ') : '';
+    this.#setZoom(range);
     if (this.plot) {
       this.#again();
     }
+  }
+
+  #setZoom(range) {
+    this.zoom = range;
+    this.whole.hidden = range === null;
+    this.host.dataset.zoom = range ? range.map((x) => significant(x, 4)).join(' ') : '';
   }
 
   #key(event) {
@@ -216,16 +220,17 @@ export class Chart {
   }
 
   /** Shows the values under the cursor and where it is, or the newest values. */
-  #label(index) {
+  #label() {
+    const index = this.plot.cursor.idx ?? null;
     const all = this.expanded || this.lines.length <= LEGEND_NAMES;
     const shown = all ? this.lines : this.lines.slice(0, LEGEND_NAMES - 1);
-    setText(this.at, index === null || index === undefined ? '' : `at ${alongOf(this.axis)(this.plot.data[0][index])}`);
+    setText(this.at, index === null ? '' : `at ${alongOf(this.axis)(this.plot.data[0][index])}`);
     while (this.legend.children.length > shown.length) {
       this.legend.lastChild.remove();
     }
     shown.forEach((line, i) => {
       const column = this.plot.data[i + 1];
-      const value = index === null || index === undefined ? line.y.at(-1) : nearest(column, index);
+      const value = index === null ? line.y.at(-1) : nearest(column, index);
       const item = this.legend.children[i] ?? this.legend.appendChild(this.#legendItem(i));
       const toggle = item.firstChild;
       toggle.setAttribute('aria-pressed', !this.hidden.has(line.name));
@@ -235,9 +240,6 @@ export class Chart {
     });
     this.more.hidden = this.lines.length <= LEGEND_NAMES;
     setText(this.more, all ? 'fewer' : `and ${this.lines.length - shown.length} more`);
-    if (!this.more.hidden && this.more.parentElement === null) {
-      this.legend.after(this.more);
-    }
   }
 
   #legendItem(i) {
@@ -251,12 +253,12 @@ export class Chart {
     const hide = !this.hidden.has(name);
     this.hidden[hide ? 'add' : 'delete'](name);
     this.plot.setSeries(i + 1, { show: !hide });
-    this.#label(null);
+    this.#label();
   }
 
   #expand() {
     this.expanded = !this.expanded;
-    this.#label(null);
+    this.#label();
   }
 
   #mark(plot) {
@@ -282,7 +284,7 @@ export class Chart {
     return this.lines.map((line, i) => [line, i]).filter(([line]) => !this.hidden.has(line.name));
   }
 
-  /** Downloads the points of the lines that are shown, one row for each x; gaps are empty. */
+  /** Downloads the points of the lines that are shown, one row for each x. */
   #csv() {
     const visible = this.#visible();
     const joined = uPlot.join(visible.map(([line]) => [line.x, line.y]));
@@ -334,6 +336,7 @@ export class Chart {
     this.plot = null;
     this.look = null;
     this.legend.replaceChildren();
+    this.more.hidden = true;
     this.markLegend.replaceChildren();
     delete this.markLegend.dataset.shown;
   }

@@ -51,6 +51,7 @@ export class Curves {
 
   show(run) {
     this.run = run;
+    this.totals = this.#totals();
     const workers = run.of('worker').filter((worker) => run.curves.has(`worker ${worker.rank}`));
     const factor = Number(this.smoothing.value);
     const line = (worker, column) => {
@@ -116,8 +117,7 @@ export class Curves {
       x: this.#along({
         timeMillis: tests.map((test) => test.timeMillis),
         version: tests.map((test) => test.version),
-        samples: tests.map((test) => this.#totalAt('samples', test.version)),
-        bytes: tests.map((test) => this.#totalAt('bytes', test.version)),
+        ...(this.#alongTotals() && { [this.axis]: tests.map((test) => this.#totalAt(test.version)) }),
       }),
       y: tests.map((test) => test[column]),
       segment: tests.map((test) => test.segment),
@@ -139,34 +139,37 @@ export class Curves {
       case 'version':
         return Math.max(1, run.state.version ?? 1);
       default:
-        return Math.max(1, this.axis === 'samples' ? (run.state.samples ?? 1) : run.sentBytes, ...this.#totals().map((point) => point[this.axis]));
+        return this.totals.reduce(
+          (most, point) => Math.max(most, point.total),
+          Math.max(1, this.axis === 'samples' ? (run.state.samples ?? 1) : run.sentBytes),
+        );
     }
   }
 
-  /** Returns {version, samples, bytes} of all points of all workers, by version. */
+  #alongTotals() {
+    return this.axis === 'samples' || this.axis === 'bytes';
+  }
+
+  /** Returns {version, total} of all points of all workers, by version, for an axis of totals. */
   #totals() {
-    if (this.totalsOf !== this.run.number || this.totalsRun !== this.run) {
-      this.totalsOf = this.run.number;
-      this.totalsRun = this.run;
-      this.totals = [{ version: 0, samples: 0, bytes: 0 }];
-      for (const { version, samples, bytes } of this.run.curves.values()) {
-        version.forEach((v, i) => this.totals.push({ version: v, samples: samples[i], bytes: bytes[i] }));
-      }
-      this.totals.sort((one, other) => one.version - other.version);
+    const totals = [{ version: 0, total: 0 }];
+    for (const curve of this.#alongTotals() ? this.run.curves.values() : []) {
+      curve.version.forEach((version, i) => totals.push({ version, total: curve[this.axis][i] }));
     }
-    return this.totals;
+    return totals.sort((one, other) => one.version - other.version);
   }
 
   /** Returns what all workers had trained or sent at a version, between the two nearest reports. */
-  #totalAt(column, version) {
-    const totals = this.#totals();
-    const next = totals.findIndex((point) => point.version >= version);
-    if (next < 1) {
-      return totals[next < 0 ? totals.length - 1 : 0][column];
+  #totalAt(version) {
+    let [low, high] = [0, this.totals.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      [low, high] = this.totals[middle].version < version ? [middle + 1, high] : [low, middle];
     }
-    const [before, after] = [totals[next - 1], totals[next]];
-    const share = (version - before.version) / (after.version - before.version);
-    return before[column] + share * (after[column] - before[column]);
+    const after = this.totals[Math.min(low, this.totals.length - 1)];
+    const before = this.totals[low - 1] ?? after;
+    const share = after === before ? 0 : (version - before.version) / (after.version - before.version);
+    return before.total + share * (after.total - before.total);
   }
 
   #marks() {
