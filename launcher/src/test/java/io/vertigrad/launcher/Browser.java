@@ -1,6 +1,8 @@
 package io.vertigrad.launcher;
 
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -221,6 +223,25 @@ final class Browser implements AutoCloseable {
     size(width, height.intValue());
     Files.createDirectories(SCREENSHOTS);
     Files.write(SCREENSHOTS.resolve(name + ".png"), driver.getScreenshotAs(OutputType.BYTES));
+  }
+
+  /**
+   * Returns the serious and critical faults of the page that axe-core finds: rules of WCAG 2.1, A
+   * and AA, and its best practices, each with the element.
+   */
+  List<String> violations() throws IOException {
+    try (InputStream axe = Browser.class.getResourceAsStream("/axe.min.js")) {
+      run(new String(axe.readAllBytes(), StandardCharsets.UTF_8));
+    }
+    List<?> found =
+        (List<?>)
+            run(
+                """
+                return axe.run(document, { resultTypes: ['violations'] }).then((result) =>
+                    result.violations.filter((rule) => ['serious', 'critical'].includes(rule.impact))
+                        .flatMap((rule) => rule.nodes.map((node) => `${rule.help}: ${node.html}`)));
+                """);
+    return found.stream().map(String::valueOf).toList();
   }
 
   /** Returns the warnings and errors on the page's console since the last call. */

@@ -120,10 +120,13 @@ final class DashboardTest {
     assertTrue(points() > HISTORY, "it begins with " + points() + " points");
     browser.await("bytes on both edges", () -> edgesWithBytes() == 2);
     browser.screenshot("live", 1280);
+    assertEquals(List.of(), browser.violations());
     browser.dark(true);
     browser.screenshot("live-dark", 1280);
+    assertEquals(List.of(), browser.violations());
     browser.dark(false);
     browser.screenshot("live-narrow", 400);
+    assertEquals(List.of(), browser.violations());
     browser.size(1280, 900);
 
     browser.click("[data-action=checkpoint]");
@@ -137,6 +140,7 @@ final class DashboardTest {
     browser.await("a pause", () -> browser.text("#phase").equals("paused"));
     browser.await("words about it", () -> browser.text("#verdict").contains("Paused"));
     browser.screenshot("paused", 1280);
+    assertEquals(List.of(), browser.violations());
     int paused = points();
     browser.click("[data-action=resume]");
     browser.await("its words", () -> browser.text("#events").contains("resumed after a pause"));
@@ -213,6 +217,7 @@ final class DashboardTest {
     browser.open(replay(RunStory.ofTrouble(), 0));
     browser.await("the end", () -> browser.text("#phase").equals("finished"));
     browser.screenshot("trouble", 1280);
+    assertEquals(List.of(), browser.violations());
 
     assertEquals("0", browser.run("return document.querySelector('#accuracy').dataset.first"));
     assertEquals(
@@ -416,6 +421,7 @@ final class DashboardTest {
     browser.await("time that goes on", () -> !browser.text("#frame-time").equals(middle));
 
     browser.screenshot("replay", 1280);
+    assertEquals(List.of(), browser.violations());
     assertEquals("replay", browser.text("#line"));
     assertEquals(List.of(), browser.complaints());
   }
