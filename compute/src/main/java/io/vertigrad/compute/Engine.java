@@ -153,6 +153,16 @@ public interface Engine {
   }
 
   /**
+   * Returns the use of the GPUs on which this process has models. It is cheap enough to call every
+   * second. Any thread.
+   *
+   * @return {@link GpuUse#NONE} without a GPU
+   */
+  default GpuUse gpuUse() {
+    return GpuUse.NONE;
+  }
+
+  /**
    * Returns the name of the engine that computes when a job file names none.
    *
    * @return {@code dl4j}, unless another engine is the only one on the class path

@@ -25,7 +25,8 @@ final class Curve {
 
   private static final int USUAL_INTERVALS = 8;
   private static final int KNOWN_INTERVALS = 3;
-  private static final Set<String> FRACTIONS = Set.of("loss", "samplesPerSecond", "cores");
+  private static final Set<String> FRACTIONS =
+      Set.of("loss", "samplesPerSecond", "cores", "busyGpus");
 
   private final List<String> names;
   private final double[][] columns;

@@ -44,6 +44,8 @@ final class MemberMetrics {
           "heapLimitBytes",
           "offHeapBytes",
           "residentBytes",
+          "busyGpus",
+          "gpuBytes",
           "roundTripMillis50",
           "roundTripMillis99");
 

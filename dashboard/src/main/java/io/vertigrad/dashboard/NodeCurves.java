@@ -6,8 +6,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * The history of each node of a run: the processors that it keeps busy and its memory. Members of
- * one process report the same values, so a node gets one point per {@value #SHORTEST_MILLIS} ms.
+ * The history of each node of a run: the processors and GPUs that it keeps busy, and its memory.
+ * Members of one process report the same values, so a node gets one point per {@value
+ * #SHORTEST_MILLIS} ms.
  */
 final class NodeCurves {
 
@@ -21,7 +22,8 @@ final class NodeCurves {
 
   private static final class Node {
 
-    private final Curve curve = new Curve("cores", "heapBytes", "offHeapBytes", "residentBytes");
+    private final Curve curve =
+        new Curve("cores", "heapBytes", "offHeapBytes", "residentBytes", "busyGpus", "gpuBytes");
     private long lastMillis;
   }
 
@@ -36,7 +38,12 @@ final class NodeCurves {
     }
     node.lastMillis = vitals.timeMillis();
     double[] point = {
-      vitals.cores(), vitals.heapBytes(), vitals.offHeapBytes(), vitals.residentBytes()
+      vitals.cores(),
+      vitals.heapBytes(),
+      vitals.offHeapBytes(),
+      vitals.residentBytes(),
+      vitals.busyGpus(),
+      vitals.gpuBytes()
     };
     int segment = node.curve.add(vitals.timeMillis(), point);
     if (segment >= 0) {

@@ -25,6 +25,8 @@ final class NodeCurvesTest {
     assertEquals(JsonArray.of(1_000L, 2_000L), a.getJsonArray("timeMillis"));
     assertEquals(JsonArray.of(1.5f, 0.25f), a.getJsonArray("cores"));
     assertEquals(JsonArray.of(300L, 400L), a.getJsonArray("residentBytes"));
+    assertEquals(JsonArray.of(0.75f, 0.75f), a.getJsonArray("busyGpus"));
+    assertEquals(JsonArray.of(5L, 5L), a.getJsonArray("gpuBytes"));
     assertEquals(1, curves.toJson().getJsonObject("b").getJsonArray("cores").size());
   }
 
@@ -54,6 +56,8 @@ final class NodeCurvesTest {
         20,
         30,
         residentBytes,
+        0.75,
+        5,
         0,
         0,
         0,

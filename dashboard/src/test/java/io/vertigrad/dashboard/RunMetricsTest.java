@@ -150,7 +150,7 @@ final class RunMetricsTest {
     assertTrue(member(advance(RunStory.after(10)), "worker", 0).containsKey("cores"));
     MemberVitals health =
         new MemberVitals(
-            9, Role.WORKER, 0, 0, "a pid 2", 1.5, 2, 10, 20, 30, 40, 0.5, 1.5, 0, Map.of());
+            9, Role.WORKER, 0, 0, "a pid 2", 1.5, 2, 10, 20, 30, 40, 0, 0, 0.5, 1.5, 0, Map.of());
 
     JsonObject gone =
         advance(

@@ -55,6 +55,8 @@ public final class RunStory {
             20,
             30,
             40,
+            0,
+            0,
             0.5,
             1.5,
             2_000,

@@ -136,7 +136,23 @@ final class RunStory {
   private static MemberVitals health(long now, int rank, int incarnation) {
     String node = "a pid " + (2 + rank);
     return new MemberVitals(
-        now, Role.WORKER, rank, incarnation, node, 1.5, 2, 10, 20, 30, 40, 0.5, 1.5, 0, Map.of());
+        now,
+        Role.WORKER,
+        rank,
+        incarnation,
+        node,
+        1.5,
+        2,
+        10,
+        20,
+        30,
+        40,
+        0.75,
+        50,
+        0.5,
+        1.5,
+        0,
+        Map.of());
   }
 
   /**

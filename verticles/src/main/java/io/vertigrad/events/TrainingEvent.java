@@ -546,6 +546,8 @@ public sealed interface TrainingEvent {
    * @param processors number of processors of its machine
    * @param offHeapBytes memory of the engine's arrays outside the heap
    * @param residentBytes physical memory of the process, including the heap
+   * @param busyGpus sum of the shares of time in which the GPUs of its models compute, 0 to 1 each
+   * @param gpuBytes memory in use on these GPUs, by all processes
    * @param roundTripMillis50 median round trip to the coordinator, of its last heartbeats
    * @param roundTripMillis99 99th percentile of the same
    * @param roundTripMicrosSum sum of all round trips since the member was admitted, in microseconds
@@ -563,6 +565,8 @@ public sealed interface TrainingEvent {
       long heapLimitBytes,
       long offHeapBytes,
       long residentBytes,
+      double busyGpus,
+      long gpuBytes,
       double roundTripMillis50,
       double roundTripMillis99,
       long roundTripMicrosSum,

@@ -3,6 +3,7 @@ package io.vertigrad.events;
 import io.vertigrad.compute.Metric;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.internal.RecordJson;
 import io.vertigrad.internal.RecordJson.Form;
 import io.vertigrad.job.Role;
@@ -35,6 +36,8 @@ final class TrainingEventJson {
           .filter(Class::isRecord)
           .collect(Collectors.toUnmodifiableMap(TrainingEventJson::type, Function.identity()));
 
+  private static final Set<String> GPU = Set.of("busyGpus", "gpuBytes");
+
   private TrainingEventJson() {}
 
   static JsonObject write(TrainingEvent event) {
@@ -62,10 +65,16 @@ final class TrainingEventJson {
         .anyMatch(component -> component.getType() == Role.class);
   }
 
-  /** Leaves out an empty list of class names, and the metric of a test if it is the accuracy. */
+  /**
+   * Leaves out an empty list of class names, the metric of a test if it is the accuracy, and the
+   * use of GPUs where there is none.
+   */
   private static boolean omits(Record event, String key, Object value) {
     if (event instanceof JobStarted) {
       return List.of().equals(value);
+    }
+    if (event instanceof MemberVitals vitals) {
+      return vitals.gpuBytes() == 0 && GPU.contains(key);
     }
     return event instanceof Evaluated tested
         && tested.kind() == Metric.ACCURACY

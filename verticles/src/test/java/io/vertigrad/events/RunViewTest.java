@@ -236,6 +236,8 @@ final class RunViewTest {
         20,
         30,
         40,
+        0,
+        0,
         0.5,
         1.5,
         0,

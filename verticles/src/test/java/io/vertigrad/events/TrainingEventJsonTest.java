@@ -77,6 +77,8 @@ final class TrainingEventJsonTest {
             1L << 31,
             5,
             6,
+            0.75,
+            1L << 36,
             0.5,
             2.25,
             9_000,

@@ -63,6 +63,8 @@ final class MemberMeters {
     vitals("vertigrad.member.heap.max", "bytes", who, MemberVitals::heapLimitBytes);
     vitals("vertigrad.member.off.heap.used", "bytes", who, MemberVitals::offHeapBytes);
     vitals("vertigrad.member.resident", "bytes", who, MemberVitals::residentBytes);
+    vitals("vertigrad.member.gpus.busy", NO_UNIT, who, MemberVitals::busyGpus);
+    vitals("vertigrad.member.gpu.used", "bytes", who, MemberVitals::gpuBytes);
   }
 
   private void worker() {

@@ -120,6 +120,8 @@ final class JobRoutesTest {
                 222,
                 333,
                 444,
+                0.75,
+                555,
                 0.5,
                 2.5,
                 20_600,
@@ -140,6 +142,8 @@ final class JobRoutesTest {
     assertEquals(1, value("vertigrad_server_updates_total", "outcome=\"too_stale\""));
     assertEquals(
         333, value("vertigrad_member_off_heap_used_bytes", "role=\"worker\"", "rank=\"0\""));
+    assertEquals(0.75, value("vertigrad_member_gpus_busy", "role=\"worker\"", "rank=\"0\""));
+    assertEquals(555, value("vertigrad_member_gpu_used_bytes", "role=\"worker\"", "rank=\"0\""));
     String[] trips = {"role=\"worker\"", "rank=\"0\""};
     assertEquals(3, value("vertigrad_member_round_trip_seconds_count", trips));
     assertEquals(0.0206, value("vertigrad_member_round_trip_seconds_sum", trips), 1e-8);
@@ -165,7 +169,23 @@ final class JobRoutesTest {
             progress(0),
             new ServerProgress(5, 0, 0, 40, 10_240, 80, 3, 2, 1, 4),
             new MemberVitals(
-                6, Role.WORKER, 0, 0, "n", 1.5, 8, 111, 222, 333, 444, 0.5, 2.5, 0, Map.of())));
+                6,
+                Role.WORKER,
+                0,
+                0,
+                "n",
+                1.5,
+                8,
+                111,
+                222,
+                333,
+                444,
+                0,
+                0,
+                0.5,
+                2.5,
+                0,
+                Map.of())));
     Awaitility.await().atMost(LIMIT).until(() -> metrics().contains("vertigrad_worker_version{"));
     String[] worker = {"role=\"worker\"", "rank=\"0\""};
     assertEquals(1.5, value("vertigrad_member_cpu_cores", worker));

@@ -2,15 +2,16 @@ package io.vertigrad.internal.membership;
 
 import com.sun.management.OperatingSystemMXBean;
 import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.GpuUse;
 import io.vertigrad.compute.NativeMemory;
 import io.vertigrad.events.TimeBuckets;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.job.Role;
 import java.lang.management.ManagementFactory;
 import java.util.Map;
+import java.util.Optional;
 import java.util.ServiceConfigurationError;
 import java.util.TreeMap;
-import java.util.function.Supplier;
 import org.HdrHistogram.AbstractHistogram;
 import org.HdrHistogram.IntCountsHistogram;
 
@@ -19,7 +20,7 @@ final class ProcessHealth {
 
   private static final Runtime RUNTIME = Runtime.getRuntime();
 
-  private final Supplier<NativeMemory> engineMemory;
+  private final Optional<Engine> engine;
   private final RoundTrips roundTrips = new RoundTrips();
   private long cpuNanos = cpuNanos();
   private long measuredNanos = System.nanoTime();
@@ -30,7 +31,7 @@ final class ProcessHealth {
    * @param engine its memory counts as off-heap; 0 if this process does not have the engine
    */
   ProcessHealth(String engine) {
-    engineMemory = memoryOf(engine);
+    this.engine = found(engine);
   }
 
   /** Records how long the coordinator took to answer a request. */
@@ -42,7 +43,8 @@ final class ProcessHealth {
    * Returns the current state of this process; the processor time is the one since the last call.
    */
   ProcessVitals measure() {
-    NativeMemory memory = engineMemory.get();
+    NativeMemory memory = engine.map(Engine::memory).orElse(NativeMemory.UNKNOWN);
+    GpuUse gpus = engine.map(Engine::gpuUse).orElse(GpuUse.NONE);
     return new ProcessVitals(
         cores(),
         RUNTIME.availableProcessors(),
@@ -50,6 +52,8 @@ final class ProcessHealth {
         RUNTIME.maxMemory(),
         memory.allocatedBytes(),
         memory.residentBytes(),
+        gpus.busy(),
+        gpus.bytes(),
         roundTrips.quantileMillis(0.5),
         roundTrips.quantileMillis(0.99),
         roundTrips.microsSum,
@@ -71,17 +75,19 @@ final class ProcessHealth {
         vitals.heapLimitBytes(),
         vitals.offHeapBytes(),
         vitals.residentBytes(),
+        vitals.busyGpus(),
+        vitals.gpuBytes(),
         vitals.roundTripMillis50(),
         vitals.roundTripMillis99(),
         vitals.roundTripMicrosSum(),
         vitals.roundTrips());
   }
 
-  private static Supplier<NativeMemory> memoryOf(String engine) {
+  private static Optional<Engine> found(String engine) {
     try {
-      return Engine.named(engine)::memory;
+      return Optional.of(Engine.named(engine));
     } catch (IllegalArgumentException | ServiceConfigurationError missing) {
-      return () -> NativeMemory.UNKNOWN;
+      return Optional.empty();
     }
   }
 

@@ -12,6 +12,8 @@ import java.util.Map;
  * @param heapLimitBytes greatest size of the heap
  * @param offHeapBytes memory of the engine's arrays outside the heap
  * @param residentBytes physical memory of the process, heap included
+ * @param busyGpus sum of the shares of time in which the GPUs of its models compute, 0 to 1 each
+ * @param gpuBytes memory in use on these GPUs, by all processes
  * @param roundTripMillis50 median round trip to the coordinator over its last heartbeats
  * @param roundTripMillis99 99th percentile of the same
  * @param roundTripMicrosSum sum of all round trips of this process
@@ -26,6 +28,8 @@ record ProcessVitals(
     long heapLimitBytes,
     long offHeapBytes,
     long residentBytes,
+    double busyGpus,
+    long gpuBytes,
     double roundTripMillis50,
     double roundTripMillis99,
     long roundTripMicrosSum,

@@ -76,7 +76,8 @@ final class ControlCodecTest {
             WORKER,
             7,
             new WorkerStatus(10, 9, 0, "computing", 5, true, 0, false),
-            Optional.of(new ProcessVitals(1.5, 2, 3, 4, 5, 6, 0.25, 7.5, 9, Map.of(500, 8L))),
+            Optional.of(
+                new ProcessVitals(1.5, 2, 3, 4, 5, 6, 0.5, 7, 0.25, 7.5, 9, Map.of(500, 8L))),
             new PauseReply(4, 11)),
         new Heartbeat(WORKER, 0, new EvaluatorStatus(3, 2, 1), Optional.empty(), PauseReply.NONE),
         new Leave(WORKER, LeaveReason.failed("NaN"), SERVING),

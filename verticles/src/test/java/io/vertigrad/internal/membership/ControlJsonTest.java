@@ -60,14 +60,15 @@ final class ControlJsonTest {
                     7,
                     new WorkerStatus(10, 9, 0, "computing", 5, true, 8, false),
                     Optional.of(
-                        new ProcessVitals(1.5, 2, 3, 4, 5, 6, 0.25, 7.5, 9, Map.of(500, 8L))),
+                        new ProcessVitals(
+                            1.5, 2, 3, 4, 5, 6, 0.5, 7, 0.25, 7.5, 9, Map.of(500, 8L))),
                     new PauseReply(4, 11))),
             "{'request':'heartbeat',"
                 + MEMBER
                 + ",'epoch':7,'status':{'step':10,'version':9,'samples':0,'event':'computing',"
                 + "'tested':5,'ended':true,'saveMillis':8},'vitals':{'cores':1.5,'processors':2,"
                 + "'heapBytes':3,'heapLimitBytes':4,'offHeapBytes':5,'residentBytes':6,"
-                + "'roundTripMillis50':0.25,'roundTripMillis99':7.5,'roundTripMicrosSum':9,"
+                + "'busyGpus':0.5,'gpuBytes':7,'roundTripMillis50':0.25,'roundTripMillis99':7.5,'roundTripMicrosSum':9,"
                 + "'roundTrips':{'500':8}},"
                 + "'pause':{'number':4,'begun':11}}"),
         arguments(
@@ -271,7 +272,7 @@ final class ControlJsonTest {
                 WORKER,
                 1,
                 MemberStatus.NONE,
-                Optional.of(new ProcessVitals(0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of())),
+                Optional.of(new ProcessVitals(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of())),
                 PauseReply.NONE)),
         arguments(
             reading(ControlCodec::pause),

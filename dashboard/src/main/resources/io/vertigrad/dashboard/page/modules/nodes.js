@@ -12,6 +12,8 @@ const HISTORY = [
   ['cores', 'Busy processors of each node', (value) => fixed(value, 1)],
   ['heapBytes', 'Heap of each node', bytes],
   ['residentBytes', 'Resident memory of each node', bytes],
+  ['busyGpus', 'Busy GPUs of each node', (value) => fixed(value, 1)],
+  ['gpuBytes', 'Memory of the GPUs of each node', bytes],
 ];
 
 export class Nodes {
@@ -44,6 +46,8 @@ export class Nodes {
           segment: kept.map((k) => history.segment[k]),
         };
       });
+      // Without a GPU there is nothing to draw.
+      chart.host.hidden = /gpu/i.test(column) && !lines.some(({ y }) => y.some((value) => value > 0));
       chart.show(lines, 'time', [], end);
     }
   }

@@ -5,7 +5,9 @@ export const SCHEMA = 1;
 const POINTS = 2400;
 const EVENTS = 200;
 const COLUMNS = ['timeMillis', 'version', 'loss', 'samplesPerSecond', 'samples', 'bytes', 'segment'];
-const NODE_COLUMNS = ['timeMillis', 'cores', 'heapBytes', 'offHeapBytes', 'residentBytes', 'segment'];
+const NODE_COLUMNS = [
+  'timeMillis', 'cores', 'heapBytes', 'offHeapBytes', 'residentBytes', 'busyGpus', 'gpuBytes', 'segment',
+];
 const ENDLESS = 1e12;
 const ENDED = ['finished', 'failed', 'stopped', 'interrupted'];
 

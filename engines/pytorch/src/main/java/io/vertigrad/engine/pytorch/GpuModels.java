@@ -3,6 +3,7 @@ package io.vertigrad.engine.pytorch;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -57,6 +58,11 @@ final class GpuModels {
         LOG.warn("GPU {} keeps its memory until this process ends: {}", gpu, failed.getMessage());
       }
     }
+  }
+
+  /** Returns the numbers of the GPUs that have models of this process. */
+  synchronized Set<Integer> gpus() {
+    return Set.copyOf(models.keySet());
   }
 
   /** Returns the names of the models on a GPU, in the order in which they were built. */

@@ -51,6 +51,8 @@ final class NvidiaDriver {
 
     int totalMemory(long[] bytes, int gpu);
 
+    int busAddress(byte[] address, int gpu);
+
     /** Returns the driver's text for an error. */
     String error(int number);
   }
@@ -82,6 +84,13 @@ final class NvidiaDriver {
       found.add(gpu(gpu));
     }
     return found;
+  }
+
+  /** Returns the address of a GPU on the PCI bus, such as {@code 0000:3b:00.0}. */
+  String busAddress(int gpu) {
+    byte[] address = new byte[NAME_BYTES];
+    functions.busAddress(address, gpu);
+    return Native.toString(address);
   }
 
   /** Returns the driver's text for the error of a call. */
@@ -145,6 +154,11 @@ final class NvidiaDriver {
     @Override
     public int totalMemory(long[] bytes, int gpu) {
       return call("cuDeviceTotalMem_v2", bytes, handle(gpu));
+    }
+
+    @Override
+    public int busAddress(byte[] address, int gpu) {
+      return call("cuDeviceGetPCIBusId", address, address.length, handle(gpu));
     }
 
     @Override

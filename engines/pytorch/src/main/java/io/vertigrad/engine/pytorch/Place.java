@@ -81,6 +81,7 @@ final class Place implements AutoCloseable {
       release.run();
       throw unusable;
     }
+    NvidiaManagement.HERE.find(gpu.number());
     GpuModels.HERE.opened(gpu.number(), model);
     AtomicBoolean open = new AtomicBoolean(true);
     return gpu(

@@ -2,6 +2,7 @@ package io.vertigrad.engine.pytorch;
 
 import io.vertigrad.compute.Device;
 import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.GpuUse;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.NativeMemory;
@@ -104,6 +105,11 @@ public final class PyTorchEngine implements Engine {
   @Override
   public NativeMemory memory() {
     return LibTorch.running() ? LibTorch.memory() : NativeMemory.UNKNOWN;
+  }
+
+  @Override
+  public GpuUse gpuUse() {
+    return NvidiaManagement.HERE.use(GpuModels.HERE.gpus());
   }
 
   @Override

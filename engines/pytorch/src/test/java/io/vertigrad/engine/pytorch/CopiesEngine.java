@@ -1,6 +1,7 @@
 package io.vertigrad.engine.pytorch;
 
 import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.GpuUse;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.NativeMemory;
@@ -66,6 +67,11 @@ public class CopiesEngine implements Engine {
   @Override
   public NativeMemory memory() {
     return engine.memory();
+  }
+
+  @Override
+  public GpuUse gpuUse() {
+    return engine.gpuUse();
   }
 
   @Override

@@ -19,6 +19,7 @@ class NvidiaDriverTest {
   void shouldDescribeTheGpusOfTheMachine() {
     assertEquals(TWO, new NvidiaDriver(new FakeDriver(0, TWO)).gpus());
     assertEquals("NVIDIA H100 80GB HBM3, compute capability 9.0, 81,559 MiB", TWO.get(0).text());
+    assertEquals("0000:31:00.0", new NvidiaDriver(new FakeDriver(0, TWO)).busAddress(1));
   }
 
   @Test
@@ -71,6 +72,13 @@ class NvidiaDriverTest {
     @Override
     public int totalMemory(long[] bytes, int gpu) {
       bytes[0] = gpus.get(gpu).totalBytes();
+      return 0;
+    }
+
+    @Override
+    public int busAddress(byte[] address, int gpu) {
+      byte[] text = "0000:3%d:00.0".formatted(gpu).getBytes(StandardCharsets.US_ASCII);
+      System.arraycopy(text, 0, address, 0, text.length);
       return 0;
     }
 
