@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.ObjDoubleConsumer;
 
 /**
  * A network on one thread: parameters in, gradients out, all in exchange order (see {@link
@@ -73,6 +74,16 @@ public interface Model extends AutoCloseable {
    * @param next must not change before that gradient
    */
   default void prepareNext(Batch next) {}
+
+  /**
+   * Receives where this model reports scalars, such as the norm of a layer's gradient: a name and a
+   * value, any time during {@link #gradient(Batch)}. A name is a letter and up to 63 more letters,
+   * digits, {@code _}, {@code .} or {@code -}. Called once, before the first gradient of a worker;
+   * the default ignores it.
+   *
+   * @param scalars returns at once
+   */
+  default void reportTo(ObjDoubleConsumer<String> scalars) {}
 
   /**
    * Copies the last gradient's {@code [first, first + destination.remaining())} out.

@@ -8,9 +8,9 @@ import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 
 /**
- * The history of a worker or a node as columns of numbers, with a limit on the number of points.
- * When it is full, neighbouring points are averaged in pairs, and each later point averages twice
- * as many reports.
+ * The history of a worker, a node or a scalar as columns of numbers, with a limit on the number of
+ * points. When it is full, neighbouring points are averaged in pairs, and each later point averages
+ * twice as many reports.
  *
  * <p>The points form segments. A new segment begins after {@link #interrupt}, and after a gap that
  * is long compared with the usual interval. Nothing was measured between two segments, so no line
@@ -26,7 +26,7 @@ final class Curve {
   private static final int USUAL_INTERVALS = 8;
   private static final int KNOWN_INTERVALS = 3;
   private static final Set<String> FRACTIONS =
-      Set.of("loss", "samplesPerSecond", "cores", "busyGpus");
+      Set.of("loss", "samplesPerSecond", "cores", "busyGpus", "value");
 
   private final List<String> names;
   private final double[][] columns;

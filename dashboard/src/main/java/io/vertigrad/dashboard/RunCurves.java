@@ -5,6 +5,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
+import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonArray;
@@ -27,6 +28,7 @@ public final class RunCurves {
 
   private final Curve losses = new Curve("version", "loss");
   private final TestCurve tests = new TestCurve();
+  private final ScalarCurves scalars = new ScalarCurves();
   private final Map<Integer, WorkerProgress> reports = new LinkedHashMap<>();
   private final Set<Integer> ranks = new HashSet<>();
   private long startedMillis;
@@ -42,9 +44,9 @@ public final class RunCurves {
   }
 
   /**
-   * Returns the curves as JSON: {@code startedMillis}, {@code training} and {@code tests}. The last
-   * two have columns of equal length, including the {@code segment} of each point; no line connects
-   * two segments.
+   * Returns the curves as JSON: {@code startedMillis}, {@code training}, {@code tests} and {@code
+   * scalars}, by name and source. All but the first have columns of equal length, including the
+   * {@code segment} of each point; no line connects two segments.
    */
   public JsonObject toJson() {
     JsonObject tested = new JsonObject();
@@ -69,7 +71,8 @@ public final class RunCurves {
     return new JsonObject()
         .put("startedMillis", startedMillis)
         .put("training", losses.toJson())
-        .put("tests", tested);
+        .put("tests", tested)
+        .put("scalars", scalars.toJson());
   }
 
   private void add(TrainingEvent event) {
@@ -82,7 +85,10 @@ public final class RunCurves {
     } else if (event instanceof WorkerProgress worker && worker.samples() > 0) {
       // A stage that is not the last one counts no samples and has no loss.
       report(worker);
+    } else if (event instanceof ScalarReported scalar) {
+      scalars.add(scalar, 0, 0);
     } else if (event instanceof JobResumed) {
+      scalars.interrupt();
       interruptTraining();
     } else if (event instanceof MemberJoined joined
         && joined.role() == Role.WORKER

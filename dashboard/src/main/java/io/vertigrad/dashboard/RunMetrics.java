@@ -13,6 +13,7 @@ import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberSuspected;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
+import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
@@ -47,10 +48,12 @@ final class RunMetrics {
   private final Map<String, MemberMetrics> members = new LinkedHashMap<>();
   private final TestCurve tests = new TestCurve();
   private final NodeCurves nodes = new NodeCurves();
+  private final ScalarCurves scalars = new ScalarCurves();
   private final RecentEvents recent = new RecentEvents();
   private final ThroughputBook book = new ThroughputBook();
   private JsonArray classes = new JsonArray();
   private boolean classesTold;
+  private long bytes;
   private long number;
 
   public RunMetrics(RunDescription run) {
@@ -93,6 +96,10 @@ final class RunMetrics {
             .put("nodes", nodes.takeFresh())
             .put("tests", tests.takeFresh())
             .put("events", recent.takeFresh());
+    JsonArray reported = scalars.takeFresh();
+    if (!reported.isEmpty()) {
+      delta.put("scalars", reported);
+    }
     if (!classesTold && !classes.isEmpty()) {
       classesTold = true;
       delta.put("classes", classes);
@@ -122,6 +129,7 @@ final class RunMetrics {
         .put("members", all)
         .put("history", history)
         .put("nodes", nodes.toJson())
+        .put("scalars", scalars.toJson())
         .put("tests", tests.toJson())
         .put("events", recent.toJson());
   }
@@ -133,7 +141,12 @@ final class RunMetrics {
         .put("job", run.job())
         .put("number", number)
         .put("timeMillis", timeMillis)
-        .put("state", state.toJson());
+        .put("state", stateNow());
+  }
+
+  private JsonObject stateNow() {
+    JsonObject now = state.toJson();
+    return scalars.leftOut() == 0 ? now : now.put("scalarsLeftOut", scalars.leftOut());
   }
 
   private void apply(TrainingEvent event) {
@@ -148,6 +161,7 @@ final class RunMetrics {
     if (event instanceof JobResumed resumed) {
       book.resumed(resumed.timeMillis());
       members.values().forEach(MemberMetrics::interrupt);
+      scalars.interrupt();
     }
     if (event instanceof WorkerProgress worker) {
       onReport(Role.WORKER, worker.rank(), view.worker(worker.rank()).orElseThrow());
@@ -159,6 +173,8 @@ final class RunMetrics {
     } else if (event instanceof MemberVitals vitals) {
       onReport(vitals.role(), vitals.rank(), vitals);
       nodes.add(vitals);
+    } else if (event instanceof ScalarReported scalar) {
+      scalars.add(scalar, view.samples(), bytes);
     } else if (!(event instanceof Figures)) {
       applyListed(event);
     }
@@ -197,7 +213,7 @@ final class RunMetrics {
             .filter(entry -> entry.getKey().startsWith("worker"))
             .map(Map.Entry::getValue)
             .toList();
-    long bytes = Math.round(workers.stream().mapToDouble(w -> w.number("bytesSent")).sum());
+    bytes = Math.round(workers.stream().mapToDouble(w -> w.number("bytesSent")).sum());
     for (WorkerRate rate : book.enter(window).workers()) {
       member(Role.WORKER, rate.rank()).moved(last.get(rate.rank()), rate, view.samples(), bytes);
     }

@@ -4,10 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -60,6 +62,26 @@ final class CompareCommandTest {
     assertTrue(rows.contains(List.of("learning rate", "0.01", "0.0001")), run.out());
     assertTrue(rows.contains(List.of("done", "40 rounds", "80 updates")), run.out());
     assertTrue(rows.contains(List.of("samples", "10,240", "10,240")), run.out());
+  }
+
+  @Test
+  void shouldPrintTheLastValueOfEachScalar() throws IOException {
+    Path one = run("one", "sync", 40, 40 * 256, 0.5);
+    Path other = run("other", "async", 80, 80 * 128, 0.25);
+    List<String> events = new ArrayList<>();
+    for (String source : List.of("server 0", "server 1")) {
+      events.add(new ScalarReported(1, source, "cut.share", 1, 9, 1, 0).toJson().encode());
+    }
+    events.add(new ScalarReported(2, "server 0", "cut.share", 2, 3, 2, 0).toJson().encode());
+    events.add(new ScalarReported(2, "server 0", "norm", 2, Double.NaN, 1, 1).toJson().encode());
+    Files.write(one.resolve("events.jsonl"), events, StandardOpenOption.APPEND);
+
+    CommandRun run = CommandRun.of("compare", one.toString(), other.toString());
+
+    List<List<String>> rows =
+        run.out().lines().map(line -> List.of(line.strip().split(" {2,}"))).toList();
+    assertTrue(rows.contains(List.of("cut.share, last", "6.000", "-")), run.out());
+    assertTrue(rows.contains(List.of("norm, last", "not finite", "-")), run.out());
   }
 
   @Test

@@ -543,6 +543,32 @@ final class DashboardTest {
     assertEquals(List.of(), browser.complaints());
   }
 
+  @Test
+  void shouldDrawAChartForEachScalarAndALineForEachSource() throws Exception {
+    browser.open(replay(RunStory.withScalars(), 0));
+    browser.await("the end", () -> browser.text("#phase").equals("finished"));
+    browser.screenshot("scalars", 1280);
+
+    assertEquals(
+        List.of("cut.share", "norm"),
+        browser.run(
+            "return [...document.querySelectorAll('#scalars .chart')].map(e => e.dataset.scalar)"));
+    String norm = "#scalars [data-scalar=norm]";
+    assertEquals(
+        List.of("worker 0", "worker 1"),
+        browser.run(
+            "return [...document.querySelectorAll(arguments[0] + ' .legend:not(.marks) li')]"
+                + ".map(e => e.innerText.match(/worker \\d/)[0])",
+            norm));
+    assertTrue(browser.text("#scalars .note").contains("12 not finite, which leave gaps"));
+    assertGaps(browser.gaps(norm, BLUE), 0.07, 0.2);
+    browser.run("document.querySelector('[name=axis][value=samples]').click()");
+    assertEquals(List.of(), browser.complaints());
+
+    slide("0");
+    browser.await("no scalars", () -> browser.all("#scalars[hidden]").size() == 1);
+  }
+
   private String zoom() {
     String zoom = browser.attribute("#loss", "data-zoom");
     return zoom == null ? "" : zoom;

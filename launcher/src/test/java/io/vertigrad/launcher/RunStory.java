@@ -17,6 +17,7 @@ import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberSuspected;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.ProcessRestarted;
+import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
@@ -153,6 +154,30 @@ final class RunStory {
         1.5,
         0,
         Map.of());
+  }
+
+  /**
+   * Returns the run {@link #withGaps} whose workers also report two scalars a second. Six values of
+   * one of them are not finite.
+   */
+  static List<TrainingEvent> withScalars() {
+    List<TrainingEvent> events = new ArrayList<>();
+    for (TrainingEvent event : withGaps()) {
+      events.add(event);
+      if (event instanceof WorkerProgress worker) {
+        String source = "worker " + worker.rank();
+        long version = worker.version();
+        boolean bad = version >= 10 && version < 16;
+        long notFinite = Math.max(0, Math.min(version - 9, 6));
+        double norm = bad ? Double.NaN : 1 + worker.rank() + 1.0 / version;
+        events.add(
+            new ScalarReported(
+                worker.timeMillis(), source, "norm", version, norm, 5 * version, notFinite));
+        events.add(
+            new ScalarReported(worker.timeMillis(), source, "cut.share", version, 0.5, version, 0));
+      }
+    }
+    return events;
   }
 
   /**

@@ -607,6 +607,28 @@ public sealed interface TrainingEvent {
     public static final int NO_SERVER = -1;
   }
 
+  /**
+   * A scalar of a strategy, a model or another verticle, as {@link Scalars} publishes it. Counts
+   * are totals of the source since it was created.
+   *
+   * @param timeMillis wall-clock time in milliseconds since 1970
+   * @param source who reports it, such as {@code worker 0}
+   * @param name name of the scalar
+   * @param version version of the parameters that the value belongs to
+   * @param value the value; NaN or infinite if a value that it holds was not finite
+   * @param reports number of values that the source has reported under this name, this one included
+   * @param notFinite number of those that were not finite
+   */
+  record ScalarReported(
+      long timeMillis,
+      String source,
+      String name,
+      long version,
+      double value,
+      long reports,
+      long notFinite)
+      implements Progress, Figures {}
+
   /** A gradient was refused. */
   record UpdateRefused(
       long timeMillis, int shard, int rank, long step, int partition, String reason)

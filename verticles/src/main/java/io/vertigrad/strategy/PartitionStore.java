@@ -68,6 +68,15 @@ public interface PartitionStore {
   default void keepMemory() {}
 
   /**
+   * Reports a scalar of this partition at the current version; see {@code Scalars}. The values of
+   * one version of all partitions of a server are averaged. The default does nothing.
+   *
+   * @param name a letter and up to 63 more letters, digits, {@code _}, {@code .} or {@code -}
+   * @param value the value; one that is not finite is drawn as a gap
+   */
+  default void report(String name, double value) {}
+
+  /**
    * Returns a copy of the parameters at the current version, in the job's exchange type.
    *
    * @return an immutable tensor of {@link #length()} elements

@@ -11,6 +11,7 @@ import java.nio.FloatBuffer;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.ObjDoubleConsumer;
 
 /**
  * One worker's parameters in exchange order, and their progress. Belongs to the strategy's thread
@@ -43,6 +44,7 @@ public final class Replica {
   private double samples;
   private Newest newest = Newest.JAVA;
   private boolean onDevice;
+  private ObjDoubleConsumer<String> scalars = (name, value) -> {};
 
   /**
    * Creates a replica.
@@ -295,6 +297,25 @@ public final class Replica {
     updates++;
     samples += finite ? count : 0;
     return finite;
+  }
+
+  /**
+   * Reports a scalar of this worker at the number of steps taken; see {@code Scalars}.
+   *
+   * @param name a letter and up to 63 more letters, digits, {@code _}, {@code .} or {@code -}
+   * @param value the value; one that is not finite is drawn as a gap
+   */
+  public void report(String name, double value) {
+    scalars.accept(name, value);
+  }
+
+  /**
+   * Sets the receiver of {@link #report}. Without one, reports do nothing.
+   *
+   * @param receiver must not block
+   */
+  public void reportTo(ObjDoubleConsumer<String> receiver) {
+    scalars = receiver;
   }
 
   /**

@@ -85,6 +85,7 @@ final class TrainingEventJsonTest {
             Map.of(500, 8L, 5_000, 1L)),
         new TrainingEvent.PredictorProgress(
             16, "a1b2", 57, 120, 9, 400, 800, 90, 3, 2, 1, 0.5, 2.5, 900_000, Map.of(500, 400L)),
+        new TrainingEvent.ScalarReported(17, "worker 1", "margin", 57, 0.25, 12, 1),
         new TrainingEvent.VersionRefused(17, "a1b2", 57, 40, "accuracy", 80.5, 91.25),
         new TrainingEvent.PeerExchange(14, 1, 0, 40, 0.5, 2.5, 0.25, 0.9, 1.0 / 3, 2));
   }

@@ -15,17 +15,21 @@ import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.PredictorProgress;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
+import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.events.TrainingEvents;
 import io.vertigrad.job.Role;
 import io.vertigrad.observability.JobStatus.MemberName;
+import io.vertigrad.observability.JobStatus.ScalarName;
 import io.vertigrad.training.RunningJob;
 import io.vertx.core.Vertx;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.ToDoubleFunction;
 import org.slf4j.Logger;
@@ -50,8 +54,10 @@ public final class JobMeters implements AutoCloseable {
   private final List<Meter> registered = new CopyOnWriteArrayList<>();
   private final Map<MemberName, MemberMeters> members = new HashMap<>();
   private final Map<String, PredictorMeters> predictors = new HashMap<>();
+  private final Set<ScalarName> scalars = new HashSet<>();
   private Disposable events = Disposable.disposed();
   private boolean closed;
+  private boolean scalarsLeftOut;
 
   private JobMeters(String job, MeterRegistry registry) {
     this.registry = registry;
@@ -134,6 +140,21 @@ public final class JobMeters implements AutoCloseable {
       if (known != null) {
         known.answered(progress);
       }
+    } else if (event instanceof ScalarReported scalar) {
+      register(scalar);
+    }
+  }
+
+  private void register(ScalarReported scalar) {
+    ScalarName name = ScalarName.of(scalar);
+    if (!status.tracks(scalar)) {
+      if (!scalarsLeftOut) {
+        scalarsLeftOut = true;
+        LOG.warn("{}: {} and further scalars have no gauge", job, name);
+      }
+    } else if (scalars.add(name)) {
+      Tags tags = Tags.of("name", name.name(), "source", name.source());
+      gauge("vertigrad.scalar", null, tags, all -> all.scalar(name));
     }
   }
 

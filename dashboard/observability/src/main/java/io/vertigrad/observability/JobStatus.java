@@ -15,6 +15,7 @@ import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.PredictorProgress;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
+import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
@@ -34,6 +35,7 @@ import java.util.stream.Stream;
 final class JobStatus {
 
   private static final double PERCENT = 100;
+  private static final int MOST_SCALARS = 128;
   private static final String INTERRUPTED = "interrupted";
 
   private final RunView view = new RunView();
@@ -41,12 +43,21 @@ final class JobStatus {
   private final Map<Integer, Double> samplesPerSecond = new HashMap<>();
   private final Map<MemberName, MemberVitals> vitals = new HashMap<>();
   private final Map<String, PredictorProgress> predictors = new HashMap<>();
+  private final Map<ScalarName, Double> scalars = new HashMap<>();
   private boolean interrupted;
   private long version;
   private long samples;
 
   /** A member of the job, of any incarnation. */
   record MemberName(Role role, int rank) {}
+
+  /** A scalar of one source. */
+  record ScalarName(String name, String source) {
+
+    static ScalarName of(ScalarReported scalar) {
+      return new ScalarName(scalar.name(), scalar.source());
+    }
+  }
 
   /** Applies the next event of the job. */
   synchronized void apply(TrainingEvent event) {
@@ -63,6 +74,8 @@ final class JobStatus {
       vitals.put(new MemberName(report.role(), report.rank()), report);
     } else if (event instanceof PredictorProgress progress) {
       predictors.put(progress.predictor(), progress);
+    } else if (event instanceof ScalarReported scalar && tracks(scalar)) {
+      scalars.put(ScalarName.of(scalar), scalar.value());
     } else if (event instanceof JobPaused) {
       samplesPerSecond.clear();
     } else if (event instanceof JobResumed resumed) {
@@ -204,6 +217,16 @@ final class JobStatus {
   synchronized double predictor(String id, ToDoubleFunction<PredictorProgress> figure) {
     PredictorProgress report = predictors.get(id);
     return report == null ? Double.NaN : figure.applyAsDouble(report);
+  }
+
+  /** Returns whether there is a gauge for a scalar: for the first {@value #MOST_SCALARS}. */
+  synchronized boolean tracks(ScalarReported scalar) {
+    return scalars.size() < MOST_SCALARS || scalars.containsKey(ScalarName.of(scalar));
+  }
+
+  /** Returns the last value of a scalar. */
+  synchronized double scalar(ScalarName name) {
+    return scalars.getOrDefault(name, Double.NaN);
   }
 
   private boolean isNewest(MemberName member, int incarnation) {

@@ -8,6 +8,7 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent.PredictorProgress;
+import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertx.core.Vertx;
 import java.time.Duration;
 import java.util.List;
@@ -17,7 +18,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests the figures of predictors, and that an application's registry keeps only its own meters.
+ * Tests the figures of predictors and scalars, and that an application's registry keeps only its
+ * own meters.
  */
 class PredictorMetersTest {
 
@@ -66,6 +68,29 @@ class PredictorMetersTest {
     assertEquals(
         List.of("own.orders"),
         registry.getMeters().stream().map(m -> m.getId().getName()).toList());
+  }
+
+  @Test
+  void shouldHaveAGaugeForEachScalarAndSource() {
+    JobMeters meters = JobMeters.bind(vertx, "digits", registry);
+    EventPublisher events = new EventPublisher(vertx, new Addresses("digits"));
+
+    events.publish(new ScalarReported(1, "server 0", "cut.share", 1, 0.5, 1, 0));
+    events.publish(new ScalarReported(2, "server 0", "cut.share", 2, 0.25, 2, 0));
+    events.publish(new ScalarReported(2, "worker 1", "cut.share", 2, Double.NaN, 1, 1));
+    for (int i = 0; i < 200; i++) {
+      events.publish(new ScalarReported(3, "worker " + i, "many", 2, i, 1, 0));
+    }
+    events.publish(new ScalarReported(4, "server 0", "cut.share", 3, 0.125, 3, 0));
+
+    String labels = "vertigrad_scalar{job_name=\"digits\",name=\"cut.share\",source=\"";
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(20))
+        .until(() -> registry.scrape().contains(labels + "server 0\"} 0.125\n"));
+    String text = registry.scrape();
+    assertTrue(text.contains(labels + "worker 1\"} NaN\n"), text);
+    assertEquals(128, text.lines().filter(line -> line.startsWith("vertigrad_scalar{")).count());
+    meters.close();
   }
 
   private static PredictorProgress progress(long timeMillis, long version, long answered) {

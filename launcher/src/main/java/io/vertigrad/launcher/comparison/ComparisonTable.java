@@ -19,6 +19,7 @@ import java.util.stream.Collectors;
 final class ComparisonTable {
 
   private static final int COUNTS = 8;
+  private static final int MOST_SCALARS = 32;
   private static final double MIB = 1 << 20;
   private static final String NOTHING = "-";
 
@@ -86,6 +87,26 @@ final class ComparisonTable {
     share("  computing, %", "secondsComputing");
     share("  exchanging, %", "secondsExchanging");
     share("  waiting, %", "secondsWaitingForData");
+    scalars();
+  }
+
+  /** Adds a row with the last value for each of the first scalars of all runs. */
+  private void scalars() {
+    List<String> names =
+        runs.stream().flatMap(run -> run.scalars().stream()).distinct().sorted().toList();
+    names.stream()
+        .limit(MOST_SCALARS)
+        .forEach(name -> summaries.add(row(name + ", last", run -> scalar(run, name))));
+    if (names.size() > MOST_SCALARS) {
+      summaries.add(List.of("further scalars: " + (names.size() - MOST_SCALARS)));
+    }
+  }
+
+  private static String scalar(FinishedRun run, String name) {
+    return run.scalar(name).stream()
+        .mapToObj(value -> Double.isFinite(value) ? format("%.4g", value) : "not finite")
+        .findFirst()
+        .orElse(NOTHING);
   }
 
   private static String summary(FinishedRun run, String key) {

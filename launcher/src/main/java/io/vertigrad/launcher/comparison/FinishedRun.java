@@ -4,6 +4,7 @@ import io.vertigrad.compute.Metric;
 import io.vertigrad.dashboard.RunCurves;
 import io.vertigrad.events.EventFile;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.NamedConfig;
 import io.vertigrad.launcher.job.InputException;
@@ -18,6 +19,7 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.Set;
 import java.util.TreeMap;
 
 /** A run that finished or was interrupted, read from its folder. */
@@ -28,6 +30,7 @@ final class FinishedRun {
   private final JsonObject job;
   private final RunCurves curves;
   private final TreeMap<Double, Double> accuracies = new TreeMap<>();
+  private final TreeMap<String, Map<String, Double>> scalars = new TreeMap<>();
   private Metric metric = Metric.ACCURACY;
 
   private FinishedRun(Path folder, JsonObject summary, JsonObject job, RunCurves curves) {
@@ -68,6 +71,10 @@ final class FinishedRun {
               run.accuracies.put(
                   tested.version() * samplesPerVersion,
                   run.metric.value(tested.loss(), tested.accuracy()));
+            } else if (event instanceof ScalarReported scalar) {
+              run.scalars
+                  .computeIfAbsent(scalar.name(), name -> new TreeMap<>())
+                  .put(scalar.source(), scalar.value());
             }
           });
       return run;
@@ -156,6 +163,21 @@ final class FinishedRun {
   /** Returns the metric that the run's tests report besides the loss. */
   Metric metric() {
     return metric;
+  }
+
+  /** Returns the names of the scalars that the run has reported, in the order of the alphabet. */
+  Set<String> scalars() {
+    return scalars.keySet();
+  }
+
+  /**
+   * Returns the last value of a scalar: the mean over its sources, NaN if one of them ended with a
+   * value that is not finite.
+   */
+  OptionalDouble scalar(String name) {
+    return scalars.getOrDefault(name, Map.of()).values().stream()
+        .mapToDouble(Double::doubleValue)
+        .average();
   }
 
   /**

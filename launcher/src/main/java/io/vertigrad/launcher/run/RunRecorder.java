@@ -3,6 +3,7 @@ package io.vertigrad.launcher.run;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
+import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import java.io.BufferedWriter;
@@ -18,7 +19,7 @@ import java.util.function.Consumer;
 
 /**
  * Writes a run's events to {@code events.jsonl}. It writes every event, except that a member's
- * counters are written at most once a second; their last value is always written.
+ * counters and each scalar are written at most once a second; their last value is always written.
  *
  * <p>Single-threaded; a few small writes a second.
  */
@@ -111,6 +112,9 @@ public final class RunRecorder implements AutoCloseable {
     }
     if (event instanceof MemberVitals member) {
       return member.role().lower() + " vitals " + member.rank() + " " + member.incarnation();
+    }
+    if (event instanceof ScalarReported scalar) {
+      return "scalar " + scalar.name() + " " + scalar.source();
     }
     return null;
   }

@@ -14,6 +14,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.ObjDoubleConsumer;
 
 /**
  * A model that normalises numbers by their running mean and deviation before the network sees them.
@@ -98,6 +99,11 @@ final class NormalizedModel implements Model {
   @Override
   public ParameterLayout layout() {
     return layout;
+  }
+
+  @Override
+  public void reportTo(ObjDoubleConsumer<String> scalars) {
+    network.reportTo(scalars);
   }
 
   @Override

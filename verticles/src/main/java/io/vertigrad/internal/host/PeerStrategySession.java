@@ -2,6 +2,7 @@ package io.vertigrad.internal.host;
 
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.events.Scalars;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.exchange.TrafficCounters;
@@ -55,6 +56,7 @@ public final class PeerStrategySession {
   private final StrategyFactory factory;
   private final long lastVersion;
   private final WorkerPeers peers;
+  private final Scalars scalars;
   private final ExecutorService thread;
   private volatile boolean closed;
   private volatile ExchangeException verticleFailure;
@@ -106,6 +108,9 @@ public final class PeerStrategySession {
     this.setup = setup;
     this.address = address;
     this.lastVersion = factory.traits().lastVersion(job.steps(), job.workers().count());
+    this.scalars = Scalars.of(vertx, job.addresses().job(), setup.name());
+    Replica replica = setup.replica();
+    replica.reportTo((name, value) -> scalars.report(name, replica.updates(), value));
     this.peers =
         new WorkerPeers(
             vertx,
@@ -270,6 +275,7 @@ public final class PeerStrategySession {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
+    scalars.flush();
     return peers.close();
   }
 

@@ -2,6 +2,7 @@ package io.vertigrad.internal.server;
 
 import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.events.EventPublisher;
+import io.vertigrad.events.Scalars;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.host.StrategyHost;
@@ -12,6 +13,7 @@ import io.vertigrad.internal.shard.Shard;
 import io.vertigrad.internal.shard.Shard.ShardConfig;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
@@ -87,18 +89,22 @@ final class ShardAssembly {
       String run,
       OptionalLong from) {
     CheckpointSchedule checkpoints = checkpoints(run, admission, model.fingerprints());
+    Scalars scalars =
+        Scalars.of(vertx, job.addresses().job(), Role.SERVER.lower() + " " + admission.rank());
     return checkpoints
         .open()
         .compose(opened -> newest(kept, checkpoints, from))
         .compose(
             snapshot ->
                 vertx
-                    .executeBlocking(() -> shard(model, admission, snapshot, checkpoints))
+                    .executeBlocking(() -> shard(model, admission, snapshot, checkpoints, scalars))
                     .compose(
                         shard ->
                             finder
                                 .beside(admission.rank(), admission.incarnation())
-                                .map(host -> service(admission, shard, checkpoints, host))));
+                                .map(
+                                    host ->
+                                        service(admission, shard, checkpoints, scalars, host))));
   }
 
   private static Future<Optional<ShardSnapshot>> newest(
@@ -122,9 +128,11 @@ final class ShardAssembly {
       InitialModel model,
       Admission admission,
       Optional<ShardSnapshot> snapshot,
-      CheckpointSchedule checkpoints) {
+      CheckpointSchedule checkpoints,
+      Scalars scalars) {
     ParameterStore store = model.store(job, strategy, admission.rank());
     store.recordOn(track);
+    store.reportTo(scalars);
     Shard shard =
         new Shard(
             new ShardConfig(
@@ -169,7 +177,11 @@ final class ShardAssembly {
   }
 
   private ShardService service(
-      Admission admission, Shard shard, CheckpointSchedule checkpoints, StrategyHost host) {
+      Admission admission,
+      Shard shard,
+      CheckpointSchedule checkpoints,
+      Scalars scalars,
+      StrategyHost host) {
     host.endsWith(() -> context.runOnContext(go -> onStrategyUndeployed.run()));
     return new ShardService(
         context,
@@ -177,6 +189,7 @@ final class ShardAssembly {
         admission,
         shard,
         checkpoints,
+        scalars,
         finder,
         host,
         pausableClock,

@@ -3,6 +3,7 @@ package io.vertigrad.internal.server;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.events.Scalars;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
@@ -45,6 +46,7 @@ final class ShardService {
   private final Admission admission;
   private final Shard shard;
   private final CheckpointSchedule checkpoints;
+  private final Scalars scalars;
   private final StrategyFinder finder;
   private final StrategyHost host;
   private final Consumer<MemberStatus> report;
@@ -58,6 +60,7 @@ final class ShardService {
    * Creates the service of a shard.
    *
    * @param context the server's context
+   * @param scalars those of the strategy; published before the service ends
    * @param finder has found {@code host}
    * @param host the strategy verticle beside it
    * @param pausableClock the shard's clock
@@ -70,6 +73,7 @@ final class ShardService {
       Admission admission,
       Shard shard,
       CheckpointSchedule checkpoints,
+      Scalars scalars,
       StrategyFinder finder,
       StrategyHost host,
       LongSupplier pausableClock,
@@ -80,6 +84,7 @@ final class ShardService {
     this.admission = admission;
     this.shard = shard;
     this.checkpoints = checkpoints;
+    this.scalars = scalars;
     this.finder = finder;
     this.host = host;
     this.report = report;
@@ -154,12 +159,17 @@ final class ShardService {
     return onShardLoop(() -> Future.succeededFuture(statusNow(Optional.empty())));
   }
 
-  /** Returns the status with {@code counters}: an event with the counters up to now. */
+  /**
+   * Returns the status with {@code counters}: an event with the counters up to now. Scalars up to
+   * now are published before.
+   */
   Future<MemberStatus> statusAndCounters() {
     return onShardLoop(
-        () ->
-            Future.succeededFuture(
-                statusNow(shard.hasPartitions() ? Optional.of(progress()) : Optional.empty())));
+        () -> {
+          scalars.flush();
+          return Future.succeededFuture(
+              statusNow(shard.hasPartitions() ? Optional.of(progress()) : Optional.empty()));
+        });
   }
 
   private void reportProgress() {
@@ -253,6 +263,7 @@ final class ShardService {
     return onShardLoop(
         () -> {
           shard.close(reason);
+          scalars.flush();
           checkpoints.finishWithoutPauses();
           return frames == null ? Future.succeededFuture() : frames.close(reason);
         });

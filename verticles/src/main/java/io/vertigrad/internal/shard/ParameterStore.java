@@ -4,6 +4,7 @@ import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.events.Scalars;
 import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.MemberState;
 import io.vertigrad.internal.checkpoint.WritePace;
@@ -49,6 +50,11 @@ public final class ParameterStore {
   /** Records each update on this track from now on. */
   public void recordOn(SpanRecorder recorder) {
     partitions.forEach(partition -> partition.recordOn(recorder));
+  }
+
+  /** Publishes the scalars of the strategy from now on. */
+  public void reportTo(Scalars scalars) {
+    partitions.forEach(partition -> partition.reportTo(scalars));
   }
 
   /** Returns the shard that this store owns. */

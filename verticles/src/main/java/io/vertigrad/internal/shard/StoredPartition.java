@@ -8,6 +8,7 @@ import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.optimizer.Optimizer;
+import io.vertigrad.events.Scalars;
 import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.LedgerSnapshot;
 import io.vertigrad.internal.checkpoint.MemberState;
@@ -54,6 +55,7 @@ final class StoredPartition implements PartitionStore {
   private SharedTensor previous;
   private PartitionCopy copy;
   private SpanRecorder track = SpanRecorder.OFF;
+  private Optional<Scalars> scalars = Optional.empty();
 
   /**
    * Creates a partition at version 0.
@@ -88,6 +90,11 @@ final class StoredPartition implements PartitionStore {
   /** Records each update on this track from now on. */
   void recordOn(SpanRecorder recorder) {
     track = recorder;
+  }
+
+  /** Publishes the scalars of the strategy from now on. */
+  void reportTo(Scalars receiver) {
+    scalars = Optional.of(receiver);
   }
 
   /** Sets the worker whose gradient alone makes the next update. */
@@ -169,6 +176,11 @@ final class StoredPartition implements PartitionStore {
   @Override
   public void keepMemory() {
     finishCopy();
+  }
+
+  @Override
+  public void report(String name, double value) {
+    scalars.ifPresent(receiver -> receiver.report(name, version, value));
   }
 
   @Override

@@ -202,6 +202,7 @@ final class GradientSender implements TrainingLoop.JoinRequester {
     /** Sends a gradient and takes the next parameters, or takes parameters to begin with. */
     void step() {
       if (turn > 0) {
+        member.computing(version);
         computed = Optional.of(source.compute(version, version, Optional.empty()));
         link.computed(write(turn, computed.get()));
       }

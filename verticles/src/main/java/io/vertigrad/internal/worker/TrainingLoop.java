@@ -59,6 +59,7 @@ public final class TrainingLoop {
   private volatile LoopProgress progress = LoopProgress.NONE;
   private volatile Report report = Report.NONE;
   private volatile GradientSource source;
+  private volatile long computing;
   private ParameterExchange exchange;
   private WorkerCounters counters;
   private Computed gradient;
@@ -198,6 +199,16 @@ public final class TrainingLoop {
    */
   public LoopProgress progress() {
     return progress;
+  }
+
+  /** Returns the version of the parameters of the gradient that is or was computed last. */
+  long computing() {
+    return computing;
+  }
+
+  /** Sets it for a gradient that is computed outside of {@link #run}, for another JVM. */
+  void computing(long version) {
+    computing = version;
   }
 
   /** Returns what the newest progress report adds to the counters. */
@@ -348,6 +359,7 @@ public final class TrainingLoop {
   }
 
   private Computed compute(long version, Optional<Overlap> overlap) {
+    computing = version;
     gradient = source.compute(version, counters.step(), overlap);
     counters.computed(gradient);
     computedNanos = nanoClock.getAsLong();

@@ -3,6 +3,7 @@ package io.vertigrad.internal.worker;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.events.EventPublisher;
+import io.vertigrad.events.Scalars;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.internal.exchange.FutureAwait;
@@ -58,11 +59,13 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   private final StepGate gate;
   private final MemberTimeline timeline;
   private final EventPublisher events;
+  private final Vertx vertx;
   private final Runnable startAdopted;
   private final boolean startedForFreeRank;
   private final boolean hasServers;
   private volatile Handlers handlers;
   private volatile Admission current;
+  private volatile Scalars scalars;
   private volatile Admission evictedAdmission;
   private volatile boolean stopping;
   private volatile long saveMillis;
@@ -93,6 +96,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
     this.startedForFreeRank = startedForFreeRank;
     this.startAdopted = startAdopted;
     events = new EventPublisher(vertx, job.addresses());
+    this.vertx = vertx;
     StrategyTraits traits =
         StrategyProviders.configure(job.strategy(), WorkerMember.class.getClassLoader()).traits();
     hasServers = traits.besideServers();
@@ -213,6 +217,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
         .onSuccess(
             admission -> {
               current = admission;
+              scalars = Scalars.of(vertx, job.addresses().job(), name());
               timeline.setMember(job.nameOf(admission.role().lower(), admission.rank()));
               LOG.info("{} admitted", name(admission));
               admitted.tryComplete(admission);
@@ -303,7 +308,25 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
             : MemberStatus.NONE);
   }
 
+  /** Sets the version that the model's scalars belong to while it computes for another JVM. */
+  void computing(long version) {
+    handlers.loop().computing(version);
+  }
+
+  /** Publishes a scalar of the model, with the version that its gradient belongs to. */
+  void scalar(String name, double value) {
+    Handlers registered = handlers;
+    Scalars admitted = scalars;
+    if (registered != null && admitted != null) {
+      admitted.report(name, registered.loop().computing(), value);
+    }
+  }
+
   public Future<Void> leave(LeaveReason reason) {
+    Scalars admitted = scalars;
+    if (admitted != null) {
+      admitted.flush();
+    }
     timeline.close();
     return coordinator.leave(reason);
   }

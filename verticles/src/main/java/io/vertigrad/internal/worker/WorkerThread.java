@@ -155,6 +155,7 @@ public class WorkerThread {
     member.show(job.fingerprints(Set.of(Split.TRAIN), loader));
     ModelConfig config = job.modelOn(data).on(job.workers().device());
     try (Model model = InitialParameters.into(JobModel.of(job, config), job)) {
+      model.reportTo(member::scalar);
       TrainingPlan plan =
           TrainingPlan.of(job, traits, PartitionPlan.of(job, model.layout()), data.size());
       if (traits.besideServers()) {

@@ -10,6 +10,7 @@ import { Line } from './line.js';
 import { Nodes } from './nodes.js';
 import { Predictors } from './predictors.js';
 import { Replay } from './replay.js';
+import { Scalars } from './scalars.js';
 import { Split } from './split.js';
 import { Staleness } from './staleness.js';
 import { Topology } from './topology.js';
@@ -18,7 +19,7 @@ import { showVerdict } from './verdict.js';
 const { job } = await (await fetch('job')).json();
 const bar = new Bar();
 const parts = [bar, new Curves(), new Split(), new Staleness(), new Topology(), new Nodes()];
-parts.push(new Predictors(), new Events(), new Config());
+parts.push(new Scalars(), new Predictors(), new Events(), new Config());
 
 let run = null;
 let replaying = false;

@@ -8,6 +8,7 @@ const COLUMNS = ['timeMillis', 'version', 'loss', 'samplesPerSecond', 'samples',
 const NODE_COLUMNS = [
   'timeMillis', 'cores', 'heapBytes', 'offHeapBytes', 'residentBytes', 'busyGpus', 'gpuBytes', 'segment',
 ];
+const SCALAR_COLUMNS = ['timeMillis', 'version', 'value', 'samples', 'bytes', 'segment'];
 const ENDLESS = 1e12;
 const ENDED = ['finished', 'failed', 'stopped', 'interrupted'];
 
@@ -22,6 +23,7 @@ export class Run {
     this.members = new Map();
     this.curves = columnsOf(snapshot.history, COLUMNS);
     this.nodes = columnsOf(snapshot.nodes, NODE_COLUMNS);
+    this.scalars = scalarsOf(snapshot.scalars ?? {});
     this.tests = [...snapshot.tests];
     this.events = [...snapshot.events];
     for (const member of snapshot.members) {
@@ -50,6 +52,7 @@ export class Run {
     for (const [name, point] of Object.entries(delta.nodes)) {
       extend(this.nodes, name, point, NODE_COLUMNS);
     }
+    (delta.scalars ?? []).forEach((reported) => addScalar(this.scalars, reported));
     this.tests.push(...delta.tests);
     this.events = this.events.concat(delta.events).slice(-EVENTS);
     return true;
@@ -143,6 +146,32 @@ const columnsOf = (histories, columns) =>
       Object.fromEntries(columns.map((c) => [c, [...history[c]]])),
     ]),
   );
+
+/** Returns by name and source the columns and the counts `reports` and `notFinite`. */
+const scalarsOf = (scalars) =>
+  new Map(
+    Object.entries(scalars).map(([name, sources]) => {
+      const columns = columnsOf(sources, SCALAR_COLUMNS);
+      columns.forEach((one, source) => Object.assign(one, countsOf(sources[source])));
+      return [name, columns];
+    }),
+  );
+
+/** Adds the newest point of a scalar, if its value is finite, and its counts. */
+function addScalar(scalars, { name, source, ...point }) {
+  if (!scalars.has(name)) {
+    scalars.set(name, new Map());
+  }
+  const sources = scalars.get(name);
+  if (point.value !== undefined) {
+    extend(sources, source, point, SCALAR_COLUMNS);
+  } else if (!sources.has(source)) {
+    sources.set(source, Object.fromEntries(SCALAR_COLUMNS.map((c) => [c, []])));
+  }
+  Object.assign(sources.get(source), countsOf(point));
+}
+
+const countsOf = ({ reports, notFinite }) => ({ reports, notFinite });
 
 /** Adds a point to a history; a full one loses every second point before. */
 function extend(histories, name, point, columns) {

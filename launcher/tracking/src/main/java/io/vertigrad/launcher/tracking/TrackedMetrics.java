@@ -7,9 +7,11 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
+import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -18,8 +20,8 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * Turns a run's events into points of curves: workers' reports once a second, every test at once.
- * Single-threaded.
+ * Turns a run's events into points of curves: workers' reports and scalars once a second, every
+ * test at once. Single-threaded.
  */
 final class TrackedMetrics {
 
@@ -34,6 +36,8 @@ final class TrackedMetrics {
   private final double rateFactor;
   private final ThroughputBook throughput = new ThroughputBook();
   private final List<WorkerProgress> interval = new ArrayList<>();
+  private final Map<String, ScalarReported> scalars = new LinkedHashMap<>();
+  private long scalarsSince;
 
   /** Samples that the workers had trained on at the end of the interval. */
   private long samples;
@@ -61,14 +65,23 @@ final class TrackedMetrics {
           .with("workers/consensus_distance", averaged.consensusDistance())
           .list();
     }
+    if (event instanceof ScalarReported scalar) {
+      return scalar(scalar);
+    }
     if (event instanceof JobResumed) {
       throughput.resumed(event.timeMillis());
     }
     return List.of();
   }
 
-  /** Returns the points of the reports since the last points. */
+  /** Returns the points of the reports and scalars since the last points. */
   List<Metric> rest() {
+    List<Metric> all = takeScalars();
+    all.addAll(workers());
+    return all;
+  }
+
+  private List<Metric> workers() {
     if (interval.isEmpty()) {
       return List.of();
     }
@@ -102,9 +115,31 @@ final class TrackedMetrics {
     boolean over =
         !interval.isEmpty()
             && worker.timeMillis() - interval.get(0).timeMillis() >= INTERVAL_MILLIS;
-    List<Metric> points = over ? rest() : List.of();
+    List<Metric> points = over ? workers() : List.of();
     interval.add(worker);
     samples = view.samples() + view.samplesBefore();
+    return points;
+  }
+
+  /** Keeps the newest value of each scalar until the oldest report among them is a second old. */
+  private List<Metric> scalar(ScalarReported scalar) {
+    boolean over = scalar.timeMillis() - scalarsSince >= INTERVAL_MILLIS;
+    List<Metric> points = over ? takeScalars() : List.of();
+    if (scalars.isEmpty()) {
+      scalarsSince = scalar.timeMillis();
+    }
+    String source = scalar.source().replace(' ', '_');
+    scalars.put("scalars/%s/%s".formatted(scalar.name(), source), scalar);
+    return points;
+  }
+
+  private List<Metric> takeScalars() {
+    List<Metric> points = new ArrayList<>();
+    scalars.forEach(
+        (curve, newest) ->
+            points.addAll(
+                points(newest.version(), newest.timeMillis()).with(curve, newest.value()).list()));
+    scalars.clear();
     return points;
   }
 

@@ -6,6 +6,7 @@ import io.vertigrad.events.RunView;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
+import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.testkit.TestProgress;
@@ -78,6 +79,24 @@ class TrackedMetricsTest {
         List.of(new Metric("test/accuracy", 20, 7, 55), new Metric("test/top_accuracy", 20, 7, 90)),
         test);
     assertEquals(List.of(new Metric("workers/consensus_distance", 21, 8, 0.25)), averaged);
+  }
+
+  @Test
+  void shouldMakeOnePointASecondOfTheNewestValueOfEachScalar() {
+    Recording metrics = new Recording(job("{}"));
+
+    List<Metric> early = new ArrayList<>(metrics.record(scalar(0, "worker 0", 1, 0.5)));
+    early.addAll(metrics.record(scalar(500, "worker 0", 2, 0.25)));
+    early.addAll(metrics.record(scalar(600, "worker 1", 2, Double.NaN)));
+    List<Metric> points = metrics.record(scalar(1_000, "worker 0", 3, 0.125));
+
+    assertEquals(List.of(), early);
+    assertEquals(List.of(new Metric("scalars/margin/worker_0", 2, 500, 0.25)), points);
+    assertEquals(List.of(new Metric("scalars/margin/worker_0", 3, 1_000, 0.125)), metrics.rest());
+  }
+
+  private static ScalarReported scalar(long millis, String source, long version, double value) {
+    return new ScalarReported(millis, source, "margin", version, value, 1, 0);
   }
 
   /** The curves of a run, whose view gets each event first. */
