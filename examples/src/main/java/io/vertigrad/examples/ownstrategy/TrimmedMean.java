@@ -15,7 +15,7 @@ import java.util.List;
  * "Byzantine-Robust Distributed Learning: Towards Optimal Statistical Rates", ICML 2018.
  *
  * <p>Every worker has the same weight, whatever its batch size. All gradients of a round are kept
- * until it closes.
+ * until it closes. The scalar {@code cut.share} shows how much of their magnitude was cut.
  *
  * @param trim values dropped at each end of every coordinate
  */
@@ -27,5 +27,6 @@ record TrimmedMean(int trim) implements Reduction {
     TrimmedSum trimmed = TrimmedSum.of(values, trim);
     long samples = gradients.stream().mapToLong(GradientPartition::samples).sum();
     store.apply(trimmed.sum(), 1f / trimmed.kept(), samples);
+    store.report("cut.share", trimmed.cutShare());
   }
 }

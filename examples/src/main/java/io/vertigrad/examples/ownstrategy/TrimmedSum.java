@@ -9,8 +9,9 @@ import java.util.List;
  *
  * @param sum one value per coordinate
  * @param kept number of gradients in each value
+ * @param cutShare what was cut of the sum of all magnitudes, 0 to 1; NaN when it is 0 or not finite
  */
-record TrimmedSum(float[] sum, int kept) {
+record TrimmedSum(float[] sum, int kept, double cutShare) {
 
   /**
    * Sorts each coordinate of {@code n} gradients and adds up all but {@code trim} at each end. With
@@ -22,16 +23,22 @@ record TrimmedSum(float[] sum, int kept) {
     float[][] rows = gradients.stream().map(TrimmedSum::values).toArray(float[][]::new);
     float[] sum = new float[rows[0].length];
     float[] column = new float[n];
+    double all = 0;
+    double taken = 0;
     for (int i = 0; i < sum.length; i++) {
       for (int row = 0; row < n; row++) {
         column[row] = rows[row][i];
       }
       Arrays.sort(column);
+      for (float value : column) {
+        all += Math.abs(value);
+      }
       for (int k = cut; k < n - cut; k++) {
         sum[i] += column[k];
+        taken += Math.abs(column[k]);
       }
     }
-    return new TrimmedSum(sum, n - 2 * cut);
+    return new TrimmedSum(sum, n - 2 * cut, (all - taken) / all);
   }
 
   private static float[] values(TensorView gradient) {

@@ -5,16 +5,20 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.Frame;
+import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorView;
+import io.vertigrad.strategy.PartitionStore;
 import io.vertigrad.testkit.NetworkConditions;
 import io.vertigrad.testkit.NetworkSimulator;
 import io.vertigrad.testkit.StrategyContract;
 import io.vertigrad.testkit.TestJob;
 import io.vertigrad.testkit.TestShard;
 import io.vertx.core.Future;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -37,6 +41,57 @@ class TrimmedMeanTest extends StrategyContract {
 
     assertEquals(2, trimmed.kept());
     assertArrayEquals(new float[] {2 + 4, 1 + 2}, trimmed.sum());
+  }
+
+  @Test
+  void shouldReportHowMuchOfTheMagnitudeWasCut() {
+    TestJob job = job(3);
+    List<GradientPartition> round =
+        List.of(
+            job.gradient(0, 0, 0, 0, 1, 1, 1, 1),
+            job.gradient(1, 0, 0, 0, 7, -7, 7, -7),
+            job.gradient(2, 0, 0, 0, 2, 2, 2, 2));
+    Map<String, Double> scalars = new HashMap<>();
+
+    new TrimmedMean(1).reduce(round, new Recording(scalars));
+
+    // Two coordinates keep 2 of 1, 2 and 7, the others 1 of -7, 1 and 2.
+    assertEquals(Map.of("cut.share", (40 - 2 * 2 - 2 * 1) / 40.0), scalars);
+  }
+
+  /** Takes steps and scalars of a partition of four elements. */
+  private record Recording(Map<String, Double> scalars) implements PartitionStore {
+
+    @Override
+    public int length() {
+      return 4;
+    }
+
+    @Override
+    public long version() {
+      return 0;
+    }
+
+    @Override
+    public void skipTo(long version) {}
+
+    @Override
+    public boolean isRestored() {
+      return false;
+    }
+
+    @Override
+    public void apply(float[] gradient, float scale, long samples) {}
+
+    @Override
+    public Tensor parameters() {
+      return Tensor.ofFloats(0, 0, 0, 0);
+    }
+
+    @Override
+    public void report(String name, double value) {
+      scalars.put(name, value);
+    }
   }
 
   @Test
