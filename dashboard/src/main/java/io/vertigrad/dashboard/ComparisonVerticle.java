@@ -25,7 +25,7 @@ public final class ComparisonVerticle extends VerticleBase {
 
   @Override
   public Future<?> start() {
-    Router router = PageFiles.guarded(vertx, where.host());
+    Router router = PageFiles.guarded(vertx, where);
     router
         .get("/comparison")
         .handler(

@@ -27,7 +27,7 @@ final class DashboardRoutes {
 
   static Router of(Vertx vertx, JobConfig job, JobRoutes probes, BrowserBridge bridge) {
     Addresses addresses = job.addresses();
-    Router router = PageFiles.guarded(vertx, job.dashboard().host());
+    Router router = PageFiles.guarded(vertx, job.dashboard());
     router
         .route("/eventbus/*")
         .handler(BodyHandler.create(false).setBodyLimit(BODY_BYTES))

@@ -1,12 +1,17 @@
 package io.vertigrad.dashboard;
 
+import io.vertigrad.job.DashboardConfig;
 import io.vertigrad.job.OwnOrigin;
 import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
+import io.vertx.ext.web.handler.CorsHandler;
 import io.vertx.ext.web.handler.StaticHandler;
 import java.io.IOException;
+import java.util.List;
+import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,16 +29,33 @@ final class PageFiles {
 
   private PageFiles() {}
 
-  /**
-   * Returns a router that answers this server's own pages only; {@code host} is the address that it
-   * listens on.
-   */
-  static Router guarded(Vertx vertx, String host) {
+  /** Returns a router that answers this server's own pages, and those in {@code origins}. */
+  static Router guarded(Vertx vertx, DashboardConfig where) {
     Router router = Router.router(vertx);
     router.route().failureHandler(PageFiles::fail);
-    OwnOrigin origin = new OwnOrigin(host);
+    OwnOrigin origin = new OwnOrigin(where.host(), where.origins());
     router.route().handler(request -> check(origin, request)).handler(PageFiles::protect);
+    if (!where.origins().isEmpty()) {
+      CorsHandler others =
+          CorsHandler.create()
+              .addOrigins(where.origins())
+              // SockJS asks so, although there are no cookies here.
+              .allowCredentials(true)
+              .allowedMethods(Set.of(HttpMethod.GET, HttpMethod.POST))
+              .allowedHeader("Content-Type");
+      router.route().handler(request -> share(where.origins(), others, request));
+    }
     return router;
+  }
+
+  /** Lets a browser give the answer to another page that may ask; has no effect on our own. */
+  private static void share(List<String> origins, CorsHandler others, RoutingContext request) {
+    String origin = request.request().getHeader("Origin");
+    if (origin != null && origins.contains(origin)) {
+      others.handle(request);
+    } else {
+      request.next();
+    }
   }
 
   private static void check(OwnOrigin origin, RoutingContext request) {

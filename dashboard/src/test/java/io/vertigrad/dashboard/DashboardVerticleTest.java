@@ -4,8 +4,11 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
@@ -13,6 +16,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpClient;
 import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpMethod;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.junit5.VertxExtension;
 import java.net.Socket;
@@ -106,6 +110,54 @@ final class DashboardVerticleTest {
   }
 
   @Test
+  void shouldAnswerAPageOfAnotherServerThatTheJobNamesAndNoOther() throws Exception {
+    String team = "https://team.example:8443";
+    port = deploy(JsonObject.of("port", 0, "origins", JsonArray.of("http://a.example", team)));
+
+    for (String path : List.of("/job", "/eventbus/info", "/metrics")) {
+      HttpClientResponse answer = get(path, Map.of("Origin", team));
+      assertEquals(200, answer.statusCode(), path);
+      assertEquals(team, answer.getHeader("Access-Control-Allow-Origin"), path);
+      assertEquals("true", answer.getHeader("Access-Control-Allow-Credentials"), path);
+    }
+    Map<String, String> asks = Map.of("Origin", team, "Access-Control-Request-Method", "POST");
+    HttpClientResponse first = request(HttpMethod.OPTIONS, "/drain", asks);
+    assertEquals(team, first.getHeader("Access-Control-Allow-Origin"));
+    for (String other : List.of("https://team.example", "http://team.example:8443", "null")) {
+      HttpClientResponse refused = get("/job", Map.of("Origin", other));
+      assertEquals(403, refused.statusCode(), other);
+      assertNull(refused.getHeader("Access-Control-Allow-Origin"), other);
+    }
+    for (String path : List.of("/", "/job")) {
+      assertEquals(200, get(path, Map.of()).statusCode(), path);
+      assertEquals(200, get(path, Map.of("Origin", "http://127.0.0.1:" + port)).statusCode(), path);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "*",
+        "https://*.example",
+        "team.example",
+        "https://team.example/",
+        "https://Team.example",
+        "https://team.example:443",
+        "http://team.example:80"
+      })
+  void shouldRefuseAnOriginThatNoBrowserSends(String origin) {
+    JsonObject dashboard = JsonObject.of("origins", JsonArray.of("http://[::1]:8000", origin));
+    JsonObject job = JsonObject.of("job", "story", "dashboard", dashboard);
+
+    Exception refusal =
+        assertThrows(SettingsException.class, () -> JobConfig.read("job.json", job));
+
+    assertTrue(
+        refusal.getMessage().startsWith("job.json: dashboard.origins has \"" + origin + "\""),
+        refusal.getMessage());
+  }
+
+  @Test
   void shouldPassARequestForAMemberToLeaveOnWithItsToken() throws Exception {
     String address =
         JobConfig.read("test", JsonObject.of("job", "story")).addresses().metricsRequests();
@@ -186,9 +238,12 @@ final class DashboardVerticleTest {
   }
 
   private int deploy(int wanted) throws Exception {
+    return deploy(JsonObject.of("port", wanted));
+  }
+
+  private int deploy(JsonObject dashboard) throws Exception {
     DashboardVerticle page = new DashboardVerticle();
-    JsonObject job =
-        new JsonObject().put("job", "story").put("dashboard", new JsonObject().put("port", wanted));
+    JsonObject job = JsonObject.of("job", "story", "dashboard", dashboard);
     DeploymentOptions options =
         new DeploymentOptions().setConfig(JobConfig.read("test", job).json());
     await(vertx.deployVerticle(page, options));

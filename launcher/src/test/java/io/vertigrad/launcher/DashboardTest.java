@@ -608,6 +608,32 @@ final class DashboardTest {
                 + ".filter(edge => edge.dataset.bytes > 0).length");
   }
 
+  @Test
+  void shouldShowARunOnAPageOfAnotherServer() throws Exception {
+    int port =
+        Await.result(
+                vertx
+                    .createHttpServer()
+                    .requestHandler(
+                        request -> request.response().sendFile("../examples/team-page/index.html"))
+                    .listen(0, "127.0.0.1"),
+                20,
+                "the other server")
+            .actualPort();
+    String team = "http://127.0.0.1:%d/?dashboard=".formatted(port);
+    train("--set", "dashboard.origins=[\"http://127.0.0.1:%d\"]".formatted(port));
+    String dashboard = run.url().replaceFirst("/(#.*)?$", "");
+
+    browser.open(team + dashboard);
+
+    browser.await("the run", () -> browser.text("#run").matches("paced-sync: running, update .*"));
+    browser.await("its loss", () -> browser.text("#loss").matches("[0-9.]+"));
+    assertEquals(List.of(), browser.complaints());
+    browser.open(team.replace("127.0.0.1", "localhost") + dashboard);
+    browser.await("a refusal", () -> browser.text("#run").contains("is it in dashboard.origins?"));
+    browser.complaints();
+  }
+
   private boolean has(String member, String condition) {
     return browser.has(".node[data-member='%s'][data-condition='%s']".formatted(member, condition));
   }

@@ -2,6 +2,8 @@ package io.vertigrad.job;
 
 import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
+import java.util.List;
+import java.util.regex.Pattern;
 
 /**
  * The web page that shows a run.
@@ -9,15 +11,34 @@ import io.vertigrad.compute.settings.Settings;
  * @param enabled false for no page
  * @param host address that it listens on; loopback unless set
  * @param port its port; a free port is used if it is taken, or 0
+ * @param origins pages of other servers that may ask too, as browsers send it: {@code
+ *     https://team.example:8443}
  */
-public record DashboardConfig(boolean enabled, String host, int port) {
+public record DashboardConfig(boolean enabled, String host, int port, List<String> origins) {
+
+  /** A browser sends small letters, no path, and no port that the scheme implies. */
+  private static final Pattern ORIGIN =
+      Pattern.compile(
+          "(http(?!.*:80$)|https(?!.*:443$))://([a-z0-9.-]+|\\[[0-9a-f:]+])(:\\d{1,5})?");
 
   static DashboardConfig read(Settings section) {
+    Settings own = section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE);
     DashboardConfig config =
         new DashboardConfig(
             section.flag("enabled", true),
-            ClusterConfig.host(section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE)),
-            section.integer("port", 8_350, 0, 65_535));
+            ClusterConfig.host(own),
+            section.integer("port", 8_350, 0, 65_535),
+            List.copyOf(section.textList("origins", List.of())));
+    for (String origin : config.origins) {
+      if (!ORIGIN.matcher(origin).matches()) {
+        throw section.refuse(
+            "origins",
+            ("has \"%s\", expected the origin of a page as its browser sends it, for example"
+                    + " \"https://team.example:8443\": scheme, host in small letters and the port"
+                    + " if it is not the usual one, no path and no *")
+                .formatted(origin));
+      }
+    }
     section.refuseUnknown();
     return config;
   }

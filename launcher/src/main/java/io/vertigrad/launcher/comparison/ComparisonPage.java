@@ -21,7 +21,7 @@ final class ComparisonPage {
   static Future<String> start(
       Vertx vertx, int port, List<FinishedRun> runs, ComparisonTable table) {
     ComparisonVerticle page =
-        new ComparisonVerticle(new DashboardConfig(true, HOST, port), json(runs, table));
+        new ComparisonVerticle(new DashboardConfig(true, HOST, port, List.of()), json(runs, table));
     return vertx.deployVerticle(page).map(deployed -> page.url());
   }
 
