@@ -5,7 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.fixture.DeviceEngine;
 import io.vertigrad.fixture.DeviceModel;
@@ -21,6 +23,7 @@ import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -73,6 +76,11 @@ class RemoteStrategyTest extends PointsJob {
             .findFirst()
             .orElseThrow();
     assertEquals(100, computing.gradientsDown);
+    for (String worker : List.of("worker 0", "worker 1")) {
+      Awaitility.await(worker)
+          .atMost(10, TimeUnit.SECONDS)
+          .until(() -> happened(e -> isScalar(e, worker, 99, 100)));
+    }
   }
 
   @ParameterizedTest
@@ -228,6 +236,13 @@ class RemoteStrategyTest extends PointsJob {
     assertTrue(
         refused.getMessage().contains("another strategy verticle is at " + PLACE + "worker.0"),
         refused.getMessage());
+  }
+
+  private static boolean isScalar(TrainingEvent event, String source, long version, double value) {
+    return event instanceof ScalarReported scalar
+        && scalar.source().equals(source)
+        && scalar.version() == version
+        && scalar.value() == value;
   }
 
   private void train(String description, long steps) {

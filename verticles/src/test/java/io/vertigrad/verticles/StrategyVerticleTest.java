@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.ExchangeTiming;
@@ -21,6 +22,7 @@ import io.vertigrad.testkit.PointsJob;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.json.JsonObject;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -123,6 +125,16 @@ class StrategyVerticleTest extends PointsJob {
         0,
         "at vertigrad.points.strategy.worker.0.0 failed at step 0:"
             + " java.lang.IllegalStateException: this rule is broken");
+    Awaitility.await("its last scalar")
+        .atMost(10, TimeUnit.SECONDS)
+        .until(
+            () ->
+                happened(
+                    e ->
+                        e instanceof ScalarReported scalar
+                            && scalar.source().equals("worker 0")
+                            && scalar.name().equals("samples")
+                            && scalar.version() == 0));
   }
 
   @Test
@@ -201,6 +213,7 @@ class StrategyVerticleTest extends PointsJob {
 
     @Override
     public void complete(LocalGradient gradient) {
+      context.replica().report("samples", gradient.samples());
       throw new IllegalStateException("this rule is broken");
     }
 
