@@ -1,0 +1,44 @@
+package io.vertigrad.events;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.vertigrad.events.TrainingEvent.JobPaused;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class EventFileTest {
+
+  @TempDir private Path folder;
+
+  @Test
+  void shouldSkipLinesThatHoldNoEvent() throws IOException {
+    Path file = folder.resolve("events.jsonl");
+    try (OutputStream out = Files.newOutputStream(file)) {
+      out.write(new byte[] {(byte) 0xff, (byte) 0xc3, 0, '\n'});
+      out.write(line(new JobPaused(1).toJson().encode()));
+      out.write(line(""));
+      out.write(line("[1]"));
+      out.write(line("null"));
+      out.write(line("{\"type\":\"later\"}"));
+      out.write(line("{\"type\":\"workerProgress\",\"staleness\":{\"x\":1},\"loss\":true}"));
+      out.write(line(new JobPaused(2).toJson().encode()));
+      out.write("{\"type\":\"jobPaus".getBytes(StandardCharsets.UTF_8));
+    }
+    List<TrainingEvent> events = new ArrayList<>();
+
+    EventFile.forEach(file, events::add);
+
+    assertEquals(List.of(new JobPaused(1), new JobPaused(2)), events);
+  }
+
+  private static byte[] line(String text) {
+    return (text + "\n").getBytes(StandardCharsets.UTF_8);
+  }
+}
