@@ -94,7 +94,7 @@ final class ResumedRun {
     refuseFinished();
     RunLock lock = RunLock.take(directory);
     try (lock) {
-      return train(Display.Style.chosen(json, quiet));
+      return train(Display.Style.chosen(json, quiet), lock);
     }
   }
 
@@ -113,7 +113,7 @@ final class ResumedRun {
         return ExitStatus.OK;
       }
       LOG.warn("the coordinator's process has ended, this one takes its place");
-      return train(Display.Style.chosen(false, false));
+      return train(Display.Style.chosen(false, false), lock);
     }
   }
 
@@ -132,7 +132,7 @@ final class ResumedRun {
     }
   }
 
-  private int train(Display.Style style) {
+  private int train(Display.Style style, RunLock lock) {
     RunLaunch before = RunLaunch.read(directory);
     JsonObject json = directory.readJob().mergeIn(before.local(), true);
     findMoved(json);
@@ -155,7 +155,7 @@ final class ResumedRun {
     launch.write(directory);
     Display display = Display.of(style, System.out, job);
     NextCommand next = new NextCommand(List.of("resume"), directory, true);
-    return new TrainingRun(job, directory, display, notes, next)
+    return new TrainingRun(job, directory, lock, display, notes, next)
         .resuming(livingNodes(job))
         .call(roles, placed, launch.listen());
   }

@@ -168,7 +168,7 @@ final class TrainCommand implements Callable<Integer> {
     try (lock) {
       new RunLaunch(LocalSettings.of(kept), placement, open, roles.servers(), roles.workers(), 0)
           .write(directory);
-      TrainingRun run = new TrainingRun(kept, directory, display, notes, next);
+      TrainingRun run = new TrainingRun(kept, directory, lock, display, notes, next);
       return (keepOpen ? run.keepingPage() : run).call(roles, placement, open);
     }
   }

@@ -24,6 +24,7 @@ import io.vertigrad.launcher.job.LocalSettings;
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.Placement;
 import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.launcher.run.RunLock;
 import io.vertigrad.launcher.run.RunLog;
 import io.vertigrad.launcher.run.RunProgress;
 import io.vertigrad.launcher.run.RunSummary;
@@ -73,6 +74,7 @@ final class TrainingRun {
 
   private final JobConfig job;
   private final RunDirectory directory;
+  private final RunLock lock;
   private final Display display;
   private final List<String> notes;
   private final NextCommand next;
@@ -121,15 +123,18 @@ final class TrainingRun {
   /**
    * Creates a run that has not started.
    *
+   * @param lock the lock of its folder, which says where its page is
    * @param notes further lines to print at its start
    * @param next suggests commands for after the run
    */
   TrainingRun(
       JobConfig job,
       RunDirectory directory,
+      RunLock lock,
       Display display,
       List<String> notes,
       NextCommand next) {
+    this.lock = lock;
     this.notes = notes;
     this.next = next;
     this.job = job;
@@ -377,6 +382,7 @@ final class TrainingRun {
             START_SECONDS,
             "starting the dashboard");
     page = Optional.of(new Page(url, source));
+    lock.show(url);
     Dashboard.otherPort(job.dashboard().port(), url).ifPresent(monitor::say);
     monitor.say("dashboard: %s  (to control the run: %s#token=%s)".formatted(url, url, token));
   }

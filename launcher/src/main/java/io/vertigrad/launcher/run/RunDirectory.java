@@ -8,9 +8,13 @@ import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 import java.time.LocalDateTime;
 import java.time.format.DateTimeFormatter;
@@ -18,6 +22,7 @@ import java.util.Comparator;
 import java.util.Iterator;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
@@ -113,6 +118,22 @@ public record RunDirectory(Path path) {
     return path.resolve("nodes.json");
   }
 
+  /** Returns the file of tags and a note that a person wrote; nothing that trains reads it. */
+  public Path notes() {
+    return path.resolve("notes.json");
+  }
+
+  /** Returns the folder's name. */
+  public String name() {
+    return path.toAbsolutePath().normalize().getFileName().toString();
+  }
+
+  /** Returns whether the folder has any file that a run begins with. */
+  public boolean isRun() {
+    return Stream.of(job(), launch(), events(), summary())
+        .anyMatch(file -> Files.exists(file, LinkOption.NOFOLLOW_LINKS));
+  }
+
   /** Returns the file of the result. */
   public Path summary() {
     return path.resolve("summary.json");
@@ -170,11 +191,7 @@ public record RunDirectory(Path path) {
     if (job.checkpoint().directory().isEmpty()) {
       json.getJsonObject("checkpoint").put("directory", checkpoints().toAbsolutePath().toString());
     }
-    String id =
-        "%s-%s"
-            .formatted(
-                path.toAbsolutePath().normalize().getFileName(),
-                UUID.randomUUID().toString().substring(0, ID_DIGITS));
+    String id = "%s-%s".formatted(name(), UUID.randomUUID().toString().substring(0, ID_DIGITS));
     json.put("run", new JsonObject().put("id", id).put("resumes", 0));
     return JobConfig.read(job.origin(), json);
   }
@@ -281,6 +298,41 @@ public record RunDirectory(Path path) {
     } catch (IOException e) {
       LOG.warn("{}: checkpoints stay: {}", checkpoints(), e.toString());
     }
+  }
+
+  /**
+   * Deletes the folder with everything in it. Deletes symbolic links, not what they point to.
+   *
+   * @return bytes of the deleted files
+   * @throws UncheckedIOException naming the file that cannot be deleted; what was deleted before
+   *     stays deleted
+   */
+  public long delete() {
+    AtomicLong bytes = new AtomicLong();
+    try {
+      Files.walkFileTree(
+          path,
+          new SimpleFileVisitor<>() {
+            @Override
+            public FileVisitResult visitFile(Path file, BasicFileAttributes found)
+                throws IOException {
+              Files.delete(file);
+              bytes.addAndGet(found.isRegularFile() ? found.size() : 0);
+              return FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult postVisitDirectory(Path folder, IOException failure)
+                throws IOException {
+              Files.delete(folder);
+              return FileVisitResult.CONTINUE;
+            }
+          });
+    } catch (IOException e) {
+      throw new UncheckedIOException(
+          "%s: cannot be deleted: %s; what was deleted before stays deleted".formatted(path, e), e);
+    }
+    return bytes.get();
   }
 
   /**

@@ -45,9 +45,11 @@ final class RunProcesses {
   /** Returns the running process that holds the run's lock. */
   Optional<ProcessHandle> coordinator() {
     try {
-      return Optional.of(Files.readString(run.resolve("lock")).strip())
-          .filter(text -> !text.isEmpty())
-          .flatMap(pid -> ProcessHandle.of(Long.parseLong(pid)))
+      return Files.readString(run.resolve("lock"))
+          .lines()
+          .findFirst()
+          .filter(text -> !text.isBlank())
+          .flatMap(pid -> ProcessHandle.of(Long.parseLong(pid.strip())))
           .filter(this::belongs);
     } catch (IOException notYet) {
       return Optional.empty();
