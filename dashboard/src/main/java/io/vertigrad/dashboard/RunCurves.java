@@ -1,13 +1,7 @@
 package io.vertigrad.dashboard;
 
-import io.vertigrad.events.EventFile;
-import io.vertigrad.events.TrainingEvent;
-import io.vertigrad.events.TrainingEvent.JobResumed;
-import io.vertigrad.events.TrainingEvent.JobStarted;
-import io.vertigrad.events.TrainingEvent.MemberJoined;
+import io.vertigrad.dashboard.EventLines.Name;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
-import io.vertigrad.events.TrainingEvent.WorkerProgress;
-import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -19,26 +13,49 @@ import java.util.Set;
 import java.util.function.ToDoubleFunction;
 
 /**
- * The curves of a run that is over: the training loss of all workers together, and loss and
- * accuracy of each test. The number of points has a limit.
+ * The curves of a run: the training loss of all workers together, and loss and accuracy of each
+ * test. The number of points has a limit.
  */
 public final class RunCurves {
 
-  private static final String[] TESTED = {"timeMillis", "version", "loss", "accuracy", "segment"};
+  private static final Name STARTED = Name.type("jobStarted");
+  private static final Name RESUMED = Name.type("jobResumed");
+  private static final Name JOINED = Name.type("memberJoined");
+  private static final Name PROGRESS = Name.type("workerProgress");
+  private static final Name TESTED = Name.type("evaluated");
+  private static final Name SCALAR = Name.type("scalarReported");
+  private static final Name TIME = Name.value("timeMillis");
+  private static final Name ROLE = Name.value("role");
+  private static final Name RANK = Name.value("rank");
+  private static final Name INCARNATION = Name.value("incarnation");
+  private static final Name VERSION = Name.value("version");
+  private static final Name SAMPLES = Name.value("samples");
+  private static final Name LOSS = Name.value("loss");
+  private static final Name ACCURACY = Name.value("accuracy");
+  private static final Name METRIC = Name.value("metric");
+  private static final Name METRIC_VALUE = Name.value("metricValue");
+  private static final Name SOURCE = Name.value("source");
+  private static final Name SCALAR_NAME = Name.value("name");
+  private static final Name VALUE = Name.value("value");
+  private static final Name REPORTS = Name.value("reports");
+  private static final Name NOT_FINITE = Name.value("notFinite");
 
   private final Curve losses = new Curve("version", "loss");
-  private final TestCurve tests = new TestCurve();
+  private final Tests tests = new Tests();
   private final ScalarCurves scalars = new ScalarCurves();
-  private final Map<Integer, WorkerProgress> reports = new LinkedHashMap<>();
-  private final Set<Integer> ranks = new HashSet<>();
+  private final Map<Long, Report> reports = new LinkedHashMap<>();
+  private final Set<Long> ranks = new HashSet<>();
   private long startedMillis;
+  private boolean started;
+
+  private record Report(long timeMillis, long version, double loss) {}
 
   private RunCurves() {}
 
-  /** Reads the curves from {@code events.jsonl}. */
+  /** Reads the curves from {@code events.jsonl}, as far as it is written; blocks. */
   public static RunCurves read(Path events) throws IOException {
     RunCurves curves = new RunCurves();
-    EventFile.forEach(events, curves::add);
+    EventLines.forEach(events, curves::add);
     curves.average();
     return curves;
   }
@@ -49,51 +66,73 @@ public final class RunCurves {
    * {@code segment} of each point; no line connects two segments.
    */
   public JsonObject toJson() {
-    JsonObject tested = new JsonObject();
-    for (String name : TESTED) {
-      JsonArray column = new JsonArray();
-      tests.toJson().forEach(test -> column.add(((JsonObject) test).getValue(name)));
-      tested.put(name, column);
-    }
-    // These columns exist only when the run's metric is not the accuracy.
-    JsonArray metrics = new JsonArray();
-    JsonArray figures = new JsonArray();
-    tests
-        .toJson()
-        .forEach(
-            test -> {
-              metrics.add(((JsonObject) test).getString("metric"));
-              figures.add(((JsonObject) test).getValue("metricValue"));
-            });
-    if (metrics.stream().anyMatch(String.class::isInstance)) {
-      tested.put("metric", metrics).put("metricValue", figures);
-    }
     return new JsonObject()
         .put("startedMillis", startedMillis)
         .put("training", losses.toJson())
-        .put("tests", tested)
+        .put("tests", tests.toJson())
         .put("scalars", scalars.toJson());
   }
 
-  private void add(TrainingEvent event) {
-    tests.apply(event);
-    if (startedMillis == 0) {
-      startedMillis = event.timeMillis();
-    }
-    if (event instanceof JobStarted started) {
-      startedMillis = started.timeMillis();
-    } else if (event instanceof WorkerProgress worker && worker.samples() > 0) {
+  private void add(EventLines event) {
+    if (event.is(PROGRESS)) {
+      long time = time(event);
+      long rank = event.whole(RANK);
+      long version = event.whole(VERSION);
       // A stage that is not the last one counts no samples and has no loss.
-      report(worker);
-    } else if (event instanceof ScalarReported scalar) {
-      scalars.add(scalar, 0, 0);
-    } else if (event instanceof JobResumed) {
-      scalars.interrupt();
+      if (event.whole(SAMPLES) > 0) {
+        report(rank, new Report(time, version, event.number(LOSS)));
+      }
+    } else if (event.is(TESTED)) {
+      long time = time(event);
+      long version = event.whole(VERSION);
+      if (event.whole(SAMPLES) > 0) {
+        double loss = event.number(LOSS);
+        double accuracy = event.number(ACCURACY);
+        tests.add(time, version, loss, accuracy, event.text(METRIC), event);
+      }
+    } else if (event.is(SCALAR)) {
+      scalars.add(scalar(event), 0, 0);
+    } else if (event.is(STARTED)) {
+      long time = time(event);
+      startedMillis = started ? startedMillis : time;
+      started = true;
+    } else if (event.is(RESUMED)) {
+      time(event);
       interruptTraining();
-    } else if (event instanceof MemberJoined joined
-        && joined.role() == Role.WORKER
-        && joined.incarnation() > 0
-        && ranks.equals(Set.of(joined.rank()))) {
+      tests.interrupt();
+      scalars.interrupt();
+    } else if (event.is(JOINED)) {
+      time(event);
+      join(event.text(ROLE), event.whole(RANK), event.whole(INCARNATION));
+    } else if (startedMillis == 0) {
+      time(event);
+    }
+  }
+
+  /** Returns the time of an event; the run began at the first one until it says when it did. */
+  private long time(EventLines event) {
+    long time = event.whole(TIME);
+    startedMillis = startedMillis == 0 ? time : startedMillis;
+    return time;
+  }
+
+  private ScalarReported scalar(EventLines event) {
+    long time = time(event);
+    String source = event.text(SOURCE);
+    String name = event.text(SCALAR_NAME);
+    long version = event.whole(VERSION);
+    double value = event.number(VALUE);
+    long reports = event.whole(REPORTS);
+    return new ScalarReported(time, source, name, version, value, reports, event.whole(NOT_FINITE));
+  }
+
+  private void join(String role, long rank, long incarnation) {
+    if (incarnation == 0) {
+      return;
+    }
+    if (role.equals("evaluator")) {
+      tests.interrupt();
+    } else if (role.equals("worker") && ranks.equals(Set.of(rank))) {
       // While one of several workers was away, the others were measured, so the curve continues.
       interruptTraining();
     }
@@ -104,29 +143,102 @@ public final class RunCurves {
     losses.interrupt();
   }
 
-  private void report(WorkerProgress worker) {
-    boolean late =
-        reports.values().stream()
-            .anyMatch(r -> worker.timeMillis() - r.timeMillis() > Curve.SHORTEST_GAP_MILLIS);
-    if (late || reports.containsKey(worker.rank())) {
+  private void report(long rank, Report report) {
+    boolean late = false;
+    for (Report earlier : reports.values()) {
+      late |= report.timeMillis() - earlier.timeMillis() > Curve.SHORTEST_GAP_MILLIS;
+    }
+    if (late || reports.containsKey(rank)) {
       average();
     }
-    ranks.add(worker.rank());
-    reports.put(worker.rank(), worker);
+    ranks.add(rank);
+    reports.put(rank, report);
   }
 
   /** Adds a point: the mean of one report of each worker, or of the workers that have reported. */
   private void average() {
     if (!reports.isEmpty()) {
       losses.add(
-          Math.round(mean(WorkerProgress::timeMillis)),
-          Math.round(mean(WorkerProgress::version)),
-          mean(WorkerProgress::loss));
+          Math.round(mean(Report::timeMillis)),
+          Math.round(mean(Report::version)),
+          mean(Report::loss));
     }
     reports.clear();
   }
 
-  private double mean(ToDoubleFunction<WorkerProgress> of) {
-    return reports.values().stream().mapToDouble(of).average().orElseThrow();
+  private double mean(ToDoubleFunction<Report> of) {
+    double sum = 0;
+    for (Report report : reports.values()) {
+      sum += of.applyAsDouble(report);
+    }
+    return sum / reports.size();
+  }
+
+  /** The tests, oldest first; when it is full, it drops every second one. */
+  private static final class Tests {
+
+    private static final String[] NAMES = {
+      "timeMillis", "version", "loss", "accuracy", "segment", "metricValue"
+    };
+    private static final int WHOLE = 2;
+    private static final int SEGMENT = 4;
+
+    private final double[][] columns = new double[NAMES.length][TestCurve.CAPACITY];
+    private String metric = "";
+    private int size;
+    private int segment;
+    private boolean begun;
+
+    void interrupt() {
+      segment += begun ? 1 : 0;
+      begun = false;
+    }
+
+    void add(long time, long version, double loss, double accuracy, String kind, EventLines event) {
+      if (size == TestCurve.CAPACITY) {
+        size /= 2;
+        for (double[] column : columns) {
+          for (int i = 0; i < size; i++) {
+            column[i] = column[2 * i + 1];
+          }
+        }
+      }
+      double value = kind.isEmpty() ? Double.NaN : event.number(METRIC_VALUE);
+      double[] values = {time, version, loss, accuracy, segment, value};
+      for (int c = 0; c < columns.length; c++) {
+        columns[c][size] = values[c];
+      }
+      metric = kind.isEmpty() ? metric : kind;
+      size++;
+      begun = true;
+    }
+
+    /** Returns the columns; those of the metric exist only when it is not the accuracy. */
+    JsonObject toJson() {
+      JsonObject json = new JsonObject();
+      for (int c = 0; c <= SEGMENT; c++) {
+        json.put(NAMES[c], column(c));
+      }
+      if (!metric.isEmpty()) {
+        JsonArray metrics = new JsonArray();
+        JsonArray values = column(SEGMENT + 1);
+        values.forEach(value -> metrics.add(value == null ? null : metric));
+        json.put("metric", metrics).put(NAMES[SEGMENT + 1], values);
+      }
+      return json;
+    }
+
+    private JsonArray column(int c) {
+      JsonArray json = new JsonArray();
+      for (int i = 0; i < size; i++) {
+        double value = columns[c][i];
+        if (c < WHOLE || c == SEGMENT) {
+          json.add(Math.round(value));
+        } else {
+          json.add(Double.isFinite(value) ? (Object) value : null);
+        }
+      }
+      return json;
+    }
   }
 }
