@@ -35,6 +35,8 @@ import picocli.CommandLine.TypeConversionException;
       "  ${sys:vertigrad.command:-./vertigrad} train conf/mnist-sync.json --data DIR  on MNIST",
       "  ${sys:vertigrad.command:-./vertigrad} train --processes                 in several JVMs",
       "  ${sys:vertigrad.command:-./vertigrad} resume                            goes on with an interrupted run",
+      "  ${sys:vertigrad.command:-./vertigrad} ui                                all runs on one page",
+      "  ${sys:vertigrad.command:-./vertigrad} runs                              all runs in the terminal",
       "  ${sys:vertigrad.command:-./vertigrad} replay last                       shows a run again",
       "  ${sys:vertigrad.command:-./vertigrad} compare runs/<one> runs/<other>   runs side by side",
       "  ${sys:vertigrad.command:-./vertigrad} evaluate last                     tests a trained model",
@@ -92,6 +94,8 @@ final class VertigradCommand implements Runnable {
     commands.put("train", TrainCommand.class);
     commands.put("resume", ResumeCommand.class);
     commands.put("node", NodeCommand.class);
+    commands.put("ui", UiCommand.class);
+    commands.put("runs", RunsCommand.class);
     commands.put("replay", ReplayCommand.class);
     commands.put("compare", CompareCommand.class);
     commands.put("evaluate", EvaluateCommand.class);

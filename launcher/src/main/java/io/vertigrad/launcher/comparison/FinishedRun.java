@@ -121,11 +121,16 @@ final class FinishedRun {
    * worker each; empty when the strategy is unknown.
    */
   Optional<String> counted() {
-    if (job.isEmpty()) {
+    return counted(new RunDirectory(folder));
+  }
+
+  /** Returns what the version of the run of this folder counts, as {@link #counted()}. */
+  static Optional<String> counted(RunDirectory run) {
+    if (!Files.isRegularFile(run.job())) {
       return Optional.empty();
     }
     try {
-      NamedConfig strategy = JobConfig.read(folder.toString(), job).strategy();
+      NamedConfig strategy = JobConfig.read(run.job().toString(), run.readJob()).strategy();
       boolean rounds =
           StrategyProviders.configure(strategy, FinishedRun.class.getClassLoader())
               .traits()

@@ -1,0 +1,256 @@
+package io.vertigrad.launcher.comparison;
+
+import io.vertigrad.dashboard.RunCurves;
+import io.vertigrad.dashboard.RunsVerticle;
+import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.launcher.run.RunLock;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * The runs of a folder, in whatever state their folders are: a list of all, and the curves and the
+ * notes of each. Does not follow symbolic links from the folder. Thread-safe; every method blocks.
+ *
+ * <p>What was read is kept until a file has changed.
+ */
+public final class RunList implements RunsVerticle.Source {
+
+  /** Number of runs whose curves are kept in memory, some 100 KB each. */
+  private static final int MOST_CURVES = 512;
+
+  private static final long MOST_EVENT_BYTES = 1L << 30;
+
+  /** A number that JavaScript holds exactly. */
+  private static final long WHOLE_NUMBERS = (1L << 53) - 1;
+
+  private static final String NAME = "name";
+  private static final String CHANGED = "changed";
+
+  private final Path folder;
+  private final Map<String, Known> known = new ConcurrentHashMap<>();
+  private final Map<String, Curves> curves = new LinkedHashMap<>(16, 0.75f, true);
+
+  private record Known(List<FileStamp> stamps, Optional<RunLock.Holder> holder, JsonObject row) {}
+
+  private record Curves(long changed, Buffer json) {}
+
+  /** Creates the list of the runs of this folder, which may not exist yet. */
+  public RunList(Path folder) {
+    this.folder = folder;
+  }
+
+  /**
+   * Returns what the list shows of each run, the newest first. Nobody may change it.
+   *
+   * @throws InputException when the folder cannot be read
+   */
+  public List<JsonObject> rows() {
+    List<JsonObject> rows = new ArrayList<>();
+    if (Files.exists(folder)) {
+      try (DirectoryStream<Path> found = Files.newDirectoryStream(folder)) {
+        found.forEach(
+            path -> find(path.getFileName().toString()).flatMap(this::row).ifPresent(rows::add));
+      } catch (IOException | DirectoryIteratorException e) {
+        throw new InputException("%s: cannot be read: %s".formatted(folder, e.getMessage()), e);
+      }
+    }
+    Set<String> names = rows.stream().map(row -> row.getString(NAME)).collect(Collectors.toSet());
+    known.keySet().retainAll(names);
+    rows.sort(
+        Comparator.<JsonObject>comparingLong(row -> -row.getLong("startedMillis"))
+            .thenComparing(row -> row.getString(NAME)));
+    return rows;
+  }
+
+  /** Returns what the list shows of a run; empty when there is no such run. */
+  public Optional<JsonObject> row(String name) {
+    return find(name).flatMap(this::row);
+  }
+
+  /** Returns the folder of a run; empty unless a folder of this name has files of a run. */
+  public Optional<RunDirectory> find(String name) {
+    try {
+      Path path = Path.of(name);
+      boolean plain = path.getNameCount() == 1 && !path.isAbsolute() && !name.startsWith(".");
+      return Optional.of(new RunDirectory(folder.resolve(path)))
+          .filter(run -> plain && Files.isDirectory(run.path(), LinkOption.NOFOLLOW_LINKS))
+          .filter(RunDirectory::isRun);
+    } catch (InvalidPathException e) {
+      return Optional.empty();
+    }
+  }
+
+  @Override
+  public Buffer list() {
+    return new JsonObject()
+        .put("folder", folder.toString())
+        .put("runs", new JsonArray(rows()))
+        .toBuffer();
+  }
+
+  @Override
+  public Buffer curves(String name) {
+    Optional<RunDirectory> run = find(name);
+    Optional<JsonObject> row = run.flatMap(this::row);
+    if (row.isEmpty()) {
+      return problem(name, "there is no run %s in %s".formatted(name, folder));
+    }
+    long changed = row.get().getLong(CHANGED);
+    Curves kept = kept(name);
+    if (kept == null || kept.changed() != changed) {
+      kept = new Curves(changed, read(run.get(), row.get()));
+      keep(name, kept);
+    }
+    return kept.json();
+  }
+
+  @Override
+  public synchronized JsonObject annotate(String name, JsonObject change) {
+    RunDirectory run =
+        find(name)
+            .orElseThrow(
+                () ->
+                    new NoSuchElementException("there is no run %s in %s".formatted(name, folder)));
+    RunNotes notes = RunNotes.read(run).with(change);
+    notes.write(run);
+    known.remove(name);
+    return notes.toJson();
+  }
+
+  /**
+   * Deletes the folder of a run.
+   *
+   * @return bytes of its files
+   * @throws InputException when the run goes on, or is kept
+   * @throws UncheckedIOException when a file cannot be deleted
+   */
+  public long remove(RunDirectory run) {
+    requireRemovable(run);
+    // A resumed run takes the lock before it does anything.
+    RunLock lock = RunLock.take(run);
+    try (lock) {
+      return run.delete();
+    }
+  }
+
+  /**
+   * Checks that a run is over and not kept.
+   *
+   * @throws InputException when it is not
+   */
+  public static void requireRemovable(RunDirectory run) {
+    RunLock.look(run)
+        .ifPresent(
+            holder -> {
+              throw new InputException(
+                  "%s: process %s runs it; end that one first"
+                      .formatted(run.path(), holder.process()));
+            });
+    if (RunNotes.read(run).kept()) {
+      throw new InputException(
+          "%s: is kept, by runs keep; to delete it, undo that with runs keep --undo %s"
+              .formatted(run.path(), run.name()));
+    }
+  }
+
+  private Optional<JsonObject> row(RunDirectory run) {
+    List<FileStamp> stamps =
+        Stream.of(run.job(), run.summary(), run.events(), run.notes()).map(FileStamp::of).toList();
+    Optional<RunLock.Holder> holder = RunLock.look(run);
+    Known before = known.get(run.name());
+    if (before != null && before.stamps().equals(stamps) && before.holder().equals(holder)) {
+      return Optional.of(before.row());
+    }
+    JsonObject row = read(run, holder).put(CHANGED, changed(stamps));
+    if (!run.isRun()) {
+      // Somebody has deleted it meanwhile.
+      return Optional.empty();
+    }
+    known.put(run.name(), new Known(stamps, holder, row));
+    return Optional.of(row);
+  }
+
+  private static JsonObject read(RunDirectory run, Optional<RunLock.Holder> holder) {
+    try {
+      return RunRow.read(run, holder);
+    } catch (RuntimeException unexpected) {
+      // One folder must not hide the others.
+      return new JsonObject()
+          .put(NAME, run.name())
+          .put(RunRow.STATE, "unreadable")
+          .put("startedMillis", FileStamp.of(run.path()).modifiedMillis())
+          .put(RunRow.PROBLEM, "it cannot be read: " + unexpected);
+    }
+  }
+
+  /** Returns a number that differs when the curves do: all but the notes have a part in them. */
+  private static long changed(List<FileStamp> stamps) {
+    return (stamps.subList(0, 3).hashCode() * 0x9E3779B97F4A7C15L
+            + stamps.get(2).bytes() * 31
+            + stamps.get(2).modifiedMillis())
+        & WHOLE_NUMBERS;
+  }
+
+  private Buffer read(RunDirectory run, JsonObject row) {
+    String name = run.name();
+    try {
+      FileText.require(run.events());
+      long bytes = FileStamp.of(run.events()).bytes();
+      if (bytes > MOST_EVENT_BYTES) {
+        String large = "events.jsonl has %,d bytes, expected at most %,d: its curves are not drawn";
+        return problem(name, large.formatted(bytes, MOST_EVENT_BYTES));
+      }
+      double versions = Math.max(1, row.getDouble("version", 0.0));
+      return RunCurves.read(run.events())
+          .toJson()
+          .put(NAME, name)
+          .put(CHANGED, row.getLong(CHANGED))
+          .put(RunRow.STATE, row.getString(RunRow.STATE))
+          .put("counted", FinishedRun.counted(run).orElse("versions"))
+          .put("samplesPerVersion", row.getDouble("samples", 0.0) / versions)
+          .toBuffer();
+    } catch (IOException e) {
+      return problem(name, "events.jsonl " + FileText.reason(e) + ": there are no curves");
+    }
+  }
+
+  private static Buffer problem(String name, String problem) {
+    return JsonObject.of(NAME, name, RunRow.PROBLEM, problem).toBuffer();
+  }
+
+  private Curves kept(String name) {
+    synchronized (curves) {
+      return curves.get(name);
+    }
+  }
+
+  private void keep(String name, Curves fresh) {
+    synchronized (curves) {
+      curves.put(name, fresh);
+      if (curves.size() > MOST_CURVES) {
+        curves.remove(curves.keySet().iterator().next());
+      }
+    }
+  }
+}

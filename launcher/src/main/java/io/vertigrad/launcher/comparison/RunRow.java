@@ -1,0 +1,327 @@
+package io.vertigrad.launcher.comparison;
+
+import io.vertigrad.compute.Metric;
+import io.vertigrad.compute.settings.JsonText;
+import io.vertigrad.compute.settings.SettingsException;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.JobFailed;
+import io.vertigrad.events.TrainingEvent.JobFinished;
+import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.JobStopped;
+import io.vertigrad.events.TrainingEvent.MemberJoined;
+import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.launcher.run.RunLock;
+import io.vertigrad.launcher.run.RunSummary;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/**
+ * Builds what a list shows of a run, in whatever state its folder is. Reads the small files, and of
+ * {@code events.jsonl} the beginning; the end too while there is no summary.
+ */
+final class RunRow {
+
+  static final String STATE = "state";
+  static final String FINISHED = "finished";
+  static final String RUNNING = "running";
+  static final String PROBLEM = "problem";
+
+  private static final String[] RESULTS = {
+    "seconds", "version", "samples", "samplesPerSecond", "loss", "trainingLoss", "accuracy"
+  };
+
+  /**
+   * Sections of a job file that do not say what was trained. A {@code job.json} lacks the settings
+   * of one machine anyway.
+   */
+  private static final Set<String> NO_SETTINGS =
+      Set.of(
+          "cluster",
+          "dashboard",
+          "job",
+          JobConfig.RESOLVED,
+          "run",
+          "serving",
+          "timeline",
+          "tracking");
+
+  private static final int LONGEST_SETTING = 200;
+  private static final double MILLIS = 1_000;
+
+  private final RunDirectory run;
+  private final boolean runs;
+  private final JsonObject row = new JsonObject();
+  private final List<String> problems = new ArrayList<>();
+
+  private RunRow(RunDirectory run, boolean runs) {
+    this.run = run;
+    this.runs = runs;
+  }
+
+  /**
+   * Reads a run.
+   *
+   * @param holder the process that holds the lock of the run, if any
+   */
+  static JsonObject read(RunDirectory run, Optional<RunLock.Holder> holder) {
+    RunRow reader = new RunRow(run, holder.isPresent());
+    reader.row.put("name", run.name());
+    holder.flatMap(RunLock.Holder::page).ifPresent(page -> reader.row.put("page", page));
+    reader.fill();
+    return reader.row;
+  }
+
+  private void fill() {
+    Optional<JsonObject> summary = object(run.summary());
+    Optional<JsonObject> job = object(run.job());
+    boolean finished =
+        summary.map(json -> json.getValue(STATE)).filter(FINISHED::equals).isPresent();
+    boolean running = runs && !finished;
+    EventEnds events = events(running || summary.isEmpty());
+    summary.ifPresent(this::addResults);
+    row.put("startedMillis", startedMillis(events));
+    events.started().ifPresent(start -> row.put("lastVersion", start.lastVersion()));
+    addProgress(events);
+    job.ifPresent(this::addSettings);
+    addNotes();
+    boolean known = summary.isPresent() || job.isPresent() || events.first().isPresent();
+    row.put(STATE, state(summary, events, running, known));
+    if (!running) {
+      Stream.of(run.job(), run.events())
+          .filter(Files::notExists)
+          .forEach(file -> problems.add(file.getFileName() + " is missing"));
+    }
+    if (!problems.isEmpty()) {
+      row.put(
+          PROBLEM, String.join("; ", problems) + ". Copy the run's folder again, or remove it.");
+    }
+  }
+
+  private Optional<JsonObject> object(Path file) {
+    if (Files.notExists(file)) {
+      return Optional.empty();
+    }
+    String name = file.getFileName().toString();
+    try {
+      return Optional.of(JsonText.object(name, FileText.read(file)));
+    } catch (IOException e) {
+      problems.add(name + " " + FileText.reason(e));
+    } catch (SettingsException damaged) {
+      problems.add(damaged.getMessage());
+    }
+    return Optional.empty();
+  }
+
+  private EventEnds events(boolean last) {
+    if (Files.notExists(run.events())) {
+      return EventEnds.NONE;
+    }
+    try {
+      FileText.require(run.events());
+      EventEnds events = EventEnds.read(run.events(), last);
+      if (events.first().isEmpty() && !runs) {
+        problems.add("events.jsonl holds no event, expected one JSON object a line");
+      }
+      return events;
+    } catch (IOException e) {
+      problems.add("events.jsonl " + FileText.reason(e));
+      return EventEnds.NONE;
+    }
+  }
+
+  private String state(
+      Optional<JsonObject> summary, EventEnds events, boolean running, boolean known) {
+    if (running) {
+      return RUNNING;
+    }
+    if (summary.isPresent()) {
+      // Older versions wrote a summary at the end only, without a state.
+      return summary.get().getValue(STATE) instanceof String state ? state : FINISHED;
+    }
+    if (!known) {
+      return "unreadable";
+    }
+    String state = "broke off";
+    for (TrainingEvent event : events.last()) {
+      if (event instanceof JobFailed failed) {
+        state = "failed";
+        row.put("reason", failed.reason());
+      } else if (event instanceof JobStopped stopped) {
+        state = "stopped";
+        row.put("reason", stopped.reason());
+      } else if (event instanceof MemberJoined || event instanceof JobStarted) {
+        state = "broke off";
+        row.remove("reason");
+      }
+    }
+    return state;
+  }
+
+  private long startedMillis(EventEnds events) {
+    return events
+        .started()
+        .map(TrainingEvent.class::cast)
+        .or(events::first)
+        .map(TrainingEvent::timeMillis)
+        .orElseGet(
+            () ->
+                Stream.of(run.job(), run.summary(), run.path())
+                    .mapToLong(file -> FileStamp.of(file).modifiedMillis())
+                    .filter(time -> time > 0)
+                    .findFirst()
+                    .orElse(0));
+  }
+
+  private void addResults(JsonObject summary) {
+    for (String key : RESULTS) {
+      putNumber(key, summary.getValue(key));
+    }
+    boolean streamed = !summary.containsKey("testSamples");
+    JsonObject tested =
+        streamed && summary.getValue("stream") instanceof JsonObject stream ? stream : summary;
+    putNumber("accuracy", tested.getValue("accuracy"));
+    Metric metric = RunSummary.metricOf(tested);
+    if (metric != Metric.ACCURACY && tested.getValue(metric.key()) instanceof Number value) {
+      putMetric(metric, value.doubleValue());
+    }
+    if (summary.getValue("diverged") instanceof JsonObject) {
+      row.put("diverged", true);
+    }
+    putText("hash", summary.getValue("parametersHash"));
+    putText("strategy", summary.getValue("strategy"));
+    putNumber("workers", summary.getValue("workers"));
+    putNumber("servers", summary.getValue("servers"));
+    if (summary.getValue(JobConfig.ENGINE) instanceof JsonObject engine) {
+      putText(JobConfig.ENGINE, engine.getValue("name"));
+      putText("device", engine.getValue("device"));
+    }
+  }
+
+  /** Adds what the last events say of a run that has no summary yet. */
+  private void addProgress(EventEnds events) {
+    Map<Integer, WorkerProgress> workers = new HashMap<>();
+    long version = 0;
+    long samples = 0;
+    for (TrainingEvent event : events.last()) {
+      if (event instanceof WorkerProgress worker) {
+        workers.put(worker.rank(), worker);
+        version = Math.max(version, worker.version());
+      } else if (event instanceof ServerProgress server) {
+        version = Math.max(version, server.version());
+        samples = Math.max(samples, server.samples());
+      } else if (event instanceof Evaluated tested && tested.samples() > 0) {
+        addTest(tested);
+      } else if (event instanceof JobFinished done) {
+        version = done.version();
+        samples = done.samples();
+      }
+    }
+    if (version == 0) {
+      return;
+    }
+    if (samples == 0) {
+      samples = workers.values().stream().mapToLong(WorkerProgress::samples).sum();
+    }
+    long last = events.last().stream().mapToLong(TrainingEvent::timeMillis).max().orElse(0);
+    double seconds = (last - row.getLong("startedMillis")) / MILLIS;
+    row.put("version", version).put("samples", samples).put("seconds", seconds);
+    if (seconds > 0) {
+      row.put("samplesPerSecond", samples / seconds);
+    }
+    workers.values().stream()
+        .mapToDouble(WorkerProgress::loss)
+        .average()
+        .ifPresent(loss -> putNumber("trainingLoss", loss));
+  }
+
+  private void addTest(Evaluated tested) {
+    Metric metric = tested.kind();
+    if (metric == Metric.ACCURACY || metric == Metric.PERPLEXITY) {
+      putNumber("accuracy", tested.accuracy());
+    }
+    if (metric != Metric.ACCURACY) {
+      putMetric(metric, metric.value(tested.loss(), tested.accuracy()));
+    }
+    putNumber("loss", tested.loss());
+    row.put("hash", tested.parametersHash());
+  }
+
+  private void addSettings(JsonObject job) {
+    JsonObject settings = new JsonObject();
+    for (String section : job.fieldNames()) {
+      if (!NO_SETTINGS.contains(section)) {
+        flatten(section, job.getValue(section), settings);
+      }
+    }
+    row.put("settings", settings);
+    putText("model", settings.getValue("model.name"));
+    putText("data", settings.getValue("data.name"));
+    putIfAbsent("strategy", settings.getValue("strategy.name"));
+    putIfAbsent("workers", settings.getValue("workers.count"));
+    putIfAbsent("servers", settings.getValue("servers.count"));
+    putIfAbsent(JobConfig.ENGINE, settings.getValue(JobConfig.ENGINE));
+    putIfAbsent("device", settings.getValue("workers.device"));
+  }
+
+  /** Adds settings by their whole keys; a list is a text, such as {@code [128,64]}. */
+  private static void flatten(String key, Object value, JsonObject settings) {
+    if (value instanceof JsonObject section) {
+      section
+          .fieldNames()
+          .forEach(name -> flatten(key + "." + name, section.getValue(name), settings));
+    } else if (value != null) {
+      Object shown = value instanceof JsonArray list ? list.encode() : value;
+      settings.put(
+          key,
+          shown instanceof String text && text.length() > LONGEST_SETTING
+              ? text.substring(0, LONGEST_SETTING) + "..."
+              : shown);
+    }
+  }
+
+  private void addNotes() {
+    try {
+      row.mergeIn(RunNotes.read(run).toJson());
+    } catch (SettingsException damaged) {
+      problems.add(damaged.getMessage());
+    }
+  }
+
+  private void putMetric(Metric metric, double value) {
+    row.put("metric", metric.key());
+    putNumber("metricValue", value);
+  }
+
+  private void putNumber(String key, Object value) {
+    if (value instanceof Number number && Double.isFinite(number.doubleValue())) {
+      row.put(key, number);
+    }
+  }
+
+  private void putText(String key, Object value) {
+    if (value instanceof String text && !text.isEmpty()) {
+      row.put(key, text);
+    }
+  }
+
+  private void putIfAbsent(String key, Object value) {
+    if (!row.containsKey(key)) {
+      putNumber(key, value);
+      putText(key, value);
+    }
+  }
+}

@@ -1,0 +1,120 @@
+package io.vertigrad.launcher.comparison;
+
+import io.vertigrad.compute.Metric;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Formats the list of runs as lines for a terminal. */
+public final class RunsText {
+
+  private static final List<String> HEADING =
+      List.of(
+          "run",
+          "state",
+          "begun",
+          "seconds",
+          "accuracy",
+          "loss",
+          "samples/s",
+          "strategy",
+          "model",
+          "data",
+          "notes");
+
+  /** Columns of words; the others have numbers. */
+  private static final Set<Integer> WORDS = Set.of(0, 1, 2, 7, 8, 9, 10);
+
+  private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm");
+  private static final int NOTE_CHARACTERS = 40;
+  private static final String NOTHING = "-";
+
+  private RunsText() {}
+
+  /** Returns a line per run, and a further one for each whose folder has a problem. */
+  public static List<String> of(List<JsonObject> rows) {
+    List<List<String>> table = new ArrayList<>(List.of(HEADING));
+    rows.forEach(row -> table.add(cells(row)));
+    List<String> lines = ComparisonText.lines(table, WORDS);
+    for (JsonObject row : rows) {
+      if (row.containsKey(RunRow.PROBLEM)) {
+        lines.add(plain(row.getString("name") + ": " + row.getString(RunRow.PROBLEM)));
+      }
+    }
+    return lines;
+  }
+
+  private static List<String> cells(JsonObject row) {
+    return Stream.of(
+            row.getString("name"),
+            state(row),
+            TIME.format(
+                Instant.ofEpochMilli(row.getLong("startedMillis")).atZone(ZoneId.systemDefault())),
+            number(row, "seconds", "%,.1f"),
+            metric(row),
+            number(row, "loss", "%.4f"),
+            number(row, "samplesPerSecond", "%,.0f"),
+            row.getString("strategy", NOTHING),
+            row.getString("model", NOTHING),
+            row.getString("data", NOTHING),
+            notes(row))
+        .map(RunsText::plain)
+        .toList();
+  }
+
+  private static String state(JsonObject row) {
+    String state = row.getString(RunRow.STATE);
+    double last = row.getDouble("lastVersion", 0.0);
+    boolean running = state.equals(RunRow.RUNNING) && last > 0 && row.containsKey("version");
+    return state
+        + (running ? format(" %.0f %%", 100 * row.getDouble("version") / last) : "")
+        + (row.containsKey("diverged") ? ", diverged" : "");
+  }
+
+  private static String metric(JsonObject row) {
+    Metric metric = Metric.of(row.getString("metric", ""));
+    String key = metric == Metric.ACCURACY ? "accuracy" : "metricValue";
+    if (!(row.getValue(key) instanceof Number value)) {
+      return NOTHING;
+    }
+    String name = metric == Metric.ACCURACY ? "" : metric.label() + " ";
+    return name + metric.figure(value.doubleValue());
+  }
+
+  private static String notes(JsonObject row) {
+    String note = row.getString(RunNotes.NOTE, "");
+    String tags =
+        row.getJsonArray(RunNotes.TAGS, new JsonArray()).stream()
+            .map(tag -> "[" + tag + "]")
+            .collect(Collectors.joining(" "));
+    return Stream.of(
+            row.containsKey(RunNotes.KEPT) ? "kept" : "",
+            tags,
+            note.length() > NOTE_CHARACTERS ? note.substring(0, NOTE_CHARACTERS) + "..." : note)
+        .filter(part -> !part.isEmpty())
+        .collect(Collectors.joining(" "));
+  }
+
+  private static String number(JsonObject row, String key, String pattern) {
+    return row.getValue(key) instanceof Number value
+        ? format(pattern, value.doubleValue())
+        : NOTHING;
+  }
+
+  /** Removes what could move the cursor: names and notes may hold anything. */
+  private static String plain(String text) {
+    return text.replaceAll("\\p{Cntrl}+", " ");
+  }
+
+  private static String format(String pattern, Object... values) {
+    return String.format(Locale.ROOT, pattern, values);
+  }
+}

@@ -1,0 +1,185 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.launcher.run.RunLock;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class RunsCommandTest {
+
+  @TempDir private Path parent;
+  private Path folder;
+
+  @BeforeEach
+  void make() throws IOException {
+    folder = Files.createDirectory(parent.resolve("runs"));
+    RunStory.folder(folder, "one", RunStory.of("a pid 1", "finished"));
+    RunStory.folder(folder, "two", RunStory.of("a pid 1", "finished"));
+  }
+
+  @Test
+  void shouldListRunsAsATableAndAsJson() {
+    CommandRun table = runs();
+    CommandRun listed = runs("list");
+    CommandRun json = runs("--json");
+
+    assertEquals(0, table.exit(), table.err());
+    List<String> lines = table.out().lines().toList();
+    assertEquals(List.of("run", "state", "begun"), List.of(lines.get(0).split(" +")).subList(0, 3));
+    assertTrue(lines.get(1).startsWith("one  finished  2023-11-"), table.out());
+    assertTrue(lines.get(3).startsWith("one: job.json is missing. Copy the run's"), table.out());
+    assertEquals(table.out(), listed.out());
+    JsonArray rows = new JsonObject(json.out()).getJsonArray("runs");
+    assertEquals("two", rows.getJsonObject(1).getString("name"));
+  }
+
+  @Test
+  void shouldSayThatThereIsNoRun() {
+    CommandRun none = CommandRun.of("runs", "--in", parent.resolve("none").toString());
+
+    assertEquals(0, none.exit(), none.err());
+    assertEquals("no run in " + parent.resolve("none"), none.out().strip());
+  }
+
+  @Test
+  void shouldDeleteRunsAndSayWhatItFreed() throws IOException {
+    Files.write(folder.resolve("one/model.zip"), new byte[3 << 20]);
+    Path outside = Files.createDirectory(parent.resolve("outside"));
+    Files.writeString(outside.resolve("data"), "precious");
+    Files.createSymbolicLink(folder.resolve("one/link"), outside);
+
+    CommandRun removed = runs("rm", "one", folder.resolve("two").toString(), "--yes");
+
+    assertEquals(0, removed.exit(), removed.err());
+    List<String> lines = removed.out().lines().toList();
+    assertEquals("deleted %s: 3.0 MiB".formatted(folder.resolve("one")), lines.get(0));
+    assertTrue(lines.get(2).startsWith("deleted 2 runs: 3.1 MiB"), removed.out());
+    assertEquals(List.of(), left());
+    assertEquals("precious", Files.readString(outside.resolve("data")));
+  }
+
+  @Test
+  void shouldDeleteNothingWhenOneOfTheRunsIsKept() {
+    assertEquals(0, runs("keep", "two").exit());
+
+    CommandRun refused = runs("rm", "one", "two", "--yes");
+
+    assertEquals(2, refused.exit());
+    assertTrue(refused.err().contains("two: is kept, by runs keep; to delete it"), refused.err());
+    assertEquals(List.of("one", "two"), left());
+    assertEquals(0, runs("keep", "--undo", "two").exit());
+    assertEquals(0, runs("rm", "two", "--yes").exit());
+    assertEquals(List.of("one"), left());
+  }
+
+  @Test
+  void shouldNotDeleteARunThatGoesOn() {
+    RunLock lock = RunLock.take(new RunDirectory(folder.resolve("one")));
+    try (lock) {
+      CommandRun refused = runs("rm", "one", "--yes");
+
+      assertEquals(2, refused.exit());
+      assertTrue(
+          refused
+              .err()
+              .matches("(?s)vertigrad: .*one: process [0-9]+ runs it; end that one first\\R"),
+          refused.err());
+    }
+    assertEquals(List.of("one", "two"), left());
+  }
+
+  @Test
+  void shouldAskForYesWhereThereIsNoTerminal() {
+    CommandRun refused = runs("rm", "one");
+
+    assertEquals(2, refused.exit());
+    assertTrue(refused.err().contains("there is no terminal to ask on"), refused.err());
+    assertEquals(List.of("one", "two"), left());
+  }
+
+  @Test
+  void shouldDeleteNothingThatIsNoRunOfTheFolder() throws IOException {
+    Path other = Files.createDirectory(folder.resolve("other"));
+    Files.writeString(other.resolve("thesis.tex"), "precious");
+    Path outside = RunStory.folder(parent, "outside", List.of());
+    Files.createSymbolicLink(folder.resolve("link"), outside);
+
+    for (String name :
+        List.of("other", "link", "../outside", outside.toString(), "..", ".", "", "/", "none")) {
+      CommandRun refused = runs("rm", "one", name, "--yes");
+
+      assertEquals(2, refused.exit(), name);
+      assertTrue(refused.err().contains(": expected the name of a run in "), refused.err());
+    }
+    assertEquals(List.of("link", "one", "other", "two"), left());
+    assertTrue(Files.exists(outside.resolve("summary.json")));
+  }
+
+  @Test
+  void shouldWriteANoteAndTags() {
+    CommandRun noted = runs("note", "one", "the best so far", "--tag", "baseline", "--tag", "lr");
+
+    assertEquals(0, noted.exit(), noted.err());
+    assertEquals("written to " + folder.resolve("one/notes.json"), noted.out().strip());
+    assertTrue(
+        runs().out().lines().anyMatch(line -> line.endsWith("[baseline] [lr] the best so far")),
+        runs().out());
+    assertEquals(0, runs("note", "one", "", "--tag", "").exit());
+    assertFalse(runs().out().contains("best"), runs().out());
+  }
+
+  @Test
+  void shouldRefuseANoteBeyondItsLimits() {
+    CommandRun empty = runs("note", "one");
+    CommandRun longer = runs("note", "one", "x".repeat(4_001));
+
+    assertEquals(2, empty.exit());
+    assertTrue(empty.err().contains("found no text and no tag"), empty.err());
+    assertEquals(2, longer.exit());
+    assertTrue(longer.err().contains("found 4,001 characters"), longer.err());
+  }
+
+  @Test
+  void shouldTellAFolderOfRunsFromARun() {
+    CommandRun one = CommandRun.of("ui", folder.resolve("one").toString());
+    CommandRun none = CommandRun.of("ui", folder.resolve("rnus").toString());
+
+    assertEquals(2, one.exit());
+    assertTrue(one.err().contains("is the folder of one run, expected the one"), one.err());
+    assertEquals(2, none.exit());
+    assertTrue(none.err().contains("there is no such folder"), none.err());
+  }
+
+  private CommandRun runs(String... words) {
+    List<String> all = new ArrayList<>(List.of("runs"));
+    all.addAll(List.of(words));
+    all.addAll(List.of("--in", folder.toString()));
+    return CommandRun.of(all.toArray(String[]::new));
+  }
+
+  private List<String> left() {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files
+          .filter(file -> Files.exists(file, LinkOption.NOFOLLOW_LINKS))
+          .map(file -> file.getFileName().toString())
+          .sorted()
+          .toList();
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+}

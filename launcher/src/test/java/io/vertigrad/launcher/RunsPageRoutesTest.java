@@ -1,0 +1,117 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.events.TrainingEvent.JobPaused;
+import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.launcher.run.RunLock;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Tests which page the list of runs opens for a run. */
+@Tag("slow")
+@Timeout(120)
+final class RunsPageRoutesTest {
+
+  @TempDir private Path folder;
+  private final Vertx vertx = Vertx.vertx();
+  private final HttpClient client = HttpClient.newHttpClient();
+  private String url;
+
+  @BeforeEach
+  void start() throws IOException {
+    run("one");
+    url = Await.result(RunsPage.start(vertx, folder, 0), 20, "the page");
+  }
+
+  @AfterEach
+  void close() {
+    Await.result(vertx.close(), 20, "closing");
+  }
+
+  @Test
+  void shouldReplayARunOnceUntilItChanges() throws Exception {
+    String first = page("one");
+
+    assertEquals("{\"job\":\"story\"}", get(URI.create(first).resolve("job")).body());
+    assertEquals(first, page("one"));
+    Files.writeString(
+        folder.resolve("one/events.jsonl"),
+        new JobPaused(1_700_000_070_000L).toJson().encode() + "\n",
+        StandardOpenOption.APPEND);
+    assertNotEquals(first, page("one"));
+  }
+
+  @Test
+  void shouldKeepTheLastEightReplays() throws Exception {
+    List<String> pages = new ArrayList<>(List.of(page("one")));
+    for (int i = 2; i <= 9; i++) {
+      run("run-" + i);
+      pages.add(page("run-" + i));
+    }
+
+    assertEquals(200, get(URI.create(pages.get(8))).statusCode());
+    assertEquals(200, get(URI.create(pages.get(1))).statusCode());
+    assertNotEquals(pages.get(0), page("one"), "its replay had ended");
+  }
+
+  @Test
+  void shouldOpenTheLivePageOfARunThatGoesOn() throws Exception {
+    RunLock lock = RunLock.take(new RunDirectory(folder.resolve("one")));
+    try (lock) {
+      lock.show("http://127.0.0.1:9/");
+
+      assertEquals("http://127.0.0.1:9/", page("one"));
+    }
+  }
+
+  @Test
+  void shouldSayWhyARunCannotBeShown() throws Exception {
+    Files.writeString(folder.resolve("one/job.json"), "{\"wrkers\": 1}");
+
+    HttpResponse<String> damaged = get(URI.create(url).resolve("run?name=one"));
+    HttpResponse<String> unknown = get(URI.create(url).resolve("run?name=none"));
+
+    assertEquals(409, damaged.statusCode(), damaged.body());
+    String why = new JsonObject(damaged.body()).getString("refused");
+    assertTrue(why.startsWith("one cannot be shown: "), why);
+    assertTrue(why.contains("wrkers is not a known key"), why);
+    assertEquals(404, unknown.statusCode(), unknown.body());
+    assertEquals("there is no run none", new JsonObject(unknown.body()).getString("refused"));
+  }
+
+  /** Returns where the list leads for a run. */
+  private String page(String name) throws Exception {
+    HttpResponse<String> answer = get(URI.create(url).resolve("run?name=" + name));
+    assertEquals(302, answer.statusCode(), answer.body());
+    return answer.headers().firstValue("Location").orElseThrow();
+  }
+
+  private HttpResponse<String> get(URI address) throws Exception {
+    return client.send(HttpRequest.newBuilder(address).build(), BodyHandlers.ofString());
+  }
+
+  private void run(String name) throws IOException {
+    Path run = RunStory.folder(folder, name, RunStory.of("a pid 1", "finished"));
+    Files.writeString(run.resolve("job.json"), "{\"job\": \"story\"}");
+  }
+}
