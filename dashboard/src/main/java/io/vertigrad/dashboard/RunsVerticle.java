@@ -82,7 +82,7 @@ public final class RunsVerticle extends VerticleBase {
   @Override
   public Future<?> start() {
     readers = vertx.createSharedWorkerExecutor("vertigrad-runs", READERS);
-    Router router = PageFiles.guarded(vertx, where.host());
+    Router router = PageFiles.guarded(vertx, where);
     router.get("/runs").handler(this::list);
     router.get("/curves").handler(this::curves);
     router.get("/run").handler(this::page);

@@ -72,7 +72,7 @@ final class RunsVerticleTest {
     client = vertx.createHttpClient();
     RunsVerticle page =
         new RunsVerticle(
-            new DashboardConfig(true, "127.0.0.1", 0),
+            new DashboardConfig(true, "127.0.0.1", 0, List.of()),
             "5ec2e7",
             runs,
             name ->

@@ -63,7 +63,7 @@ final class RunsPage extends VerticleBase {
 
   @Override
   public Future<?> start() {
-    DashboardConfig where = new DashboardConfig(true, HOST, port);
+    DashboardConfig where = new DashboardConfig(true, HOST, port, List.of());
     RunsVerticle list = new RunsVerticle(where, token, runs, this::page);
     return vertx.deployVerticle(list).onSuccess(deployed -> url = list.url() + "#token=" + token);
   }
