@@ -5,6 +5,7 @@ import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -31,6 +32,10 @@ import org.openqa.selenium.logging.LoggingPreferences;
 final class Browser implements AutoCloseable {
 
   private static final Duration LIMIT = Duration.ofSeconds(150);
+
+  /** Property that names the folder of the docs' pictures, to take them anew. */
+  static final String PICTURES = "vertigrad.pictures";
+
   private static final Path SCREENSHOTS = Path.of("target", "screenshots");
 
   private final ChromeDriver driver;
@@ -223,6 +228,21 @@ final class Browser implements AutoCloseable {
     size(width, height.intValue());
     Files.createDirectories(SCREENSHOTS);
     Files.write(SCREENSHOTS.resolve(name + ".png"), driver.getScreenshotAs(OutputType.BYTES));
+  }
+
+  /**
+   * Saves a screenshot, and with {@code -Dvertigrad.pictures=DIR} also as {@code DIR/<name>.png}, a
+   * picture of the docs.
+   */
+  void picture(String name, int width) throws IOException {
+    screenshot(name, width);
+    String folder = System.getProperty(PICTURES, "");
+    if (!folder.isEmpty()) {
+      Files.copy(
+          SCREENSHOTS.resolve(name + ".png"),
+          Path.of(folder, name + ".png"),
+          StandardCopyOption.REPLACE_EXISTING);
+    }
   }
 
   /**

@@ -33,6 +33,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 import org.openqa.selenium.WebElement;
 
@@ -606,6 +607,20 @@ final class DashboardTest {
         browser.run(
             "return [...document.querySelectorAll('line[data-edge]')]"
                 + ".filter(edge => edge.dataset.bytes > 0).length");
+  }
+
+  @Test
+  @EnabledIfSystemProperty(named = Browser.PICTURES, matches = ".+")
+  void shouldShowThreeProcessesOnThePictureOfTheReadme() throws Exception {
+    String[] options = {"--processes", "--steps", "2000", "--set", "workers.count=3"};
+    run = RunProcess.train(folder.resolve("run"), options);
+    browser.await("the address", () -> !run.url().isEmpty());
+    browser.open(run.url());
+
+    browser.await(
+        "most of the run", () -> browser.text("#figures").matches("(?s).*1,[3-7]\\d\\d / 2,000.*"));
+    browser.picture("dashboard", 1280);
+    assertEquals("running", browser.text("#phase"));
   }
 
   @Test

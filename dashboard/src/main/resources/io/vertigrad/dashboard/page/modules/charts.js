@@ -83,7 +83,7 @@ export class Chart {
     this.host.dataset.points = new Set(drawn.flatMap((line) => line.x)).size;
     this.host.dataset.first = Math.min(...drawn.map((line) => line.x[0]));
     this.host.dataset.gaps = drawn.reduce((sum, line) => sum + gapsOf(line).length, 0);
-    const look = JSON.stringify([axis, this.log, drawn.map((line) => [line.name, line.color, line.width])]);
+    const look = JSON.stringify([axis, this.log, drawn.map((line) => [line.name, line.color, line.width, line.x.length < 3])]);
     if (look !== this.look) {
       this.#forget();
       this.look = look;
