@@ -75,21 +75,18 @@ final class PageFiles {
   }
 
   /**
-   * Answers a failed request. A connection that breaks in the middle of a request is not logged as
-   * an error.
+   * Answers a request that failed, or that a handler refused with a status, such as one that is too
+   * large. Neither that nor a connection that breaks in the middle is logged as an error.
    */
   private static void fail(RoutingContext request) {
     Throwable failure = request.failure();
-    if (failure == null) {
-      request.next();
-      return;
-    }
-    if (!(failure instanceof IOException)) {
+    if (failure != null && !(failure instanceof IOException)) {
       LOG.error("a request for {} failed", request.request().path(), failure);
     }
     HttpServerResponse response = request.response();
     if (!response.ended() && !response.closed()) {
-      response.setStatusCode(FAILED).end();
+      response.setStatusCode(failure == null ? request.statusCode() : FAILED);
+      response.end(response.getStatusMessage() + "\n");
     }
   }
 
