@@ -4,6 +4,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.function.Consumer;
@@ -37,7 +39,12 @@ final class EventLines {
     }
   }
 
+  private static final long ONES = 0x0101010101010101L;
+  private static final long LINE_ENDS = '\n' * ONES;
+  private static final long HIGH_BITS = 0x80 * ONES;
+
   private final byte[] buffer = new byte[BUFFER_BYTES];
+  private final ByteBuffer words = ByteBuffer.wrap(buffer).order(ByteOrder.LITTLE_ENDIAN);
   private int from;
   private int end;
   private int next;
@@ -94,10 +101,17 @@ final class EventLines {
     }
   }
 
+  /** Returns the index of the next line end, or {@code stop}; looks at eight bytes at a time. */
   private int lineEnd(int start, int stop) {
-    byte[] bytes = buffer;
     int i = start;
-    while (i < stop && bytes[i] != '\n') {
+    for (; i <= stop - Long.BYTES; i += Long.BYTES) {
+      long others = words.getLong(i) ^ LINE_ENDS;
+      long zeros = (others - ONES) & ~others & HIGH_BITS;
+      if (zeros != 0) {
+        return i + Long.numberOfTrailingZeros(zeros) / Byte.SIZE;
+      }
+    }
+    while (i < stop && buffer[i] != '\n') {
       i++;
     }
     return i;
