@@ -16,6 +16,7 @@ import io.vertigrad.benchmarks.pipeline.PipelineBenchmark;
 import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
 import io.vertigrad.benchmarks.report.UnknownCaseException;
+import io.vertigrad.benchmarks.runlist.RunsBenchmark;
 import io.vertigrad.benchmarks.scale.ScaleBenchmark;
 import io.vertigrad.benchmarks.scaling.ScalingBenchmark;
 import io.vertigrad.benchmarks.serving.ServingBenchmark;
@@ -56,7 +57,8 @@ final class BenchmarkMain {
           new ChaosBenchmark(System.getProperty(DATA, "")),
           new GoodputBenchmark(),
           new SlowLinkBenchmark(ONLY, System.getProperty(DATA, "")),
-          new StragglerBenchmark(ONLY));
+          new StragglerBenchmark(ONLY),
+          new RunsBenchmark());
 
   private BenchmarkMain() {}
 
