@@ -1,7 +1,6 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.launcher.comparison.RunList;
-import io.vertigrad.launcher.comparison.RunsText;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.run.RunDirectory;
@@ -69,12 +68,8 @@ final class RunsCommand implements Callable<Integer> {
       System.out.println(runs.list().toString(StandardCharsets.UTF_8));
       return ExitStatus.OK;
     }
-    List<JsonObject> rows = runs.rows();
-    if (rows.isEmpty()) {
-      System.out.println("no run in %s".formatted(folder));
-    } else {
-      RunsText.of(rows).forEach(System.out::println);
-    }
+    List<String> lines = runs.lines();
+    (lines.isEmpty() ? List.of("no run in " + folder) : lines).forEach(System.out::println);
     return ExitStatus.OK;
   }
 

@@ -154,7 +154,7 @@ final class RunsCommandTest {
   }
 
   @Test
-  void shouldTellAFolderOfRunsFromARun() {
+  void shouldRefuseAFolderThatHoldsNoRuns() {
     CommandRun one = CommandRun.of("ui", folder.resolve("one").toString());
     CommandRun none = CommandRun.of("ui", folder.resolve("rnus").toString());
 

@@ -65,7 +65,7 @@ public final class RunList implements RunsVerticle.Source {
    *
    * @throws InputException when the folder cannot be read
    */
-  public List<JsonObject> rows() {
+  List<JsonObject> rows() {
     List<JsonObject> rows = new ArrayList<>();
     if (Files.exists(folder)) {
       try (DirectoryStream<Path> found = Files.newDirectoryStream(folder)) {
@@ -81,6 +81,16 @@ public final class RunList implements RunsVerticle.Source {
         Comparator.<JsonObject>comparingLong(row -> -row.getLong("startedMillis"))
             .thenComparing(row -> row.getString(NAME)));
     return rows;
+  }
+
+  /**
+   * Returns the list as lines for a terminal; none when there is no run.
+   *
+   * @throws InputException when the folder cannot be read
+   */
+  public List<String> lines() {
+    List<JsonObject> rows = rows();
+    return rows.isEmpty() ? List.of() : RunsText.of(rows);
   }
 
   /** Returns what the list shows of a run; empty when there is no such run. */

@@ -14,7 +14,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Formats the list of runs as lines for a terminal. */
-public final class RunsText {
+final class RunsText {
 
   private static final List<String> HEADING =
       List.of(
@@ -40,7 +40,7 @@ public final class RunsText {
   private RunsText() {}
 
   /** Returns a line per run, and a further one for each whose folder has a problem. */
-  public static List<String> of(List<JsonObject> rows) {
+  static List<String> of(List<JsonObject> rows) {
     List<List<String>> table = new ArrayList<>(List.of(HEADING));
     rows.forEach(row -> table.add(cells(row)));
     List<String> lines = ComparisonText.lines(table, WORDS);

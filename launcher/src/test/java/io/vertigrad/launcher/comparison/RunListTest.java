@@ -191,7 +191,7 @@ final class RunListTest {
 
   @ParameterizedTest
   @MethodSource("damages")
-  void shouldListARunWhateverStateItsFolderIsIn(Case damaged) throws Exception {
+  void shouldListARunWhenItsFolderIsDamaged(Case damaged) throws Exception {
     damaged.damage().apply(finished("damaged", START + 1));
 
     JsonObject row = assertTimeoutPreemptively(SOON, () -> row("damaged"));
