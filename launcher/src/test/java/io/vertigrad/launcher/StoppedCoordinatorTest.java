@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertx.core.json.JsonObject;
@@ -84,6 +85,8 @@ class StoppedCoordinatorTest {
             .flatMap(pid -> ProcessHandle.of(Long.parseLong(pid)).stream())
             .findFirst()
             .orElseThrow();
+    assertEquals("running", listed().getString("state"));
+    assertTrue(output().contains("dashboard: " + listed().getString("page") + "  ("), this::output);
 
     ProcessRun.signal("STOP", hung);
     await(() -> !hung.isAlive());
@@ -94,6 +97,14 @@ class StoppedCoordinatorTest {
     assertEquals(0, run.exitValue(), this::output);
     assertTrue(output().contains("ended with exit code 137"), this::output);
     assertEquals(1, events("processRestarted").count());
+    assertEquals("finished", listed().getString("state"));
+    assertFalse(listed().containsKey("page"));
+  }
+
+  /** Returns what {@code runs} says of the run. */
+  private JsonObject listed() {
+    CommandRun listed = CommandRun.of("runs", "--json", "--in", folder.toString());
+    return new JsonObject(listed.out()).getJsonArray("runs").getJsonObject(0);
   }
 
   private Process start(String job, String strategy, int port) throws IOException {
@@ -106,7 +117,7 @@ class StoppedCoordinatorTest {
             "workers.batch=8",
             "data.train=2000",
             "data.test=500",
-            "dashboard.enabled=false",
+            "dashboard.port=0",
             "evaluator.count=0",
             "cluster.port=" + port,
             "exchange.suspectMillis=1000",
