@@ -12,6 +12,7 @@ import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
+import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
@@ -236,9 +237,14 @@ final class JobRoutesTest {
   @Test
   void shouldDocumentEveryNameThatItExports() throws IOException {
     publish(beginning());
-    publish(List.of(progress(0), new ServerProgress(5, 0, 0, 1, 1, 1, 0, 0, 0, 0)));
+    publish(
+        List.of(
+            progress(0),
+            new ServerProgress(5, 0, 0, 1, 1, 1, 0, 0, 0, 0),
+            new ScalarReported(6, "worker 0", "norm", 1, 0.5, 1, 0)));
     Awaitility.await().atMost(LIMIT).until(() -> metrics().contains("vertigrad_server_version{"));
     Awaitility.await().atMost(LIMIT).until(() -> metrics().contains("vertigrad_worker_version{"));
+    Awaitility.await().atMost(LIMIT).until(() -> metrics().contains("vertigrad_scalar{"));
 
     assertEquals(
         names("`(vertigrad_\\w+)`", Files.readString(DOCUMENT)),
