@@ -2,6 +2,7 @@ package io.vertigrad.dashboard;
 
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.DoubleStream;
@@ -78,6 +79,11 @@ final class Curve {
       append();
     }
     return segment;
+  }
+
+  /** Returns the values of a column, the oldest first. */
+  double[] column(String name) {
+    return Arrays.copyOf(columns[names.indexOf(name)], size);
   }
 
   /** Returns one array per column, with {@code segment} as the last one. */

@@ -46,6 +46,7 @@ final class RunMetrics {
   private final RunView view = new RunView();
   private final RunState state = new RunState(view);
   private final Map<String, MemberMetrics> members = new LinkedHashMap<>();
+  private final RunAdvice advice;
   private final TestCurve tests = new TestCurve();
   private final NodeCurves nodes = new NodeCurves();
   private final ScalarCurves scalars = new ScalarCurves();
@@ -58,6 +59,7 @@ final class RunMetrics {
 
   public RunMetrics(RunDescription run) {
     this.run = run;
+    advice = new RunAdvice(run.config().json(), view);
   }
 
   /** Applies the events of one window, in order, and returns the delta of what they changed. */
@@ -75,6 +77,8 @@ final class RunMetrics {
       members.values().stream().filter(MemberMetrics::moving).forEach(MemberMetrics::rest);
       state.rest();
     }
+    advice.judge(!progress.isEmpty());
+    state.advice(advice.toJson());
     number++;
     JsonArray changed = new JsonArray();
     members.values().stream()
@@ -153,6 +157,7 @@ final class RunMetrics {
     view.apply(event);
     state.apply(event);
     tests.apply(event);
+    advice.apply(event);
     if (event instanceof JobStarted started
         && started.toJson().getValue("classes") instanceof JsonArray names) {
       classes = names;

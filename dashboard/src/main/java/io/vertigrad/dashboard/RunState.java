@@ -15,6 +15,7 @@ import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 
@@ -172,6 +173,15 @@ final class RunState {
     }
     if (INTERRUPTED.equals(summary.getString("state"))) {
       values.put("phase", INTERRUPTED);
+    }
+  }
+
+  /** Sets what {@link RunAdvice} says. */
+  void advice(JsonArray advice) {
+    if (advice.isEmpty()) {
+      values.remove("advice");
+    } else {
+      values.put("advice", advice);
     }
   }
 

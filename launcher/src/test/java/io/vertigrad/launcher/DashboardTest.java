@@ -406,6 +406,31 @@ final class DashboardTest {
   }
 
   @Test
+  void shouldShowWhatWasFoundAndWhichKeysToTry() throws Exception {
+    browser.open(replay(RunStory.ofOverfitting(), 0));
+    browser.await("the end", () -> browser.text("#phase").equals("finished"));
+
+    assertEquals(1, browser.all("#advice li").size(), browser.text("#advice"));
+    String advice = browser.text("#advice [data-rule=overfits]");
+    assertTrue(
+        advice.matches(
+            "Training and test drift apart: the test loss was 0.420 about update 4\\d and is 0.980"
+                + " now, while the training loss fell. Try optimizer.weightDecay or stop.loss 0.420,"
+                + " which ends a run about there."),
+        advice);
+    assertEquals("optimizer.weightDecay", browser.text("#advice code"));
+    for (boolean dark : new boolean[] {true, false}) {
+      browser.dark(dark);
+      browser.all("#advice li, #advice code").forEach(text -> assertReadable(text, text.getText()));
+    }
+    browser.screenshot("advice", 1280);
+
+    slide("20");
+    browser.await("no advice yet", () -> !browser.has("#advice:not([hidden])"));
+    assertEquals(List.of(), browser.complaints());
+  }
+
+  @Test
   void shouldReplayAFinishedRunWithTheSlider() throws Exception {
     List<TrainingEvent> events = RunStory.of("a pid 1", "silent for 10000 ms");
     browser.open(replay(events, 0));

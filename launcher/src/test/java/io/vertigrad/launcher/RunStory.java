@@ -46,30 +46,53 @@ final class RunStory {
     events.add(new JobStarted(START + 1_000, "sync", 1, 1, 1_960, 60, 60));
     for (int i = 1; i <= 60; i++) {
       long now = START + 1_000 * (i + 1);
-      events.add(
-          new WorkerProgress(
-              now,
-              0,
-              0,
-              i,
-              i,
-              0,
-              128L * i,
-              2.0 / i,
-              Double.NaN,
-              0.7 * i,
-              0.2 * i,
-              0.1 * i,
-              1_000L * i,
-              0,
-              2_000L * i,
-              Map.of(0, (long) i),
-              Map.of(0, 1_000L * i),
-              Map.of(0, 2_000L * i)));
+      events.add(single(now, i, 2.0 / i));
       events.add(new Evaluated(now, i, 500, 1.0 / i, 39 + i, false, "00"));
     }
     events.add(new MemberLeft(START + 62_000, Role.WORKER, 0, 0, reason));
     return events;
+  }
+
+  /**
+   * Returns a hundred seconds of one worker whose training loss falls until the end. The test loss
+   * rises again after forty of them.
+   */
+  static List<TrainingEvent> ofOverfitting() {
+    List<TrainingEvent> events = new ArrayList<>();
+    events.add(new MemberJoined(START, Role.SERVER, 0, 0, "a pid 1"));
+    events.add(new MemberJoined(START, Role.WORKER, 0, 0, "a pid 2"));
+    events.add(new JobStarted(START, "sync", 1, 1, 1_960, 100, 100));
+    for (int i = 1; i <= 100; i++) {
+      long now = START + 1_000L * i;
+      double loss = i <= 40 ? 2 - 0.04 * i : 0.4 + 0.01 * (i - 40);
+      events.add(single(now, i, 2 * Math.exp(-i / 30.0)));
+      events.add(new Evaluated(now, i, 500, loss, 80, false, "00"));
+    }
+    events.add(new JobFinished(START + 100_000, 100, 100 * 128));
+    return events;
+  }
+
+  /** Returns a report of an only worker. */
+  private static WorkerProgress single(long now, int step, double loss) {
+    return new WorkerProgress(
+        now,
+        0,
+        0,
+        step,
+        step,
+        0,
+        128L * step,
+        loss,
+        Double.NaN,
+        0.7 * step,
+        0.2 * step,
+        0.1 * step,
+        1_000L * step,
+        0,
+        2_000L * step,
+        Map.of(0, (long) step),
+        Map.of(0, 1_000L * step),
+        Map.of(0, 2_000L * step));
   }
 
   /**

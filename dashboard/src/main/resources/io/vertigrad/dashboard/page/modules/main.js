@@ -1,5 +1,6 @@
 // Shows one run on the page; draws it again after every message, at most once a frame.
 
+import { showAdvice } from './advice.js';
 import { Bar } from './bar.js';
 import { Config } from './config.js';
 import { Control } from './control.js';
@@ -47,6 +48,7 @@ function draw(newest) {
       document.body.classList.remove('loading');
       parts.forEach((part) => part.show(run));
       showVerdict(run);
+      showAdvice(run);
       byId('verdict').dataset.number = run.number;
     });
   }
