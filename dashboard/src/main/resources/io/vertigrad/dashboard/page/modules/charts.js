@@ -61,8 +61,8 @@ export class Chart {
   }
 
   /**
-   * Draws `lines`, each {name, color, x, y, segment, width, value}: x, y and the segment's number are
-   * columns. `marks` are {x, kind, name}. Every x lies before `end`.
+   * Draws `lines`, each {name, color, x, y, segment, width, dash, value}: x, y and the segment's number
+   * are columns. `marks` are {x, kind, name}. Every x lies before `end`.
    */
   show(lines, axis, marks, end) {
     if (axis !== this.axis) {
@@ -83,7 +83,8 @@ export class Chart {
     this.host.dataset.points = new Set(drawn.flatMap((line) => line.x)).size;
     this.host.dataset.first = Math.min(...drawn.map((line) => line.x[0]));
     this.host.dataset.gaps = drawn.reduce((sum, line) => sum + gapsOf(line).length, 0);
-    const look = JSON.stringify([axis, this.log, drawn.map((line) => [line.name, line.color, line.width, line.x.length < 3])]);
+    const looks = drawn.map(({ name, color, width, dash, x }) => [name, color, width, dash, x.length < 3]);
+    const look = JSON.stringify([axis, this.log, looks]);
     if (look !== this.look) {
       this.#forget();
       this.look = look;
@@ -162,6 +163,7 @@ export class Chart {
           label: line.name,
           stroke: line.color,
           width: line.width ?? 1.5,
+          dash: line.dash,
           show: !this.hidden.has(line.name),
           spanGaps: false,
           points: { show: line.x.length < 3, size: 5, filter: alone },
@@ -234,7 +236,7 @@ export class Chart {
       const item = this.legend.children[i] ?? this.legend.appendChild(this.#legendItem(i));
       const toggle = item.firstChild;
       toggle.setAttribute('aria-pressed', !this.hidden.has(line.name));
-      toggle.children[0].style.background = line.color;
+      toggle.children[0].style.background = painted(line);
       setText(toggle.children[1], line.name);
       setText(toggle.children[2], (line.value ?? this.options.value)(value));
     });
@@ -311,8 +313,13 @@ export class Chart {
     context.fillText(this.options.label, 8, 16);
     context.font = '12px system-ui';
     names.forEach((line, i) => {
-      context.fillStyle = line.color;
-      context.fillRect(8, 24 + 16 * i, 10, 10);
+      context.strokeStyle = line.color;
+      context.lineWidth = line.dash ? 4 : 10;
+      context.setLineDash(line.dash ?? []);
+      context.beginPath();
+      context.moveTo(line.dash ? 4 : 8, 29 + 16 * i);
+      context.lineTo(line.dash ? 20 : 18, 29 + 16 * i);
+      context.stroke();
       context.fillStyle = named('ink');
       context.fillText(line.name, 24, 33 + 16 * i);
     });
@@ -363,6 +370,16 @@ export function smoothed(values, factor, segment) {
     weight = factor * weight + (1 - factor);
     return sum / weight;
   });
+}
+
+/** Returns the background of a swatch: the colour of a line, in stripes when it is dashed. */
+export function painted({ color, dash }) {
+  if (!dash) {
+    return color;
+  }
+  let at = 0;
+  const stripes = dash.map((length, i) => `${i % 2 ? 'transparent' : color} ${at}px ${(at += length)}px`);
+  return `repeating-linear-gradient(90deg, ${stripes})`;
 }
 
 function button(text, act, attributes) {

@@ -8,6 +8,12 @@ const dark = window.matchMedia('(prefers-color-scheme: dark)');
 /** Returns a worker's colour by rank; the colours repeat after eight. */
 export const ofRank = (rank) => (dark.matches ? DARK : LIGHT)[rank % LIGHT.length];
 
+/** Returns the dashes of a line whose colour is a repeated one, another pattern each time; undefined for the first eight. */
+export function dashOf(rank) {
+  const cycle = Math.floor(rank / LIGHT.length);
+  return cycle > 2 ? [12, 3, ...Array(cycle - 2).fill([3, 3]).flat()] : [undefined, [8, 4], [3, 3]][cycle];
+}
+
 /** Returns a colour of the style sheet, for drawing on a canvas. */
 export const named = (name) =>
   getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
