@@ -136,6 +136,12 @@ final class RunStory {
 
   /** Returns a report of one of two workers, whose curves are far apart. */
   private static WorkerProgress report(long now, int rank, int incarnation, int step, int version) {
+    return report(now, rank, incarnation, step, version, 3 + rank + 1.0 / step);
+  }
+
+  /** Returns a report with this training loss. */
+  static WorkerProgress report(
+      long now, int rank, int incarnation, int step, int version, double loss) {
     return new WorkerProgress(
         now,
         rank,
@@ -144,7 +150,7 @@ final class RunStory {
         version,
         0,
         (rank + 1) * 64L * step,
-        3 + rank + 1.0 / step,
+        loss,
         Double.NaN,
         0.7 * step,
         0.2 * step,

@@ -8,7 +8,7 @@ const dark = window.matchMedia('(prefers-color-scheme: dark)');
 /** Returns a worker's colour by rank; the colours repeat after eight. */
 export const ofRank = (rank) => (dark.matches ? DARK : LIGHT)[rank % LIGHT.length];
 
-/** Returns the dashes of a line whose colour is a repeated one, another pattern each time; undefined for the first eight. */
+/** Returns the dashes of a line whose colour repeats, for each repetition others; undefined for the first eight. */
 export function dashOf(rank) {
   const cycle = Math.floor(rank / LIGHT.length);
   return cycle > 2 ? [12, 3, ...Array(cycle - 2).fill([3, 3]).flat()] : [undefined, [8, 4], [3, 3]][cycle];
