@@ -1,11 +1,9 @@
 package io.vertigrad.launcher.comparison;
 
-import io.vertx.core.Future;
-import io.vertx.core.Vertx;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Compares runs that are over, as lines for a terminal and as a page. */
+/** Compares runs that are over. */
 public final class Comparison {
 
   private final List<FinishedRun> runs;
@@ -29,10 +27,5 @@ public final class Comparison {
   /** Returns the lines of the table. */
   public List<String> lines() {
     return ComparisonText.of(table);
-  }
-
-  /** Starts the page on this port, or on a free one; completes with its address. */
-  public Future<String> serve(Vertx vertx, int port) {
-    return ComparisonPage.start(vertx, port, runs, table);
   }
 }

@@ -1,7 +1,6 @@
 package io.vertigrad.launcher.comparison;
 
 import io.vertigrad.compute.Metric;
-import io.vertigrad.dashboard.RunCurves;
 import io.vertigrad.events.EventFile;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
@@ -28,16 +27,14 @@ final class FinishedRun {
   private final Path folder;
   private final JsonObject summary;
   private final JsonObject job;
-  private final RunCurves curves;
   private final TreeMap<Double, Double> accuracies = new TreeMap<>();
   private final TreeMap<String, Map<String, Double>> scalars = new TreeMap<>();
   private Metric metric = Metric.ACCURACY;
 
-  private FinishedRun(Path folder, JsonObject summary, JsonObject job, RunCurves curves) {
+  private FinishedRun(Path folder, JsonObject summary, JsonObject job) {
     this.folder = folder;
     this.summary = summary;
     this.job = job;
-    this.curves = curves;
   }
 
   /**
@@ -60,8 +57,7 @@ final class FinishedRun {
               new JsonObject(Files.readString(directory.summary())),
               Files.isReadable(directory.job())
                   ? new JsonObject(Files.readString(directory.job()))
-                  : new JsonObject(),
-              RunCurves.read(directory.events()));
+                  : new JsonObject());
       double samplesPerVersion = run.samplesPerVersion();
       EventFile.forEach(
           directory.events(),
@@ -140,11 +136,6 @@ final class FinishedRun {
       // An older version wrote the job file, or its strategy is not on the class path.
       return Optional.empty();
     }
-  }
-
-  /** Returns the run's losses and accuracies from beginning to end. */
-  RunCurves curves() {
-    return curves;
   }
 
   /** Returns the mean number of training samples per update. */
