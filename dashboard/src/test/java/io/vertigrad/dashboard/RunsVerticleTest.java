@@ -13,7 +13,10 @@ import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.json.JsonObject;
 import io.vertx.junit5.VertxExtension;
+import java.io.File;
 import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
@@ -21,6 +24,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -81,6 +85,15 @@ final class RunsVerticleTest {
                     : Future.failedFuture(new NoSuchElementException("there is no run " + name)));
     await(vertx.deployVerticle(page));
     port = URI.create(page.url()).getPort();
+  }
+
+  @Test
+  void shouldKeepThePagesBelow300KiB() throws Exception {
+    Path pages = Path.of("src", "main", "resources", "io", "vertigrad", "dashboard", "page");
+    try (Stream<Path> files = Files.walk(pages)) {
+      long bytes = files.map(Path::toFile).filter(File::isFile).mapToLong(File::length).sum();
+      assertTrue(bytes < 300 << 10, "found %,d bytes".formatted(bytes));
+    }
   }
 
   @Test
