@@ -31,13 +31,14 @@ import picocli.CommandLine.ScopeType;
     sortOptions = false,
     synopsisSubcommandLabel = "[COMMAND]",
     description = {"Lists the runs of a folder, the newest first; deletes, keeps and notes runs."},
-    optionListHeading = "%nOptions:%n",
+    optionListHeading = RunsCommand.OPTIONS,
     commandListHeading = "%nCommands:%n")
 final class RunsCommand implements Callable<Integer> {
 
   /** Where {@code train} keeps runs. */
   static final Path RUNS = Path.of("runs");
 
+  static final String OPTIONS = "%nOptions:%n";
   private static final String NAMES = "Names of runs below runs/ (--in); last is the newest run.";
   private static final double MIB = 1 << 20;
 
@@ -58,7 +59,11 @@ final class RunsCommand implements Callable<Integer> {
     return list(json);
   }
 
-  @Command(name = "list", description = "Lists the runs, as without a command.")
+  @Command(
+      name = "list",
+      mixinStandardHelpOptions = true,
+      description = "Lists the runs, as without a command.",
+      optionListHeading = OPTIONS)
   int list(
       @Option(names = "--json", description = "Prints what the page gets as JSON.")
           boolean asJson) {
@@ -75,8 +80,11 @@ final class RunsCommand implements Callable<Integer> {
 
   @Command(
       name = "rm",
+      mixinStandardHelpOptions = true,
       sortOptions = false,
-      description = "Deletes the folders of runs that are over and not kept.")
+      description = "Deletes the folders of runs that are over and not kept.",
+      parameterListHeading = "%nParameters:%n",
+      optionListHeading = OPTIONS)
   int remove(
       @Parameters(paramLabel = "NAME", arity = "1..*", description = NAMES) List<String> names,
       @Option(names = "--yes", description = "Asks no question.") boolean yes) {
@@ -100,7 +108,13 @@ final class RunsCommand implements Callable<Integer> {
     return ExitStatus.OK;
   }
 
-  @Command(name = "keep", sortOptions = false, description = "Marks runs that rm must not delete.")
+  @Command(
+      name = "keep",
+      mixinStandardHelpOptions = true,
+      sortOptions = false,
+      description = "Marks runs that rm must not delete.",
+      parameterListHeading = "%nParameters:%n",
+      optionListHeading = OPTIONS)
   int keep(
       @Parameters(paramLabel = "NAME", arity = "1..*", description = NAMES) List<String> names,
       @Option(names = "--undo", description = "Removes the mark.") boolean undo) {
@@ -115,8 +129,11 @@ final class RunsCommand implements Callable<Integer> {
 
   @Command(
       name = "note",
+      mixinStandardHelpOptions = true,
       sortOptions = false,
-      description = "Keeps a note and tags in the folder of a run; the page shows both.")
+      description = "Keeps a note and tags in the folder of a run; the page shows both.",
+      parameterListHeading = "%nParameters:%n",
+      optionListHeading = OPTIONS)
   int note(
       @Parameters(index = "0", paramLabel = "NAME", description = NAMES) String name,
       @Parameters(

@@ -18,6 +18,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class RunsCommandTest {
 
@@ -45,6 +47,16 @@ final class RunsCommandTest {
     assertEquals(table.out(), listed.out());
     JsonArray rows = new JsonObject(json.out()).getJsonArray("runs");
     assertEquals("two", rows.getJsonObject(1).getString("name"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"list", "rm", "keep", "note"})
+  void shouldDescribeEachCommand(String command) {
+    CommandRun help = runs(command, "--help");
+
+    assertEquals(0, help.exit(), help.err());
+    assertTrue(help.out().startsWith("Usage: vertigrad runs " + command), help.out());
+    assertTrue(help.out().contains("--in=DIR"), help.out());
   }
 
   @Test
