@@ -20,6 +20,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -27,6 +28,9 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
@@ -323,6 +327,35 @@ final class RunListTest {
 
     assertEquals(List.of("good"), names());
     assertEquals("there is no run brief in " + folder, curves("brief").getString("problem"));
+  }
+
+  @Test
+  void shouldListTheOthersWhileARunVanishes() throws Exception {
+    AtomicBoolean ends = new AtomicBoolean();
+    CompletableFuture<Void> vanishing =
+        CompletableFuture.runAsync(
+            () -> {
+              while (!ends.get()) {
+                makeAndDelete("brief");
+              }
+            });
+    try {
+      for (int i = 0; i < 200; i++) {
+        assertTrue(names().contains("good"));
+        assertEquals("brief", curves("brief").getString("name"));
+      }
+    } finally {
+      ends.set(true);
+      vanishing.get(20, TimeUnit.SECONDS);
+    }
+  }
+
+  private void makeAndDelete(String name) {
+    try {
+      new RunDirectory(finished(name, START)).delete();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   @ParameterizedTest
