@@ -142,7 +142,7 @@ final class RunsPageTest {
   }
 
   @Test
-  void shouldCompareOnlySharedSettingsWhenNamesDiffer() throws Exception {
+  void shouldOrderSettingsByRunsThatDifferAndLeaveOutThoseOfOtherStrategies() throws Exception {
     open(serve(0));
 
     Object keys =
@@ -151,11 +151,12 @@ final class RunsPageTest {
             return import('./modules/runs-columns.js').then(({ differences }) => differences([
               { settings: { 'strategy.name': 'sync', 'strategy.quorum': 0, 'optimizer.name': 'sgd' } },
               { settings: { 'strategy.name': 'ssp', 'strategy.bound': 3, 'optimizer.name': 'sgd',
-                  'optimizer.momentum': 0.9 } },
+                  'optimizer.momentum': 0.9, steps: 5 } },
+              { settings: { 'strategy.name': 'sync', 'optimizer.name': 'sgd', steps: 7 } },
               { settings: {} }]));
             """);
 
-    assertEquals(List.of("optimizer.momentum", "strategy.name"), keys);
+    assertEquals(List.of("strategy.name", "steps", "optimizer.momentum"), keys);
   }
 
   @Test

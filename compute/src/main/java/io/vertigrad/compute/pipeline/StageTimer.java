@@ -19,7 +19,9 @@ final class StageTimer {
     this.samples = samples;
   }
 
-  /** Returns the least time in seconds, which other programs disturb the least; closes the stage. */
+  /**
+   * Returns the least time in seconds, which other programs disturb the least; closes the stage.
+   */
   double seconds() {
     try (stage) {
       StageSpec spec = stage.spec();

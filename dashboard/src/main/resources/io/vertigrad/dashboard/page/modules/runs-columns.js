@@ -61,8 +61,9 @@ export function settingOf(run, key, otherwise = NONE) {
 const described = (run) => Object.keys(run.settings ?? {}).length > 0;
 
 /**
- * Returns the keys of the settings in which runs differ, those first by which the most runs differ. When the names
- * of strategies or others differ, only the settings that all of them have are compared.
+ * Returns the keys of the settings in which runs differ, those first by which the most runs differ, those last that
+ * some runs lack, perhaps because an older version wrote them. When the names of strategies or others differ, only
+ * the settings that all of them have are compared.
  */
 export function differences(runs) {
   const known = runs.filter(described);
@@ -81,7 +82,10 @@ export function differences(runs) {
   const nameOf = (key) => `${key.slice(0, key.lastIndexOf('.'))}.name`;
   return [...found.keys()]
     .filter((key) => !found.get(key).partly || !found.has(nameOf(key)))
-    .sort((a, b) => found.get(b).unlike - found.get(a).unlike || order.compare(a, b));
+    .sort((a, b) => {
+      const [one, other] = [found.get(a), found.get(b)];
+      return one.partly - other.partly || other.unlike - one.unlike || order.compare(a, b);
+    });
 }
 
 /**
@@ -274,10 +278,11 @@ function contrast(winner, all) {
     .map((key) => {
       const own = settingOf(winner, key, unset);
       const values = others.map((run) => settingOf(run, key, unset)).filter((value) => value !== own);
-      return { key, own, unlike: values.length, values: [...new Set(values)].sort(compared) };
+      const partly = own === unset || values.includes(unset);
+      return { key, own, partly, unlike: values.length, values: [...new Set(values)].sort(compared) };
     })
     .filter(({ unlike }) => unlike > 0)
-    .sort((a, b) => b.unlike - a.unlike);
+    .sort((a, b) => a.partly - b.partly || b.unlike - a.unlike);
   if (found.length === 0) {
     return 'no setting differs';
   }
