@@ -14,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.Set;
 import java.util.function.Function;
 
 /**
@@ -23,6 +24,10 @@ import java.util.function.Function;
 public final class RunsVerticle extends VerticleBase {
 
   private static final String JSON = "application/json";
+
+  /** What browsers send with requests of our pages, and of a person who types the address. */
+  private static final Set<String> OWN_SITE = Set.of("same-origin", "none");
+
   private static final int RUNS_AT_ONCE = 16;
   private static final int READERS = 2;
   private static final int BODY_BYTES = 64 * 1024;
@@ -139,7 +144,13 @@ public final class RunsVerticle extends VerticleBase {
         .onFailure(why -> refuse(request, why));
   }
 
+  /** Opens the page of a run, unless another site's page asks: it would start a replay unseen. */
   private void page(RoutingContext request) {
+    String site = request.request().getHeader("Sec-Fetch-Site");
+    if (site != null && !OWN_SITE.contains(site)) {
+      refuse(request, FORBIDDEN, "only pages of this server may ask");
+      return;
+    }
     String name = request.queryParams().get("name");
     if (name == null) {
       refuse(request, WRONG, "expected the name of a run, as in /run?name=NAME");

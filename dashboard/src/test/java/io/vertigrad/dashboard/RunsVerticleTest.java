@@ -173,6 +173,12 @@ final class RunsVerticleTest {
       Map<String, String> rebound = Map.of("Host", "rebound.example:" + port);
       assertEquals(403, call(HttpMethod.GET, path, rebound, "").status(), path);
     }
+    for (String site : new String[] {"cross-site", "same-site"}) {
+      Map<String, String> picture = Map.of("Sec-Fetch-Site", site);
+      assertEquals(403, call(HttpMethod.GET, "/run?name=a+b", picture, "").status(), site);
+    }
+    Map<String, String> own = Map.of("Sec-Fetch-Site", "same-origin");
+    assertEquals(302, call(HttpMethod.GET, "/run?name=a+b", own, "").status());
     Map<String, String> foreign = Map.of("Origin", "http://evil.example");
     String body = "{\"run\": \"a b\", \"token\": \"5ec2e7\", \"note\": \"x\"}";
     assertEquals(403, call(HttpMethod.POST, "/notes", foreign, body).status());

@@ -39,7 +39,7 @@ final class UiCommand implements Callable<Integer> {
   @Option(
       names = "--port",
       paramLabel = "N",
-      defaultValue = "8350",
+      defaultValue = "8360",
       description = "Port of the page (${DEFAULT-VALUE}); a free one when it is taken, or 0.")
   private int port;
 
