@@ -1312,7 +1312,6 @@ public final class CoordinatorState {
     registry.remove(record, reason);
     drains.onLeft(record);
     events.left(gone, reason.toString());
-    checkpoints.lost(gone.role(), reason);
     if (gone.role() == Role.WORKER && reason.kind() == LeaveReason.Kind.FINISHED) {
       progress.workerFinished();
     }
@@ -1682,10 +1681,7 @@ public final class CoordinatorState {
    * <p>The version lies far enough ahead that every member knows it before it gets there. A member
    * that learns of it too late writes none, and the job can then go back to the checkpoint before.
    * The interval grows with the cost of writing ({@link
-   * io.vertigrad.job.CheckpointConfig#intervalMillis}). Once members that hold checkpoints have
-   * been lost, it is at most the one at which writing and repeated steps together cost the least:
-   * J. W. Young, "A first order approximation to the optimum checkpoint interval", Communications
-   * of the ACM 17(9), 1974.
+   * io.vertigrad.job.CheckpointConfig#intervalMillis}).
    */
   private static final class CheckpointPlan {
 
@@ -1702,9 +1698,6 @@ public final class CoordinatorState {
     private long checkedMillis;
     private long checkedVersion;
     private double versionsPerMilli;
-    private long lastCheckMillis;
-    private long trainedMillis;
-    private int losses;
 
     CheckpointPlan(
         CoordinatorConfig config, MemberRegistry registry, JobProgress progress, Pauses pauses) {
@@ -1716,8 +1709,6 @@ public final class CoordinatorState {
 
     /** Chooses the next version when it is time; called a few times a second. */
     void check(boolean trains, long nowMillis) {
-      trainedMillis += trains && trained ? nowMillis - lastCheckMillis : 0;
-      lastCheckMillis = nowMillis;
       if (!config.checkpoint().isTimed() || !config.traits().stepsTogether()) {
         return;
       }
@@ -1734,30 +1725,12 @@ public final class CoordinatorState {
             Math.max(0, progress.version() - checkedVersion) / (double) (nowMillis - checkedMillis);
         startMeasuring(nowMillis);
       }
+      long intervalMillis = config.checkpoint().intervalMillis(writeMillis());
       // A member knows one version only, so a newer one would replace one that is not reached yet.
       boolean reached = chosenVersion == 0 || progress.version() >= chosenVersion + spread();
-      if (reached && nowMillis - chosenMillis >= intervalMillis() && versionsPerMilli > 0) {
+      if (reached && nowMillis - chosenMillis >= intervalMillis && versionsPerMilli > 0) {
         chooseVersion(nowMillis);
       }
-    }
-
-    /**
-     * Records that a member is gone for good or for now; one that holds no checkpoint costs none.
-     */
-    void lost(Role role, LeaveReason reason) {
-      boolean failed =
-          reason.kind() == LeaveReason.Kind.LOST || reason.kind() == LeaveReason.Kind.FAILED;
-      losses += failed && role == holder() ? 1 : 0;
-    }
-
-    private long intervalMillis() {
-      long writing = writeMillis();
-      long interval = config.checkpoint().intervalMillis(writing);
-      if (losses == 0) {
-        return interval;
-      }
-      long cheapest = Math.round(Math.sqrt(2.0 * writing * trainedMillis / losses));
-      return Math.min(interval, Math.max(config.checkpoint().intervalMillis(0), cheapest));
     }
 
     private void startMeasuring(long nowMillis) {
@@ -1785,12 +1758,8 @@ public final class CoordinatorState {
      * Returns the time of the last checkpoint in ms, summed as if all members shared one machine.
      */
     private long writeMillis() {
-      return registry.of(holder()).stream().mapToLong(MemberRecord::saveMillis).sum();
-    }
-
-    /** Returns the role of the members that write checkpoints. */
-    private Role holder() {
-      return config.places().servers() > 0 ? Role.SERVER : Role.WORKER;
+      Role holder = config.places().servers() > 0 ? Role.SERVER : Role.WORKER;
+      return registry.of(holder).stream().mapToLong(MemberRecord::saveMillis).sum();
     }
   }
 
