@@ -5,7 +5,6 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.observability.JobRoutes;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
@@ -46,13 +45,7 @@ final class DashboardRoutes {
 
   /** Passes a request for a member to leave on, as if the page had sent it: with the token. */
   private static void drain(Vertx vertx, Addresses addresses, RoutingContext request) {
-    JsonObject body;
-    try {
-      body = request.body().asJsonObject();
-    } catch (DecodeException | ClassCastException malformed) {
-      // JSON that is no object is cast without a look at it.
-      body = null;
-    }
+    JsonObject body = PageFiles.body(request);
     if (body == null) {
       String expected = "expected a body like {\"member\": \"worker 1\", \"token\": \"...\"}\n";
       request.response().setStatusCode(REFUSED).end(expected);

@@ -4,8 +4,6 @@ import io.vertigrad.codecs.Addresses;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
 import java.util.Set;
 
 /** Passes control requests that carry the right token on to the coordinator. */
@@ -16,16 +14,16 @@ final class JobControl {
 
   private final Vertx vertx;
   private final Addresses addresses;
-  private final byte[] token;
+  private final PageToken token;
 
   public JobControl(Vertx vertx, Addresses addresses, String token) {
     this.vertx = vertx;
     this.addresses = addresses;
-    this.token = token.getBytes(StandardCharsets.UTF_8);
+    this.token = new PageToken(token);
   }
 
   Future<JsonObject> answer(JsonObject request) {
-    if (!authorised(request.getValue("token"))) {
+    if (!token.is(request.getValue("token"))) {
       return Future.succeededFuture(
           MetricsRequestHandler.refused(
               "wrong token: open the address with #token= that the run printed"));
@@ -44,11 +42,5 @@ final class JobControl {
         .eventBus()
         .<JsonObject>request(addresses.coordinator(), asked)
         .map(answer -> answer.body());
-  }
-
-  /** Compares the token in a time that does not depend on where the tokens differ. */
-  private boolean authorised(Object found) {
-    return found instanceof String text
-        && MessageDigest.isEqual(token, text.getBytes(StandardCharsets.UTF_8));
   }
 }

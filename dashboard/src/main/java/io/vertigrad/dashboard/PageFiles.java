@@ -5,6 +5,8 @@ import io.vertigrad.job.OwnOrigin;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.json.DecodeException;
+import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.handler.CorsHandler;
@@ -63,6 +65,16 @@ final class PageFiles {
         .refusal(request.request())
         .ifPresentOrElse(
             why -> request.response().setStatusCode(FORBIDDEN).end(why + "\n"), request::next);
+  }
+
+  /** Returns the JSON object in the body of a request; null if the body is anything else. */
+  static JsonObject body(RoutingContext request) {
+    try {
+      return request.body().asJsonObject();
+    } catch (DecodeException | ClassCastException malformed) {
+      // JSON that is no object is cast without a look at it.
+      return null;
+    }
   }
 
   /** Returns a handler for every file, with this page for {@code /}. */

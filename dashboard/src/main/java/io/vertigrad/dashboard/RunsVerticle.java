@@ -5,13 +5,10 @@ import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.WorkerExecutor;
 import io.vertx.core.buffer.Buffer;
-import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.handler.BodyHandler;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Set;
@@ -38,7 +35,7 @@ public final class RunsVerticle extends VerticleBase {
   private static final int CONFLICT = 409;
 
   private final DashboardConfig where;
-  private final byte[] token;
+  private final PageToken token;
   private final Source source;
   private final Function<String, Future<String>> pages;
   private WorkerExecutor readers;
@@ -79,7 +76,7 @@ public final class RunsVerticle extends VerticleBase {
   public RunsVerticle(
       DashboardConfig where, String token, Source source, Function<String, Future<String>> pages) {
     this.where = where;
-    this.token = token.getBytes(StandardCharsets.UTF_8);
+    this.token = new PageToken(token);
     this.source = source;
     this.pages = pages;
   }
@@ -164,13 +161,7 @@ public final class RunsVerticle extends VerticleBase {
   }
 
   private void annotate(RoutingContext request) {
-    JsonObject change;
-    try {
-      change = request.body().asJsonObject();
-    } catch (DecodeException | ClassCastException malformed) {
-      // JSON that is no object is cast without a look at it.
-      change = null;
-    }
+    JsonObject change = PageFiles.body(request);
     if (change == null || !(change.getValue("run") instanceof String name)) {
       refuse(
           request,
@@ -178,7 +169,7 @@ public final class RunsVerticle extends VerticleBase {
           "expected a body like {\"run\": \"NAME\", \"token\": \"...\", \"note\": \"...\"}");
       return;
     }
-    if (!authorised(change.remove("token"))) {
+    if (!token.is(change.remove("token"))) {
       refuse(
           request,
           FORBIDDEN,
@@ -186,17 +177,10 @@ public final class RunsVerticle extends VerticleBase {
       return;
     }
     change.remove("run");
-    JsonObject wanted = change;
     readers
-        .executeBlocking(() -> source.annotate(name, wanted), false)
+        .executeBlocking(() -> source.annotate(name, change), false)
         .onSuccess(request::json)
         .onFailure(why -> refuse(request, why));
-  }
-
-  /** Compares the token in a time that does not depend on where the tokens differ. */
-  private boolean authorised(Object found) {
-    return found instanceof String text
-        && MessageDigest.isEqual(token, text.getBytes(StandardCharsets.UTF_8));
   }
 
   private static void refuse(RoutingContext request, Throwable why) {

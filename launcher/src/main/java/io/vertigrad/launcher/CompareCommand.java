@@ -4,7 +4,6 @@ import io.vertigrad.launcher.comparison.Comparison;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLog;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -24,8 +23,6 @@ import picocli.CommandLine.Parameters;
     optionListHeading = "%nOptions:%n")
 final class CompareCommand implements Callable<Integer> {
 
-  private static final Path RUNS = Path.of("runs");
-
   @Parameters(
       paramLabel = "DIR",
       arity = "2..8",
@@ -36,7 +33,8 @@ final class CompareCommand implements Callable<Integer> {
   public Integer call() {
     RunLog.leaveConsole();
     Comparison runs =
-        Comparison.of(folders.stream().map(name -> RunDirectory.named(RUNS, name)).toList());
+        Comparison.of(
+            folders.stream().map(name -> RunDirectory.named(RunDirectory.RUNS, name)).toList());
     runs.lines().forEach(System.out::println);
     return ExitStatus.OK;
   }

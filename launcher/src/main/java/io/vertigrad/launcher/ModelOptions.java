@@ -105,9 +105,9 @@ final class ModelOptions {
       return Optional.empty();
     }
     boolean named = model.equals("last") || Files.isDirectory(path);
-    boolean below = Files.isDirectory(Path.of("runs").resolve(model));
+    boolean below = Files.isDirectory(RunDirectory.RUNS.resolve(model));
     return named || below
-        ? Optional.of(RunDirectory.find(Path.of("runs"), model))
+        ? Optional.of(RunDirectory.find(RunDirectory.RUNS, model))
         : Optional.empty();
   }
 

@@ -12,7 +12,6 @@ import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import picocli.CommandLine.Command;
@@ -34,8 +33,6 @@ final class ReplayCommand implements Callable<Integer> {
   /** Longest time without an event read, of a file of any length. */
   private static final long STILL_SECONDS = 60;
 
-  private static final Path RUNS = Path.of("runs");
-
   @Parameters(
       paramLabel = "DIR",
       description = "The run's folder or its name below runs/, or last for the newest run.")
@@ -50,7 +47,7 @@ final class ReplayCommand implements Callable<Integer> {
   @Override
   public Integer call() throws InterruptedException {
     RunLog.leaveConsole();
-    RunDirectory run = new RunDirectory(RunDirectory.named(RUNS, folder));
+    RunDirectory run = new RunDirectory(RunDirectory.named(RunDirectory.RUNS, folder));
     if (!Files.isReadable(run.events())) {
       throw new InputException(
           "%s is missing; expected the folder of a run, as train makes them below runs/"

@@ -51,7 +51,7 @@ final class ResumedRun {
    * @param placement which members get processes of their own; empty keeps the run's setting
    */
   ResumedRun(String name, List<String> changes, Optional<Placement> placement) {
-    directory = RunDirectory.find(Path.of("runs"), name);
+    directory = RunDirectory.find(RunDirectory.RUNS, name);
     this.placement = placement;
     for (String change : changes) {
       Assignment assignment = Assignment.parse(change);

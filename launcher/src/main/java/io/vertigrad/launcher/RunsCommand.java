@@ -35,9 +35,6 @@ import picocli.CommandLine.ScopeType;
     commandListHeading = "%nCommands:%n")
 final class RunsCommand implements Callable<Integer> {
 
-  /** Where {@code train} keeps runs. */
-  static final Path RUNS = Path.of("runs");
-
   static final String OPTIONS = "%nOptions:%n";
   private static final String NAMES = "Names of runs below runs/ (--in); last is the newest run.";
   private static final double MIB = 1 << 20;

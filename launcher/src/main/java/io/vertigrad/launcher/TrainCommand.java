@@ -141,7 +141,7 @@ final class TrainCommand implements Callable<Integer> {
     Optional<String> memory = JobCheck.files(asked, roles, placement.apart());
     RunDirectory directory =
         runDirectory == null
-            ? RunDirectory.fresh(Path.of("runs"), asked.addresses().job(), LocalDateTime.now())
+            ? RunDirectory.fresh(RunDirectory.RUNS, asked.addresses().job(), LocalDateTime.now())
             : RunDirectory.at(runDirectory);
     PipelinePlan start = PipelinePlan.of(directory.begin(asked));
     JobConfig kept =

@@ -49,7 +49,7 @@ final class UiCommand implements Callable<Integer> {
     if (folder != null) {
       check();
     }
-    Path shown = folder == null ? RunsCommand.RUNS : folder;
+    Path shown = folder == null ? RunDirectory.RUNS : folder;
     String url =
         Await.result(
             RunsPage.start(ClusterStart.alone(), shown, port), START_SECONDS, "starting the page");

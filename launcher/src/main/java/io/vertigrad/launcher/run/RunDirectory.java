@@ -35,6 +35,9 @@ import org.slf4j.LoggerFactory;
  */
 public record RunDirectory(Path path) {
 
+  /** The folder in which runs are kept, and looked for by their names. */
+  public static final Path RUNS = Path.of("runs");
+
   private static final Logger LOG = LoggerFactory.getLogger(RunDirectory.class);
   private static final int ID_DIGITS = 8;
   private static final Pattern MODEL = Pattern.compile("model\\.[a-z]+");
