@@ -193,11 +193,7 @@ final class RunRow {
     boolean streamed = !summary.containsKey("testSamples");
     JsonObject tested =
         streamed && summary.getValue("stream") instanceof JsonObject stream ? stream : summary;
-    putNumber("accuracy", tested.getValue("accuracy"));
-    Metric metric = RunSummary.metricOf(tested);
-    if (metric != Metric.ACCURACY && tested.getValue(metric.key()) instanceof Number value) {
-      putMetric(metric, value.doubleValue());
-    }
+    addTested(tested);
     if (summary.getValue("diverged") instanceof JsonObject) {
       row.put("diverged", true);
     }
@@ -249,13 +245,7 @@ final class RunRow {
   }
 
   private void addTest(Evaluated tested) {
-    Metric metric = tested.kind();
-    if (metric == Metric.ACCURACY || metric == Metric.PERPLEXITY) {
-      putNumber("accuracy", tested.accuracy());
-    }
-    if (metric != Metric.ACCURACY) {
-      putMetric(metric, metric.value(tested.loss(), tested.accuracy()));
-    }
+    addTested(RunSummary.put(new JsonObject(), tested.kind(), tested.loss(), tested.accuracy()));
     putNumber("loss", tested.loss());
     row.put("hash", tested.parametersHash());
   }
@@ -301,9 +291,14 @@ final class RunRow {
     }
   }
 
-  private void putMetric(Metric metric, double value) {
-    row.put("metric", metric.key());
-    putNumber("metricValue", value);
+  /** Adds the accuracy or the metric of a test, as a summary has it. */
+  private void addTested(JsonObject tested) {
+    putNumber("accuracy", tested.getValue("accuracy"));
+    Metric metric = RunSummary.metricOf(tested);
+    if (metric != Metric.ACCURACY && tested.getValue(metric.key()) instanceof Number value) {
+      row.put("metric", metric.key());
+      putNumber("metricValue", value);
+    }
   }
 
   private void putNumber(String key, Object value) {
