@@ -52,10 +52,22 @@ public final class JobSecret {
   private static final JobSecret NONE =
       new JobSecret("no secret".getBytes(StandardCharsets.US_ASCII));
 
-  private final SecretKeySpec key;
+  /** A code in progress for each thread: finding the algorithm anew costs more than the code. */
+  private final ThreadLocal<Mac> macs;
 
   private JobSecret(byte[] bytes) {
-    key = new SecretKeySpec(bytes, ALGORITHM);
+    SecretKeySpec key = new SecretKeySpec(bytes, ALGORITHM);
+    macs = ThreadLocal.withInitial(() -> mac(key));
+  }
+
+  private static Mac mac(SecretKeySpec key) {
+    try {
+      Mac mac = Mac.getInstance(ALGORITHM);
+      mac.init(key);
+      return mac;
+    } catch (GeneralSecurityException impossible) {
+      throw new IllegalStateException("every Java has " + ALGORITHM, impossible);
+    }
   }
 
   /**
@@ -153,20 +165,17 @@ public final class JobSecret {
    * @return 32 bytes that cannot be computed without the secret
    */
   public byte[] sign(String purpose, ByteBuffer... parts) {
-    try {
-      Mac mac = Mac.getInstance(ALGORITHM);
-      mac.init(key);
-      byte[] name = purpose.getBytes(StandardCharsets.UTF_8);
-      mac.update(length(name.length));
-      mac.update(name);
-      for (ByteBuffer part : parts) {
-        mac.update(length(part.remaining()));
-        mac.update(part.duplicate());
-      }
-      return mac.doFinal();
-    } catch (GeneralSecurityException impossible) {
-      throw new IllegalStateException("every Java has " + ALGORITHM, impossible);
+    Mac mac = macs.get();
+    // A thread that failed in the middle has left a part of another message.
+    mac.reset();
+    byte[] name = purpose.getBytes(StandardCharsets.UTF_8);
+    mac.update(length(name.length));
+    mac.update(name);
+    for (ByteBuffer part : parts) {
+      mac.update(length(part.remaining()));
+      mac.update(part.duplicate());
     }
+    return mac.doFinal();
   }
 
   /**

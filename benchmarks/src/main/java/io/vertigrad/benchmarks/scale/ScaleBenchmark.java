@@ -152,7 +152,7 @@ public final class ScaleBenchmark implements Benchmark {
           LARGE.serverSeconds(workers, MANY_SERVERS) * MILLIS,
           LARGE.ringSeconds(workers) * MILLIS,
           LARGE.groupedSeconds(workers, groups, EXCHANGE_EVERY) * MILLIS,
-          LARGE.ringMessages(workers, AllReduce.RING_ELEMENTS));
+          LARGE.ringMessages(workers, AllReduce.ringElements((int) LARGE_PARAMETERS, workers)));
       report.add(row("shard x %d, a gradient of 447 KiB".formatted(workers), "us", micros));
       report.add(
           row(
@@ -181,7 +181,8 @@ public final class ScaleBenchmark implements Benchmark {
   private static void measure(
       BenchmarkReport report, Link link, String name, JsonObject settings, int workers) {
     int parameters = PARAMETERS / ELEMENTS_EACH;
-    int most = name.equals(ALL_REDUCE) ? AllReduce.RING_ELEMENTS : FRAME_ELEMENTS;
+    int most =
+        name.equals(ALL_REDUCE) ? AllReduce.ringElements(PARAMETERS, workers) : FRAME_ELEMENTS;
     ScaleCase one = new ScaleCase(name, settings, workers, parameters, most / ELEMENTS_EACH);
     ScaleCase.Cost cost =
         one.measure(

@@ -21,11 +21,19 @@ public interface AllReduce {
   int DIRECT_WORKERS = 16;
 
   /**
-   * Number of elements of the largest piece that goes around the ring, 112 KiB. The pieces in
-   * flight and their receive and send buffers then fit the second-level cache, and each piece is
+   * Number of elements of the pieces of a large vector that go around the ring, 112 KiB. The pieces
+   * in flight and their receive and send buffers then fit the second-level cache, and each piece is
    * large enough for a frame of its own.
    */
   int RING_ELEMENTS = 28_608;
+
+  /** The bits of a float that are 0 in powers of two. */
+  int MANTISSA_BITS = 0x7f_ffff;
+
+  /**
+   * Number of elements of the largest vector that goes around the ring in as few pieces as help.
+   */
+  int CACHED_ELEMENTS = 1 << 20;
 
   /**
    * Replaces the vector by the sum of all workers' vectors. The vector is undefined if the group
@@ -52,13 +60,47 @@ public interface AllReduce {
   int phases();
 
   /**
+   * Returns the number of elements of the largest piece that goes around the ring. A vector that
+   * fits the cache is cut into two pieces a chunk, so that one is added while the other is on its
+   * way: its messages cost more than its bytes.
+   *
+   * @param length number of elements of the vector
+   */
+  static int ringElements(int length, int workers) {
+    int half = (length / workers + 2) / 2;
+    return length <= CACHED_ELEMENTS ? Math.max(RING_ELEMENTS, half) : RING_ELEMENTS;
+  }
+
+  /**
+   * Divides some elements of a vector. The bits are those of a division.
+   *
+   * @param first index of the first element
+   * @param end index behind the last element
+   */
+  static void divide(float[] vector, int first, int end, float divisor) {
+    boolean powerOfTwo = (Float.floatToRawIntBits(divisor) & MANTISSA_BITS) == 0;
+    if (powerOfTwo) {
+      // Its reciprocal is exact, and processors multiply several times faster than they divide.
+      float reciprocal = 1 / divisor;
+      for (int i = first; i < end; i++) {
+        vector[i] *= reciprocal;
+      }
+    } else {
+      for (int i = first; i < end; i++) {
+        vector[i] /= divisor;
+      }
+    }
+  }
+
+  /**
    * Returns the cheaper algorithm for a vector of this many elements.
    *
    * @param directBytes vectors up to this size do not use the ring
    */
   static AllReduce of(PeerContext context, PeerGroup group, int length, long directBytes) {
     if ((long) length * context.type().bytes() > directBytes) {
-      return new RingAllReduce(context.peers(), group, context.type(), context.pieceElements());
+      int most = Math.min(context.pieceElements(), ringElements(length, group.size()));
+      return new RingAllReduce(context.peers(), group, context.type(), most);
     }
     return group.size() <= DIRECT_WORKERS
         ? new DirectAllReduce(context.peers(), group, context.type(), context.pieceElements())

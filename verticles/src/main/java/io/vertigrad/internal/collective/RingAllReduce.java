@@ -47,11 +47,16 @@ final class RingAllReduce implements AllReduce {
   private final DataType type;
   private final int most;
 
-  RingAllReduce(Peers peers, PeerGroup group, DataType type, int pieceElements) {
+  /**
+   * Creates the algorithm for one group.
+   *
+   * @param most largest number of elements of one piece, the same at all workers
+   */
+  RingAllReduce(Peers peers, PeerGroup group, DataType type, int most) {
     this.peers = peers;
     this.group = group;
     this.type = type;
-    this.most = Math.min(pieceElements, RING_ELEMENTS);
+    this.most = most;
   }
 
   @Override

@@ -238,9 +238,7 @@ final class AllReduceStrategy implements PeerStrategy {
   private void step() {
     int length = replica.length();
     float weight = sum[length];
-    for (int i = 0; i < length; i++) {
-      sum[i] /= weight;
-    }
+    AllReduce.divide(sum, 0, length, weight);
     double samples = (double) weight * context.batch();
     if (replica.step(optimizer, sum, samples)) {
       compression().ifPresent(compression -> compression.delivered(0, replica.trainable()));

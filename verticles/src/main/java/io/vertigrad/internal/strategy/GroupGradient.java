@@ -49,9 +49,7 @@ final class GroupGradient {
     }
     sum[length] = weight;
     reduction.sum(round, sum);
-    for (int i = averagedFrom; i < length; i++) {
-      sum[i] /= sum[length];
-    }
+    AllReduce.divide(sum, averagedFrom, length, sum[length]);
     return sum;
   }
 }

@@ -88,9 +88,7 @@ final class LocalSgd implements PeerStrategy {
     long begun = context.nanoClock().getAsLong();
     float[] mean = replica.parameters().clone();
     reduction.sum(round, mean);
-    for (int i = 0; i < mean.length; i++) {
-      mean[i] /= group.size();
-    }
+    AllReduce.divide(mean, 0, mean.length, group.size());
     replica.setParameters(mean);
     timing = timing.plus(begun, begun, context.peers().arrivedNanos());
     round++;
