@@ -1,8 +1,10 @@
 package io.vertigrad.strategy;
 
+import io.vertigrad.codecs.BorrowedTensor;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
 import java.nio.FloatBuffer;
 import java.util.Iterator;
@@ -23,15 +25,20 @@ import java.util.TreeSet;
  *
  * <p>A gradient of the second rank that arrives before the first rank's is copied to that array
  * immediately. Two numbers have the same sum in either order, so two workers need no other copy.
+ * Copies of other early gradients use memory that all partitions of the process share.
  */
 final class GatherRound implements Barrier.Round {
 
   private static final int NO_RANK = -1;
 
+  /** Memory for copies: allocating it anew for every gradient would cost more than the copies. */
+  private static final TensorMemory MEMORY = TensorMemory.outsideHeapUpTo(32 << 20);
+
   private final boolean mean;
   private final int length;
   private final Optional<LateUpdates> late;
   private final SortedMap<Integer, GradientPartition> held = new TreeMap<>();
+  private final Set<Integer> copiedRanks = new TreeSet<>();
   private final Set<Integer> summedRanks = new TreeSet<>();
   private float[] sum;
   private SortedSet<Integer> expected;
@@ -57,7 +64,8 @@ final class GatherRound implements Barrier.Round {
   /** Adds a gradient; it is summed when all lower ranks have been. */
   @Override
   public void hold(GradientPartition update) {
-    held.put(update.id().worker(), update);
+    release(held.remove(rank(update)));
+    held.put(rank(update), update);
   }
 
   /** The sum of late updates is kept apart, because checkpoints have it and not that of a round. */
@@ -72,8 +80,32 @@ final class GatherRound implements Barrier.Round {
     if (summed == 0 && early == null && held.size() == 1 && held.containsKey(second)) {
       early = held.remove(second);
       early.gradient().copyTo(emptySum(), 0);
+      release(early);
     } else {
-      held.replaceAll((rank, update) -> update.retain());
+      held.replaceAll(this::copied);
+    }
+  }
+
+  /** Returns a held gradient in memory that is not overwritten while it is held. */
+  private GradientPartition copied(int rank, GradientPartition update) {
+    boolean overwritten =
+        update.gradient() instanceof BorrowedTensor lent && !lent.lastsUntilGivenBack();
+    if (!overwritten) {
+      return update.retain();
+    }
+    if (!copiedRanks.add(rank)) {
+      return update;
+    }
+    TensorView copy = MEMORY.copyOf(update.gradient());
+    // A server may end in the middle of a round.
+    TensorMemory.leave(copy);
+    return update.with(copy);
+  }
+
+  /** Reuses the memory of a gradient that is not held any more. */
+  private void release(GradientPartition update) {
+    if (update != null && copiedRanks.remove(rank(update))) {
+      MEMORY.giveBack(update.gradient());
     }
   }
 
@@ -93,6 +125,7 @@ final class GatherRound implements Barrier.Round {
       GradientPartition update = held.remove(rank);
       if (update != null) {
         add(update);
+        release(update);
       } else if (early != null && rank(early) == rank) {
         addEarly();
       } else if (!summedRanks.contains(rank)) {
@@ -108,6 +141,7 @@ final class GatherRound implements Barrier.Round {
       holdEarly();
     }
     held.values().forEach(this::add);
+    releaseHeld();
     long merged = late.map(LateUpdates::samples).orElse(0L);
     if (merged > 0) {
       late.get().addTo(sum, mean ? 1f / firstSamples : 1f);
@@ -124,7 +158,7 @@ final class GatherRound implements Barrier.Round {
   @Override
   public void leave(int rank) {
     expected = null;
-    held.remove(rank);
+    release(held.remove(rank));
     summedRanks.remove(rank);
     if (early != null && rank(early) == rank) {
       early = null;
@@ -133,12 +167,17 @@ final class GatherRound implements Barrier.Round {
 
   @Override
   public void reset() {
-    held.clear();
+    releaseHeld();
     summedRanks.clear();
     expected = null;
     early = null;
     summed = 0;
     samples = 0;
+  }
+
+  private void releaseHeld() {
+    held.values().forEach(this::release);
+    held.clear();
   }
 
   private static int second(SortedSet<Integer> expected) {
