@@ -27,7 +27,8 @@ import java.util.jar.JarFile;
  * <p>It trains a few steps on generated digits, with the cluster and the page's server open. Then
  * it loads the other Vertigrad classes and connects two sockets. It does not run a {@code node}
  * beside the training: Java 17 crashes while it archives classes that threads of two members have
- * linked at once.
+ * linked at once. Java 25 and newer also keep the profiles of methods; for these it trains once
+ * more, with processes of its own.
  */
 public final class ClassArchive {
 
@@ -36,6 +37,9 @@ public final class ClassArchive {
   private static final long THREADS_SECONDS = 3;
   private static final long LOOK_MILLIS = 20;
   private static final long REST_MILLIS = 300;
+
+  /** The first Java whose archives keep profiles of methods. */
+  private static final int PROFILES = 25;
 
   private ClassArchive() {}
 
@@ -75,8 +79,16 @@ public final class ClassArchive {
             .put("dashboard", new JsonObject().put("port", 0))
             .put("cluster", new JsonObject().put("port", freePort()));
     Files.writeString(job, json.encode());
-    String run = folder.resolve("run").toString();
-    return VertigradCommand.execute("train", job.toString(), "--listen", "--run-dir", run);
+    int status = train(job, "--listen", folder.resolve("run"));
+    if (status == ExitStatus.OK && Runtime.version().feature() >= PROFILES) {
+      // Without these profiles the archive is good all the same.
+      train(job, "--processes", folder.resolve("processes"));
+    }
+    return status;
+  }
+
+  private static int train(Path job, String option, Path run) {
+    return VertigradCommand.execute("train", job.toString(), option, "--run-dir", run.toString());
   }
 
   /** Returns a port, so that a training that starts meanwhile gets the usual one. */
