@@ -210,6 +210,8 @@ final class CoordinationLossTest extends BusJobFixture {
         .put("sampler", "distributed");
     List<FakeMember> workers = startWithTwoWorkers();
     Future<BatchDivision> division = divide(workers, 0);
+    // Otherwise it may ask after the change, of which it is told anyway.
+    await(workers.get(0).begun());
 
     await(workers.get(1).client.leave(LeaveReason.failed("broke down")));
 

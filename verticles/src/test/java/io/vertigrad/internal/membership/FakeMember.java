@@ -49,6 +49,13 @@ final class FakeMember extends VerticleBase implements MemberHandler {
     return client.join(LAYOUT);
   }
 
+  /** Completes when this member's event loop has begun all that it was asked for so far. */
+  Future<Void> begun() {
+    Promise<Void> reached = Promise.promise();
+    context.runOnContext(now -> reached.complete());
+    return reached.future();
+  }
+
   /** Keeps this member's event loop busy until the latch opens: no heartbeat, no answer. */
   void freezeUntil(CountDownLatch latch) {
     context.runOnContext(
