@@ -47,7 +47,7 @@ public final class GpuCheck {
           GpuCheckOptions.read(
               List.of(arguments),
               Path.of(System.getProperty("vertigrad.gpu.home", ".")),
-              Path.of(System.getProperty("vertigrad.gpu.check", "benchmarks/gpu")));
+              Path.of(System.getProperty("vertigrad.gpu.check", "benchmarks")));
     } catch (IllegalArgumentException e) {
       System.err.println("benchmarks/gpu/run: " + e.getMessage());
       System.exit(2);

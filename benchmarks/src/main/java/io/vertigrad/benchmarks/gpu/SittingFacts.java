@@ -31,7 +31,7 @@ final class SittingFacts {
     Machine machine = Machine.here();
     Map<String, String> facts = new LinkedHashMap<>();
     facts.put("date", Instant.now().truncatedTo(ChronoUnit.SECONDS).toString());
-    facts.put("revision", revision(machine));
+    facts.put("revision", machine.revision());
     facts.put("device", options.device().toString());
     if (options.device().gpu()) {
       facts.put(
@@ -73,11 +73,5 @@ final class SittingFacts {
   private static Optional<String> cuda(String text) {
     Matcher found = CUDA.matcher(text);
     return found.find() ? Optional.of(found.group(1)) : Optional.empty();
-  }
-
-  /** Returns the revision that was packed, or that of the working copy. */
-  private static String revision(Machine machine) {
-    String packed = System.getProperty("vertigrad.gpu.revision", "");
-    return packed.isEmpty() ? machine.revision() : packed;
   }
 }

@@ -38,7 +38,7 @@ public record Machine(
         system.getTotalMemorySize(),
         System.getProperty("java.vm.name") + " " + System.getProperty("java.vm.version"),
         System.getProperty("os.name") + " " + System.getProperty("os.version"),
-        output("git", "describe", "--always", "--dirty", "--abbrev=12"),
+        ownRevision(),
         load());
   }
 
@@ -74,6 +74,14 @@ public record Machine(
     } catch (IOException e) {
       return System.getProperty("os.arch");
     }
+  }
+
+  /** Returns the revision of the working copy, or that which {@code pack} has packed. */
+  private static String ownRevision() {
+    String packed = System.getProperty("vertigrad.benchmarks.revision", "");
+    return packed.isEmpty()
+        ? output("git", "describe", "--always", "--dirty", "--abbrev=12")
+        : packed;
   }
 
   private static String output(String... command) {

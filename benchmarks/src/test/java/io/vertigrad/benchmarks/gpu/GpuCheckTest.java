@@ -162,7 +162,7 @@ class GpuCheckTest {
   private GpuCheckOptions options(String device, String... more) {
     List<String> words = new ArrayList<>(List.of("--device", device, "--out", folder.toString()));
     words.addAll(List.of(more));
-    return GpuCheckOptions.read(words, HOME, HOME.resolve("benchmarks/gpu"));
+    return GpuCheckOptions.read(words, HOME, HOME.resolve("benchmarks"));
   }
 
   private static CheckRow row(String name, Aim aim, Measurement ours) {

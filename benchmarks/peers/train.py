@@ -17,7 +17,7 @@ import sys
 import time
 
 import torch
-from torch import nn
+from networks import NETWORKS, random_samples
 from torch.nn import functional
 
 BATCHES = 4
@@ -25,79 +25,17 @@ WARM_UP = 30
 CHUNK = 10
 LENGTH = 32
 TOKENS = 256
-CLASSES = 10
-
-
-class ConvNet(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.convolution = nn.Conv2d(1, 3, 3)
-        self.dense = nn.Linear(192, CLASSES)
-
-    def forward(self, x):
-        x = functional.relu(functional.max_pool2d(self.convolution(x), 3))
-        return self.dense(x.flatten(1))
-
-
-class Mlp(nn.Module):
-    def __init__(self, hidden):
-        super().__init__()
-        self.inward = nn.Linear(784, hidden)
-        self.outward = nn.Linear(hidden, CLASSES)
-
-    def forward(self, x):
-        return self.outward(functional.relu(self.inward(x.flatten(1))))
-
-
-class Block(nn.Module):
-    """Two convolutions beside a shortcut without parameters, which pads channels with zeros."""
-
-    def __init__(self, channels, filters, stride):
-        super().__init__()
-        self.first = nn.Conv2d(channels, filters, 3, stride, 1, bias=False)
-        self.first_norm = nn.BatchNorm2d(filters)
-        self.second = nn.Conv2d(filters, filters, 3, 1, 1, bias=False)
-        self.second_norm = nn.BatchNorm2d(filters)
-        self.stride = stride
-        self.padding = (filters - channels) // 2
-
-    def forward(self, x):
-        y = functional.relu(self.first_norm(self.first(x)))
-        y = self.second_norm(self.second(y))
-        if self.stride != 1 or self.padding > 0:
-            x = x[:, :, :: self.stride, :: self.stride]
-            x = functional.pad(x, (0, 0, 0, 0, self.padding, self.padding))
-        return functional.relu(x + y)
-
-
-class ResNet20(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.convolution = nn.Conv2d(3, 16, 3, 1, 1, bias=False)
-        self.norm = nn.BatchNorm2d(16)
-        blocks = []
-        channels = 16
-        for filters in (16, 32, 64):
-            for index in range(3):
-                blocks.append(Block(channels, filters, 2 if index == 0 and filters > 16 else 1))
-                channels = filters
-        self.blocks = nn.Sequential(*blocks)
-        self.dense = nn.Linear(64, CLASSES)
-
-    def forward(self, x):
-        x = self.blocks(functional.relu(self.norm(self.convolution(x))))
-        return self.dense(x.mean((2, 3)))
 
 
 def networks(arguments):
     """Returns the forms in which PyTorch can run the network, by name."""
     if not arguments.model.endswith(".pt"):
-        made = {"convnet": ConvNet, "resnet20": ResNet20, "mlp": lambda: Mlp(arguments.hidden or 512)}
-        return {"eager": made[arguments.model]()}
+        options = {"hidden": arguments.hidden} if arguments.hidden else {}
+        return {"eager": NETWORKS[arguments.model](**options)}
     scripted = torch.jit.load(arguments.model)
     forms = {"script": scripted}
     here = os.path.dirname(os.path.abspath(__file__))
-    for folder in ("../../../examples/pytorch", "../../vertigrad/examples/pytorch"):
+    for folder in ("../../examples/pytorch", "../../vertigrad/examples/pytorch"):
         if os.path.exists(os.path.join(here, folder, "characters.py")):
             sys.path.insert(0, os.path.join(here, folder))
             from characters import Transformer
@@ -114,11 +52,7 @@ def samples(arguments):
     if arguments.model.endswith(".pt"):
         ids = [torch.randint(0, TOKENS, (arguments.batch, LENGTH + 1)) for _ in range(BATCHES)]
         return [(rows[:, :-1].contiguous(), rows[:, 1:].contiguous()) for rows in ids]
-    shape = (3, 32, 32) if arguments.model == "resnet20" else (1, 28, 28)
-    return [
-        (torch.randn(arguments.batch, *shape), torch.randint(0, CLASSES, (arguments.batch,)))
-        for _ in range(BATCHES)
-    ]
+    return [random_samples(arguments.model, arguments.batch) for _ in range(BATCHES)]
 
 
 class Loop:
