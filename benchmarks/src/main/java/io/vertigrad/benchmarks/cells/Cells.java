@@ -47,7 +47,7 @@ final class Cells {
 
   /** The benchmarks that start {@code ./vertigrad train}. */
   private static final List<String> TRAIN =
-      List.of("marginal", "command", "archive", "scaling", "pipeline");
+      List.of("marginal", "command", "archive", "scaling", "weak scaling", "pipeline");
 
   /** The placements of training, with the names that {@code marginal} has for them. */
   private static final Map<String, String> TRAINING_PLACES =
@@ -55,7 +55,13 @@ final class Cells {
 
   private static final int MIB = 1 << 20;
 
+  private static final List<Integer> WEAK_SCALING_WORKERS = List.of(1, 2, 4, 8);
+
+  /** The most workers that are measured even where they have to share a processor. */
+  private static final int ALWAYS = 2;
+
   private final ReportOptions options;
+  private final int processors;
   private final List<Cell> cells = new ArrayList<>();
 
   /** Makes a class archive. */
@@ -70,13 +76,23 @@ final class Cells {
     Path make(List<String> before) throws IOException, InterruptedException;
   }
 
-  private Cells(ReportOptions options) {
+  private Cells(ReportOptions options, int processors) {
     this.options = options;
+    this.processors = processors;
   }
 
   /** Returns all cells in the order in which a turn measures them. */
   static List<Cell> all(ReportOptions options) {
-    Cells list = new Cells(options);
+    return all(options, Runtime.getRuntime().availableProcessors());
+  }
+
+  /**
+   * Returns all cells in the order in which a turn measures them.
+   *
+   * @param processors those of this machine
+   */
+  static List<Cell> all(ReportOptions options, int processors) {
+    Cells list = new Cells(options, processors);
     list.addTraining();
     list.addCommands();
     list.addArchives();
@@ -84,6 +100,7 @@ final class Cells {
     list.addAllReduce();
     list.addGradients();
     list.addScaling();
+    list.addWeakScaling();
     list.addPipelines();
     return List.copyOf(list.cells);
   }
@@ -170,11 +187,16 @@ final class Cells {
     MarginalCase one =
         new MarginalCase(model, workers, strategy, TRAINING_PLACES.get(place), engine);
     String name = "marginal, %s, %d workers, %s, %s".formatted(model, workers, strategy, place);
+    addRounds(
+        engine.equals(MarginalCase.DL4J) ? name : name + ", " + engine, Optional.empty(), one);
+  }
+
+  private void addRounds(String name, Optional<String> missing, MarginalCase one) {
     cells.add(
         new Cell(
-            engine.equals(MarginalCase.DL4J) ? name : name + ", " + engine,
+            name,
             List.of(SAMPLES_PER_SECOND, WALL_MILLIS_PER_ROUND, CPU_MILLIS_PER_ROUND),
-            Optional.empty(),
+            missing,
             () -> round(one)));
   }
 
@@ -369,6 +391,44 @@ final class Cells {
           SAMPLES_PER_SECOND,
           () -> TrainCommandLine.train(run.job(), run.processes()).samplesPerSecond());
     }
+  }
+
+  /**
+   * Adds the cells whose workers each keep their batch. One worker and as many as have a processor
+   * each come first, because {@code --minutes} may end the turn.
+   */
+  private void addWeakScaling() {
+    int most =
+        WEAK_SCALING_WORKERS.stream()
+            .filter(workers -> missingProcessors(workers).isEmpty())
+            .reduce(1, Math::max);
+    addWeakScaling(List.of(1, most));
+    addWeakScaling(
+        WEAK_SCALING_WORKERS.stream().filter(workers -> workers != 1 && workers != most).toList());
+  }
+
+  private void addWeakScaling(List<Integer> counts) {
+    for (Trained model : List.of(Trained.RESNET20, Trained.MLP, Trained.CONVNET)) {
+      for (String strategy : List.of("allreduce", "sync", "dpsgd")) {
+        for (String place : List.of(PROCESSES, MarginalCase.ONE_JVM)) {
+          for (int workers : counts) {
+            addRounds(
+                WeakScaling.name(model, strategy, workers, place),
+                missingProcessors(workers),
+                new MarginalCase(
+                    model, workers, strategy, TRAINING_PLACES.get(place), MarginalCase.DL4J));
+          }
+        }
+      }
+    }
+  }
+
+  /** Returns why so many workers say nothing about scaling here, if they share processors. */
+  private Optional<String> missingProcessors(int workers) {
+    return workers <= Math.max(processors, ALWAYS)
+        ? Optional.empty()
+        : Optional.of(
+            "found %d processors, expected %d, one for each worker".formatted(processors, workers));
   }
 
   private void addPipelines() {

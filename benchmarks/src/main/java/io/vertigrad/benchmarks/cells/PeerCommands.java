@@ -74,13 +74,17 @@ record PeerCommands(Path file, Map<String, String> commands) {
    * Runs a command and reads what it prints.
    *
    * @param figures those that it may print
+   * @param rounds how many rounds longer a long run is than a short one; the variable {@code
+   *     ROUNDS}
    */
-  Map<Figure, Double> measure(String key, List<Figure> figures)
+  Map<Figure, Double> measure(String key, List<Figure> figures, int rounds)
       throws IOException, InterruptedException {
     Path output = Files.createTempFile("vertigrad-benchmark-", ".peer");
     try {
+      ProcessBuilder command = new ProcessBuilder("sh", "-c", commands.get(key));
+      command.environment().put("ROUNDS", Integer.toString(rounds));
       Process process =
-          new ProcessBuilder("sh", "-c", commands.get(key))
+          command
               .directory(file.toAbsolutePath().getParent().toFile())
               .redirectOutput(output.toFile())
               .redirectError(ProcessBuilder.Redirect.INHERIT)

@@ -12,7 +12,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.LongSupplier;
 import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 
 /**
  * {@code benchmarks/run report}: measures cells in turns, so that a machine that slows down slows
@@ -23,36 +26,40 @@ public final class ReportCommand {
   /** The command's name. */
   public static final String NAME = "report";
 
+  private static final long NANOS_PER_MINUTE = 60_000_000_000L;
   private static final DateTimeFormatter STAMP = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss");
 
   private final ReportFile file;
   private final List<Cell> cells;
   private final PeerCommands peers;
+  private final LongSupplier nanos;
   private int failures;
 
-  ReportCommand(ReportFile file, List<Cell> cells, PeerCommands peers) {
+  ReportCommand(ReportFile file, List<Cell> cells, PeerCommands peers, LongSupplier nanos) {
     this.file = file;
     this.cells = cells;
     this.peers = peers;
+    this.nanos = nanos;
   }
 
   /**
    * Makes a report, or goes on with one.
    *
-   * @param folder where a new report is written
+   * @param folder where a new report is written, by default with its time in the name
    * @return the exit code: 1 when something could not be measured
    * @throws IllegalArgumentException when an option or a file is not as expected
    */
   public static int run(UnaryOperator<String> property, boolean quick, Path folder)
       throws Exception {
     Machine here = Machine.here();
-    String resumed = Optional.ofNullable(property.apply("vertigrad.benchmarks.resume")).orElse("");
+    String resumed = text(property, "resume");
     ReportFile file;
     ReportOptions options;
     if (resumed.isEmpty()) {
       options = ReportOptions.read(property, quick);
-      String stamp = STAMP.format(Instant.now().atZone(ZoneOffset.UTC));
-      file = ReportFile.begin(folder.resolve("report-%s.json".formatted(stamp)), here, options);
+      String stamp = "report-" + STAMP.format(Instant.now().atZone(ZoneOffset.UTC));
+      String name = Optional.of(text(property, "name")).filter(n -> !n.isEmpty()).orElse(stamp);
+      file = ReportFile.begin(folder.resolve(name + ".json"), here, options);
     } else {
       file = ReportFile.read(Path.of(resumed), here);
       options = ReportOptions.resume(property, quick, file.options());
@@ -71,12 +78,16 @@ public final class ReportCommand {
             ? PeerCommands.NONE
             : PeerCommands.read(Path.of(options.peer()), names);
     Cells.prepare(chosen, options).forEach(file::note);
-    ReportCommand command = new ReportCommand(file, chosen, peers);
-    String typed = Optional.ofNullable(property.apply("vertigrad.benchmarks.command")).orElse("");
-    int code = command.run(typed, options);
+    Optional.of(text(property, "note")).filter(note -> !note.isEmpty()).ifPresent(file::note);
+    ReportCommand command = new ReportCommand(file, chosen, peers, System::nanoTime);
+    int code = command.run(text(property, "command"), options);
     System.out.print(Files.readString(file.table()));
     System.out.printf("%nwritten to %s and %s%n", file.table(), file.file());
     return code;
+  }
+
+  private static String text(UnaryOperator<String> property, String name) {
+    return Optional.ofNullable(property.apply("vertigrad.benchmarks." + name)).orElse("");
   }
 
   /** Measures what the file does not have yet; returns 1 when something failed. */
@@ -85,16 +96,33 @@ public final class ReportCommand {
     cells.forEach(cell -> cell.missing().ifPresent(reason -> skipped.put(cell.name(), reason)));
     file.start(typed, options, skipped);
     List<Cell> measurable = cells.stream().filter(cell -> cell.missing().isEmpty()).toList();
+    long start = nanos.getAsLong();
+    long limit = options.minutes() == 0 ? Long.MAX_VALUE : options.minutes() * NANOS_PER_MINUTE;
     for (int turn = 1; turn <= options.turns(); turn++) {
       for (Cell cell : measurable) {
+        if (nanos.getAsLong() - start >= limit) {
+          skipUnmeasured(measurable, "the %d minutes are over".formatted(options.minutes()));
+          return exitCode();
+        }
         measure(turn, cell.name(), false, cell.measurement());
         Optional<String> peer = peers.keyOf(cell.name());
         if (peer.isPresent()) {
           String key = peer.get();
-          measure(turn, key, true, () -> peers.measure(key, cell.figures()));
+          measure(turn, key, true, () -> peers.measure(key, cell.figures(), options.rounds()));
         }
       }
     }
+    return exitCode();
+  }
+
+  private void skipUnmeasured(List<Cell> measurable, String reason) throws IOException {
+    Set<String> tried =
+        file.measurements().stream().map(Measured::cell).collect(Collectors.toSet());
+    file.skip(
+        measurable.stream().map(Cell::name).filter(name -> !tried.contains(name)).toList(), reason);
+  }
+
+  private int exitCode() {
     return failures > 0 ? 1 : 0;
   }
 

@@ -11,11 +11,14 @@ import java.nio.file.StandardCopyOption;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 
 /**
  * A report on disk: every measurement as JSON, and beside it the table as Markdown. Both are
@@ -105,6 +108,12 @@ final class ReportFile {
     write();
   }
 
+  /** Lists cells as skipped that were to be measured, with the reason. */
+  void skip(List<String> cells, String reason) throws IOException {
+    cells.forEach(cell -> skipped.put(cell, reason));
+    write();
+  }
+
   /** Adds a sentence about how everything is measured; it is written with the next measurement. */
   void note(String sentence) {
     notes.add(sentence);
@@ -126,6 +135,37 @@ final class ReportFile {
                     && one.cell().equals(cell)
                     && one.peer() == peer
                     && one.failure().isEmpty());
+  }
+
+  /** Returns the names of the cells with figures, in the order of their first measurement. */
+  List<String> measuredCells() {
+    return measurements.stream()
+        .filter(one -> !one.peer() && one.failure().isEmpty())
+        .map(Measured::cell)
+        .distinct()
+        .toList();
+  }
+
+  /** Returns the key of the peer that was measured beside a cell. */
+  Optional<String> peerOf(String cell) {
+    return measurements.stream()
+        .filter(one -> one.peer() && Cell.isNamedBy(one.cell(), cell))
+        .map(Measured::cell)
+        .max(Comparator.comparingInt(String::length));
+  }
+
+  /**
+   * Returns the values of a figure by turn.
+   *
+   * @param name of a cell, or a key of a peer
+   */
+  Map<Integer, Double> byTurn(String name, boolean peer, Figure figure) {
+    Map<Integer, Double> values = new TreeMap<>();
+    measurements.stream()
+        .filter(one -> one.peer() == peer && one.cell().equals(name))
+        .filter(one -> one.figures().containsKey(figure))
+        .forEach(one -> values.put(one.turn(), one.figures().get(figure)));
+    return values;
   }
 
   /** Returns the file of the table. */

@@ -10,6 +10,7 @@ import java.util.regex.PatternSyntaxException;
  *
  * @param cells a regular expression, found in the names of the cells to measure
  * @param turns how often each cell is measured
+ * @param minutes time after which no further cell begins; 0 for no limit
  * @param rounds how many rounds longer the long run of {@code marginal} is
  * @param quick whether runs are too short to be quoted
  * @param data folder of the MNIST files; empty for none
@@ -17,7 +18,14 @@ import java.util.regex.PatternSyntaxException;
  * @param java folder of another Java, for the cells that compare two; empty for none
  */
 record ReportOptions(
-    Pattern cells, int turns, int rounds, boolean quick, String data, String peer, String java) {
+    Pattern cells,
+    int turns,
+    int minutes,
+    int rounds,
+    boolean quick,
+    String data,
+    String peer,
+    String java) {
 
   private static final String PREFIX = "vertigrad.benchmarks.";
 
@@ -29,7 +37,7 @@ record ReportOptions(
    */
   static ReportOptions read(UnaryOperator<String> property, boolean quick) {
     ReportOptions unset =
-        new ReportOptions(Pattern.compile(""), 3, quick ? 150 : 1_500, quick, "", "", "");
+        new ReportOptions(Pattern.compile(""), 3, 0, quick ? 150 : 1_500, quick, "", "", "");
     return read(property, unset);
   }
 
@@ -56,6 +64,7 @@ record ReportOptions(
     return new ReportOptions(
         Pattern.compile(json.getString("cells")),
         json.getInteger("turns"),
+        json.getInteger("minutes", 0),
         json.getInteger("rounds"),
         json.getBoolean("quick"),
         json.getString("data"),
@@ -67,6 +76,7 @@ record ReportOptions(
     return new JsonObject()
         .put("cells", cells.pattern())
         .put("turns", turns)
+        .put("minutes", minutes)
         .put("rounds", rounds)
         .put("quick", quick)
         .put("data", data)
@@ -78,6 +88,7 @@ record ReportOptions(
     return new ReportOptions(
         pattern(text(property, "cells", unset.cells.pattern())),
         number(property, "turns", unset.turns),
+        number(property, "minutes", unset.minutes),
         number(property, "rounds", unset.rounds),
         unset.quick,
         text(property, "data", unset.data),
@@ -91,7 +102,10 @@ record ReportOptions(
   }
 
   private static int number(UnaryOperator<String> property, String name, int otherwise) {
-    String found = text(property, name, Integer.toString(otherwise));
+    String found = text(property, name, "");
+    if (found.isEmpty()) {
+      return otherwise;
+    }
     try {
       int number = Integer.parseInt(found);
       if (number > 0) {

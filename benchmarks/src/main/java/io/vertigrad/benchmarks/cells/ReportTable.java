@@ -4,7 +4,6 @@ import io.vertigrad.benchmarks.report.BenchmarkTable;
 import io.vertigrad.benchmarks.report.Repetitions;
 import io.vertx.core.json.JsonObject;
 import java.util.Collection;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -25,6 +24,7 @@ final class ReportTable {
     this.report = report;
     addHeader();
     addRows();
+    text.append(WeakScaling.table(report));
     addNotes();
   }
 
@@ -60,7 +60,9 @@ final class ReportTable {
     List<Double> loads = report.measurements().stream().map(Measured::load).toList();
     return loads.isEmpty()
         ? Optional.empty()
-        : Optional.of("%s, %s".formatted(median(loads, this::ratio), range(loads, this::ratio)));
+        : Optional.of(
+            "%s, %s"
+                .formatted(median(loads, ReportTable::ratio), range(loads, ReportTable::ratio)));
   }
 
   private void addRows() {
@@ -68,27 +70,23 @@ final class ReportTable {
         "| cell | unit | better | turns | median | range | peer | range | ours / peer | range"
             + " | over one JVM | range |");
     line("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
-    report.measurements().stream()
-        .filter(one -> !one.peer() && one.failure().isEmpty())
-        .map(Measured::cell)
-        .distinct()
-        .forEach(this::addCell);
+    report.measuredCells().forEach(this::addCell);
     line("");
   }
 
   private void addCell(String cell) {
-    Optional<String> peer =
-        report.measurements().stream()
-            .filter(one -> one.peer() && Cell.isNamedBy(one.cell(), cell))
-            .map(Measured::cell)
-            .max(Comparator.comparingInt(String::length));
+    Optional<String> peer = report.peerOf(cell);
     for (Figure figure : Figure.values()) {
-      Map<Integer, Double> ours = byTurn(cell, false, figure);
+      Map<Integer, Double> ours = report.byTurn(cell, false, figure);
       if (!ours.isEmpty()) {
-        Map<Integer, Double> theirs = peer.map(key -> byTurn(key, true, figure)).orElse(Map.of());
-        List<Double> ratios = ratios(ours, theirs);
-        List<Double> overOneJvm =
-            ratios(ours, oneJvm(cell).map(one -> byTurn(one, false, figure)).orElse(Map.of()));
+        Map<Integer, Double> theirs =
+            peer.map(key -> report.byTurn(key, true, figure)).orElse(Map.of());
+        Collection<Double> ratios = ratios(ours, theirs).values();
+        Collection<Double> overOneJvm =
+            ratios(
+                    ours,
+                    oneJvm(cell).map(one -> report.byTurn(one, false, figure)).orElse(Map.of()))
+                .values();
         line(
             "| %s | %s | %s | %d | %s | %s | %s | %s | %s | %s | %s | %s |"
                 .formatted(
@@ -100,10 +98,10 @@ final class ReportTable {
                     range(ours.values(), BenchmarkTable::number),
                     median(theirs.values(), BenchmarkTable::number),
                     range(theirs.values(), BenchmarkTable::number),
-                    median(ratios, this::ratio),
-                    range(ratios, this::ratio),
-                    median(overOneJvm, this::ratio),
-                    range(overOneJvm, this::ratio)));
+                    median(ratios, ReportTable::ratio),
+                    range(ratios, ReportTable::ratio),
+                    median(overOneJvm, ReportTable::ratio),
+                    range(overOneJvm, ReportTable::ratio)));
       }
     }
   }
@@ -114,21 +112,16 @@ final class ReportTable {
         .filter(name -> !name.equals(cell));
   }
 
-  /** Returns the ratios of the turns that have both. */
-  private static List<Double> ratios(Map<Integer, Double> ours, Map<Integer, Double> others) {
-    return ours.keySet().stream()
-        .filter(others::containsKey)
-        .map(turn -> ours.get(turn) / others.get(turn))
-        .toList();
-  }
-
-  private Map<Integer, Double> byTurn(String cell, boolean peer, Figure figure) {
-    Map<Integer, Double> values = new TreeMap<>();
-    report.measurements().stream()
-        .filter(one -> one.peer() == peer && one.cell().equals(cell))
-        .filter(one -> one.figures().containsKey(figure))
-        .forEach(one -> values.put(one.turn(), one.figures().get(figure)));
-    return values;
+  /** Returns the ratios by turn, of the turns that have both. */
+  static Map<Integer, Double> ratios(Map<Integer, Double> ours, Map<Integer, Double> others) {
+    Map<Integer, Double> ratios = new TreeMap<>();
+    ours.forEach(
+        (turn, value) -> {
+          if (others.containsKey(turn)) {
+            ratios.put(turn, value / others.get(turn));
+          }
+        });
+    return ratios;
   }
 
   private void addNotes() {
@@ -147,7 +140,7 @@ final class ReportTable {
                             one.failure().get().lines().findFirst().orElse(""))));
   }
 
-  private String ratio(double value) {
+  static String ratio(double value) {
     return String.format(Locale.ROOT, "%.2f", value);
   }
 
@@ -155,11 +148,11 @@ final class ReportTable {
     text.append(words).append('\n');
   }
 
-  private static String median(Collection<Double> values, DoubleFunction<String> format) {
+  static String median(Collection<Double> values, DoubleFunction<String> format) {
     return values.isEmpty() ? "" : format.apply(Repetitions.of(values).median());
   }
 
-  private static String range(Collection<Double> values, DoubleFunction<String> format) {
+  static String range(Collection<Double> values, DoubleFunction<String> format) {
     if (values.isEmpty()) {
       return "";
     }

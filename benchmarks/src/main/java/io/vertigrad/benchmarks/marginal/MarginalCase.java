@@ -43,7 +43,7 @@ public record MarginalCase(
     MLP_B256("mlp", "mlp", 512, 256, 0.5),
     /** An MLP with 25.04 million parameters. */
     MLP_25M("mlp25m", "mlp", 31_500, 64, 0.02),
-    RESNET20("resnet20", "resnet20", 0, 64, 0.02);
+    RESNET20("resnet20", "resnet20", 0, 64, 0.05);
 
     private final String label;
     private final String name;

@@ -11,6 +11,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -18,6 +20,8 @@ import org.junit.jupiter.api.io.TempDir;
 class CellsTest {
 
   private static final String COMMAND = "command, conf/mnist-sync.json, processes";
+  private static final Pattern WEAK_SCALING =
+      Pattern.compile("weak scaling, (.+) b(\\d+), (.+), (\\d+) workers?, (processes|one JVM)");
 
   @TempDir Path folder;
 
@@ -97,6 +101,55 @@ class CellsTest {
   }
 
   @Test
+  void shouldMeasureOneAndTheMostWorkersThatHaveAProcessorEachFirst() {
+    List<Cell> cells = weakScaling(16);
+
+    assertEquals(72, cells.size());
+    assertEquals(
+        List.of(
+            "weak scaling, resnet20 b64, allreduce, 1 worker, processes",
+            "weak scaling, resnet20 b64, allreduce, 8 workers, processes",
+            "weak scaling, resnet20 b64, allreduce, 1 worker, one JVM",
+            "weak scaling, resnet20 b64, allreduce, 8 workers, one JVM"),
+        cells.subList(0, 4).stream().map(Cell::name).toList());
+    assertEquals(
+        "weak scaling, resnet20 b64, allreduce, 2 workers, processes", cells.get(36).name());
+    assertTrue(cells.stream().allMatch(cell -> cell.missing().isEmpty()));
+  }
+
+  @Test
+  void shouldSkipWorkersThatWouldShareProcessorsExceptTwo() {
+    List<Cell> cells = weakScaling(1);
+
+    assertEquals(
+        "weak scaling, resnet20 b64, allreduce, 2 workers, processes", cells.get(1).name());
+    assertEquals(
+        Optional.empty(),
+        named("weak scaling, mlp b64, sync, 2 workers, one JVM", cells).missing());
+    assertEquals(
+        Optional.of("found 1 processors, expected 4, one for each worker"),
+        named("weak scaling, mlp b64, sync, 4 workers, one JVM", cells).missing());
+    assertEquals(36, cells.stream().filter(cell -> cell.missing().isPresent()).count());
+  }
+
+  @Test
+  void shouldHaveAPeerOfEachWeakScalingCell() throws Exception {
+    List<String> names = weakScaling(8).stream().map(Cell::name).toList();
+
+    PeerCommands peers = PeerCommands.read(Path.of("peers/gloo.json"), names);
+
+    assertEquals(36, peers.commands().size());
+    for (String name : names) {
+      Matcher parts = WEAK_SCALING.matcher(name);
+      assertTrue(parts.matches(), name);
+      assertEquals(
+          "${PYTHON:-python3} gloo.py --model %s --batch %s --strategy %s --workers %s"
+              .formatted(parts.group(1), parts.group(2), parts.group(3), parts.group(4)),
+          peers.commands().get(peers.keyOf(name).orElseThrow()));
+    }
+  }
+
+  @Test
   @Tag("slow")
   void shouldMeasureACell() throws Exception {
     Cell cell = named("compute, mlp b64, dl4j", "");
@@ -105,6 +158,12 @@ class CellsTest {
 
     assertEquals(cell.figures(), List.copyOf(figures.keySet()));
     assertTrue(figures.get(Figure.WALL_MILLIS_PER_ROUND) > 0, figures::toString);
+  }
+
+  private static List<Cell> weakScaling(int processors) {
+    return Cells.all(ReportOptions.read(name -> null, true), processors).stream()
+        .filter(cell -> cell.name().startsWith("weak scaling"))
+        .toList();
   }
 
   private static Cell archive(String java) {

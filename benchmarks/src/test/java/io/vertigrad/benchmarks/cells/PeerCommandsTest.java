@@ -50,6 +50,13 @@ class PeerCommandsTest {
         measure("cat out"));
   }
 
+  @Test
+  void shouldPassTheNumberOfRoundsToACommand() throws Exception {
+    assertEquals(
+        Map.of(Figure.SAMPLES_PER_SECOND, 150.0),
+        measure("echo \"{\\\"samplesPerSecond\\\": $ROUNDS}\""));
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = ';',
@@ -105,7 +112,7 @@ class PeerCommandsTest {
   }
 
   private Map<Figure, Double> measure(String command) throws Exception {
-    return new PeerCommands(file, Map.of("marginal", command)).measure("marginal", FIGURES);
+    return new PeerCommands(file, Map.of("marginal", command)).measure("marginal", FIGURES, 150);
   }
 
   private PeerCommands read(String text) throws IOException {

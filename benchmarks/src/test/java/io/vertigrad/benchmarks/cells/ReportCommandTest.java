@@ -16,6 +16,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -28,6 +29,7 @@ class ReportCommandTest {
   @TempDir Path folder;
   private final List<String> order = new ArrayList<>();
   private Path json;
+  private long nowNanos;
 
   @BeforeEach
   void nameFile() {
@@ -197,21 +199,119 @@ class ReportCommandTest {
         "--resume %s: expected the JSON file of an earlier report".formatted(json), refusal());
   }
 
+  @Test
+  void shouldTabulateWhatMoreWorkersGain() throws Exception {
+    Cell one = rounds("weak scaling, m, sync, 1 worker, processes", 100, 10, 200, 12);
+    Cell four = rounds("weak scaling, m, sync, 4 workers, processes", 300, 60, 400, 80);
+    Cell two = rounds("weak scaling, m, sync, 2 workers, processes", 190, 22, 300, 22);
+    Cell alone = rounds("weak scaling, m, sync, 2 workers, one JVM", 50, 8, 50, 8);
+    PeerCommands peers =
+        new PeerCommands(
+            folder.resolve("peers.json"),
+            Map.of(
+                "weak scaling, m, sync, 1 worker",
+                "echo '{\"samplesPerSecond\": 80, \"cpuMillisPerRound\": 5}'",
+                "weak scaling, m, sync, 4 workers",
+                "echo '{\"samplesPerSecond\": 160, \"cpuMillisPerRound\": 40}'"));
+
+    run(begin(2), peers, one, four, two, alone, one("other", 1, 1));
+
+    List<String> lines = table();
+    int heading = lines.indexOf("## Weak scaling");
+    assertTrue(
+        heading
+            > lines.indexOf(
+                "| other | s, wall | less | 2 | 1.00 | 1.00 to 1.00 |  |  |  |  |  |  |"),
+        lines::toString);
+    assertEquals(
+        List.of(
+            "| m, sync, processes | 1 | 2 | 1.00 | 1.00 to 1.00 | 1.00 | 11.0 | 10.0 to 12.0 | 1.00 | 1.00 to 1.00 | 1.00 | 5.00 | 5.00 to 5.00 | 1.00 | 1.00 to 1.00 | 2.20 | 2.00 to 2.40 |",
+            "| m, sync, processes | 2 | 2 | 1.70 | 1.50 to 1.90 | 0.85 | 11.0 | 11.0 to 11.0 |  |  |  |  |  |  |  |  |  |",
+            "| m, sync, processes | 4 | 2 | 2.50 | 2.00 to 3.00 | 0.63 | 17.5 | 15.0 to 20.0 | 2.00 | 2.00 to 2.00 | 0.50 | 10.0 | 10.0 to 10.0 | 1.25 | 1.00 to 1.50 | 1.75 | 1.50 to 2.00 |",
+            "| m, sync, one JVM | 2 | 2 |  |  |  | 4.00 | 4.00 to 4.00 |  |  |  |  |  |  |  |  |  |"),
+        lines.subList(heading + 6, heading + 10));
+  }
+
+  @Test
+  void shouldHaveNoTableOfWeakScalingWithoutItsCells() throws Exception {
+    run(begin(1), PeerCommands.NONE, one("a", 2));
+
+    assertFalse(table().contains("## Weak scaling"), table()::toString);
+  }
+
+  @Test
+  void shouldBeginNoCellAfterTheLastMinute() throws Exception {
+    ReportFile begun = begin(2, 25);
+    Cell slow =
+        cell(
+            "slow",
+            Optional.empty(),
+            () -> {
+              nowNanos += TimeUnit.MINUTES.toNanos(13);
+              return Map.of(Figure.SECONDS, 780.0);
+            });
+
+    int code =
+        run(begun, PeerCommands.NONE, one("a", 1, 2), slow, skipped("b", "no --data"), one("c", 3));
+
+    assertEquals(0, code);
+    assertEquals(List.of("a", "c", "a"), order);
+    assertEquals(List.of("- skipped: b: no --data"), remarks());
+  }
+
+  @Test
+  void shouldListACellThatWasNotReachedAndMeasureItLater() throws Exception {
+    Cell slow =
+        cell(
+            "slow",
+            Optional.empty(),
+            () -> {
+              nowNanos += TimeUnit.MINUTES.toNanos(25);
+              return Map.of(Figure.SECONDS, 1500.0);
+            });
+
+    int code = run(begin(2, 25), peer("slow", "echo '{\"seconds\": 8}'"), slow, one("late", 3));
+
+    assertEquals(0, code);
+    assertEquals(List.of("- skipped: late: the 25 minutes are over"), remarks());
+    assertTrue(
+        table().stream().anyMatch(line -> line.startsWith("| slow |") && line.contains("| 8.00 |")),
+        table()::toString);
+
+    run(ReportFile.read(json, MACHINE), PeerCommands.NONE, one("late", 3, 3));
+    assertEquals(List.of("late", "late"), order);
+    assertEquals(List.of(), remarks());
+  }
+
+  private List<String> remarks() throws IOException {
+    return table().stream().filter(line -> line.startsWith("- ")).toList();
+  }
+
   private String refusal() {
     return assertThrows(IllegalArgumentException.class, () -> ReportFile.read(json, MACHINE))
         .getMessage();
   }
 
   private int run(ReportFile file, PeerCommands peers, Cell... cells) throws Exception {
-    return new ReportCommand(file, List.of(cells), peers)
+    return new ReportCommand(file, List.of(cells), peers, () -> nowNanos)
         .run("./benchmarks/run report", file.options());
   }
 
   private ReportFile begin(int turns) {
+    return begin(turns, 1_000);
+  }
+
+  private ReportFile begin(int turns, int minutes) {
+    Map<String, Integer> set = Map.of("turns", turns, "minutes", minutes);
     return ReportFile.begin(
         json,
         MACHINE,
-        ReportOptions.read(name -> name.endsWith("turns") ? Integer.toString(turns) : null, false));
+        ReportOptions.read(
+            name ->
+                Optional.ofNullable(set.get(name.substring(name.lastIndexOf('.') + 1)))
+                    .map(Object::toString)
+                    .orElse(null),
+            false));
   }
 
   private PeerCommands peer(String key, String command) {
@@ -228,6 +328,19 @@ class ReportCommandTest {
           order.add(name);
           return Map.of(Figure.SECONDS, turns.next());
         });
+  }
+
+  /** Returns a cell with samples per second and milliseconds of CPU, by turns. */
+  private static Cell rounds(String name, double... values) {
+    Iterator<Double> turns = Arrays.stream(values).iterator();
+    return new Cell(
+        name,
+        List.of(Figure.SAMPLES_PER_SECOND, Figure.CPU_MILLIS_PER_ROUND),
+        Optional.empty(),
+        () ->
+            Map.of(
+                Figure.SAMPLES_PER_SECOND, turns.next(),
+                Figure.CPU_MILLIS_PER_ROUND, turns.next()));
   }
 
   private Cell skipped(String name, String reason) {

@@ -16,6 +16,7 @@ class ReportOptionsTest {
 
     assertEquals(3, options.turns());
     assertEquals(1_500, options.rounds());
+    assertEquals(0, options.minutes());
     assertEquals("", options.cells().pattern());
     assertEquals("", options.data());
   }
@@ -26,6 +27,7 @@ class ReportOptionsTest {
       value = {
         "turns; 0; --turns: found '0', expected a whole number from 1",
         "turns; 3x; --turns: found '3x', expected a whole number from 1",
+        "minutes; 0; --minutes: found '0', expected a whole number from 1",
         "rounds; 1.5; --rounds: found '1.5', expected a whole number from 1",
         "cells; mlp(; --cells: found 'mlp(', expected a regular expression: Unclosed group"
       })
@@ -37,13 +39,15 @@ class ReportOptionsTest {
 
   @Test
   void shouldContinueWithTheEarlierOptionsUnlessSet() {
-    ReportOptions begun = read(Map.of("cells", "mlp", "turns", "5", "rounds", "30"));
+    ReportOptions begun =
+        read(Map.of("cells", "mlp", "turns", "5", "minutes", "25", "rounds", "30"));
     ReportOptions before = ReportOptions.fromJson(begun.toJson());
 
     ReportOptions after = resume(Map.of("turns", "7"), false, before);
 
     assertEquals("mlp", after.cells().pattern());
     assertEquals(7, after.turns());
+    assertEquals(25, after.minutes());
     assertEquals(30, after.rounds());
   }
 
