@@ -183,7 +183,9 @@ public final class ScaleBenchmark implements Benchmark {
     int parameters = PARAMETERS / ELEMENTS_EACH;
     int most =
         name.equals(ALL_REDUCE) ? AllReduce.ringElements(PARAMETERS, workers) : FRAME_ELEMENTS;
-    ScaleCase one = new ScaleCase(name, settings, workers, parameters, most / ELEMENTS_EACH);
+    ScaleCase one =
+        new ScaleCase(
+            name, settings, workers, parameters, (most + ELEMENTS_EACH - 1) / ELEMENTS_EACH);
     ScaleCase.Cost cost =
         one.measure(
             () -> new VirtualNetwork(link.bytesPerSecond(), link.latencyNanos(), ELEMENTS_EACH));
