@@ -52,13 +52,13 @@ public final class ReportCommand {
   public static int run(UnaryOperator<String> property, boolean quick, Path folder)
       throws Exception {
     Machine here = Machine.here();
-    String resumed = text(property, "resume");
+    String resumed = ReportOptions.text(property, "resume", "");
     ReportFile file;
     ReportOptions options;
     if (resumed.isEmpty()) {
       options = ReportOptions.read(property, quick);
       String stamp = "report-" + STAMP.format(Instant.now().atZone(ZoneOffset.UTC));
-      String name = Optional.of(text(property, "name")).filter(n -> !n.isEmpty()).orElse(stamp);
+      String name = ReportOptions.text(property, "name", stamp);
       file = ReportFile.begin(folder.resolve(name + ".json"), here, options);
     } else {
       file = ReportFile.read(Path.of(resumed), here);
@@ -78,16 +78,14 @@ public final class ReportCommand {
             ? PeerCommands.NONE
             : PeerCommands.read(Path.of(options.peer()), names);
     Cells.prepare(chosen, options).forEach(file::note);
-    Optional.of(text(property, "note")).filter(note -> !note.isEmpty()).ifPresent(file::note);
+    Optional.of(ReportOptions.text(property, "note", ""))
+        .filter(note -> !note.isEmpty())
+        .ifPresent(file::note);
     ReportCommand command = new ReportCommand(file, chosen, peers, System::nanoTime);
-    int code = command.run(text(property, "command"), options);
+    int code = command.run(ReportOptions.text(property, "command", ""), options);
     System.out.print(Files.readString(file.table()));
     System.out.printf("%nwritten to %s and %s%n", file.table(), file.file());
     return code;
-  }
-
-  private static String text(UnaryOperator<String> property, String name) {
-    return Optional.ofNullable(property.apply("vertigrad.benchmarks." + name)).orElse("");
   }
 
   /** Measures what the file does not have yet; returns 1 when something failed. */

@@ -96,7 +96,8 @@ record ReportOptions(
         text(property, "java", unset.java));
   }
 
-  private static String text(UnaryOperator<String> property, String name, String otherwise) {
+  /** Returns an option as it was typed; {@code otherwise} where it is not set. */
+  static String text(UnaryOperator<String> property, String name, String otherwise) {
     String found = property.apply(PREFIX + name);
     return found == null || found.isEmpty() ? otherwise : found;
   }

@@ -27,9 +27,6 @@ public interface AllReduce {
    */
   int RING_ELEMENTS = 28_608;
 
-  /** The bits of a float that are 0 in powers of two. */
-  int MANTISSA_BITS = 0x7f_ffff;
-
   /**
    * Number of elements of the largest vector that goes around the ring in as few pieces as help.
    */
@@ -78,9 +75,10 @@ public interface AllReduce {
    * @param end index behind the last element
    */
   static void divide(float[] vector, int first, int end, float divisor) {
-    boolean powerOfTwo = (Float.floatToRawIntBits(divisor) & MANTISSA_BITS) == 0;
-    if (powerOfTwo) {
-      // Its reciprocal is exact, and processors multiply several times faster than they divide.
+    int mantissa = Float.floatToRawIntBits(divisor) & 0x7f_ffff;
+    if (mantissa == 0) {
+      // The reciprocal of a power of two is exact, and processors multiply several times faster
+      // than they divide.
       float reciprocal = 1 / divisor;
       for (int i = first; i < end; i++) {
         vector[i] *= reciprocal;
@@ -99,8 +97,8 @@ public interface AllReduce {
    */
   static AllReduce of(PeerContext context, PeerGroup group, int length, long directBytes) {
     if ((long) length * context.type().bytes() > directBytes) {
-      int most = Math.min(context.pieceElements(), ringElements(length, group.size()));
-      return new RingAllReduce(context.peers(), group, context.type(), most);
+      return new RingAllReduce(
+          context.peers(), group, context.type(), context.pieceElements(), length);
     }
     return group.size() <= DIRECT_WORKERS
         ? new DirectAllReduce(context.peers(), group, context.type(), context.pieceElements())

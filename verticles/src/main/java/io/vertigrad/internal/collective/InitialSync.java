@@ -66,8 +66,8 @@ public final class InitialSync {
   private void average(boolean fresh, int others) {
     float[] parameters = context.replica().parameters();
     float[] sum = fresh ? new float[parameters.length] : parameters.clone();
-    int most = Math.min(context.pieceElements(), AllReduce.ringElements(sum.length, group.size()));
-    new RingAllReduce(context.peers(), group, DataType.FLOAT32, most).sum(1, sum);
+    new RingAllReduce(context.peers(), group, DataType.FLOAT32, context.pieceElements(), sum.length)
+        .sum(1, sum);
     for (int i = 0; fresh && i < sum.length; i++) {
       parameters[i] = sum[i] / others;
     }

@@ -50,13 +50,14 @@ final class RingAllReduce implements AllReduce {
   /**
    * Creates the algorithm for one group.
    *
-   * @param most largest number of elements of one piece, the same at all workers
+   * @param pieceElements largest number of elements of one piece, the same at all workers
+   * @param length number of elements of the vectors
    */
-  RingAllReduce(Peers peers, PeerGroup group, DataType type, int most) {
+  RingAllReduce(Peers peers, PeerGroup group, DataType type, int pieceElements, int length) {
     this.peers = peers;
     this.group = group;
     this.type = type;
-    this.most = most;
+    this.most = Math.min(pieceElements, AllReduce.ringElements(length, group.size()));
   }
 
   @Override
@@ -78,7 +79,8 @@ final class RingAllReduce implements AllReduce {
   @Override
   public void sum(long round, float[] vector, GradientProgress progress) {
     int fine = Math.max(LEAST_ELEMENTS, vector.length / PROGRESSIVE_PIECES);
-    new RingAllReduce(peers, group, type, Math.min(most, fine)).sumAsReady(round, vector, progress);
+    new RingAllReduce(peers, group, type, Math.min(most, fine), vector.length)
+        .sumAsReady(round, vector, progress);
   }
 
   private void sumAsReady(long round, float[] vector, GradientProgress progress) {
