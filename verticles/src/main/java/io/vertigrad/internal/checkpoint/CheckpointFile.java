@@ -22,14 +22,10 @@ import java.util.zip.CRC32C;
  *
  * <p>Blocks are parts as little-endian float32. The manifest is JSON in UTF-8 with the offset, the
  * length and the CRC-32C of each block. It comes last, so that a truncated file has no manifest.
- *
- * <p>Format 1 has {@code parameters} and {@code state} of each partition in place of named parts;
- * it is still read.
  */
 final class CheckpointFile {
 
   private static final int FORMAT = 2;
-  private static final int UNNAMED_PARTS = 1;
 
   private static final long MAGIC = 0x3154504b43475656L;
   private static final int TRAILER_BYTES = 4 + 4 + 8;
@@ -65,6 +61,7 @@ final class CheckpointFile {
    * Reads a file and checks every byte.
    *
    * @throws CheckpointException if the file is truncated or was changed
+   * @throws OtherFormatException if another version of this program wrote it
    */
   static ShardSnapshot read(Path file) throws IOException {
     try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
@@ -112,12 +109,12 @@ final class CheckpointFile {
     return parsed(file, text.array());
   }
 
-  private static Manifest parsed(Path file, byte[] text) throws CheckpointException {
+  private static Manifest parsed(Path file, byte[] text) throws IOException {
     try {
       JsonObject json = new JsonObject(Buffer.buffer(text));
       int format = json.getInteger("format");
-      if (format != UNNAMED_PARTS) {
-        require(file, "format", format, FORMAT);
+      if (format != FORMAT) {
+        throw new OtherFormatException(file, format);
       }
       return Manifest.fromJson(json);
     } catch (RuntimeException e) {
@@ -146,6 +143,19 @@ final class CheckpointFile {
     CRC32C crc = new CRC32C();
     crc.update(bytes);
     return (int) crc.getValue();
+  }
+
+  /** A whole file that another version of this program wrote: it is not skipped as damage is. */
+  static final class OtherFormatException extends IOException {
+
+    private static final long serialVersionUID = 1;
+
+    private OtherFormatException(Path file, int found) {
+      super(
+          ("%s: format is %d, expected %d: another version of Vertigrad wrote this checkpoint;"
+                  + " resume its run with that version, or start a new run")
+              .formatted(file, found, FORMAT));
+    }
   }
 
   /**
@@ -217,13 +227,11 @@ final class CheckpointFile {
               json.getDouble("samples"),
               window,
               LedgerSnapshot.fromJson(json.getJsonObject("ledger")));
-      JsonObject named = json.getJsonObject("parts", json);
-      List<String> names =
-          named == json
-              ? List.of(MemberState.PARAMETERS, MemberState.UNDIVIDED)
-              : List.copyOf(named.fieldNames());
+      JsonObject named = json.getJsonObject("parts");
       Map<String, Block> parts = new LinkedHashMap<>();
-      names.forEach(name -> parts.put(name, Block.fromJson(named.getJsonObject(name))));
+      named
+          .fieldNames()
+          .forEach(name -> parts.put(name, Block.fromJson(named.getJsonObject(name))));
       return new Entry(head, parts);
     }
   }

@@ -2,6 +2,7 @@ package io.vertigrad.internal.checkpoint;
 
 import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.compute.settings.FailureReason;
+import io.vertigrad.internal.checkpoint.CheckpointFile.OtherFormatException;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -220,19 +221,15 @@ public final class CheckpointFolder {
    * Reads a shard's checkpoint of one version.
    *
    * @param damaged receives a message for each damaged file of that version
+   * @throws IOException if the folder cannot be read, or another version of this program wrote a
+   *     file: to skip it would lose a run without a word
    */
   public Optional<ShardSnapshot> valid(int shard, long version, Consumer<String> damaged)
       throws IOException {
-    for (Found found : newestFirst(shard)) {
-      if (found.version() == version) {
-        try {
-          return Optional.of(CheckpointFile.read(found.file()));
-        } catch (IOException e) {
-          damaged.accept(e.getMessage());
-        }
-      }
-    }
-    return Optional.empty();
+    List<Found> wanted = newestFirst(shard);
+    List<ShardSnapshot> valid =
+        read(wanted.stream().filter(found -> found.version() == version).toList(), 1, damaged);
+    return valid.stream().findFirst();
   }
 
   private record Found(Path file, int sequence, int incarnation, long version) {}
@@ -271,28 +268,24 @@ public final class CheckpointFolder {
   }
 
   /**
-   * Reads a shard's newest intact checkpoint.
+   * Reads all intact checkpoints of a shard, the newest first.
    *
-   * @param damaged receives a message, with the file's name, for each newer file that is damaged
+   * @throws IOException as {@link #valid}
    */
-  public Optional<ShardSnapshot> newestValid(int shard, Consumer<String> damaged)
-      throws IOException {
-    for (Found found : newestFirst(shard)) {
-      try {
-        return Optional.of(CheckpointFile.read(found.file()));
-      } catch (IOException e) {
-        damaged.accept(e.getMessage());
-      }
-    }
-    return Optional.empty();
+  public List<ShardSnapshot> allValid(int shard, Consumer<String> damaged) throws IOException {
+    return read(newestFirst(shard), Integer.MAX_VALUE, damaged);
   }
 
-  /** Reads all intact checkpoints of a shard, the newest first. */
-  public List<ShardSnapshot> allValid(int shard, Consumer<String> damaged) throws IOException {
+  private static List<ShardSnapshot> read(List<Found> files, int most, Consumer<String> damaged)
+      throws IOException {
     List<ShardSnapshot> valid = new ArrayList<>();
-    for (Found found : newestFirst(shard)) {
+    for (Found found : files) {
       try {
-        valid.add(CheckpointFile.read(found.file()));
+        if (valid.size() < most) {
+          valid.add(CheckpointFile.read(found.file()));
+        }
+      } catch (OtherFormatException whole) {
+        throw whole;
       } catch (IOException e) {
         damaged.accept(e.getMessage());
       }

@@ -31,12 +31,6 @@ public final class MemberState {
   /** Name of the part with what compression has left out. */
   public static final String RESIDUAL = "residual";
 
-  /**
-   * Name of a part in files of format 1: all parts but the parameters, one after the other, in the
-   * order of the state.
-   */
-  static final String UNDIVIDED = "state";
-
   private final List<Part> parts;
 
   /** Creates a state of these parts; their names differ. */
@@ -125,13 +119,12 @@ public final class MemberState {
    *     this state; then nothing has changed
    */
   public void restore(PartitionSnapshot from) {
-    PartitionSnapshot divided = from.divided(parts);
     Map<String, Integer> expected = new TreeMap<>();
-    divided.parts().keySet().forEach(name -> expected.put(name, 0));
+    from.parts().keySet().forEach(name -> expected.put(name, 0));
     parts.forEach(part -> expected.put(part.name(), part.length()));
     expected.forEach(
         (name, length) -> {
-          int found = divided.part(name).length;
+          int found = from.part(name).length;
           if (found != length) {
             throw new IllegalArgumentException(
                 ("checkpoint of partition %d: found %d elements of %s, expected %d;"
@@ -141,7 +134,7 @@ public final class MemberState {
         });
     for (Part part : parts) {
       if (part.length() > 0) {
-        part.take(FloatBuffer.wrap(divided.part(part.name())));
+        part.take(FloatBuffer.wrap(from.part(part.name())));
       }
     }
   }

@@ -1,9 +1,6 @@
 package io.vertigrad.internal.checkpoint;
 
-import io.vertigrad.internal.checkpoint.MemberState.Part;
 import io.vertigrad.internal.exchange.DuplicateWindow;
-import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -41,27 +38,5 @@ public record PartitionSnapshot(PartitionHead head, Map<String, float[]> parts) 
   /** Returns a part; empty if there is none of this name. */
   public float[] part(String name) {
     return parts.getOrDefault(name, NONE);
-  }
-
-  /**
-   * Divides what files of format 1 hold in one piece among the parts of a state, which have the
-   * same order. The last part gets the rest, if there is more.
-   */
-  public PartitionSnapshot divided(List<Part> into) {
-    float[] all = part(MemberState.UNDIVIDED);
-    if (!parts.containsKey(MemberState.UNDIVIDED)) {
-      return this;
-    }
-    Map<String, float[]> found = new LinkedHashMap<>(parts);
-    found.remove(MemberState.UNDIVIDED);
-    List<Part> missing = into.stream().filter(part -> !parts.containsKey(part.name())).toList();
-    int at = 0;
-    for (int i = 0; i < missing.size(); i++) {
-      boolean last = i == missing.size() - 1;
-      int end = last ? all.length : Math.min(all.length, at + missing.get(i).length());
-      found.put(missing.get(i).name(), Arrays.copyOfRange(all, at, end));
-      at = end;
-    }
-    return new PartitionSnapshot(head, found);
   }
 }

@@ -1,8 +1,6 @@
 package io.vertigrad.internal.checkpoint;
 
-import io.vertigrad.internal.checkpoint.BlockChannel.Block;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -13,7 +11,6 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
@@ -29,12 +26,6 @@ import java.util.TreeMap;
  */
 public final class ResidualFiles implements AutoCloseable {
 
-  /**
-   * Begins files of format 1: {@code magic | step | job | layout | CRC-32C, elements | float32}.
-   */
-  private static final long FORMER_MAGIC = 0x3153455247475656L;
-
-  private static final int FORMER_HEAD_BYTES = 8 + 8 + 8 + 8 + 4 + 4;
   private static final int LATEST = 2;
   private static final String NAME_AT = "residual-%s-at-%s";
 
@@ -173,10 +164,6 @@ public final class ResidualFiles implements AutoCloseable {
 
   private Optional<PartitionSnapshot> read(Path file, long step) throws IOException {
     try {
-      Optional<PartitionSnapshot> former = readFormer(file, step);
-      if (former.isPresent()) {
-        return former;
-      }
       ShardSnapshot found = CheckpointFile.read(file);
       boolean wanted =
           found.job() == job
@@ -186,28 +173,6 @@ public final class ResidualFiles implements AutoCloseable {
       return wanted ? Optional.of(found.partitions().get(0)) : Optional.empty();
     } catch (NoSuchFileException | CheckpointException absent) {
       return Optional.empty();
-    }
-  }
-
-  private Optional<PartitionSnapshot> readFormer(Path file, long step) throws IOException {
-    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
-      BlockChannel content = new BlockChannel(file, channel);
-      if (content.size() < FORMER_HEAD_BYTES) {
-        return Optional.empty();
-      }
-      ByteBuffer head = content.bytes(0, FORMER_HEAD_BYTES);
-      boolean wanted =
-          head.getLong() == FORMER_MAGIC
-              && head.getLong() == step
-              && head.getLong() == job
-              && head.getLong() == layout;
-      if (!wanted) {
-        return Optional.empty();
-      }
-      int crc = head.getInt();
-      long bytes = (long) Float.BYTES * head.getInt();
-      float[] undivided = content.read(new Block(FORMER_HEAD_BYTES, bytes, crc));
-      return Optional.of(new PartitionHead(step, 0).with(Map.of(MemberState.UNDIVIDED, undivided)));
     }
   }
 

@@ -130,8 +130,8 @@ public final class ReplicaCheckpoints implements AutoCloseable {
           .filter(file -> file.partitions().size() == 1)
           .toList();
     } catch (IOException e) {
-      LOG.warn("{} cannot read its checkpoints: {}", name(rank), FailureReason.of(e));
-      return List.of();
+      throw new ExchangeException(
+          "%s cannot read its checkpoints: %s".formatted(name(rank), FailureReason.of(e)));
     }
   }
 

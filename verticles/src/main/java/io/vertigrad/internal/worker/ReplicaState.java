@@ -10,18 +10,10 @@ import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.strategy.Replica;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 
 /** The state of a replica: parameters, optimizers, and what its strategy keeps. */
 public final class ReplicaState {
-
-  /** Files of format 1 end with the bits of the number of samples, as four 16-bit integers. */
-  private static final int SAMPLES = 4;
-
-  private static final int SHORT = 16;
 
   private ReplicaState() {}
 
@@ -47,37 +39,13 @@ public final class ReplicaState {
   public static float[] restore(
       String name, PartitionSnapshot from, Replica vector, List<Optimizer> optimizers) {
     try {
-      PartitionSnapshot found = named(from, parts(vector, optimizers, new float[0]));
-      float[] memory = found.part(MemberState.MEMORY).clone();
-      new MemberState(parts(vector, optimizers, memory)).restore(found);
-      vector.resume(found.version(), found.head().samples());
+      float[] memory = from.part(MemberState.MEMORY).clone();
+      new MemberState(parts(vector, optimizers, memory)).restore(from);
+      vector.resume(from.version(), from.head().samples());
       return memory;
     } catch (IllegalArgumentException other) {
       throw new ExchangeException(name + ": " + other.getMessage());
     }
-  }
-
-  /** Names the parts of a file of format 1. */
-  private static PartitionSnapshot named(PartitionSnapshot from, List<Part> parts) {
-    PartitionSnapshot found = from.divided(parts);
-    if (found == from) {
-      return from;
-    }
-    float[] rest = found.part(MemberState.MEMORY);
-    int length = rest.length - SAMPLES;
-    if (length < 0) {
-      throw new IllegalArgumentException(
-          "its checkpoint has %d elements behind the optimizer's state, expected at least %d"
-              .formatted(rest.length, SAMPLES));
-    }
-    long bits = 0;
-    for (int i = 0; i < SAMPLES; i++) {
-      bits |= (long) rest[length + i] << i * SHORT;
-    }
-    Map<String, float[]> named = new LinkedHashMap<>(found.parts());
-    named.put(MemberState.MEMORY, Arrays.copyOf(rest, length));
-    return new PartitionSnapshot(
-        new PartitionHead(from.version(), Double.longBitsToDouble(bits)), named);
   }
 
   /** A strategy takes its memory when it is told to restore, so the part itself is only read. */

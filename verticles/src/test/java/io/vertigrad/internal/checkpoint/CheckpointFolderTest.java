@@ -1,5 +1,6 @@
 package io.vertigrad.internal.checkpoint;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -9,6 +10,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -18,6 +21,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.stream.Stream;
+import java.util.zip.CRC32C;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -133,7 +137,7 @@ class CheckpointFolderTest {
     for (int length = 0; length < whole.length; length += length < whole.length - 40 ? 9 : 1) {
       Files.write(newest, Arrays.copyOf(whole, length));
       List<String> torn = new ArrayList<>();
-      assertSame(before, checkpoints.newestValid(0, torn::add).orElseThrow());
+      assertSame(before, checkpoints.allValid(0, torn::add).get(0));
       assertEquals(1, torn.size());
       assertTrue(torn.get(0).contains(newest.toString()), torn.get(0));
     }
@@ -151,8 +155,41 @@ class CheckpointFolderTest {
       byte[] changed = whole.clone();
       changed[i] ^= 0x10;
       Files.write(newest, changed);
-      assertSame(before, checkpoints.newestValid(0, torn -> {}).orElseThrow());
+      assertSame(before, checkpoints.allValid(0, torn -> {}).get(0));
     }
+  }
+
+  @Test
+  void shouldRefuseAWholeFileOfAnotherFormat() throws IOException {
+    CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
+    checkpoints.write(copy(snapshot(7)), new WritePace());
+    Path newest = checkpoints.write(copy(snapshot(8)), new WritePace());
+    Files.write(newest, ofFormat(1, Files.readAllBytes(newest)));
+
+    String message =
+        assertThrows(IOException.class, () -> checkpoints.allValid(0, damaged -> {})).getMessage();
+
+    assertEquals(
+        newest
+            + ": format is 1, expected 2: another version of Vertigrad wrote this checkpoint; resume"
+            + " its run with that version, or start a new run",
+        message);
+    assertThrows(IOException.class, () -> checkpoints.valid(0, 8, damaged -> {}));
+  }
+
+  /** Changes the format in the manifest, whose length and CRC-32C follow it. */
+  private static byte[] ofFormat(int format, byte[] file) {
+    ByteBuffer changed = ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN);
+    int trailer = file.length - 16;
+    int length = changed.getInt(trailer);
+    byte[] manifest = new byte[length];
+    changed.get(trailer - length, manifest);
+    manifest =
+        new String(manifest, UTF_8).replace("\"format\":2", "\"format\":" + format).getBytes(UTF_8);
+    CRC32C crc = new CRC32C();
+    crc.update(manifest);
+    changed.put(trailer - length, manifest).putInt(trailer + 4, (int) crc.getValue());
+    return file;
   }
 
   @Test
@@ -178,7 +215,7 @@ class CheckpointFolderTest {
     checkpoints.write(copy(snapshot(9)), new WritePace());
     checkpoints.write(copy(snapshot(4)), new WritePace());
 
-    assertEquals(4, checkpoints.newestValid(0, torn -> {}).orElseThrow().version());
+    assertEquals(4, checkpoints.allValid(0, torn -> {}).get(0).version());
   }
 
   @Test
@@ -223,7 +260,7 @@ class CheckpointFolderTest {
         new byte[9]);
     CheckpointFolder checkpoints = new CheckpointFolder(folder, KEEP);
 
-    assertTrue(checkpoints.newestValid(0, torn -> {}).isEmpty());
+    assertTrue(checkpoints.allValid(0, torn -> {}).isEmpty());
     checkpoints.write(copy(snapshot(1)), new WritePace());
 
     assertEquals(List.of("shard-0-000000-incarnation-2-version-1.checkpoint"), names());
@@ -233,13 +270,13 @@ class CheckpointFolderTest {
   void shouldFindNothingWhenThereIsNoFolder() throws IOException {
     CheckpointFolder checkpoints = new CheckpointFolder(folder.resolve("none"), KEEP);
 
-    assertTrue(checkpoints.newestValid(0, torn -> {}).isEmpty());
+    assertTrue(checkpoints.allValid(0, torn -> {}).isEmpty());
   }
 
   private static ShardSnapshot newest(CheckpointFolder checkpoints, List<String> expectedTorn)
       throws IOException {
     List<String> torn = new ArrayList<>();
-    ShardSnapshot newest = checkpoints.newestValid(0, torn::add).orElseThrow();
+    ShardSnapshot newest = checkpoints.allValid(0, torn::add).get(0);
     assertEquals(expectedTorn, torn);
     return newest;
   }
