@@ -72,7 +72,7 @@ final class InterruptedTrainingTest {
     assertEquals(checkpoints, files.size(), ended.out());
     CheckpointFolder kept = new CheckpointFolder(run.resolve("checkpoints"), 3);
     for (int shard = 0; shard < checkpoints; shard++) {
-      long version = kept.newestValid(shard, Assertions::fail).orElseThrow().version();
+      long version = kept.allValid(shard, Assertions::fail).get(0).version();
       assertEquals(summary.getLong("version"), version);
     }
     assertTrue(Files.readString(run.resolve("events.jsonl")).contains("jobStopped"));
