@@ -23,6 +23,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -44,7 +45,7 @@ final class KafkaReader implements EventReader {
 
   private static final Logger LOG = LoggerFactory.getLogger(KafkaReader.class);
   private static final Duration OPENING = KafkaTopics.LIMIT;
-  private static final Duration CLOSING = Duration.ofSeconds(1);
+  private static final CloseOptions CLOSING = CloseOptions.timeout(Duration.ofSeconds(1));
   private static final long REREAD_MILLIS = 200;
   private static final int FETCH_BYTES = 1 << 18;
 
