@@ -97,7 +97,7 @@ public final class ErrorFeedback implements GradientCompression {
   public void restore(float[] earlier) {
     if (earlier.length != 0 && earlier.length != residual.length) {
       throw new IllegalArgumentException(
-          "the residual has %d elements, expected 0 or %d"
+          "the residual has %s elements, expected 0 or %s"
               .formatted(earlier.length, residual.length));
     }
     Arrays.fill(residual, 0);

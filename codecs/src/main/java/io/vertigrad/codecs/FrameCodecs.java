@@ -135,7 +135,7 @@ public final class FrameCodecs {
     return new Malformed(
         HeaderField.KIND.label(),
         HeaderField.KIND.offset(),
-        kind < 0 ? "%d bytes".formatted(bytes) : "kind " + kind,
+        kind < 0 ? "%s bytes".formatted(bytes) : "kind " + kind,
         "one of %s".formatted(ALL.stream().map(FrameCodec::kind).toList()));
   }
 

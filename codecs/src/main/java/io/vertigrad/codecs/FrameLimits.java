@@ -44,14 +44,14 @@ public final class FrameLimits {
   static void requireAtLeast(String field, long found, long least) {
     if (found < least) {
       throw new IllegalArgumentException(
-          "%s is %d, expected at least %d".formatted(field, found, least));
+          "%s is %s, expected at least %s".formatted(field, found, least));
     }
   }
 
   static void requireFits(String field, TensorView tensor) {
     if (tensor.payloadBytes() > MAX_PAYLOAD_BYTES) {
       throw new IllegalArgumentException(
-          "%s has %d elements of %s, expected at most %d: cut the vector into smaller partitions"
+          "%s has %s elements of %s, expected at most %s: cut the vector into smaller partitions"
               .formatted(field, tensor.length(), tensor.type(), maxElements(tensor.type())));
     }
   }

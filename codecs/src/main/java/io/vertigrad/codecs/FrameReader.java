@@ -35,8 +35,8 @@ final class FrameReader {
     this.borrowed = borrowed;
     int available = wire.length() - start;
     if (start < 0 || available < HeaderField.HEADER_BYTES) {
-      String expected = "at least %d bytes".formatted(HeaderField.HEADER_BYTES);
-      fault = new Malformed("frame", 0, "%d bytes".formatted(Math.max(0, available)), expected);
+      String expected = "at least %s bytes".formatted(HeaderField.HEADER_BYTES);
+      fault = new Malformed("frame", 0, "%s bytes".formatted(Math.max(0, available)), expected);
       return;
     }
     frame = view(wire, start, available);
@@ -114,7 +114,7 @@ final class FrameReader {
         field,
         found,
         Arrays.stream(constants)
-            .map(constant -> "%d (%s)".formatted(constant.code(), constant))
+            .map(constant -> "%s (%s)".formatted(constant.code(), constant))
             .collect(Collectors.joining(", ")));
     return constants[0];
   }
@@ -148,11 +148,11 @@ final class FrameReader {
   /** Reads the next 32-bit number of the payload. */
   int payloadInt(String name, int least) {
     if (fault == null && payload.remaining() < Integer.BYTES) {
-      fail(name, "%d bytes left".formatted(payload.remaining()), "4 bytes");
+      fail(name, "%s bytes left".formatted(payload.remaining()), "4 bytes");
     }
     int found = fault == null ? payload.getInt(payload.position()) : least;
     if (found < least) {
-      fail(name, Integer.toString(found), "at least %d".formatted(least));
+      fail(name, Integer.toString(found), "at least %s".formatted(least));
       return least;
     }
     skip(Integer.BYTES);
@@ -162,19 +162,19 @@ final class FrameReader {
   /** Reads the next text of the payload, of at most {@code limit} bytes. */
   String payloadText(String name, int limit) {
     if (fault == null && payload.remaining() < LengthPrefixedText.PREFIX_BYTES) {
-      fail(name, "%d bytes left".formatted(payload.remaining()), "a length of 2 bytes");
+      fail(name, "%s bytes left".formatted(payload.remaining()), "a length of 2 bytes");
     }
     int length = fault == null ? payload.getShort(payload.position()) & 0xffff : 0;
     int most = Math.min(limit, payload.remaining() - LengthPrefixedText.PREFIX_BYTES);
     if (fault == null && length > most) {
-      fail(name, "%d bytes".formatted(length), "at most %d".formatted(most));
+      fail(name, "%s bytes".formatted(length), "at most %s".formatted(most));
     }
     if (fault != null) {
       return "";
     }
     String text = LengthPrefixedText.decode(payload.slice(payload.position() + 2, length));
     if (text == null) {
-      fail(name, "%d bytes that are no UTF-8".formatted(length), "UTF-8");
+      fail(name, "%s bytes that are no UTF-8".formatted(length), "UTF-8");
       return "";
     }
     skip(LengthPrefixedText.PREFIX_BYTES + length);
@@ -220,7 +220,7 @@ final class FrameReader {
       fail(
           HeaderField.PAYLOAD_LENGTH,
           length,
-          "at most %d, the bytes received".formatted(available));
+          "at most %s, the bytes received".formatted(available));
     }
     return fault == null ? length : 0;
   }

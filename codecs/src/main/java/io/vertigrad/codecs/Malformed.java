@@ -22,7 +22,7 @@ public record Malformed(String field, int offset, String found, String expected)
 
   @Override
   public String toString() {
-    return "malformed frame: %s at offset %d is %s, expected %s"
+    return "malformed frame: %s at offset %s is %s, expected %s"
         .formatted(field, offset, found, expected);
   }
 }

@@ -15,7 +15,7 @@ public record MatrixRange(int first, int length, int columns, int offset) {
   public MatrixRange {
     if (!isValid(first, length, columns, offset)) {
       throw new IllegalArgumentException(
-          "first %d, length %d, columns %d, offset %d: expected a run of a matrix's elements"
+          "first %s, length %s, columns %s, offset %s: expected a run of a matrix's elements"
               .formatted(first, length, columns, offset));
     }
   }

@@ -42,7 +42,7 @@ public record StageTensor(
     FrameLimits.requireAtLeast("microBatch", microBatch, 0);
     if (microBatch >= MOST_MICRO_BATCHES) {
       throw new IllegalArgumentException(
-          "microBatch is %d, expected less than %d".formatted(microBatch, MOST_MICRO_BATCHES));
+          "microBatch is %s, expected less than %s".formatted(microBatch, MOST_MICRO_BATCHES));
     }
     FrameLimits.requireAtLeast("firstElement", firstElement, 0);
     FrameLimits.requireFits("tensor", tensor);

@@ -27,7 +27,7 @@ public final class Tensor extends TensorView {
   public static Tensor wrap(DataType type, ByteBuffer payload) {
     if (payload.remaining() % type.bytes() != 0) {
       throw new IllegalArgumentException(
-          "payload of %d bytes: expected a multiple of %d for %s"
+          "payload of %s bytes: expected a multiple of %s for %s"
               .formatted(payload.remaining(), type.bytes(), type));
     }
     int length = payload.remaining() / type.bytes();

@@ -13,7 +13,7 @@ record TensorCheck(DataType type, Encoding encoding, int elements, ByteBuffer pa
   /** Returns the first fault, or null. */
   Malformed fault() {
     if (encoding != Encoding.DENSE && type != DataType.FLOAT32) {
-      String expected = "%d (FLOAT32) for %s".formatted(DataType.FLOAT32.code(), encoding);
+      String expected = "%s (FLOAT32) for %s".formatted(DataType.FLOAT32.code(), encoding);
       return wrong(HeaderField.DATA_TYPE, type.code(), expected);
     }
     return switch (encoding) {
@@ -32,7 +32,7 @@ record TensorCheck(DataType type, Encoding encoding, int elements, ByteBuffer pa
         : wrong(
             HeaderField.PAYLOAD_LENGTH,
             payload.remaining(),
-            "%d for %d elements of %s".formatted(bytes, elements, of));
+            "%s for %s elements of %s".formatted(bytes, elements, of));
   }
 
   private Malformed blocks(long bytes, BlockScales scales) {
@@ -46,7 +46,7 @@ record TensorCheck(DataType type, Encoding encoding, int elements, ByteBuffer pa
         "scale",
         HeaderField.HEADER_BYTES + block * Float.BYTES,
         Float.toString(scale),
-        "0 to the largest float over %d".formatted(scales.largest()));
+        "0 to the largest float over %s".formatted(scales.largest()));
   }
 
   private Malformed entries() {
@@ -54,7 +54,7 @@ record TensorCheck(DataType type, Encoding encoding, int elements, ByteBuffer pa
     long most = (long) elements * TopElements.ENTRY_BYTES;
     if (bytes % TopElements.ENTRY_BYTES != 0 || bytes > most) {
       String expected =
-          "a multiple of %d up to %d for %d elements of %s"
+          "a multiple of %s up to %s for %s elements of %s"
               .formatted(TopElements.ENTRY_BYTES, most, elements, encoding);
       return wrong(HeaderField.PAYLOAD_LENGTH, bytes, expected);
     }
@@ -65,7 +65,7 @@ record TensorCheck(DataType type, Encoding encoding, int elements, ByteBuffer pa
             "index",
             HeaderField.HEADER_BYTES + entry * Integer.BYTES,
             Integer.toString(payload.getInt(entry * Integer.BYTES)),
-            "above the one before and below %d".formatted(elements));
+            "above the one before and below %s".formatted(elements));
   }
 
   private Malformed factors() {
@@ -74,16 +74,16 @@ record TensorCheck(DataType type, Encoding encoding, int elements, ByteBuffer pa
       return wrong(
           HeaderField.PAYLOAD_LENGTH,
           bytes,
-          "at least %d for %s".formatted(LowRankFactors.HEAD_BYTES, encoding));
+          "at least %s for %s".formatted(LowRankFactors.HEAD_BYTES, encoding));
     }
     int rank = payload.getInt(0);
     if (rank < 1 || rank > LowRankFactors.MOST_RANK) {
-      return wrong("rank", 0, rank, "1 to %d".formatted(LowRankFactors.MOST_RANK));
+      return wrong("rank", 0, rank, "1 to %s".formatted(LowRankFactors.MOST_RANK));
     }
     int matrices = payload.getInt(Integer.BYTES);
     int most = (bytes - LowRankFactors.HEAD_BYTES) / LowRankFactors.ENTRY_BYTES;
     if (matrices < 0 || matrices > most) {
-      return wrong("matrices", Integer.BYTES, matrices, "0 to %d".formatted(most));
+      return wrong("matrices", Integer.BYTES, matrices, "0 to %s".formatted(most));
     }
     int matrix = LowRankFactors.firstWrongMatrix(payload, matrices, elements);
     return matrix < 0
@@ -92,7 +92,7 @@ record TensorCheck(DataType type, Encoding encoding, int elements, ByteBuffer pa
             "matrix",
             LowRankFactors.bodyAt(matrix),
             matrix,
-            "a run of elements behind the matrix before and below %d".formatted(elements));
+            "a run of elements behind the matrix before and below %s".formatted(elements));
   }
 
   private static Malformed wrong(String name, int offset, int found, String expected) {

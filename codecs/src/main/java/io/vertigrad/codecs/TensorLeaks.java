@@ -50,7 +50,7 @@ public final class TensorLeaks {
       super(tensor, UNREACHABLE);
       this.lent =
           new Throwable(
-              "a tensor of %d elements was lent by thread %s"
+              "a tensor of %s elements was lent by thread %s"
                   .formatted(tensor.length(), Thread.currentThread().getName()));
     }
 

@@ -259,7 +259,7 @@ public abstract sealed class TensorView permits Tensor, BorrowedTensor {
     Chunk chunk = Chunk.ofThread();
     read(chunk, 0, shown);
     Object name = encoding == Encoding.DENSE ? type : encoding;
-    StringJoiner text = new StringJoiner(", ", "%s[%d] {".formatted(name, length), "}");
+    StringJoiner text = new StringJoiner(", ", "%s[%s] {".formatted(name, length), "}");
     for (int i = 0; i < shown; i++) {
       text.add(Float.toString(chunk.elements()[i]));
     }

@@ -22,7 +22,7 @@ public record Device(boolean gpu, OptionalInt number) {
   public Device {
     if (!gpu && number.isPresent()) {
       throw new IllegalArgumentException(
-          "processor %d: expected the processor without a number".formatted(number.getAsInt()));
+          "processor %s: expected the processor without a number".formatted(number.getAsInt()));
     }
   }
 

@@ -3,6 +3,7 @@ package io.vertigrad.compute;
 import io.vertigrad.codecs.Addresses;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -75,7 +76,7 @@ public record ParameterLayout(List<Block> blocks) {
     for (int i = 0; i < shared; i++) {
       if (!blocks.get(i).equals(other.blocks.get(i))) {
         return Optional.of(
-            "block %d: found %s, expected %s"
+            "block %s: found %s, expected %s"
                 .formatted(i, describe(other.blocks.get(i)), describe(blocks.get(i))));
       }
     }
@@ -84,7 +85,7 @@ public record ParameterLayout(List<Block> blocks) {
     }
     List<Block> longer = blocks.size() > shared ? blocks : other.blocks;
     return Optional.of(
-        "found %d blocks, expected %d: %s is in one only"
+        "found %s blocks, expected %s: %s is in one only"
             .formatted(other.blocks.size(), blocks.size(), describe(longer.get(shared))));
   }
 
@@ -96,6 +97,7 @@ public record ParameterLayout(List<Block> blocks) {
   }
 
   private static String describe(Block block) {
-    return "%s %s %s".formatted(block.kind().name().toLowerCase(), block.name(), block.shape());
+    return "%s %s %s"
+        .formatted(block.kind().name().toLowerCase(Locale.ROOT), block.name(), block.shape());
   }
 }

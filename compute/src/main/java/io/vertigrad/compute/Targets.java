@@ -39,7 +39,7 @@ public record Targets(Kind kind, int outputs, int positions) {
   public Targets {
     if (outputs < 1 || positions < 1 || positions > 1 && kind != Kind.CLASS) {
       throw new IllegalArgumentException(
-          "%d %s at %d positions: expected at least 1 of both, and 1 position unless they are classes"
+          "%s %s at %s positions: expected at least 1 of both, and 1 position unless they are classes"
               .formatted(outputs, kind.text(), positions));
     }
   }

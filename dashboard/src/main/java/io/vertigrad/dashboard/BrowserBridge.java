@@ -17,6 +17,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -91,7 +92,7 @@ final class BrowserBridge implements Handler<SockJSSocket> {
     long fromThere = sockets.stream().filter(other -> other.host().equals(browser.host())).count();
     if (sockets.size() >= SOCKETS || fromThere >= SOCKETS_PER_ADDRESS) {
       warn(
-          "a browser at %s was turned away: %d are connected, %d of them from there"
+          "a browser at %s was turned away: %s are connected, %s of them from there"
               .formatted(browser.host(), sockets.size(), fromThere));
       socket.close();
       return;
@@ -257,8 +258,10 @@ final class BrowserBridge implements Handler<SockJSSocket> {
       String limit =
           often
               ? "a browser gets one snapshot a second"
-              : "all browsers together get %,d bytes of snapshots a second"
-                  .formatted(SNAPSHOT_BYTES_PER_SECOND);
+              : String.format(
+                  Locale.ROOT,
+                  "all browsers together get %,d bytes of snapshots a second",
+                  SNAPSHOT_BYTES_PER_SECOND);
       JsonObject refusal = MetricsRequestHandler.refused(limit + ": ask again in a second");
       answer(browser, asker, Future.succeededFuture(refusal));
       return;
@@ -297,7 +300,7 @@ final class BrowserBridge implements Handler<SockJSSocket> {
     if (browser.handlers() < HANDLERS) {
       return true;
     }
-    String limit = "a browser has %d registrations and open requests at most".formatted(HANDLERS);
+    String limit = "a browser has %s registrations and open requests at most".formatted(HANDLERS);
     refuse(browser, address, "max_handlers_reached", limit);
     return false;
   }
@@ -381,7 +384,7 @@ final class BrowserBridge implements Handler<SockJSSocket> {
       notLogged++;
       return;
     }
-    LOG.warn("{}{}", line, notLogged == 0 ? "" : "; and %d others before".formatted(notLogged));
+    LOG.warn("{}{}", line, notLogged == 0 ? "" : "; and %s others before".formatted(notLogged));
     loggedNanos = now;
     notLogged = 0;
   }

@@ -70,7 +70,7 @@ final class MemberMetrics {
   }
 
   void suspected(long silentMillis) {
-    condition(Condition.SUSPECT, "silent for %d ms".formatted(silentMillis));
+    condition(Condition.SUSPECT, "silent for %s ms".formatted(silentMillis));
     interrupt();
   }
 

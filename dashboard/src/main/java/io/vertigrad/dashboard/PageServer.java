@@ -41,7 +41,7 @@ final class PageServer {
 
   private String url(int port) {
     String host = where.host();
-    return "http://%s:%d/".formatted(host.contains(":") ? "[" + host + "]" : host, port);
+    return "http://%s:%s/".formatted(host.contains(":") ? "[" + host + "]" : host, port);
   }
 
   private Future<HttpServer> elsewhere(Router router, Throwable failure) {
@@ -54,7 +54,7 @@ final class PageServer {
 
   private Future<HttpServer> refused(Throwable failure) {
     return Future.failedFuture(
-        "the dashboard cannot listen on %s, port %d: %s; set dashboard.host and dashboard.port, or"
+        "the dashboard cannot listen on %s, port %s: %s; set dashboard.host and dashboard.port, or"
                 .formatted(where.host(), where.port(), failure.getMessage())
             + " leave it out with --no-dashboard");
   }

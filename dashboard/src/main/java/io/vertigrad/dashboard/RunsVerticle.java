@@ -117,7 +117,7 @@ public final class RunsVerticle extends VerticleBase {
   private void curves(RoutingContext request) {
     List<String> names = request.queryParam("run");
     if (names.isEmpty() || names.size() > RUNS_AT_ONCE) {
-      String expected = "expected 1 to %d runs, as in /curves?run=NAME&run=NAME; found %d";
+      String expected = "expected 1 to %s runs, as in /curves?run=NAME&run=NAME; found %s";
       refuse(request, WRONG, expected.formatted(RUNS_AT_ONCE, names.size()));
       return;
     }

@@ -43,7 +43,7 @@ final class Await {
       }
       throw new JobFailedException(what + ": " + FailureReason.of(cause), cause);
     } catch (TimeoutException e) {
-      throw new JobFailedException("%s took longer than %d s".formatted(what, limitSeconds), e);
+      throw new JobFailedException("%s took longer than %s s".formatted(what, limitSeconds), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new JobFailedException(what + " was interrupted", e);
@@ -70,7 +70,7 @@ final class Await {
         sinceNanos = System.nanoTime();
       } else if (System.nanoTime() - sinceNanos > TimeUnit.SECONDS.toNanos(limitSeconds)) {
         throw new JobFailedException(
-            "%s: no progress for %d s while %s".formatted(what, limitSeconds, last));
+            "%s: no progress for %s s while %s".formatted(what, limitSeconds, last));
       }
     }
     return result(result, 0, what);

@@ -51,6 +51,6 @@ final class Dashboard {
     return wanted == 0 || URI.create(url).getPort() == wanted
         ? Optional.empty()
         : Optional.of(
-            "port %d is taken, perhaps by another run's page: see %s".formatted(wanted, url));
+            "port %s is taken, perhaps by another run's page: see %s".formatted(wanted, url));
   }
 }

@@ -156,7 +156,7 @@ final class NodeCommand implements Callable<Integer> {
 
   private MemberPort openPort(TerminationSignals signals) {
     if (port < 0 || port > MOST_PORT) {
-      throw new InputException("--port %d: expected 0 to %d".formatted(port, MOST_PORT));
+      throw new InputException("--port %s: expected 0 to %s".formatted(port, MOST_PORT));
     }
     Future<MemberPort> opened =
         MemberPort.open(
@@ -166,7 +166,7 @@ final class NodeCommand implements Callable<Integer> {
             refused ->
                 Future.failedFuture(
                     new InputException(
-                        "--port %d: cannot listen on %s: %s; expected a free port of this machine"
+                        "--port %s: cannot listen on %s: %s; expected a free port of this machine"
                             .formatted(port, portHost, refused.getMessage())))),
         READ_SECONDS,
         "opening --port");
@@ -350,7 +350,7 @@ final class NodeCommand implements Callable<Integer> {
     if (waitSeconds != null && !address.answers()) {
       LOG.info(
           "waits {}for a job at {}: nothing answers there yet",
-          waitSeconds == Integer.MAX_VALUE ? "" : "up to %d s ".formatted(waitSeconds),
+          waitSeconds == Integer.MAX_VALUE ? "" : "up to %s s ".formatted(waitSeconds),
           address);
       address.answersWithin(waitSeconds);
     }

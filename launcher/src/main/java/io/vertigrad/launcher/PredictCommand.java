@@ -114,10 +114,10 @@ final class PredictCommand implements Callable<Integer> {
     RunLog.leaveConsole();
     System.setProperty("java.awt.headless", "true");
     if (top < 1) {
-      throw new InputException("--top %d: expected at least 1".formatted(top));
+      throw new InputException("--top %s: expected at least 1".formatted(top));
     }
     if (length != null && length < 1) {
-      throw new InputException("--continue %d: expected at least 1".formatted(length));
+      throw new InputException("--continue %s: expected at least 1".formatted(length));
     }
     if (!(temperature >= 0) || temperature == Double.POSITIVE_INFINITY) {
       throw new InputException("--temperature %s: expected 0 or more".formatted(temperature));
@@ -256,7 +256,7 @@ final class PredictCommand implements Callable<Integer> {
     for (int i = 0; i < Math.min(SHOWN, test.size()); i++) {
       float[] sample = new float[product(saved.inputShape())];
       test.read(i, sample, 0);
-      String name = "test[%d]".formatted(i);
+      String name = "test[%s]".formatted(i);
       if (saved.takesTokens()) {
         printNext(name, afterLast(saved, sample), test);
       } else {
@@ -373,7 +373,7 @@ final class PredictCommand implements Callable<Integer> {
     for (int i = 0; i < outputs.length; i++) {
       if (!Float.isFinite(outputs[i])) {
         throw new InputException(
-            "%s: the model answers %s at %d, expected finite numbers: its training diverged, or a value is too large"
+            "%s: the model answers %s at %s, expected finite numbers: its training diverged, or a value is too large"
                 .formatted(name, outputs[i], i));
       }
     }

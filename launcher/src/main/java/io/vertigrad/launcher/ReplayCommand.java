@@ -12,6 +12,7 @@ import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import picocli.CommandLine.Command;
@@ -60,12 +61,13 @@ final class ReplayCommand implements Callable<Integer> {
         vertx.setPeriodic(
             REPORT_MILLIS,
             timer ->
-                System.out.printf("reading the run: %,d events so far%n", replay.eventsRead() / 2));
+                System.out.printf(
+                    Locale.ROOT, "reading the run: %,d events so far%n", replay.eventsRead() / 2));
     String url =
         Await.whileProgressing(
             Dashboard.start(vertx, job, replay),
             STILL_SECONDS,
-            () -> "reading event %,d".formatted(replay.eventsRead() / 2),
+            () -> String.format(Locale.ROOT, "reading event %,d", replay.eventsRead() / 2),
             "reading the run");
     vertx.cancelTimer(reports);
     Dashboard.otherPort(job.dashboard().port(), url).ifPresent(System.out::println);

@@ -100,7 +100,7 @@ final class RunsCommand implements Callable<Integer> {
       System.out.println("deleted %s: %s".formatted(run.path(), size(bytes)));
     }
     if (found.size() > 1) {
-      System.out.println("deleted %d runs: %s".formatted(found.size(), size(all)));
+      System.out.println("deleted %s runs: %s".formatted(found.size(), size(all)));
     }
     return ExitStatus.OK;
   }

@@ -78,7 +78,7 @@ final class ServeCommand implements Callable<Integer> {
   private Throwable explained(Throwable why) {
     return why.getCause() instanceof BindException
         ? new InputException(
-            "--port %d is taken, expected a free one; 0 takes any".formatted(port), why)
+            "--port %s is taken, expected a free one; 0 takes any".formatted(port), why)
         : why;
   }
 }

@@ -189,7 +189,7 @@ final class TrainCommand implements Callable<Integer> {
   private static int here(String option, Integer value, String key, int all) {
     if (value != null && (value < 0 || value > all)) {
       throw new InputException(
-          "%s %d: expected a number from 0 to %s, %d".formatted(option, value, key, all));
+          "%s %s: expected a number from 0 to %s, %s".formatted(option, value, key, all));
     }
     return value == null ? all : value;
   }

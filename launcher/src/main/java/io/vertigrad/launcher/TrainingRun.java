@@ -339,7 +339,7 @@ final class TrainingRun {
     int silent = nodes.otherNodes() - present.processes();
     if (silent > 0) {
       monitor.say(
-          "%d of the cluster's other nodes have no member that took part again within %d s"
+          "%s of the cluster's other nodes have no member that took part again within %s s"
               .formatted(silent, LIVING_SECONDS));
     }
     return present;

@@ -15,6 +15,7 @@ import io.vertx.launcher.application.HookContext;
 import io.vertx.launcher.application.VertxApplication;
 import io.vertx.launcher.application.VertxApplicationHooks;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,6 +42,8 @@ public final class VertigradApplication extends VertxApplication implements Vert
 
   /** Starts a command or the Vert.x launcher. */
   public static void main(String[] arguments) {
+    // What libraries write as text is read back on machines of other languages.
+    Locale.setDefault(Locale.ROOT);
     CacheFolders.prepare();
     if (arguments.length == 0 || isCommand(arguments[0])) {
       VertigradCommand.main(arguments);

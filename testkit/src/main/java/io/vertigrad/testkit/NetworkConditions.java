@@ -36,8 +36,8 @@ public record NetworkConditions(
     boolean counts = workerDeaths >= 0 && serverCrashes >= 0 && cuts >= 0 && workerStops >= 0;
     if (!probabilities || delayMillis < 1 || !counts) {
       throw new IllegalArgumentException(
-          ("network conditions: drop %s, duplicate %s, delay %d ms, %d worker deaths, %d server"
-                  + " crashes, %d cuts, %d worker stops; expected probabilities from 0 to below 1, a delay of at least 1 ms,"
+          ("network conditions: drop %s, duplicate %s, delay %s ms, %s worker deaths, %s server"
+                  + " crashes, %s cuts, %s worker stops; expected probabilities from 0 to below 1, a delay of at least 1 ms,"
                   + " and counts of at least 0")
               .formatted(
                   drop, duplicate, delayMillis, workerDeaths, serverCrashes, cuts, workerStops));

@@ -302,7 +302,7 @@ public final class NetworkSimulator {
         float applied = applied(parameters, part, slot);
         if (applied != 0 && applied != 1) {
           throw new AssertionError(
-              "seed %d: partition %d, element %d: its update was applied %s times, expected 0 or 1"
+              "seed %s: partition %s, element %s: its update was applied %s times, expected 0 or 1"
                   .formatted(seed, part, slot, applied));
         }
       }
@@ -323,7 +323,7 @@ public final class NetworkSimulator {
       float applied = applied(parameters, part, slots.of(answer.id()));
       if (answer.outcome() != Outcome.DUPLICATE && applied != expected) {
         throw new AssertionError(
-            "seed %d: the update was applied %s times, and a worker received: %s"
+            "seed %s: the update was applied %s times, and a worker received: %s"
                 .formatted(seed, applied, answer));
       }
     }
@@ -357,8 +357,8 @@ public final class NetworkSimulator {
     boolean all = counts.applied() + counts.late() + counts.tooStale() == entry.next();
     if (!all || counts.applied() != applied || entry.next() < worker.completedSteps()) {
       throw new AssertionError(
-          ("seed %d: partition %d, rank %d: found %s applied updates and the ledger %s, expected an"
-                  + " outcome of each of %d steps, and as many applied")
+          ("seed %s: partition %s, rank %s: found %s applied updates and the ledger %s, expected an"
+                  + " outcome of each of %s steps, and as many applied")
               .formatted(seed, part, rank, applied, entry, worker.completedSteps()));
     }
   }

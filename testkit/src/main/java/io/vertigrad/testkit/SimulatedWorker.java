@@ -94,7 +94,7 @@ final class SimulatedWorker {
 
   @Override
   public String toString() {
-    return "worker %s%s at step %d, versions %s, waits for partitions %s"
+    return "worker %s%s at step %s, versions %s, waits for partitions %s"
         .formatted(
             self, dead ? " (dead)" : "", step, Arrays.toString(versions), unanswered.keySet());
   }

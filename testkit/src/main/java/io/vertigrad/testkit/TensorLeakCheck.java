@@ -19,7 +19,7 @@ public final class TensorLeakCheck implements AfterAllCallback {
     List<String> leaks = TensorLeaks.find();
     if (!leaks.isEmpty()) {
       throw new AssertionError(
-          "%d tensors were lent and never given back:%n%s"
+          "%s tensors were lent and never given back:%n%s"
               .formatted(leaks.size(), String.join("\n", leaks)));
     }
   }

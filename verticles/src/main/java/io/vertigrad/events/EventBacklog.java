@@ -28,7 +28,7 @@ final class EventBacklog {
         return this;
       }
       throw new MissingBackpressureException(
-          "a subscriber to training events left %d evaluations, joins, leaves and checkpoints"
+          "a subscriber to training events left %s evaluations, joins, leaves and checkpoints"
                   .formatted(CAPACITY)
               + " waiting; ask for more, or subscribe on a thread of its own");
     }

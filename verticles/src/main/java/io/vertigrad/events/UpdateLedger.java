@@ -7,6 +7,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -36,7 +37,7 @@ public final class UpdateLedger {
    */
   public void apply(TrainingEvent event) {
     if (event instanceof UpdatesCounted counts) {
-      counted.put("%06d.%06d".formatted(counts.shard(), counts.rank()), counts);
+      counted.put("%08x.%08x".formatted(counts.shard(), counts.rank()), counts);
     } else if (event instanceof ServerProgress server) {
       reports
           .computeIfAbsent(server.shard(), shard -> new IncarnationReports<>(UpdateLedger::sum))
@@ -100,7 +101,7 @@ public final class UpdateLedger {
     IntStream.range(0, servers)
         .filter(shard -> counted.values().stream().noneMatch(row -> row.shard() == shard))
         .forEach(
-            shard -> problems.add("server %d did not say what became of updates".formatted(shard)));
+            shard -> problems.add("server %s did not say what became of updates".formatted(shard)));
     counted.values().forEach(row -> check(row, problems));
     return problems;
   }
@@ -157,33 +158,39 @@ public final class UpdateLedger {
     boolean atServer = row.shard() != UpdatesCounted.NO_SERVER;
     String what = atServer ? "updates" : "steps";
     String whose =
-        (atServer ? "server %d: ".formatted(row.shard()) : "")
-            + "%s of worker %d: ".formatted(what, row.rank());
+        (atServer ? "server %s: ".formatted(row.shard()) : "")
+            + "%s of worker %s: ".formatted(what, row.rank());
     long arrived = row.applied() + row.late() + row.tooStale() + row.refused();
     if (row.lost() != 0) {
       problems.add(
           whose
-              + "%,d of %,d are lost".formatted(row.lost(), row.sent())
-              + (atServer ? "" : ", its replica is at version %,d".formatted(row.applied())));
+              + String.format(Locale.ROOT, "%,d of %,d are lost", row.lost(), row.sent())
+              + (atServer
+                  ? ""
+                  : String.format(Locale.ROOT, ", its replica is at version %,d", row.applied())));
     }
     if (row.sent() != arrived + row.lost()) {
       problems.add(
           whose
-              + ("found %,d sent, expected %,d: applied %,d, late %,d, too stale %,d,"
-                      + " refused %,d, lost %,d")
-                  .formatted(
-                      row.sent(),
-                      arrived + row.lost(),
-                      row.applied(),
-                      row.late(),
-                      row.tooStale(),
-                      row.refused(),
-                      row.lost()));
+              + String.format(
+                  Locale.ROOT,
+                  "found %,d sent, expected %,d: applied %,d, late %,d, too stale %,d,"
+                      + " refused %,d, lost %,d",
+                  row.sent(),
+                  arrived + row.lost(),
+                  row.applied(),
+                  row.late(),
+                  row.tooStale(),
+                  row.refused(),
+                  row.lost()));
     }
     if (row.unexplained() != 0) {
       problems.add(
-          "server %d: its parameters were stepped %,d times more than updates were applied"
-              .formatted(row.shard(), row.unexplained()));
+          String.format(
+              Locale.ROOT,
+              "server %d: its parameters were stepped %,d times more than updates were applied",
+              row.shard(),
+              row.unexplained()));
     }
   }
 }

@@ -105,7 +105,7 @@ public record ClusterConfig(
    * @return such as {@code 10.0.0.5 pid 26446}
    */
   public String nodeName(long pid) {
-    return "%s pid %d".formatted(host(), pid);
+    return "%s pid %s".formatted(host(), pid);
   }
 
   /**

@@ -186,7 +186,7 @@ public record ExchangeConfig(
     if (config.evictMillis <= config.suspectMillis) {
       throw section.refuse(
           "evictMillis",
-          "is %d, expected more than suspectMillis (%d)"
+          "is %s, expected more than suspectMillis (%s)"
               .formatted(config.evictMillis, config.suspectMillis));
     }
     if (config.overlap && config.compression.isOn()) {

@@ -159,7 +159,7 @@ public record JobConfig(
     if (job.stepsAreKnown() && stepsOf(job) < 1) {
       throw root.refuse(
           job.length.unit().key(),
-          "is %d, expected at least %d: one step for each worker"
+          "is %s, expected at least %s: one step for each worker"
               .formatted((long) job.length.amount(), job.replicas()));
     }
     return job;
@@ -483,7 +483,7 @@ public record JobConfig(
     if (evaluator.topK() >= targets.outputs()) {
       throw settings.refuse(
           "evaluator.topK",
-          "is %d, expected less than the %d classes of the data: every sample would count"
+          "is %s, expected less than the %s classes of the data: every sample would count"
               .formatted(evaluator.topK(), targets.outputs()));
     }
     return new ModelConfig(
@@ -723,7 +723,7 @@ public record JobConfig(
     if (job.evaluator().topK() > 0 && loss != Loss.CROSS_ENTROPY) {
       throw root.refuse(
           "evaluator.topK",
-          "is %d, but model.loss is %s, which knows no most probable classes; expected 0"
+          "is %s, but model.loss is %s, which knows no most probable classes; expected 0"
               .formatted(job.evaluator().topK(), loss.key()));
     }
   }

@@ -179,19 +179,6 @@ public final class JobSecret {
   }
 
   /**
-   * Returns whether a message was signed with this secret, in a time that does not depend on where
-   * the codes differ.
-   *
-   * @param code the code that came with the message
-   * @param purpose as in {@link #sign}
-   * @param parts the message
-   * @return true if the code is right
-   */
-  public boolean verifies(byte[] code, String purpose, ByteBuffer... parts) {
-    return equal(code, sign(purpose, parts));
-  }
-
-  /**
    * Returns whether two codes are equal, in a time that does not depend on where they differ.
    *
    * @param found one code
@@ -293,7 +280,7 @@ public final class JobSecret {
 
   private static SettingsException malformed(Path file, String found, Throwable cause) {
     return new SettingsException(
-        "%s: found %s, expected the job's secret, %d hexadecimal digits"
+        "%s: found %s, expected the job's secret, %s hexadecimal digits"
             .formatted(file, found, SECRET_BYTES * 2),
         cause);
   }

@@ -52,7 +52,7 @@ public record PipelineConfig(
     if (!cuts.isEmpty() && stages != cuts.size() + 1) {
       throw section.refuse(
           "stages",
-          "is %d, expected %d: one more than pipeline.cuts; leave one of them out"
+          "is %s, expected %s: one more than pipeline.cuts; leave one of them out"
               .formatted(stages, cuts.size() + 1));
     }
     PipelineConfig config =
@@ -71,7 +71,7 @@ public record PipelineConfig(
     if (config.members() > WorkersConfig.MOST) {
       throw section.refuse(
           "replicas",
-          "is %d, expected at most %d: %d stages of so many replicas are more than %d members"
+          "is %s, expected at most %s: %s stages of so many replicas are more than %s members"
               .formatted(config.replicas, WorkersConfig.MOST / stages, stages, WorkersConfig.MOST));
     }
     return stages == 0 ? Optional.empty() : Optional.of(config);

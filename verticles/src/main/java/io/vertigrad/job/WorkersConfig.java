@@ -45,7 +45,7 @@ public record WorkersConfig(
     if (pipeline.isPresent() && count != members) {
       throw section.refuse(
           "count",
-          "is %d, expected %d: as many as the pipeline's stages times their replicas; leave it out"
+          "is %s, expected %s: as many as the pipeline's stages times their replicas; leave it out"
               .formatted(count, members));
     }
     String balance = agreed.choice("balance", "equal", "equal", SPEED);
@@ -129,7 +129,7 @@ public record WorkersConfig(
     long share = share(samples, replicas);
     if (dropLast && share < batch) {
       throw new IllegalArgumentException(
-          ("workers.batch is %d and workers.dropLast is true, but one's share of an epoch has %d"
+          ("workers.batch is %s and workers.dropLast is true, but one's share of an epoch has %s"
                   + " samples: nothing is left; use smaller batches")
               .formatted(batch, share));
     }
@@ -154,7 +154,7 @@ public record WorkersConfig(
     if (all != 0 && (long) batch * replicas != all) {
       throw section.refuse(
           "totalBatch",
-          "is %d, expected %d: %d for each of %d workers; leave workers.batch out to share it evenly"
+          "is %s, expected %s: %s for each of %s workers; leave workers.batch out to share it evenly"
               .formatted(all, (long) batch * replicas, batch, replicas));
     }
     return batch;

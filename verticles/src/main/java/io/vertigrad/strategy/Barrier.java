@@ -140,7 +140,7 @@ public final class Barrier implements ServerStrategy {
       boolean mean) {
     if (quorum < 1 || graceMillis < 0) {
       throw new IllegalArgumentException(
-          "quorum %d, %d ms of grace: expected at least 1 and 0".formatted(quorum, graceMillis));
+          "quorum %s, %s ms of grace: expected at least 1 and 0".formatted(quorum, graceMillis));
     }
     LateUpdates late = new LateUpdates(context.store());
     GatherRound sum = new GatherRound(mean, context.partition().length(), Optional.of(late));
@@ -374,7 +374,7 @@ public final class Barrier implements ServerStrategy {
   private String overdue() {
     String missing =
         StragglerReport.listed(missing(active()).stream().map(this::named).toList(), ", ");
-    return ("%s: partition %d, round %d: no gradient from %s within %d ms; %d that arrived were"
+    return ("%s: partition %s, round %s: no gradient from %s within %s ms; %s that arrived were"
             + " dropped; see what holds it up, or raise strategy.deadlineMillis")
         .formatted(
             name,
@@ -388,14 +388,14 @@ public final class Barrier implements ServerStrategy {
   private String named(int rank) {
     return membership
         .worker(rank)
-        .map(m -> "worker %d (incarnation %d)".formatted(rank, m.incarnation()))
-        .orElse("worker %d (lost, without a replacement)".formatted(rank));
+        .map(m -> "worker %s (incarnation %s)".formatted(rank, m.incarnation()))
+        .orElse("worker %s (lost, without a replacement)".formatted(rank));
   }
 
   private Refusal tooEarly(ExchangeId id) {
     long first = membership.worker(id.worker()).map(Member::activeFrom).orElse(-1L);
     String message =
-        "%s: partition %d: found worker %d in round %d, expected it from round %d on; pull that"
+        "%s: partition %s: found worker %s in round %s, expected it from round %s on; pull that"
             .formatted(name, id.partition(), id.worker(), context.store().version(), first);
     return new Refusal(id, Reason.PROTOCOL, message);
   }

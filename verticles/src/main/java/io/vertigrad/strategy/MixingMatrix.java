@@ -63,7 +63,7 @@ public final class MixingMatrix {
     for (int j = 0; j < size; j++) {
       int column = j;
       double sum = Arrays.stream(copy).mapToDouble(row -> row[column]).sum();
-      require(isOne(sum), () -> "column %d sums to %s, expected 1".formatted(column, shown(sum)));
+      require(isOne(sum), () -> "column %s sums to %s, expected 1".formatted(column, shown(sum)));
     }
     return new MixingMatrix(copy);
   }
@@ -205,16 +205,16 @@ public final class MixingMatrix {
     double[] row = weights[i].clone();
     require(
         row.length == weights.length,
-        () -> "row %d has %d entries, expected %d".formatted(i, row.length, weights.length));
+        () -> "row %s has %s entries, expected %s".formatted(i, row.length, weights.length));
     for (int j = 0; j < row.length; j++) {
       int column = j;
       require(
           row[j] >= 0 && row[j] <= 1 + TOLERANCE,
           () ->
-              "row %d, column %d is %s, expected 0 to 1".formatted(i, column, shown(row[column])));
+              "row %s, column %s is %s, expected 0 to 1".formatted(i, column, shown(row[column])));
     }
     double sum = Arrays.stream(row).sum();
-    require(isOne(sum), () -> "row %d sums to %s, expected 1".formatted(i, shown(sum)));
+    require(isOne(sum), () -> "row %s sums to %s, expected 1".formatted(i, shown(sum)));
     row[i] = Math.max(0, row[i] + 1 - sum);
     return row;
   }

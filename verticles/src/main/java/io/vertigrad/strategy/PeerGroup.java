@@ -26,7 +26,7 @@ public record PeerGroup(int epoch, List<Integer> ranks, int self) {
     ranks = ranks.stream().sorted().toList();
     if (!ranks.contains(self)) {
       throw new IllegalArgumentException(
-          "worker %d is not among %s of epoch %d".formatted(self, ranks, epoch));
+          "worker %s is not among %s of epoch %s".formatted(self, ranks, epoch));
     }
   }
 

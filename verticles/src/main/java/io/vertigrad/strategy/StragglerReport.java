@@ -47,7 +47,7 @@ public record StragglerReport(int partition, long step, List<Integer> workers) {
    * @return one line
    */
   public String describe(int shard) {
-    return "shard %d, partition %d waits for step %d of %s"
+    return "shard %s, partition %s waits for step %s of %s"
         .formatted(
             shard,
             partition,
@@ -64,7 +64,7 @@ public record StragglerReport(int partition, long step, List<Integer> workers) {
    */
   public static String listed(List<String> names, String separator) {
     String first = String.join(separator, names.subList(0, Math.min(NAMED, names.size())));
-    return names.size() > NAMED ? first + " and %d more".formatted(names.size() - NAMED) : first;
+    return names.size() > NAMED ? first + " and %s more".formatted(names.size() - NAMED) : first;
   }
 
   /**

@@ -57,21 +57,21 @@ public record StrategyTraits(
   public StrategyTraits {
     if (exchangesEvery < 1) {
       throw new IllegalArgumentException(
-          "exchangesEvery %d, expected at least 1".formatted(exchangesEvery));
+          "exchangesEvery %s, expected at least 1".formatted(exchangesEvery));
     }
     if (localSteps < 0 || !besideServers && localSteps > 0) {
       throw new IllegalArgumentException(
-          "localSteps %d, expected %s"
+          "localSteps %s, expected %s"
               .formatted(localSteps, besideServers ? "at least 0" : "0 beside workers"));
     }
     if (lowRank < 0 || !besideServers && lowRank > 0) {
       throw new IllegalArgumentException(
-          "lowRank %d, expected %s"
+          "lowRank %s, expected %s"
               .formatted(lowRank, besideServers ? "at least 0" : "0 beside workers"));
     }
     if (agreesEvery < 0 || besideServers && agreesEvery > 0) {
       throw new IllegalArgumentException(
-          "agreesEvery %d, expected %s"
+          "agreesEvery %s, expected %s"
               .formatted(agreesEvery, besideServers ? "0 beside servers" : "at least 0"));
     }
   }

@@ -76,7 +76,7 @@ public record Waiting(ExchangeId id, int staleness, long sinceNanos, Promise<Fra
   public void refuseAsLeft(Membership now) {
     refuse(
         Reason.STALE_INCARNATION,
-        "partition %d: worker %d (incarnation %d) left at membership epoch %d; join again"
+        "partition %s: worker %s (incarnation %s) left at membership epoch %s; join again"
             .formatted(id.partition(), id.worker(), id.incarnation(), now.epoch()));
   }
 }

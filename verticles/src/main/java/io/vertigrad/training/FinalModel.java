@@ -252,7 +252,7 @@ public final class FinalModel {
     Score score = Score.NONE;
     for (Batch batch : SequentialBatches.all(test, BATCH)) {
       score = score.plus(model.score(batch, topK));
-      stage = "testing, after %d samples".formatted(score.samples());
+      stage = "testing, after %s samples".formatted(score.samples());
       if (endsTest && System.nanoTime() - testEndNanos >= 0
           || TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begun) >= limitSeconds) {
         break;

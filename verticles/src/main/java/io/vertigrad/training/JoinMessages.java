@@ -71,7 +71,7 @@ final class JoinMessages {
     int length = in.readInt();
     if (length < 0 || length > Math.min(most, MOST_BYTES)) {
       throw new IOException(
-          "found a message of %d bytes, expected 0 to %d"
+          "found a message of %s bytes, expected 0 to %s"
               .formatted(Integer.toUnsignedLong(length), Math.min(most, MOST_BYTES)));
     }
     return read(in, length);

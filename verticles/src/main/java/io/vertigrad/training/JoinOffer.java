@@ -67,7 +67,7 @@ public record JoinOffer(JsonObject job, String cluster, String localHost) {
       } catch (EOFException | SocketException | SocketTimeoutException broken) {
         if (attempt == ATTEMPTS || System.nanoTime() - begun > ATTEMPTS_NANOS) {
           throw new JoinException(
-              "%s:%d gave no job file over any of %d connections (the last: %s): it is"
+              "%s:%s gave no job file over any of %s connections (the last: %s): it is"
                       .formatted(host, port, attempt, broken.getMessage())
                   + " the join port of a job that has too many connections, or no join port; the"
                   + " job's log names the hosts they come from. Start this node again, or compare"

@@ -185,7 +185,7 @@ public final class JoinPort implements AutoCloseable {
     if (oldest.isPresent() && open.remove(oldest.get())) {
       refused(
           oldest.get().getInetAddress().getHostAddress(),
-          "%d connections are open, and its was the oldest".formatted(MOST_AT_ONCE));
+          "%s connections are open, and its was the oldest".formatted(MOST_AT_ONCE));
       oldest.get().close();
     }
   }

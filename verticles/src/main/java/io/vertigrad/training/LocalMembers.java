@@ -37,7 +37,7 @@ public record LocalMembers(int servers, int workers, int evaluators) {
   public LocalMembers {
     if (servers < 0 || workers < 0 || evaluators < 0) {
       throw new IllegalArgumentException(
-          "local members: servers is %d, workers is %d, evaluators is %d, expected none below 0"
+          "local members: servers is %s, workers is %s, evaluators is %s, expected none below 0"
               .formatted(servers, workers, evaluators));
     }
   }

@@ -24,6 +24,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -354,7 +355,8 @@ record ModelDescription(JsonObject job, Input input) {
           byte[] bytes = in.readNBytes(MOST_BYTES + 1);
           if (bytes.length > MOST_BYTES) {
             throw new DataException(
-                "%s: its %s has more than %,d bytes".formatted(file, ENTRY, MOST_BYTES));
+                String.format(
+                    Locale.ROOT, "%s: its %s has more than %,d bytes", file, ENTRY, MOST_BYTES));
           }
           text = new String(bytes, StandardCharsets.UTF_8);
         }

@@ -286,7 +286,7 @@ public final class SavedModel implements AutoCloseable {
     }
     if (!test.shape().equals(input.shape()) || !test.targets().equals(input.targets())) {
       throw new DataException(
-          "%s: takes samples of shape %s in %d %s, but the data set '%s' has %s in %d %s"
+          "%s: takes samples of shape %s in %s %s, but the data set '%s' has %s in %s %s"
               .formatted(
                   file,
                   input.shape(),
@@ -374,7 +374,7 @@ public final class SavedModel implements AutoCloseable {
   private Dataset checked(Dataset found) {
     if (found.tokens() != input.tokens()) {
       throw new DataException(
-          "%s: was trained on ids of %d tokens, but the data set '%s' has %d now; expected the vocabulary of the training (data.vocabulary)"
+          "%s: was trained on ids of %s tokens, but the data set '%s' has %s now; expected the vocabulary of the training (data.vocabulary)"
               .formatted(file, input.tokens(), job.data().name(), found.tokens()));
     }
     return found;

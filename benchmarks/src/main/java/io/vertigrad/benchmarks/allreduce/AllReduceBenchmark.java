@@ -121,7 +121,7 @@ public final class AllReduceBenchmark implements Benchmark {
   private AllReduceCase sum(boolean direct, int workers, int bytes, boolean quick) {
     long perTurn = (quick ? 128L : 512L) * MIB;
     int rounds = (int) Math.max(LEAST_ROUNDS, Math.min(MOST_ROUNDS, perTurn / bytes / workers));
-    String job = "allreduce-%d-%d-%d".formatted(bytes, workers, turns++);
+    String job = "allreduce-%s-%s-%s".formatted(bytes, workers, turns++);
     return new AllReduceCase(
         job, direct, bytes / Float.BYTES, workers, rounds, 2 + rounds / 4, "auto");
   }
@@ -138,7 +138,7 @@ public final class AllReduceBenchmark implements Benchmark {
 
     String name() {
       String size = bytes < MIB ? bytes / KIB + " KiB" : bytes / MIB + " MiB";
-      return "%s x %d".formatted(size, workers);
+      return "%s x %s".formatted(size, workers);
     }
   }
 }

@@ -104,7 +104,7 @@ final class BusMember {
     for (float found : vector) {
       if (found != expected) {
         throw new IllegalStateException(
-            "worker %d: found a sum of %s, expected %s".formatted(rank, found, expected));
+            "worker %s: found a sum of %s, expected %s".formatted(rank, found, expected));
       }
     }
     Arrays.fill(vector, 0);

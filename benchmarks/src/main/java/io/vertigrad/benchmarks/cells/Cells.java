@@ -28,6 +28,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -42,7 +43,7 @@ final class Cells {
   private static final String RAW_TCP = "raw TCP";
   private static final String RAW_TCP_WITH_SUMS = "raw TCP with sums";
   private static final int NEWER = 25;
-  private static final String NEWER_JAVA = ", Java %d or newer".formatted(NEWER);
+  private static final String NEWER_JAVA = ", Java %s or newer".formatted(NEWER);
   private static final Pattern JAVA_VERSION = Pattern.compile("JAVA_VERSION=\"(\\d+).*");
 
   /** The benchmarks that start {@code ./vertigrad train}. */
@@ -186,7 +187,7 @@ final class Cells {
       Trained model, int workers, String strategy, String place, String engine) {
     MarginalCase one =
         new MarginalCase(model, workers, strategy, TRAINING_PLACES.get(place), engine);
-    String name = "marginal, %s, %d workers, %s, %s".formatted(model, workers, strategy, place);
+    String name = "marginal, %s, %s workers, %s, %s".formatted(model, workers, strategy, place);
     addRounds(
         engine.equals(MarginalCase.DL4J) ? name : name + ", " + engine, Optional.empty(), one);
   }
@@ -204,9 +205,12 @@ final class Cells {
     Spent spent = new MarginalBenchmark("", options.rounds(), Optional.empty()).ofOneRound(one);
     if (spent.seconds() <= 0 || spent.cpuSeconds() <= 0) {
       throw new IllegalStateException(
-          ("one more round took %.2f ms, CPU %.2f ms, expected more than 0: too few --rounds, or a"
-                  + " busy machine")
-              .formatted(spent.seconds() * 1e3, spent.cpuSeconds() * 1e3));
+          String.format(
+              Locale.ROOT,
+              "one more round took %.2f ms, CPU %.2f ms, expected more than 0: too few --rounds, or a"
+                  + " busy machine",
+              spent.seconds() * 1e3,
+              spent.cpuSeconds() * 1e3));
     }
     return Map.of(
         SAMPLES_PER_SECOND, one.workers() * one.model().batch() / spent.seconds(),
@@ -257,7 +261,7 @@ final class Cells {
   /** Returns why there is no newer Java, if {@code --java} names none. */
   private Optional<String> missingJava() {
     if (options.java().isEmpty()) {
-      return Optional.of("no --java, expected the folder of Java %d or newer".formatted(NEWER));
+      return Optional.of("no --java, expected the folder of Java %s or newer".formatted(NEWER));
     }
     Path release = Path.of(options.java(), "release");
     try {
@@ -271,7 +275,7 @@ final class Cells {
       return Integer.parseInt(found) >= NEWER
           ? Optional.empty()
           : Optional.of(
-              "--java %s: found Java %s, expected %d or newer"
+              "--java %s: found Java %s, expected %s or newer"
                   .formatted(options.java(), found, NEWER));
     } catch (IOException e) {
       return Optional.of("--java %s: found no file named release".formatted(options.java()));
@@ -308,7 +312,8 @@ final class Cells {
   private void addExchange(int parameters, int workers, String strategy, String place, String row) {
     cells.add(
         new Cell(
-            "exchange, %,d x %d, %s, %s".formatted(parameters, workers, strategy, place),
+            String.format(
+                Locale.ROOT, "exchange, %,d x %d, %s, %s", parameters, workers, strategy, place),
             List.of(MILLION_PARAMETERS_PER_SECOND, WALL_MILLIS_PER_ROUND, CPU_MILLIS_PER_ROUND),
             Optional.empty(),
             () -> {
@@ -330,7 +335,7 @@ final class Cells {
   }
 
   private void addAllReduce(String size, int bytes, int workers, List<String> orders) {
-    String sum = "allreduce, %s x %d, ".formatted(size, workers);
+    String sum = "allreduce, %s x %s, ".formatted(size, workers);
     for (String order : orders) {
       String prefix = sum + order + ", ";
       addSum(prefix + MarginalCase.ONE_JVM, bytes, workers, order + ", embedded");
@@ -357,7 +362,7 @@ final class Cells {
   private void addGradients(String model, int batch, List<String> engines) {
     for (String engine : engines) {
       add(
-          "compute, %s b%d, %s".formatted(model, batch, engine),
+          "compute, %s b%s, %s".formatted(model, batch, engine),
           WALL_MILLIS_PER_ROUND,
           () -> ComputeBenchmark.millis(model, batch, engine, options.quick()));
     }
@@ -382,7 +387,7 @@ final class Cells {
         () -> ScalingBenchmark.localLoops(runs.get(0), 2));
     for (TrainingCase run : runs) {
       add(
-          "%s, %d workers, %s, %s"
+          "%s, %s workers, %s, %s"
               .formatted(
                   prefix,
                   run.workers(),
@@ -428,7 +433,7 @@ final class Cells {
     return workers <= Math.max(processors, ALWAYS)
         ? Optional.empty()
         : Optional.of(
-            "found %d processors, expected %d, one for each worker".formatted(processors, workers));
+            "found %s processors, expected %s, one for each worker".formatted(processors, workers));
   }
 
   private void addPipelines() {

@@ -93,11 +93,11 @@ record PeerCommands(Path file, Map<String, String> commands) {
         process.descendants().forEach(ProcessHandle::destroyForcibly);
         process.destroyForcibly();
         throw new IllegalStateException(
-            "%s: \"%s\": expected an end within %d minutes".formatted(file, key, LIMIT_MINUTES));
+            "%s: \"%s\": expected an end within %s minutes".formatted(file, key, LIMIT_MINUTES));
       }
       if (process.exitValue() != 0) {
         throw new IllegalStateException(
-            "%s: \"%s\": found exit code %d, expected 0".formatted(file, key, process.exitValue()));
+            "%s: \"%s\": found exit code %s, expected 0".formatted(file, key, process.exitValue()));
       }
       return figures("%s: \"%s\"".formatted(file, key), Files.readString(output).strip(), figures);
     } finally {

@@ -10,6 +10,7 @@ import java.time.format.DateTimeFormatter;
 import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -27,7 +28,8 @@ public final class ReportCommand {
   public static final String NAME = "report";
 
   private static final long NANOS_PER_MINUTE = 60_000_000_000L;
-  private static final DateTimeFormatter STAMP = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss");
+  private static final DateTimeFormatter STAMP =
+      DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss", Locale.ROOT);
 
   private final ReportFile file;
   private final List<Cell> cells;
@@ -99,7 +101,7 @@ public final class ReportCommand {
     for (int turn = 1; turn <= options.turns(); turn++) {
       for (Cell cell : measurable) {
         if (nanos.getAsLong() - start >= limit) {
-          skipUnmeasured(measurable, "the %d minutes are over".formatted(options.minutes()));
+          skipUnmeasured(measurable, "the %s minutes are over".formatted(options.minutes()));
           return exitCode();
         }
         measure(turn, cell.name(), false, cell.measurement());
@@ -129,7 +131,7 @@ public final class ReportCommand {
     if (file.has(turn, name, peer)) {
       return;
     }
-    String what = "turn %d, %s%s".formatted(turn, peer ? "peer of " : "", name);
+    String what = "turn %s, %s%s".formatted(turn, peer ? "peer of " : "", name);
     String at = Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();
     double load = Machine.load();
     Map<Figure, Double> figures = Map.of();

@@ -54,7 +54,7 @@ record ReportOptions(
     }
     if (options.rounds != before.rounds) {
       throw new IllegalArgumentException(
-          "--rounds %d: expected %d, as the report was begun"
+          "--rounds %s: expected %s, as the report was begun"
               .formatted(options.rounds, before.rounds));
     }
     return options;

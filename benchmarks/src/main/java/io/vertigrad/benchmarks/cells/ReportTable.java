@@ -44,11 +44,12 @@ final class ReportTable {
     line("| date | %s |".formatted(report.date()));
     report.commands().forEach(command -> line("| command | `%s` |".formatted(escaped(command))));
     line(
-        "| machine | %s, %d cores, %.1f GiB |"
-            .formatted(
-                machine.getString("cpu"),
-                machine.getInteger("cores"),
-                machine.getLong("memoryBytes") / 0x1p30));
+        String.format(
+            Locale.ROOT,
+            "| machine | %s, %d cores, %.1f GiB |",
+            machine.getString("cpu"),
+            machine.getInteger("cores"),
+            machine.getLong("memoryBytes") / 0x1p30));
     line("| Java | %s |".formatted(machine.getString("jvm")));
     line("| kernel | %s |".formatted(machine.getString("system")));
     load().ifPresent(load -> line("| load before a cell | %s |".formatted(load)));
@@ -88,7 +89,7 @@ final class ReportTable {
                     oneJvm(cell).map(one -> report.byTurn(one, false, figure)).orElse(Map.of()))
                 .values();
         line(
-            "| %s | %s | %s | %d | %s | %s | %s | %s | %s | %s | %s | %s |"
+            "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |"
                 .formatted(
                     cell,
                     figure.unit(),
@@ -132,7 +133,7 @@ final class ReportTable {
         .forEach(
             one ->
                 line(
-                    "- failed: %s%s, turn %d: %s"
+                    "- failed: %s%s, turn %s: %s"
                         .formatted(
                             one.peer() ? "peer of " : "",
                             one.cell(),

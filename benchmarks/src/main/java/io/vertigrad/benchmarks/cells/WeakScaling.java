@@ -55,7 +55,7 @@ final class WeakScaling {
 
   /** Returns the name of a cell. */
   static String name(Object model, String strategy, int workers, String place) {
-    return "weak scaling, %s, %s, %d %s, %s"
+    return "weak scaling, %s, %s, %s %s, %s"
         .formatted(model, strategy, workers, workers == 1 ? "worker" : "workers", place);
   }
 

@@ -19,6 +19,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -59,8 +60,8 @@ public final class ChaosBenchmark implements Benchmark {
         options.cutSeconds() > 0
             ? "--cut " + options.cutSeconds()
             : options.stopAll() > 0
-                ? "--seed %d --stop-all %d".formatted(options.seed(), options.stopAll())
-                : "--seed %d --kills %d --stops %d"
+                ? "--seed %s --stop-all %s".formatted(options.seed(), options.stopAll())
+                : "--seed %s --kills %s --stops %s"
                     .formatted(options.seed(), options.kills(), options.stops());
     report.remark(
         "repeat with: benchmarks/run chaos%s%s %s --every %s%s%s%s"
@@ -150,17 +151,17 @@ public final class ChaosBenchmark implements Benchmark {
                 .forEach(
                     found ->
                         report.fail(
-                            "%s, run %d: %s".formatted(plan.name(), seconds.size(), found)));
+                            "%s, run %s: %s".formatted(plan.name(), seconds.size(), found)));
             trial
                 .disturbed()
                 .output()
                 .lines()
-                .forEach(line -> report.remark("run %d said: %s".formatted(seconds.size(), line)));
+                .forEach(line -> report.remark("run %s said: %s".formatted(seconds.size(), line)));
           }
         });
     report.add(row(plan.name() + ": all members stopped early", "s", seconds));
     report.remark(
-        "%s: %d of %d runs left no trace; both workers were evicted in %d, one in %d"
+        "%s: %s of %s runs left no trace; both workers were evicted in %s, one in %s"
             .formatted(
                 plan.name(),
                 seconds.size() - traces.size(),
@@ -234,7 +235,7 @@ public final class ChaosBenchmark implements Benchmark {
     }
     gaps.forEach((kind, all) -> report.add(row(plan + ": no step after " + kind, "s", all)));
     report.remark(
-        "%s: %d of %d disturbances, %s, updates %s, hash %s: %s"
+        "%s: %s of %s disturbances, %s, updates %s, hash %s: %s"
             .formatted(
                 plan,
                 disturbed.strikes().size(),
@@ -260,8 +261,11 @@ public final class ChaosBenchmark implements Benchmark {
       return "no kill";
     }
     Repetitions all = Repetitions.of(gaps);
-    return "no step after a kill for %.2f s (p50), %.2f s (p99)"
-        .formatted(all.median(), all.percentile(99));
+    return String.format(
+        Locale.ROOT,
+        "no step after a kill for %.2f s (p50), %.2f s (p99)",
+        all.median(),
+        all.percentile(99));
   }
 
   /** Adds a gap; leaves out one that did not end before the run did. */

@@ -55,7 +55,7 @@ record ChaosOptions(
     boolean more = options.kills > 0 || options.stops > 0 || options.stopAll > 0;
     if (cutSeconds > 0 && (more || !options.victim.isEmpty())) {
       throw new IllegalArgumentException(
-          "--cut %d: expected no --kills, --stops, --stop-all and --victim with it"
+          "--cut %s: expected no --kills, --stops, --stop-all and --victim with it"
               .formatted(cutSeconds));
     }
     return options;

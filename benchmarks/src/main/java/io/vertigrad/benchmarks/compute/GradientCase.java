@@ -37,7 +37,7 @@ record GradientCase(String model, int batch) {
 
   @Override
   public String toString() {
-    return "%s, batch %d".formatted(model, batch);
+    return "%s, batch %s".formatted(model, batch);
   }
 
   private List<Integer> shape() {

@@ -7,6 +7,7 @@ import io.vertigrad.benchmarks.report.BenchmarkRow;
 import io.vertigrad.benchmarks.report.Repetitions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * Measures accuracy and consensus against samples seen: every strategy on the same data, samples
@@ -44,8 +45,11 @@ public final class ConvergenceBenchmark implements Benchmark {
       }
     }
     report.remark(
-        "%,d samples in rounds of %d shared by the workers; an asynchronous run takes as many steps"
-                .formatted(rounds * ConvergenceCase.BATCH, ConvergenceCase.BATCH)
+        String.format(
+                Locale.ROOT,
+                "%,d samples in rounds of %d shared by the workers; an asynchronous run takes as many steps",
+                rounds * ConvergenceCase.BATCH,
+                ConvergenceCase.BATCH)
             + " as workers in each, at a rate divided by them. ConvNet, SGD 0.1; one repetition for"
             + " each seed from 0 on.");
     report.remark("Consensus: sqrt(sum_i |x_i - mean|^2 / N), 0 where there is one model.");
@@ -59,7 +63,7 @@ public final class ConvergenceBenchmark implements Benchmark {
     }
     for (double share : SHARES) {
       long samples = Math.round(share * one.rounds() * ConvergenceCase.BATCH);
-      String when = "%s, %,d samples, ".formatted(one, samples);
+      String when = String.format(Locale.ROOT, "%s, %,d samples, ", one, samples);
       report.add(
           BenchmarkRow.of(
               when + "accuracy",

@@ -26,7 +26,7 @@ record ConvergenceCase(String strategy, int workers, int rounds, String folder) 
       data.put("directory", folder);
     }
     return new JsonObject()
-        .put("job", "convergence-%s-%d".formatted(strategy, workers))
+        .put("job", "convergence-%s-%s".formatted(strategy, workers))
         .put("seed", seed)
         .put("steps", rounds)
         .put("data", data)

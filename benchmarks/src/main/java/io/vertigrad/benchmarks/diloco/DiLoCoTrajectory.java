@@ -81,7 +81,7 @@ public record DiLoCoTrajectory(long syncEvery, int fragments, long delay, double
             .configure(Settings.of(NAME, settings()));
     if (SYNCHRONISATIONS * syncEvery > MOST_VALUES) {
       throw new IllegalArgumentException(
-          "--syncEvery is %d, expected at most %d".formatted(syncEvery, MOST_VALUES / 5));
+          "--syncEvery is %s, expected at most %s".formatted(syncEvery, MOST_VALUES / 5));
     }
     ReplicaLink[] links = ReplicaLink.between(REPLICAS);
     ExecutorService threads = Executors.newFixedThreadPool(REPLICAS);

@@ -5,6 +5,7 @@ import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
 import io.vertigrad.benchmarks.report.Cases;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * Measures the parameters per second through Vertigrad's exchange, as a ratio over raw TCP in the
@@ -84,7 +85,7 @@ public final class ExchangeBenchmark implements Benchmark {
   private record Case(int parameters, int workers) {
 
     String name() {
-      return "%,d x %d".formatted(parameters, workers);
+      return String.format(Locale.ROOT, "%,d x %d", parameters, workers);
     }
   }
 }

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Stream;
 
@@ -136,7 +137,7 @@ final class ExchangeContest {
   private ExchangeCase exchange(String strategy, String where, boolean quick) {
     long perTurn = quick ? PARAMETERS_PER_TURN / 3 : PARAMETERS_PER_TURN;
     int rounds = (int) Math.max(2, Math.min(MOST_ROUNDS, perTurn / parameters / workers));
-    String job = "%s-%s-%d-%d-%d".formatted(strategy, where, parameters, workers, turns);
+    String job = "%s-%s-%s-%s-%s".formatted(strategy, where, parameters, workers, turns);
     return new ExchangeCase(job, strategy, parameters, workers, rounds, Math.max(1, rounds / 4));
   }
 
@@ -163,7 +164,7 @@ final class ExchangeContest {
   }
 
   private String name(String strategy, String where) {
-    return "%s %,d x %d, %s".formatted(strategy, parameters, workers, where);
+    return String.format(Locale.ROOT, "%s %,d x %d, %s", strategy, parameters, workers, where);
   }
 
   private static BenchmarkRow row(Map<String, Repetitions> measured, String name) {

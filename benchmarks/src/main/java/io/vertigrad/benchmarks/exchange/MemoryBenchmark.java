@@ -9,6 +9,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -43,21 +44,24 @@ public final class MemoryBenchmark implements Benchmark {
       }
     }
     report.remark(
-        "%,d parameters, sync; the parameters themselves are %,d MiB."
-            .formatted(PARAMETERS, 4L * PARAMETERS >> 20));
+        String.format(
+            Locale.ROOT,
+            "%,d parameters, sync; the parameters themselves are %,d MiB.",
+            PARAMETERS,
+            4L * PARAMETERS >> 20));
   }
 
   private static BenchmarkRow row(List<JsonObject> measured, String key, String name, int workers) {
     List<Double> mebibytes = measured.stream().map(json -> json.getLong(key) / 0x1p20).toList();
     return BenchmarkRow.of(
-        "%s, %d workers".formatted(name, workers), "MiB", Repetitions.of(mebibytes));
+        "%s, %s workers".formatted(name, workers), "MiB", Repetitions.of(mebibytes));
   }
 
   private static List<JsonObject> measure(int workers, int repetitions) throws Exception {
     List<JsonObject> reports = new ArrayList<>();
     for (int repetition = 0; repetition < repetitions; repetition++) {
       try (ExchangeNodes nodes = ExchangeNodes.sharing(ChildJvm.settledOptions("1g"))) {
-        String job = "memory-%d-%d".formatted(workers, repetition);
+        String job = "memory-%s-%s".formatted(workers, repetition);
         nodes.bus(new ExchangeCase(job, "sync", PARAMETERS, workers, 2, 1));
         reports.add(nodes.serverMemory());
       }

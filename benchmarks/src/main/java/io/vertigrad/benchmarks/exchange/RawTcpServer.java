@@ -85,7 +85,7 @@ final class RawTcpServer {
       chunk.clear().limit((int) Math.min(left, CHUNK_BYTES));
       do {
         if (worker.read(chunk) < 0) {
-          throw new EOFException("a worker hung up with %d bytes of a round left".formatted(left));
+          throw new EOFException("a worker hung up with %s bytes of a round left".formatted(left));
         }
       } while (exchange.sums() && chunk.hasRemaining());
       if (exchange.sums()) {

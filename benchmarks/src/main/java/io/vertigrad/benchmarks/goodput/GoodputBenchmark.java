@@ -187,7 +187,7 @@ public final class GoodputBenchmark implements Benchmark {
 
   /** Returns the start script with the paced engine on its class path, and small heaps. */
   private static List<String> command(String classes, int paceMillis) {
-    String options = "-Xmx256m -D%s=%d".formatted(PacedEngine.MILLIS, paceMillis);
+    String options = "-Xmx256m -D%s=%s".formatted(PacedEngine.MILLIS, paceMillis);
     return List.of(
         "env", "VERTIGRAD_CLASSPATH=" + classes, "VERTIGRAD_JAVA_OPTS=" + options, "./vertigrad");
   }
@@ -206,7 +206,7 @@ public final class GoodputBenchmark implements Benchmark {
     double to = lost.get(lost.size() - 1).fault().begin() + options.everySeconds();
     double rate = with.samples(from, to) / (to - from);
     double goodput = rate / normal.samplesPerSecond();
-    String aim = one.aim() == 0 ? "" : "at least %.2f".formatted(one.aim());
+    String aim = one.aim() == 0 ? "" : String.format(Locale.ROOT, "at least %.2f", one.aim());
     report.add(row(name + ": without faults", "samples/s", List.of(normal.samplesPerSecond())));
     report.add(row(name + ": with faults", "samples/s", List.of(rate)));
     report.add(row(name + ": goodput", "of undisturbed", List.of(goodput)).withAim(aim));
@@ -225,18 +225,19 @@ public final class GoodputBenchmark implements Benchmark {
         });
     table.forEach(report::remark);
     report.remark(
-        "%s: %d of %d faults in %.0f s, seed %d, evictMillis %d, %d spares, updates %s, hash %s: %s"
-            .formatted(
-                name,
-                lost.size(),
-                options.faults(),
-                to - from,
-                options.seed(),
-                options.evictMillis(),
-                options.spares(),
-                trial.disturbed().summary().getJsonObject("updates", new JsonObject()).encode(),
-                trial.disturbed().hash(),
-                trial.violations().isEmpty() ? "nothing is lost" : "it left traces"));
+        String.format(
+            Locale.ROOT,
+            "%s: %d of %d faults in %.0f s, seed %d, evictMillis %d, %d spares, updates %s, hash %s: %s",
+            name,
+            lost.size(),
+            options.faults(),
+            to - from,
+            options.seed(),
+            options.evictMillis(),
+            options.spares(),
+            trial.disturbed().summary().getJsonObject("updates", new JsonObject()).encode(),
+            trial.disturbed().hash(),
+            trial.violations().isEmpty() ? "nothing is lost" : "it left traces"));
     trial.violations().forEach(found -> report.fail(name + ": " + found));
     if (!trial.violations().isEmpty()) {
       trial.disturbed().output().lines().forEach(line -> report.remark(name + " said: " + line));

@@ -50,7 +50,7 @@ record GoodputCase(
    */
   static List<GoodputCase> all(int workers) {
     String quorum =
-        "{\"name\": \"diloco\", \"servers\": true, \"syncEvery\": 20, \"quorum\": %d}"
+        "{\"name\": \"diloco\", \"servers\": true, \"syncEvery\": 20, \"quorum\": %s}"
             .formatted(workers - MISSING);
     return List.of(
         paced("sync", "{\"name\": \"sync\"}", workers, true, ROUNDS_AIM),

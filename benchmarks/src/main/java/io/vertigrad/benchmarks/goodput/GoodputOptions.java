@@ -99,6 +99,6 @@ record GoodputOptions(
       // The error below reports it.
     }
     throw new IllegalArgumentException(
-        "--%s %s: expected a whole number from %d".formatted(name, found, least));
+        "--%s %s: expected a whole number from %s".formatted(name, found, least));
   }
 }

@@ -82,7 +82,7 @@ final class CheckRows {
       rows.add(
           CheckRow.of(
                   Group.CORRECTNESS,
-                  "gradient beside the processor, %s b%d, TF32 %s"
+                  "gradient beside the processor, %s b%s, TF32 %s"
                       .formatted(name(model), model.batch(), tf32 ? "on" : "off"),
                   Unit.RELATIVE,
                   Aim.valueAtMost(tf32 ? rounded : exact),
@@ -216,7 +216,7 @@ final class CheckRows {
     CheckRow row =
         CheckRow.of(
             Group.STEPS,
-            "step of %s b%d, %s"
+            "step of %s b%s, %s"
                 .formatted(
                     name(model),
                     model.batch(),
@@ -261,7 +261,7 @@ final class CheckRows {
     rows.add(
         CheckRow.of(
                 Group.STEPS,
-                "CUDA calls in a step of %s b%d".formatted(name(model), model.batch()),
+                "CUDA calls in a step of %s b%s".formatted(name(model), model.batch()),
                 Unit.CALLS_PER_STEP,
                 Aim.NONE,
                 2 * SECONDS_TO_START,
@@ -314,10 +314,10 @@ final class CheckRows {
     }
     for (int batch : new int[] {quick(128, 4), quick(1_024, 8)}) {
       CheckedModel images = new CheckedModel("resnet20", 0, batch);
-      addJob("resnet20 b%d, local".formatted(batch), images, "local", "float32", "host", 1.0);
+      addJob("resnet20 b%s, local".formatted(batch), images, "local", "float32", "host", 1.0);
     }
     CheckedModel small = new CheckedModel("mlp", 512, quick(1_024, 128));
-    addJob("mlp b%d, sync".formatted(small.batch()), small, "sync", "float32", "server", 0.9);
+    addJob("mlp b%s, sync".formatted(small.batch()), small, "sync", "float32", "server", 0.9);
   }
 
   private void addJob(
@@ -506,8 +506,12 @@ final class CheckRows {
     double before = used.getDouble("before");
     return new Figure(
         after.getDouble(after.size() - 1) - before,
-        "before %.0f, after each of three jobs %s, vertx closed %.0f"
-            .formatted(before, after, used.getDouble("closed", Double.NaN)));
+        String.format(
+            Locale.ROOT,
+            "before %.0f, after each of three jobs %s, vertx closed %.0f",
+            before,
+            after,
+            used.getDouble("closed", Double.NaN)));
   }
 
   private Optional<String> noGpu() {

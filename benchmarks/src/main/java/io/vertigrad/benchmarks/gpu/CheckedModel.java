@@ -68,7 +68,7 @@ record CheckedModel(String name, int hidden, int batch) {
   /** Returns the text that {@link #parse} reads. */
   @Override
   public String toString() {
-    return "%s:%d:%d".formatted(name, hidden, batch);
+    return "%s:%s:%s".formatted(name, hidden, batch);
   }
 
   private List<Integer> shape() {

@@ -75,8 +75,12 @@ final class JobRate {
             .toList();
     if (later.size() < 2) {
       throw new IllegalStateException(
-          "found %d reports of worker %d after the first %.0f s, expected 2 or more: a step takes too long"
-              .formatted(later.size(), reports.get(0).getInteger("rank"), warmUpSeconds));
+          String.format(
+              Locale.ROOT,
+              "found %d reports of worker %d after the first %.0f s, expected 2 or more: a step takes too long",
+              later.size(),
+              reports.get(0).getInteger("rank"),
+              warmUpSeconds));
     }
     JsonObject first = later.get(0);
     JsonObject last = later.get(later.size() - 1);

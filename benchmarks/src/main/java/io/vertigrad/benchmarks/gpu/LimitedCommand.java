@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -88,8 +89,12 @@ final class LimitedCommand implements AutoCloseable {
       double seconds = (deadlineNanos - start) / 1e9;
       close();
       throw new IOException(
-          "%s: not done after %.0f s, killed; its output ends with: %s"
-              .formatted(name(), seconds, new Output(-1, text(), seconds).tail()));
+          String.format(
+              Locale.ROOT,
+              "%s: not done after %.0f s, killed; its output ends with: %s",
+              name(),
+              seconds,
+              new Output(-1, text(), seconds).tail()));
     }
     return new Output(process.exitValue(), text(), (System.nanoTime() - start) / 1e9);
   }
@@ -103,7 +108,7 @@ final class LimitedCommand implements AutoCloseable {
     Output output = await();
     if (output.code() != 0) {
       throw new IOException(
-          "%s: ended with code %d, expected 0: %s".formatted(name(), output.code(), output.tail()));
+          "%s: ended with code %s, expected 0: %s".formatted(name(), output.code(), output.tail()));
     }
     return output;
   }

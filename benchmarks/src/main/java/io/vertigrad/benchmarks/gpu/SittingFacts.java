@@ -8,6 +8,7 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
@@ -47,8 +48,13 @@ final class SittingFacts {
     facts.put("Java", machine.jvm());
     facts.put(
         "machine",
-        "%s, %d processors, %s, load %.2f at the start"
-            .formatted(machine.cpu(), machine.cores(), machine.system(), machine.loadAverage()));
+        String.format(
+            Locale.ROOT,
+            "%s, %d processors, %s, load %.2f at the start",
+            machine.cpu(),
+            machine.cores(),
+            machine.system(),
+            machine.loadAverage()));
     return facts;
   }
 

@@ -6,6 +6,7 @@ import io.vertigrad.benchmarks.report.BenchmarkRow;
 import io.vertigrad.benchmarks.report.Repetitions;
 import java.util.Collection;
 import java.util.List;
+import java.util.Locale;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.Runner;
 import org.openjdk.jmh.runner.options.Options;
@@ -32,8 +33,10 @@ public final class JmhBenchmark implements Benchmark {
     report.add(limit);
     rows.stream().filter(row -> row != limit).map(row -> row.over(limit)).forEach(report::add);
     report.remark(
-        "GB/s of one default partition (%,d float32), whatever the type on the wire; one thread."
-            .formatted(FullFrame.ELEMENTS));
+        String.format(
+            Locale.ROOT,
+            "GB/s of one default partition (%,d float32), whatever the type on the wire; one thread.",
+            FullFrame.ELEMENTS));
   }
 
   private static Options options(boolean quick) {

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.ToDoubleFunction;
@@ -103,7 +104,11 @@ public final class MarginalBenchmark implements Benchmark {
             (longer.seconds() - shorter.seconds()) / more,
             (longer.cpuSeconds() - shorter.cpuSeconds()) / more);
     System.err.printf(
-        "%s: %.2f ms, CPU %.2f ms%n", one, round.seconds() * MILLIS, round.cpuSeconds() * MILLIS);
+        Locale.ROOT,
+        "%s: %.2f ms, CPU %.2f ms%n",
+        one,
+        round.seconds() * MILLIS,
+        round.cpuSeconds() * MILLIS);
     return round;
   }
 

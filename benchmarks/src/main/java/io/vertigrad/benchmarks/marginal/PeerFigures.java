@@ -67,7 +67,7 @@ record PeerFigures(Map<String, Round> rounds) {
       // The error below reports it like any other invalid line.
     }
     throw new IllegalArgumentException(
-        "%s: line %d: found '%s', expected MODEL,STRATEGY,WALL,CPU in milliseconds per round"
+        "%s: line %s: found '%s', expected MODEL,STRATEGY,WALL,CPU in milliseconds per round"
             .formatted(file, line, String.join(",", columns)));
   }
 }

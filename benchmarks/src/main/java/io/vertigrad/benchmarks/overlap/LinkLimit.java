@@ -66,7 +66,7 @@ final class LinkLimit {
     return List.of(
         "env",
         "VERTIGRAD_CLASSPATH=" + classes,
-        "VERTIGRAD_JAVA_OPTS=-D%s=serviceload -D%s=%d"
+        "VERTIGRAD_JAVA_OPTS=-D%s=serviceload -D%s=%s"
             .formatted(ChannelInitializerExtension.EXTENSIONS_SYSTEM_PROPERTY, MEGABITS, megabits));
   }
 

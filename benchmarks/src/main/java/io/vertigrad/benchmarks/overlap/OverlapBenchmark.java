@@ -10,6 +10,7 @@ import io.vertigrad.benchmarks.report.Repetitions;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.ToDoubleFunction;
@@ -62,8 +63,11 @@ public final class OverlapBenchmark implements Benchmark {
         Turn measured = new Turn(train(one, steps, false), train(one, steps, true));
         turns.computeIfAbsent(one, first -> new ArrayList<>()).add(measured);
         System.err.printf(
+            Locale.ROOT,
             "%s: waits %.1f ms, with overlap %.1f ms%n",
-            one, measured.without().times().waitMillis(), measured.with().times().waitMillis());
+            one,
+            measured.without().times().waitMillis(),
+            measured.with().times().waitMillis());
         if (!measured.with().parametersHash().equals(measured.without().parametersHash())) {
           report.fail(
               "%s: parameters %s with overlap, expected %s as without"
@@ -78,10 +82,12 @@ public final class OverlapBenchmark implements Benchmark {
             + " worker's gradient to the begin of its next, the wait for the other worker's gradient"
             + " included; exchange after the gradients: without that.");
     report.remark(
-        ("Hidden: of the exchange after the gradients what is not there with overlap. No more than"
+        String.format(
+            Locale.ROOT,
+            "Hidden: of the exchange after the gradients what is not there with overlap. No more than"
                 + " the time from the first layer's final gradient to the last's can be, %.0f %% of"
-                + " a gradient.")
-            .formatted(100 * backward));
+                + " a gradient.",
+            100 * backward));
   }
 
   private static Run train(OverlapCase one, int steps, boolean overlap) throws Exception {

@@ -3,6 +3,7 @@ package io.vertigrad.benchmarks.overlap;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * ResNet-20 on two workers in processes, over a link of a given speed.
@@ -32,7 +33,7 @@ record OverlapCase(String strategy, int megabits) {
    */
   JsonObject job(int steps, boolean overlap) {
     return new JsonObject()
-        .put("job", "overlap-%s-%d-%b".formatted(strategy, megabits, overlap))
+        .put("job", "overlap-%s-%s-%b".formatted(strategy, megabits, overlap))
         .put("steps", steps)
         .put("timeline", true)
         .put("model", new JsonObject().put("name", "resnet20"))
@@ -47,6 +48,6 @@ record OverlapCase(String strategy, int megabits) {
 
   @Override
   public String toString() {
-    return "%s, %,d Mbit/s".formatted(strategy, megabits);
+    return String.format(Locale.ROOT, "%s, %,d Mbit/s", strategy, megabits);
   }
 }

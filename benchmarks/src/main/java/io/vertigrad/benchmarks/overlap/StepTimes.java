@@ -60,7 +60,7 @@ record StepTimes(double computeMillis, double waitMillis, double exchangeMillis)
     }
     if (waiting.isEmpty()) {
       throw new IllegalStateException(
-          "the timeline has no two steps in a row from step %d on, of %d workers"
+          "the timeline has no two steps in a row from step %s on, of %s workers"
               .formatted(first, workers.size()));
     }
     return new StepTimes(

@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.ToDoubleFunction;
@@ -117,7 +118,8 @@ public final class PipelineBenchmark implements Benchmark {
     PipelineCase whole = new PipelineCase("mlp 4 x 4,096", model, DIGITS, "adam", 0, 4, 10);
     PipelineCase stages = new PipelineCase("mlp 4 x 4,096", model, DIGITS, "adam", 4, 4, 10);
     String size = "Adam, 53.6 million parameters";
-    String limit = "%,d MiB of data memory for each process".formatted(LIMIT_BYTES >> 20);
+    String limit =
+        String.format(Locale.ROOT, "%,d MiB of data memory for each process", LIMIT_BYTES >> 20);
     report.remark("%s, %s, no limit: %s".formatted(whole, size, outcome(whole, List.of())));
     report.remark("%s, %s, %s: %s".formatted(whole, size, limit, outcome(whole, limited)));
     report.remark("%s, %s, %s: %s".formatted(stages, size, limit, outcome(stages, limited)));
@@ -126,7 +128,8 @@ public final class PipelineBenchmark implements Benchmark {
   private static String outcome(PipelineCase one, List<String> limited) throws Exception {
     try {
       JsonObject summary = TrainCommandLine.train(one.job(), true, limited).summary();
-      return "trained, %.0f samples/s".formatted(summary.getDouble("samplesPerSecond"));
+      return String.format(
+          Locale.ROOT, "trained, %.0f samples/s", summary.getDouble("samplesPerSecond"));
     } catch (IOException failure) {
       Optional<String> memory =
           failure.getMessage().lines().filter(SHORT_OF_MEMORY.asPredicate()).findFirst();

@@ -51,6 +51,6 @@ public record PipelineCase(
   public String toString() {
     return stages == 0
         ? name + ", whole"
-        : "%s, %d stages, %d micro-batches".formatted(name, stages, microBatches);
+        : "%s, %s stages, %s micro-batches".formatted(name, stages, microBatches);
   }
 }

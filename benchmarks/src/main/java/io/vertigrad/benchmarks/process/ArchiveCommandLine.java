@@ -39,7 +39,7 @@ public final class ArchiveCommandLine {
       if (!ended || process.exitValue() != 0 || !archived.find()) {
         process.destroyForcibly();
         throw new IOException(
-            "%s: found '%s', expected the name of the archive within %d minutes"
+            "%s: found '%s', expected the name of the archive within %s minutes"
                 .formatted(
                     String.join(" ", command), Files.readString(output).strip(), LIMIT_MINUTES));
       }

@@ -121,10 +121,10 @@ public final class ChildJvm implements AutoCloseable {
     String line = answers.poll(limitSeconds, TimeUnit.SECONDS);
     if (line == null) {
       throw new IllegalStateException(
-          "%s gave no answer within %d s".formatted(name, limitSeconds));
+          "%s gave no answer within %s s".formatted(name, limitSeconds));
     }
     if (line.isEmpty()) {
-      throw new IllegalStateException("%s ended with code %d".formatted(name, process.waitFor()));
+      throw new IllegalStateException("%s ended with code %s".formatted(name, process.waitFor()));
     }
     JsonObject answer = new JsonObject(line);
     if (answer.containsKey(ChildLoop.FAILED)) {

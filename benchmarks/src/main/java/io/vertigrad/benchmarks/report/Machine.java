@@ -7,6 +7,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 
 /**
  * The machine and the software that the numbers were measured on.
@@ -60,8 +61,16 @@ public record Machine(
 
   @Override
   public String toString() {
-    return "%s, %d cores, %.1f GiB, %s, %s, revision %s, load %.2f"
-        .formatted(cpu, cores, memoryBytes / 0x1p30, jvm, system, revision, loadAverage);
+    return String.format(
+        Locale.ROOT,
+        "%s, %d cores, %.1f GiB, %s, %s, revision %s, load %.2f",
+        cpu,
+        cores,
+        memoryBytes / 0x1p30,
+        jvm,
+        system,
+        revision,
+        loadAverage);
   }
 
   private static String cpuModel() {

@@ -21,6 +21,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -76,8 +77,13 @@ public final class RunsBenchmark implements Benchmark {
       Files.delete(folder);
     }
     report.remark(
-        "%d runs of %,d events, %,d bytes each, in the cache of the operating system; %d threads."
-            .formatted(RUNS, EVENTS, bytes, READERS));
+        String.format(
+            Locale.ROOT,
+            "%d runs of %,d events, %,d bytes each, in the cache of the operating system; %d threads.",
+            RUNS,
+            EVENTS,
+            bytes,
+            READERS));
   }
 
   private static Void overlay(RunList runs, List<String> names, ExecutorService readers)

@@ -66,7 +66,7 @@ public final class ScaleBenchmark implements Benchmark {
     coordinators(report, loads);
     rounds(report, loads);
     for (Link link : LINKS) {
-      System.out.printf("%n%s, %,d parameters%n%n", link.name(), PARAMETERS);
+      System.out.printf(Locale.ROOT, "%n%s, %,d parameters%n%n", link.name(), PARAMETERS);
       System.out.println("| strategy | workers | messages | MB sent by a worker | ms a round |");
       System.out.println("| --- | --- | --- | --- | --- |");
       for (int workers : WORKERS) {
@@ -82,7 +82,8 @@ public final class ScaleBenchmark implements Benchmark {
   /** Prints what members cost the coordinator; the last two columns are processor time. */
   private static void coordinators(BenchmarkReport report, List<Integer> loads) {
     CoordinatorLoad.run("sync", QUICK_LOAD, 2);
-    System.out.printf("%nA coordinator, sync, 2 servers; without the event bus itself%n%n");
+    System.out.printf(
+        Locale.ROOT, "%nA coordinator, sync, 2 servers; without the event bus itself%n%n");
     System.out.println(
         "| workers | phase | received | sent | MB sent | largest, kB | memberships | ms | ms to"
             + " publish |");
@@ -101,7 +102,7 @@ public final class ScaleBenchmark implements Benchmark {
             cost.memberships(),
             cost.stateMillis(),
             cost.publishMillis());
-        String title = "coordinator x %d, %s, ".formatted(workers, cost.phase());
+        String title = "coordinator x %s, %s, ".formatted(workers, cost.phase());
         report.add(row(title + "state", "ms", cost.stateMillis()));
         report.add(row(title + "publishing", "ms", cost.publishMillis()));
         report.add(row(title + "sent", "MB", cost.sentBytes() / MEGA));
@@ -111,14 +112,14 @@ public final class ScaleBenchmark implements Benchmark {
           double seconds = cost.publishMillis() / MILLIS / cost.memberships();
           double limit = workers * Math.sqrt(SUSPECT_SECONDS / seconds);
           report.add(
-              row("coordinator x %d, workers at 3 s a membership".formatted(workers), "", limit));
+              row("coordinator x %s, workers at 3 s a membership".formatted(workers), "", limit));
         }
       }
     }
   }
 
   private static void heartbeats(BenchmarkReport report, int workers, CoordinatorLoad.Cost cost) {
-    String title = "coordinator x %d, ".formatted(workers);
+    String title = "coordinator x %s, ".formatted(workers);
     double micros = cost.stateMillis() * MILLIS / cost.received();
     report.add(row(title + "a heartbeat", "us", micros));
     report.add(row(title + "workers at one core", "", MICROS / micros));
@@ -132,7 +133,8 @@ public final class ScaleBenchmark implements Benchmark {
   /** Prints the time of a step by the formulas, and a server's processor time. */
   private static void rounds(BenchmarkReport report, List<Integer> loads) {
     ShardLoad.microsPerGradient(QUICK_MOST, FRAME_ELEMENTS);
-    System.out.printf("%n10 Gbit/s, 50 us, %,d parameters; ms a step%n%n", LARGE_PARAMETERS);
+    System.out.printf(
+        Locale.ROOT, "%n10 Gbit/s, 50 us, %,d parameters; ms a step%n%n", LARGE_PARAMETERS);
     System.out.println(
         "| workers | sync, 1 server | its cores | sync, 64 servers | allreduce | allreduce, groups"
             + " | messages of the ring |");
@@ -153,15 +155,15 @@ public final class ScaleBenchmark implements Benchmark {
           LARGE.ringSeconds(workers) * MILLIS,
           LARGE.groupedSeconds(workers, groups, EXCHANGE_EVERY) * MILLIS,
           LARGE.ringMessages(workers, AllReduce.ringElements((int) LARGE_PARAMETERS, workers)));
-      report.add(row("shard x %d, a gradient of 447 KiB".formatted(workers), "us", micros));
+      report.add(row("shard x %s, a gradient of 447 KiB".formatted(workers), "us", micros));
       report.add(
           row(
-              "shard x %d, a gradient of 256 B".formatted(workers),
+              "shard x %s, a gradient of 256 B".formatted(workers),
               "us",
               ShardLoad.microsPerGradient(workers, ELEMENTS_EACH)));
     }
     report.remark(
-        "Groups: as many as each has members; they exchange every %d steps."
+        "Groups: as many as each has members; they exchange every %s steps."
             .formatted(EXCHANGE_EVERY));
   }
 
@@ -197,7 +199,7 @@ public final class ScaleBenchmark implements Benchmark {
         cost.messages(),
         cost.bytes() / workers / 1e6,
         cost.seconds() * 1e3);
-    String title = "%s, %s x %d, ".formatted(link.name(), name, workers);
+    String title = "%s, %s x %s, ".formatted(link.name(), name, workers);
     report.add(row(title + "round", "ms", cost.seconds() * 1e3));
     report.add(row(title + "messages", "", cost.messages()));
     report.add(row(title + "sent by a worker", "MB", cost.bytes() / workers / 1e6));

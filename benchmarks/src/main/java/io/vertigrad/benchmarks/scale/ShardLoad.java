@@ -41,7 +41,7 @@ final class ShardLoad {
     Frame last = shard.handle(job.gradient(0, rounds, 0, rounds, values)).result();
     if (!(last instanceof ParameterPartition answer) || answer.version() != rounds + 1) {
       throw new IllegalStateException(
-          "%d rounds of %d workers ended with %s".formatted(rounds + 1, workers, last));
+          "%s rounds of %s workers ended with %s".formatted(rounds + 1, workers, last));
     }
     return nanos / NANOS_PER_MICRO / rounds / workers;
   }

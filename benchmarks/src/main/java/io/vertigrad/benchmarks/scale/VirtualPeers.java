@@ -101,7 +101,7 @@ final class VirtualPeers implements Peers {
 
   @Override
   public String toString() {
-    return "machine %d, for %s of machine %d".formatted(rank(), wanted, wantedFrom);
+    return "machine %s, for %s of machine %s".formatted(rank(), wanted, wantedFrom);
   }
 
   private void live(Consumer<VirtualPeers> body) {

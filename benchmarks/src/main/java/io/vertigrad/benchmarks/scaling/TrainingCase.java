@@ -20,7 +20,7 @@ public record TrainingCase(
   public JsonObject job() {
     boolean colour = model.equals("resnet20");
     return new JsonObject()
-        .put("job", "scaling-%s-%s-%d".formatted(model, strategy, workers))
+        .put("job", "scaling-%s-%s-%s".formatted(model, strategy, workers))
         .put("steps", Math.max(1, samples / BATCH / workers))
         .put("model", new JsonObject().put("name", model))
         .put("data", new JsonObject().put("name", colour ? "shapes" : "digits"))
@@ -31,7 +31,7 @@ public record TrainingCase(
 
   @Override
   public String toString() {
-    return "%s, %s, %d %s, %s"
+    return "%s, %s, %s %s, %s"
         .formatted(
             model,
             strategy,

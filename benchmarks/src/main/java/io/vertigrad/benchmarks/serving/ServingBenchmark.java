@@ -247,7 +247,7 @@ public final class ServingBenchmark implements Benchmark {
       }
       long heapAfter = heap();
       if (ended.get() != sent) {
-        report.fail("%d of %d requests had no answer".formatted(sent - ended.get(), sent));
+        report.fail("%s of %s requests had no answer".formatted(sent - ended.get(), sent));
       }
       BenchmarkRow usual =
           BenchmarkRow.of("16 clients, p99", "ms", new Repetitions(new double[] {p99(normal)}));
@@ -260,7 +260,7 @@ public final class ServingBenchmark implements Benchmark {
               .over(usual)
               .withAim("5"));
       report.remark(
-          "Overload: %d requests, %d answered, %d refused, %d without either; heap in use %d MB before, %d MB after."
+          "Overload: %s requests, %s answered, %s refused, %s without either; heap in use %s MB before, %s MB after."
               .formatted(
                   sent,
                   loaded.size(),

@@ -190,7 +190,7 @@ public final class SlowLinkBenchmark implements Benchmark {
               folder.resolve("far"),
               link.far(
                   words(
-                      "node %s:%d --secret %s/secret"
+                      "node %s:%s --secret %s/secret"
                           .formatted(NetworkLink.NEAR_HOST, JOIN_PORT, run),
                       "--wait 60 --insecure --role worker --host "
                           + NetworkLink.FAR_HOST

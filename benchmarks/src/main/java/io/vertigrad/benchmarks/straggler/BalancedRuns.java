@@ -61,14 +61,14 @@ final class BalancedRuns {
           add(name + ", whole run", "samples/s", run.wholeRate());
           run.losses.forEach(
               (version, loss) ->
-                  add("%s, test loss after %3d steps".formatted(name, version), "loss", loss));
+                  add("%s, test loss after %3s steps".formatted(name, version), "loss", loss));
           run.divisions.forEach(one -> divisions.add(name + ", seed " + run.seed + ": " + one));
         }
       }
     }
     rows.keySet().forEach(name -> report.add(row(name)));
     report.remark(
-        "batch %d in total, %d ms a sample, %d for the slow worker, %d seeds; %s; repeat with: benchmarks/run straggler --only balance"
+        "batch %s in total, %s ms a sample, %s for the slow worker, %s seeds; %s; repeat with: benchmarks/run straggler --only balance"
             .formatted(TOTAL_BATCH, MILLIS, MILLIS * SLOWER, seeds, String.join("; ", divisions)));
   }
 
@@ -146,7 +146,7 @@ final class BalancedRuns {
           endNanos = now;
         }
       } else if (event instanceof BatchesDivided divided) {
-        divisions.add("from step %d %s".formatted(divided.version(), divided.shares()));
+        divisions.add("from step %s %s".formatted(divided.version(), divided.shares()));
       } else if (event instanceof Evaluated test && test.version() > 0) {
         losses.putIfAbsent(test.version(), test.loss());
       }

@@ -77,7 +77,7 @@ public final class StragglerBenchmark implements Benchmark {
                     name.endsWith("alone") ? "of alone" : "samples/s of the three",
                     Repetitions.of(values))));
     report.remark(
-        "diloco with a server, 25 steps of 4 samples for each synchronisation, %d ms a sample, %d for the slow worker; repeat with: benchmarks/run straggler%s"
+        "diloco with a server, 25 steps of 4 samples for each synchronisation, %s ms a sample, %s for the slow worker; repeat with: benchmarks/run straggler%s"
             .formatted(
                 PacedPoints.MILLIS,
                 PacedPoints.MILLIS * PacedPoints.SLOWER,

@@ -116,7 +116,7 @@ final class Watchers {
     long open = sockets.stream().filter(socket -> !socket.isClosed()).count();
     if (open < sockets.size() - 1) {
       throw new IllegalStateException(
-          "%d of %d sockets were open at the end, expected all that read"
+          "%s of %s sockets were open at the end, expected all that read"
               .formatted(open, sockets.size()));
     }
     // A socket that does not read would not notice that it is closed.

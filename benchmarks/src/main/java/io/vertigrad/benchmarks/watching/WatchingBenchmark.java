@@ -11,6 +11,7 @@ import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.IntStream;
 
@@ -49,16 +50,16 @@ public final class WatchingBenchmark implements Benchmark {
       measure(report, model, quick ? 3 : 2, quick ? 2 : 60);
     }
     report.remark(
-        "%d sockets that read and one that does not, in a process of their own, %s."
+        "%s sockets that read and one that does not, in a process of their own, %s."
             .formatted(
                 SOCKETS,
                 APART
                     ? "on a processor of its own that the run cannot use"
                     : "on the run's processors: what it uses is inside"));
     report.remark(
-        "asked: %d sockets that ask for %d snapshots a second each, and do not listen."
+        "asked: %s sockets that ask for %s snapshots a second each, and do not listen."
             .formatted(ASKING, ASKS_PER_SECOND));
-    report.remark("They received %,d messages in all.".formatted(messages));
+    report.remark(String.format(Locale.ROOT, "They received %,d messages in all.", messages));
   }
 
   private void measure(BenchmarkReport report, String model, int seconds, int turns)
@@ -132,9 +133,15 @@ public final class WatchingBenchmark implements Benchmark {
     Repetitions interval = ratios.medianInterval();
     report.add(BenchmarkRow.of(what + ", " + turn + " over alone, by turns", "ratio", ratios));
     report.remark(
-        ("%s: the median of %s over alone by turns is %.3f, and lies within %.3f and %.3f with"
-                + " 95 %% certainty.")
-            .formatted(what, turn, ratios.median(), interval.min(), interval.max()));
+        String.format(
+            Locale.ROOT,
+            "%s: the median of %s over alone by turns is %.3f, and lies within %.3f and %.3f with"
+                + " 95 %% certainty.",
+            what,
+            turn,
+            ratios.median(),
+            interval.min(),
+            interval.max()));
   }
 
   private void compare(

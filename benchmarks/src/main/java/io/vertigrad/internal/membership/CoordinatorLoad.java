@@ -40,6 +40,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -262,9 +263,9 @@ public final class CoordinatorLoad {
       JoinRequest request =
           new JoinRequest(
               role,
-              "a1b2c3d4-0000-0000-0000-%012d".formatted(tokens++),
-              "pid %d at 10.0.0.1".formatted(tokens),
-              "a1b2c3d4-0000-0000-0001-%012d".formatted(tokens),
+              String.format(Locale.ROOT, "a1b2c3d4-0000-0000-0000-%012d", tokens++),
+              "pid %s at 10.0.0.1".formatted(tokens),
+              String.format(Locale.ROOT, "a1b2c3d4-0000-0000-0001-%012d", tokens),
               terms,
               layout,
               false,
@@ -273,7 +274,7 @@ public final class CoordinatorLoad {
               status(role, false));
       ControlAnswer answer = request(request);
       if (!(answer instanceof Admitted admitted)) {
-        throw new IllegalStateException("%s %d was not admitted: %s".formatted(role, i, answer));
+        throw new IllegalStateException("%s %s was not admitted: %s".formatted(role, i, answer));
       }
       Admission admission = admitted.admission();
       members.put(admission, new Member(admission));
@@ -301,7 +302,7 @@ public final class CoordinatorLoad {
     }
     if (members.size() != left) {
       throw new IllegalStateException(
-          "%d members after a minute, expected %d".formatted(members.size(), left));
+          "%s members after a minute, expected %s".formatted(members.size(), left));
     }
   }
 

@@ -17,7 +17,7 @@ public record BatchConfig(int size, boolean dropLast, int ahead, long timeoutMil
   public BatchConfig {
     if (size < 1 || ahead < 1 || timeoutMillis < 1) {
       throw new IllegalArgumentException(
-          "size %d, ahead %d, timeoutMillis %d: expected each to be at least 1"
+          "size %s, ahead %s, timeoutMillis %s: expected each to be at least 1"
               .formatted(size, ahead, timeoutMillis));
     }
   }

@@ -98,7 +98,7 @@ public record DataFingerprint(
     }
 
     private String describe() {
-      return "%s with %d bytes (hash %s)".formatted(name, bytes, hash);
+      return "%s with %s bytes (hash %s)".formatted(name, bytes, hash);
     }
   }
 

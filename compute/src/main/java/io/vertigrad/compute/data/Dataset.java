@@ -120,7 +120,7 @@ public interface Dataset {
    */
   default int label(int index) {
     throw new UnsupportedOperationException(
-        "sample %d of %s has no single class".formatted(index, getClass().getName()));
+        "sample %s of %s has no single class".formatted(index, getClass().getName()));
   }
 
   /**
@@ -145,6 +145,6 @@ public interface Dataset {
    */
   default void readTargets(int index, float[] targets, int offset) {
     throw new UnsupportedOperationException(
-        "sample %d of %s has a class, and no other targets".formatted(index, getClass().getName()));
+        "sample %s of %s has a class, and no other targets".formatted(index, getClass().getName()));
   }
 }

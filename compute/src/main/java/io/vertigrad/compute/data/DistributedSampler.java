@@ -18,7 +18,7 @@ public record DistributedSampler(int samples, int workers, int rank, long seed) 
   public DistributedSampler {
     if (samples < 1 || workers < 1 || rank < 0 || rank >= workers) {
       throw new IllegalArgumentException(
-          "%d samples for rank %d of %d: expected at least 1 sample and a rank from 0 to %d"
+          "%s samples for rank %s of %s: expected at least 1 sample and a rank from 0 to %s"
               .formatted(samples, rank, workers, workers - 1));
     }
   }

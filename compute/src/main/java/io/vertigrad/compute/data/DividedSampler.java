@@ -33,7 +33,7 @@ public record DividedSampler(
         || empty
         || shares.stream().mapToLong(Integer::longValue).sum() % shares.size() != 0) {
       throw new IllegalArgumentException(
-          "%d samples for rank %d, shares %s: expected at least 1 sample, a rank from 0 to %d, and shares of at least 1 whose sum is a multiple of their number"
+          "%s samples for rank %s, shares %s: expected at least 1 sample, a rank from 0 to %s, and shares of at least 1 whose sum is a multiple of their number"
               .formatted(samples, rank, shares, shares.size() - 1));
     }
   }
@@ -50,7 +50,7 @@ public record DividedSampler(
   public static List<Integer> divide(int samples, double... weights) {
     if (samples < weights.length) {
       throw new IllegalArgumentException(
-          "%d samples for %d workers, expected at least one each"
+          "%s samples for %s workers, expected at least one each"
               .formatted(samples, weights.length));
     }
     double sum = Arrays.stream(weights).sum();

@@ -75,7 +75,7 @@ public final class ImageDataset implements Dataset {
     long needed = (long) size * shape.get(0) * planeLength;
     if (size > labels.length || needed > pixels.length || normalisation.size() != shape.get(0)) {
       throw new IllegalArgumentException(
-          "%d images %s need %d bytes, found %d bytes, %d labels and %d channel normalisations"
+          "%s images %s need %s bytes, found %s bytes, %s labels and %s channel normalisations"
               .formatted(size, shape, needed, pixels.length, labels.length, normalisation.size()));
     }
     this.pixels = pixels;
@@ -142,7 +142,7 @@ public final class ImageDataset implements Dataset {
   private int checked(int index) {
     if (index < 0 || index >= size) {
       throw new IndexOutOfBoundsException(
-          "sample %d, expected one from 0 to %d".formatted(index, size - 1));
+          "sample %s, expected one from 0 to %s".formatted(index, size - 1));
     }
     return index;
   }

@@ -103,7 +103,7 @@ public record Normalisation(float range, float mean, float deviation) {
     if (numbers.size() != channels) {
       throw section.refuse(
           key,
-          "has %d numbers, expected one for all channels or %d, one for each"
+          "has %s numbers, expected one for all channels or %s, one for each"
               .formatted(numbers.size(), channels));
     }
     return numbers;

@@ -36,7 +36,7 @@ public final class PrefetchingBatchSource implements BatchSource {
       long firstBatch) {
     if (firstBatch < 0) {
       throw new IllegalArgumentException(
-          "%s: first batch is %d, expected at least 0".formatted(owner, firstBatch));
+          "%s: first batch is %s, expected at least 0".formatted(owner, firstBatch));
     }
     this.owner = owner;
     this.sampler = sampler;
@@ -109,7 +109,7 @@ public final class PrefetchingBatchSource implements BatchSource {
       return ready.take(config.timeoutMillis());
     } catch (TimeoutException e) {
       throw new DataException(
-          "%s: no batch within %d ms; thread \"%s\" is still at %s, in %s"
+          "%s: no batch within %s ms; thread \"%s\" is still at %s, in %s"
               .formatted(owner, config.timeoutMillis(), thread.getName(), at(), whereabouts()),
           e);
     } catch (InterruptedException e) {
@@ -199,13 +199,13 @@ public final class PrefetchingBatchSource implements BatchSource {
   private DataException noBatch(int epoch, int samples) {
     String dropped = config.dropLast() ? ", partial ones dropped" : "";
     return new DataException(
-        "%s: epoch %d has no batch: %d samples for batches of %d%s; use smaller batches"
+        "%s: epoch %s has no batch: %s samples for batches of %s%s; use smaller batches"
             .formatted(owner, epoch, samples, config.size(), dropped));
   }
 
   private String at() {
     Position now = position;
-    return "batch %d of epoch %d".formatted(now.batch, now.epoch);
+    return "batch %s of epoch %s".formatted(now.batch, now.epoch);
   }
 
   private String whereabouts() {

@@ -21,7 +21,7 @@ public final class SequentialBatches implements Iterable<Batch> {
   private SequentialBatches(Dataset dataset, int[] order, int batchSize) {
     if (batchSize < 1) {
       throw new IllegalArgumentException(
-          "batch size is %d, expected at least 1".formatted(batchSize));
+          "batch size is %s, expected at least 1".formatted(batchSize));
     }
     this.assembler = new BatchAssembler(dataset, Augmentation.none(), 0);
     this.order = order;
@@ -52,7 +52,7 @@ public final class SequentialBatches implements Iterable<Batch> {
   public static SequentialBatches subset(
       Dataset dataset, int batchSize, int samples, long... seeds) {
     if (samples < 1) {
-      throw new IllegalArgumentException("%d samples, expected at least 1".formatted(samples));
+      throw new IllegalArgumentException("%s samples, expected at least 1".formatted(samples));
     }
     int[] shuffled = new SplitMix64(seeds).permutation(dataset.size());
     return new SequentialBatches(
@@ -81,7 +81,7 @@ public final class SequentialBatches implements Iterable<Batch> {
       @Override
       public Batch next() {
         if (!hasNext()) {
-          throw new NoSuchElementException("all %d samples were read".formatted(order.length));
+          throw new NoSuchElementException("all %s samples were read".formatted(order.length));
         }
         int from = next;
         next = Math.min(order.length, from + batchSize);

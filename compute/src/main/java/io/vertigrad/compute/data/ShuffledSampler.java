@@ -15,7 +15,7 @@ public record ShuffledSampler(int samples, int rank, long seed) implements Sampl
   public ShuffledSampler {
     if (samples < 1 || rank < 0) {
       throw new IllegalArgumentException(
-          "%d samples for rank %d: expected at least 1 sample and a rank from 0"
+          "%s samples for rank %s: expected at least 1 sample and a rank from 0"
               .formatted(samples, rank));
     }
   }

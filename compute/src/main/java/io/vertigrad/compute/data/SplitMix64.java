@@ -46,7 +46,7 @@ public final class SplitMix64 {
    */
   public int below(int bound) {
     if (bound < 1) {
-      throw new IllegalArgumentException("bound is %d, expected at least 1".formatted(bound));
+      throw new IllegalArgumentException("bound is %s, expected at least 1".formatted(bound));
     }
     long product = (nextLong() >>> 32) * bound;
     if ((product & 0xFFFFFFFFL) < bound) {

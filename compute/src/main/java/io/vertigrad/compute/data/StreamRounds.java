@@ -15,7 +15,7 @@ public record StreamRounds(long samples, int ranks, int batch) {
   public StreamRounds {
     if (ranks < 1 || batch < 1 || samples < ranks) {
       throw new IllegalArgumentException(
-          "%d samples for %d workers with batches of %d: expected a sample for each worker"
+          "%s samples for %s workers with batches of %s: expected a sample for each worker"
               .formatted(samples, ranks, batch));
     }
   }

@@ -276,7 +276,7 @@ public final class SafetensorsFile implements AutoCloseable {
       String other =
           entries.keySet().stream().filter(name -> !known.contains(name)).findFirst().orElse("");
       throw wrong(
-          "holds %d tensors, expected %d: the model has no %s"
+          "holds %s tensors, expected %s: the model has no %s"
               .formatted(entries.size(), known.size(), JsonText.shown(other)));
     }
   }
@@ -328,7 +328,7 @@ public final class SafetensorsFile implements AutoCloseable {
     long size = channel.size();
     if (size < PREFIX_BYTES + LEAST_HEADER_BYTES) {
       throw wrong(
-          "has %d bytes, expected at least %d: it is no safetensors file, or truncated"
+          "has %s bytes, expected at least %s: it is no safetensors file, or truncated"
               .formatted(size, PREFIX_BYTES + LEAST_HEADER_BYTES));
     }
     ByteBuffer prefix = littleEndian(PREFIX_BYTES);
@@ -337,14 +337,14 @@ public final class SafetensorsFile implements AutoCloseable {
     long most = Math.min(MOST_HEADER_BYTES, size - PREFIX_BYTES);
     if (length < LEAST_HEADER_BYTES || length > most) {
       throw wrong(
-          "byte 0: the header has %s bytes, expected %d to %d: it is no safetensors file, or truncated"
+          "byte 0: the header has %s bytes, expected %s to %s: it is no safetensors file, or truncated"
               .formatted(Long.toUnsignedString(length), LEAST_HEADER_BYTES, most));
     }
     ByteBuffer bytes = ByteBuffer.allocate((int) length);
     readFully(bytes, PREFIX_BYTES, "the header");
     if (bytes.get(0) != '{') {
       throw wrong(
-          "byte %d: the header begins with 0x%02x, expected an object, '{'"
+          "byte %s: the header begins with 0x%02x, expected an object, '{'"
               .formatted(PREFIX_BYTES, bytes.get(0)));
     }
     channel.position(PREFIX_BYTES + length);
@@ -387,14 +387,14 @@ public final class SafetensorsFile implements AutoCloseable {
     List<Object> offsets = list(shown, OFFSETS, fields.getValue(OFFSETS));
     if (offsets.size() != 2) {
       throw wrong(
-          "header: tensor %s: %s has %d numbers, expected 2"
+          "header: tensor %s: %s has %s numbers, expected 2"
               .formatted(shown, OFFSETS, offsets.size()));
     }
     long begin = number(shown, OFFSETS, offsets.get(0), dataBytes);
     long end = number(shown, OFFSETS, offsets.get(1), dataBytes);
     if (end - begin != bytes) {
       throw wrong(
-          "header: tensor %s: %s %s has %d bytes, expected %d for %s of type %s"
+          "header: tensor %s: %s %s has %s bytes, expected %s for %s of type %s"
               .formatted(shown, OFFSETS, offsets, end - begin, bytes, shape, type));
     }
     return new Entry(name, type, List.copyOf(shape), begin, end);
@@ -427,7 +427,7 @@ public final class SafetensorsFile implements AutoCloseable {
       }
     }
     throw wrong(
-        "header: tensor %s: %s holds %s, expected whole numbers from 0 to %d"
+        "header: tensor %s: %s holds %s, expected whole numbers from 0 to %s"
             .formatted(tensor, field, JsonText.shown(String.valueOf(found)), most));
   }
 
@@ -451,7 +451,7 @@ public final class SafetensorsFile implements AutoCloseable {
     for (Entry entry : ordered) {
       if (entry.begin() != covered) {
         throw wrong(
-            "header: tensor %s begins at byte %d of the data, expected %d, where %s ends: %s"
+            "header: tensor %s begins at byte %s of the data, expected %s, where %s ends: %s"
                 .formatted(
                     JsonText.shown(entry.name()),
                     entry.begin(),
@@ -464,7 +464,7 @@ public final class SafetensorsFile implements AutoCloseable {
     }
     if (covered != dataBytes) {
       throw wrong(
-          "has %d bytes of data, expected %d, where %s ends".formatted(dataBytes, covered, before));
+          "has %s bytes of data, expected %s, where %s ends".formatted(dataBytes, covered, before));
     }
   }
 
@@ -474,7 +474,7 @@ public final class SafetensorsFile implements AutoCloseable {
       while (bytes.hasRemaining()) {
         int count = channel.read(bytes, at);
         if (count < 0) {
-          throw new EOFException("it ends at byte %d, within %s".formatted(at, what));
+          throw new EOFException("it ends at byte %s, within %s".formatted(at, what));
         }
         at += count;
       }

@@ -132,7 +132,7 @@ public final class Optimizer {
     }
     if (parameters.length > gradient.length || parameters.length < trainable) {
       throw new IllegalArgumentException(
-          "%d parameters and %d gradients, expected at least %d, and no more parameters"
+          "%s parameters and %s gradients, expected at least %s, and no more parameters"
               .formatted(parameters.length, gradient.length, trainable));
     }
     double rate = rate(updates, epochs);

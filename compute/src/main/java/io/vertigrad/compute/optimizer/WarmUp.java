@@ -14,7 +14,7 @@ public record WarmUp(long length, double start, LearningRateSchedule next)
   public WarmUp {
     if (length < 1) {
       throw new IllegalArgumentException(
-          "length is %d updates, expected 1 or more".formatted(length));
+          "length is %s updates, expected 1 or more".formatted(length));
     }
   }
 

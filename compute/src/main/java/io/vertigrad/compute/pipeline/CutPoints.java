@@ -112,7 +112,7 @@ public final class CutPoints {
   /** Creates the error that there are too few places to cut. */
   IllegalArgumentException tooFew(int stages) {
     return new IllegalArgumentException(
-        "model %s: cannot be cut into %d stages, expected at most %d: one activation may cross a cut"
+        "model %s: cannot be cut into %s stages, expected at most %s: one activation may cross a cut"
                 .formatted(model, stages, sensible().size() + 1)
             + " and every stage needs parameters; possible: "
             + possible());
@@ -147,7 +147,7 @@ public final class CutPoints {
     }
     throw refused(
         cut,
-        "there is no such layer; expected one of %s, or an index from 0 to %d"
+        "there is no such layer; expected one of %s, or an index from 0 to %s"
             .formatted(possible(), order.size() - 1));
   }
 
@@ -164,7 +164,7 @@ public final class CutPoints {
     return names.size() <= SHOWN
         ? String.join(", ", names)
         : String.join(", ", names.subList(0, SHOWN))
-            + " and %d more".formatted(names.size() - SHOWN);
+            + " and %s more".formatted(names.size() - SHOWN);
   }
 
   private IllegalArgumentException refused(String cut, String why) {

@@ -22,7 +22,7 @@ public final class EvenCuts {
   public static List<Integer> of(double[] costs, int runs) {
     if (runs < 1 || costs.length < runs) {
       throw new IllegalArgumentException(
-          "%d runs of %d costs: expected 1 to %d".formatted(runs, costs.length, costs.length));
+          "%s runs of %s costs: expected 1 to %s".formatted(runs, costs.length, costs.length));
     }
     double[] prefix = new double[costs.length + 1];
     for (int i = 0; i < costs.length; i++) {

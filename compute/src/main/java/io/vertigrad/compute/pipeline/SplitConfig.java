@@ -17,11 +17,11 @@ public record SplitConfig(int stages, List<String> cuts, Balance balance, int sa
     cuts = List.copyOf(cuts);
     if (stages < 1 || !cuts.isEmpty() && cuts.size() != stages - 1) {
       throw new IllegalArgumentException(
-          "%d stages and %d cuts, expected one cut fewer than stages"
+          "%s stages and %s cuts, expected one cut fewer than stages"
               .formatted(stages, cuts.size()));
     }
     if (samples < 1) {
-      throw new IllegalArgumentException("samples %d: expected at least 1".formatted(samples));
+      throw new IllegalArgumentException("samples %s: expected at least 1".formatted(samples));
     }
   }
 

@@ -2,6 +2,7 @@ package io.vertigrad.compute.pipeline;
 
 import io.vertigrad.compute.ParameterLayout;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * One stage of a split model.
@@ -51,8 +52,14 @@ public record StageSpec(
    */
   @Override
   public String toString() {
-    return "stage %d: %s to %s, %,d parameters, %s out"
-        .formatted(index, first, last, layout.trainable(), output);
+    return String.format(
+        Locale.ROOT,
+        "stage %d: %s to %s, %,d parameters, %s out",
+        index,
+        first,
+        last,
+        layout.trainable(),
+        output);
   }
 
   private static int product(List<Integer> shape) {

@@ -92,7 +92,7 @@ public final class JsonText {
     } catch (JsonProcessingException e) {
       JsonLocation at = e.getLocation();
       throw new SettingsException(
-          "%s: line %d, column %d: not valid JSON: %s"
+          "%s: line %s, column %s: not valid JSON: %s"
               .formatted(
                   origin,
                   at == null ? 1 : at.getLineNr(),
@@ -124,7 +124,7 @@ public final class JsonText {
     } catch (CharacterCodingException e) {
       long line = 1 + out.flip().chars().filter(c -> c == '\n').count();
       throw new SettingsException(
-          "%s: line %d: found the byte 0x%02x, which is not UTF-8; save the file as UTF-8"
+          "%s: line %s: found the byte 0x%02x, which is not UTF-8; save the file as UTF-8"
               .formatted(origin, line, bytes[in.position()]),
           e);
     }
@@ -197,7 +197,7 @@ public final class JsonText {
       Integer first = lines.putIfAbsent(key, parser.currentTokenLocation().getLineNr());
       if (first != null) {
         throw refuse(
-            "%s is given twice, first on line %d, expected each key once: remove one"
+            "%s is given twice, first on line %s, expected each key once: remove one"
                 .formatted(Settings.escaped(below), first));
       }
       parser.nextToken();
@@ -226,7 +226,7 @@ public final class JsonText {
   private SettingsException refuse(String message) {
     JsonLocation at = parser.currentTokenLocation();
     return new SettingsException(
-        "%s: line %d, column %d: %s".formatted(origin, at.getLineNr(), at.getColumnNr(), message));
+        "%s: line %s, column %s: %s".formatted(origin, at.getLineNr(), at.getColumnNr(), message));
   }
 
   private static String firstLine(String text) {

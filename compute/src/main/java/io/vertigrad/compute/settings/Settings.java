@@ -313,7 +313,7 @@ public final class Settings {
         return value;
       }
     }
-    throw wrong(key, found, "a whole number from %d to %d".formatted(least, most));
+    throw wrong(key, found, "a whole number from %s to %s".formatted(least, most));
   }
 
   /**
@@ -497,7 +497,7 @@ public final class Settings {
     for (int i = 0; i < array.size(); i++) {
       T value = element.apply(array.getValue(i));
       if (value == null) {
-        throw wrong("%s[%d]".formatted(key, i), array.getValue(i), "a " + noun);
+        throw wrong("%s[%s]".formatted(key, i), array.getValue(i), "a " + noun);
       }
       elements.add(value);
     }

@@ -101,7 +101,7 @@ public final class RoundTraces implements AutoCloseable {
               .formatted(job.addresses().job()));
     }
     if (every < 1) {
-      throw new IllegalArgumentException("every %d, expected at least 1".formatted(every));
+      throw new IllegalArgumentException("every %s, expected at least 1".formatted(every));
     }
     this.job = job.addresses().job();
     address = job.addresses().timeline();
@@ -331,7 +331,7 @@ public final class RoundTraces implements AutoCloseable {
   }
 
   private String traceId(Round round) {
-    String text = "%s\n%s\n%s\n%d".formatted(job, run, round.member(), round.number());
+    String text = "%s\n%s\n%s\n%s".formatted(job, run, round.member(), round.number());
     try {
       byte[] hash =
           MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));

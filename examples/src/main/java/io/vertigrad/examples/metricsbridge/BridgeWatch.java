@@ -9,6 +9,7 @@ import io.vertx.core.http.WebSocket;
 import io.vertx.core.http.WebSocketClient;
 import io.vertx.core.json.JsonObject;
 import java.net.URI;
+import java.util.Locale;
 import java.util.function.Consumer;
 
 /**
@@ -45,12 +46,13 @@ public final class BridgeWatch {
 
   static String line(JsonObject delta) {
     JsonObject state = delta.getJsonObject("state");
-    return "%6d  %-8s  version %6d  %,9.0f samples/s"
-        .formatted(
-            delta.getLong("number"),
-            state.getString("phase"),
-            state.getLong("version", 0L),
-            state.getDouble("samplesPerSecond", 0.0));
+    return String.format(
+        Locale.ROOT,
+        "%6d  %-8s  version %6d  %,9.0f samples/s",
+        delta.getLong("number"),
+        state.getString("phase"),
+        state.getLong("version", 0L),
+        state.getDouble("samplesPerSecond", 0.0));
   }
 
   /**

@@ -15,6 +15,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 
 /**
  * Trains with two good workers and a broken one, once with the plain mean and once with the trimmed
@@ -93,7 +94,10 @@ public final class BadWorker {
     JsonObject tested = end.getJsonObject("evaluation");
     return tested == null
         ? end.getString("state") + ": " + end.getString("failure")
-        : "%.1f %% right on %d test images"
-            .formatted(tested.getDouble("accuracy"), tested.getInteger("samples"));
+        : String.format(
+            Locale.ROOT,
+            "%.1f %% right on %d test images",
+            tested.getDouble("accuracy"),
+            tested.getInteger("samples"));
   }
 }

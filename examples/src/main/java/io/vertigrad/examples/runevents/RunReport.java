@@ -7,6 +7,7 @@ import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvents;
 import io.vertx.core.Vertx;
 import io.vertx.rxjava3.RxHelper;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
 /** Reports a run's throughput, second by second, and its accuracy, as lines of text. */
@@ -30,16 +31,20 @@ final class RunReport {
   }
 
   private static String line(Throughput second) {
-    return "%,8.0f samples/s, workers: %d"
-        .formatted(second.samplesPerSecond(), second.workers().size());
+    return String.format(
+        Locale.ROOT,
+        "%,8.0f samples/s, workers: %d",
+        second.samplesPerSecond(),
+        second.workers().size());
   }
 
   private static String line(Evaluated tested) {
-    return "version %5d  accuracy %.2f %% of %,d%s"
-        .formatted(
-            tested.version(),
-            tested.accuracy(),
-            tested.samples(),
-            tested.wholeTestSet() ? ", the whole test set" : "");
+    return String.format(
+        Locale.ROOT,
+        "version %5d  accuracy %.2f %% of %,d%s",
+        tested.version(),
+        tested.accuracy(),
+        tested.samples(),
+        tested.wholeTestSet() ? ", the whole test set" : "");
   }
 }

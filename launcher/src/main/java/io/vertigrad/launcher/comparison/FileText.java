@@ -7,6 +7,7 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Locale;
 
 /** Reads small files of a run's folder, in whatever state the folder is. */
 final class FileText {
@@ -22,7 +23,11 @@ final class FileText {
     require(file);
     if (Files.size(file) > JsonText.MOST_BYTES) {
       throw new IOException(
-          "has %,d bytes, expected at most %,d".formatted(Files.size(file), JsonText.MOST_BYTES));
+          String.format(
+              Locale.ROOT,
+              "has %,d bytes, expected at most %,d",
+              Files.size(file),
+              JsonText.MOST_BYTES));
     }
     return JsonText.decode(file.getFileName().toString(), Files.readAllBytes(file));
   }

@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
@@ -229,7 +230,7 @@ public final class RunList implements RunsVerticle.Source {
       long bytes = FileStamp.of(run.events()).bytes();
       if (bytes > MOST_EVENT_BYTES) {
         String large = "events.jsonl has %,d bytes, expected at most %,d: its curves are not drawn";
-        return problem(name, large.formatted(bytes, MOST_EVENT_BYTES));
+        return problem(name, String.format(Locale.ROOT, large, bytes, MOST_EVENT_BYTES));
       }
       double versions = Math.max(1, row.getDouble("version", 0.0));
       return RunCurves.read(run.events())

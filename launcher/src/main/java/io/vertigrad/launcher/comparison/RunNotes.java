@@ -8,6 +8,7 @@ import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 
 /** Tags, a note and a mark of a run that is kept, in {@code notes.json} of its folder. */
@@ -142,7 +143,7 @@ final class RunNotes {
 
   private static void require(boolean holds, String otherwise, Object found) {
     if (!holds) {
-      throw new IllegalArgumentException(otherwise.formatted(found));
+      throw new IllegalArgumentException(String.format(Locale.ROOT, otherwise, found));
     }
   }
 }

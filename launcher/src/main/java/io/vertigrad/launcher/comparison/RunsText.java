@@ -33,7 +33,8 @@ final class RunsText {
   /** Columns of words; the others have numbers. */
   private static final Set<Integer> WORDS = Set.of(0, 1, 2, 7, 8, 9, 10);
 
-  private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm");
+  private static final DateTimeFormatter TIME =
+      DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm", Locale.ROOT);
   private static final int NOTE_CHARACTERS = 40;
   private static final String NOTHING = "-";
 

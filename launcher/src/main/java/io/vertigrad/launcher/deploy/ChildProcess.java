@@ -140,7 +140,7 @@ final class ChildProcess {
       return "an exit code that is not known here";
     }
     return code > SIGNALS
-        ? "exit code %d (signal %d)".formatted(code, code - SIGNALS)
+        ? "exit code %s (signal %s)".formatted(code, code - SIGNALS)
         : "exit code " + code;
   }
 
@@ -149,7 +149,7 @@ final class ChildProcess {
    * ended by itself.
    */
   String ending() {
-    String ending = "%s (process %d) ended with %s".formatted(name, pid(), exit());
+    String ending = "%s (process %s) ended with %s".formatted(name, pid(), exit());
     return exitCode() > SIGNALS || exitCode() == UNKNOWN
         ? "%s; log: %s".formatted(ending, log)
         : "%s; %s ends with: %s".formatted(ending, log, String.join(" | ", lastLines()));

@@ -89,7 +89,7 @@ final class ClusterView {
 
   private static CoordinatorLostException split(int nodes) {
     return new CoordinatorLostException(
-        "this process is in a cluster of %d without the coordinator: it slept, or was cut off, until"
+        "this process is in a cluster of %s without the coordinator: it slept, or was cut off, until"
                 .formatted(nodes)
             + " the others let it go",
         false);

@@ -9,6 +9,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.json.JsonObject;
+import java.util.Locale;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -210,7 +211,7 @@ public final class JobEndMonitor {
   private void drain() {
     if (millisSince(askedToEndNanos) >= drainMillis) {
       leave(
-          "its member has not handed its place over within %d ms (exchange.drainSeconds)"
+          "its member has not handed its place over within %s ms (exchange.drainSeconds)"
               .formatted(drainMillis));
       return;
     }
@@ -235,7 +236,7 @@ public final class JobEndMonitor {
     long waitedMillis = Math.min(silentMillis, millisSince(askedToEndNanos));
     if (askedToEnd && waitedMillis >= job.exchange().evictMillis()) {
       leave(
-          "the coordinator has not answered for %d ms (exchange.evictMillis)"
+          "the coordinator has not answered for %s ms (exchange.evictMillis)"
               .formatted(silentMillis));
       return;
     }
@@ -243,8 +244,12 @@ public final class JobEndMonitor {
     long limit = 1_000L * (known ? job.exchange().orphanSeconds() : job.workers().waitSeconds());
     if (admitted && silentMillis > limit) {
       String silence =
-          "no coordinator of job \"%s\" has answered for %.0f s; its last word was %s"
-              .formatted(job.addresses().job(), silentMillis / 1e3, state);
+          String.format(
+              Locale.ROOT,
+              "no coordinator of job \"%s\" has answered for %.0f s; its last word was %s",
+              job.addresses().job(),
+              silentMillis / 1e3,
+              state);
       end(known ? new CoordinatorLostException(silence, true) : new JobFailedException(silence));
     }
   }

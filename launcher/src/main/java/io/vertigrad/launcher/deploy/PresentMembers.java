@@ -74,7 +74,7 @@ public record PresentMembers(List<Member> members) {
   public String describe() {
     return members.isEmpty()
         ? "no member of the run is left: all start anew, from its checkpoints"
-        : "%d members of the run live and take part again".formatted(members.size());
+        : "%s members of the run live and take part again".formatted(members.size());
   }
 
   private int missing(LocalMembers all, Role role) {

@@ -330,7 +330,7 @@ public final class ProcessDeployment {
     String name = child.name();
     if (!restarts.claim(name)) {
       report.accept(
-          "%s; it was started again %d times in 10 minutes (cluster.restarts)"
+          "%s; it was started again %s times in 10 minutes (cluster.restarts)"
               .formatted(child.ending(), restarts.limit()));
       offer.accept("replace it with", launch.byHand(role));
       return;

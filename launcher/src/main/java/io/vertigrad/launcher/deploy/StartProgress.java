@@ -73,7 +73,7 @@ public final class StartProgress {
             .filter(rank -> !present.contains(rank))
             .mapToObj(this::name)
             .collect(Collectors.joining(", "));
-    return "waiting up to %d s (workers.waitSeconds) for %s"
+    return "waiting up to %s s (workers.waitSeconds) for %s"
         .formatted(left, missing.isEmpty() ? "the job to start" : missing);
   }
 

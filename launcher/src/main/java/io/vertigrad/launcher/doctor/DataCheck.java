@@ -6,6 +6,7 @@ import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 
 /** Checks that the job's data set opens; downloads nothing. */
@@ -26,8 +27,13 @@ final class DataCheck implements Check {
       return List.of(
           CheckResult.ok(
               "data",
-              "%s: %,d test samples of shape %s, %d classes"
-                  .formatted(data.name(), test.size(), test.shape(), test.classes())));
+              String.format(
+                  Locale.ROOT,
+                  "%s: %,d test samples of shape %s, %d classes",
+                  data.name(),
+                  test.size(),
+                  test.shape(),
+                  test.classes())));
     } catch (DataException e) {
       return List.of(CheckResult.fail("data", e.getMessage()));
     }

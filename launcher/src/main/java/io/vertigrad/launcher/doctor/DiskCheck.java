@@ -5,6 +5,7 @@ import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 
 /** Checks that the folder of the runs is writable and has enough free space. */
 final class DiskCheck implements Check {
@@ -27,7 +28,7 @@ final class DiskCheck implements Check {
     try {
       FileStore store = Files.getFileStore(folder);
       long free = store.getUsableSpace() / MIB;
-      String found = "%,d MiB free in %s for runs/".formatted(free, folder);
+      String found = String.format(Locale.ROOT, "%,d MiB free in %s for runs/", free, folder);
       if (!Files.isWritable(folder)) {
         return List.of(
             CheckResult.fail("disk", folder + " may not be written", "use train --run-dir DIR"));

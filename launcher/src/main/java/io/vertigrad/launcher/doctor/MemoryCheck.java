@@ -3,6 +3,7 @@ package io.vertigrad.launcher.doctor;
 import com.sun.management.OperatingSystemMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.List;
+import java.util.Locale;
 
 /** Checks that the heap leaves enough memory outside it for the networks. */
 final class MemoryCheck implements Check {
@@ -28,8 +29,11 @@ final class MemoryCheck implements Check {
   @Override
   public List<CheckResult> run() {
     String found =
-        "%,d MiB for this machine or container, heap at most %,d MiB"
-            .formatted(machineMib, heapMib);
+        String.format(
+            Locale.ROOT,
+            "%,d MiB for this machine or container, heap at most %,d MiB",
+            machineMib,
+            heapMib);
     if (machineMib < LEAST_MIB) {
       return List.of(
           CheckResult.warn("memory", found, "give it 2 GiB or more, or train with fewer workers"));
@@ -39,7 +43,7 @@ final class MemoryCheck implements Check {
           CheckResult.warn(
               "memory",
               found,
-              "networks live outside the heap: set VERTIGRAD_JAVA_OPTS=-Xmx%dm"
+              "networks live outside the heap: set VERTIGRAD_JAVA_OPTS=-Xmx%sm"
                   .formatted(machineMib / 2)));
     }
     return List.of(CheckResult.ok("memory", found));

@@ -41,7 +41,7 @@ final class PortHolder {
         .filter(process -> holds(process.pid(), socket))
         .map(
             process ->
-                "process %d (%s)"
+                "process %s (%s)"
                     .formatted(
                         process.pid(),
                         process.info().command().map(PortHolder::program).orElse("unknown")))

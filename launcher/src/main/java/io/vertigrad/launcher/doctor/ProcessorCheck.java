@@ -19,12 +19,12 @@ final class ProcessorCheck implements Check {
     int cores = Runtime.getRuntime().availableProcessors();
     Set<String> flags = flags();
     String vectors = OF_INTEREST.stream().filter(flags::contains).collect(Collectors.joining(", "));
-    String found = "%d core%s, %s".formatted(cores, cores == 1 ? "" : "s", vectors);
+    String found = "%s core%s, %s".formatted(cores, cores == 1 ? "" : "s", vectors);
     if (!flags.isEmpty() && !flags.contains("avx2")) {
       return List.of(
           CheckResult.fail(
               "processor",
-              "%d cores, no AVX2".formatted(cores),
+              "%s cores, no AVX2".formatted(cores),
               "build with -Dnd4j.classifier=linux-x86_64 for a processor without AVX2"));
     }
     if (cores < 2) {

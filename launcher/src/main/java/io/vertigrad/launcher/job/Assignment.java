@@ -16,7 +16,7 @@ public record Assignment(String path, Object value) {
   public Assignment {
     if (path.chars().filter(c -> c == '.').count() >= JsonText.MOST_LEVELS) {
       throw new InputException(
-          "--set %s: expected at most %d keys, one below the other"
+          "--set %s: expected at most %s keys, one below the other"
               .formatted(JsonText.shown(path), JsonText.MOST_LEVELS));
     }
     if (path.isEmpty() || !path.matches("[^.\\s]+(\\.[^.\\s]+)*")) {

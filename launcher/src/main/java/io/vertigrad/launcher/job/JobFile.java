@@ -111,7 +111,7 @@ public record JobFile(String origin, JsonObject json) {
             part -> {
               if (all.length() + part.length() <= JsonText.MOST_BYTES) {
                 all.appendBuffer(part);
-              } else if (body.tryFail("more than %d bytes".formatted(JsonText.MOST_BYTES))) {
+              } else if (body.tryFail("more than %s bytes".formatted(JsonText.MOST_BYTES))) {
                 answer.request().connection().close();
               }
             });
@@ -137,7 +137,7 @@ public record JobFile(String origin, JsonObject json) {
       }
       if (path.toFile().length() > JsonText.MOST_BYTES) {
         throw new InputException(
-            "%s: has %d bytes, expected a job file of at most %d"
+            "%s: has %s bytes, expected a job file of at most %s"
                 .formatted(name, path.toFile().length(), JsonText.MOST_BYTES));
       }
       if (!Files.isReadable(path)) {

@@ -47,7 +47,7 @@ final class YamlText {
   static JsonObject object(String origin, String text) {
     if (text.length() > MOST_CHARACTERS) {
       throw new SettingsException(
-          "%s: has %d characters, expected at most %d in YAML"
+          "%s: has %s characters, expected at most %s in YAML"
               .formatted(origin, text.length(), MOST_CHARACTERS));
     }
     try {
@@ -63,7 +63,7 @@ final class YamlText {
       return new JsonObject(map).copy();
     } catch (MarkedYAMLException e) {
       Mark at = e.getProblemMark();
-      String place = "line %d, column %d: ".formatted(at.getLine() + 1, at.getColumn() + 1);
+      String place = "line %s, column %s: ".formatted(at.getLine() + 1, at.getColumn() + 1);
       throw refused(origin, place, e.getProblem(), e);
     } catch (ReaderException e) {
       long line = 1 + text.codePoints().limit(e.getPosition()).filter(c -> c == '\n').count();

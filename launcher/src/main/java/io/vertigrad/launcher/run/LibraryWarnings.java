@@ -61,7 +61,7 @@ public final class LibraryWarnings extends TurboFilter {
           name.substring(name.lastIndexOf('.') + 1),
           shown(String.valueOf(message)),
           error == null ? "" : ": " + shown(String.valueOf(error)),
-          omitted == 0 ? "" : " (and %d more since the last line)".formatted(omitted));
+          omitted == 0 ? "" : " (and %s more since the last line)".formatted(omitted));
     }
     return FilterReply.DENY;
   }

@@ -20,6 +20,7 @@ import java.time.LocalDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.Comparator;
 import java.util.Iterator;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
@@ -41,7 +42,8 @@ public record RunDirectory(Path path) {
   private static final Logger LOG = LoggerFactory.getLogger(RunDirectory.class);
   private static final int ID_DIGITS = 8;
   private static final Pattern MODEL = Pattern.compile("model\\.[a-z]+");
-  private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss");
+  private static final DateTimeFormatter TIME =
+      DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss", Locale.ROOT);
 
   /** Name of the file with the secret, in a run's folder and beside a copied job file. */
   public static final String SECRET = "secret";
@@ -100,7 +102,7 @@ public record RunDirectory(Path path) {
    * asks for it. Each coordinator has its own file.
    */
   public Path timeline(int resumes) {
-    return path.resolve(resumes == 0 ? "timeline.json" : "timeline-%d.json".formatted(resumes));
+    return path.resolve(resumes == 0 ? "timeline.json" : "timeline-%s.json".formatted(resumes));
   }
 
   /** Returns the file that the process of the run's coordinator holds locked. */

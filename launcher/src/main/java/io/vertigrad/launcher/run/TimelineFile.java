@@ -8,6 +8,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiFunction;
@@ -92,8 +93,12 @@ public final class TimelineFile implements AutoCloseable {
     }
     if (leftOut > 0) {
       onProblem.accept(
-          "%s: %,d spans are missing: a timeline keeps the first %,d, and what members can ship"
-              .formatted(file, leftOut, limit));
+          String.format(
+              Locale.ROOT,
+              "%s: %,d spans are missing: a timeline keeps the first %,d, and what members can ship",
+              file,
+              leftOut,
+              limit));
     }
   }
 

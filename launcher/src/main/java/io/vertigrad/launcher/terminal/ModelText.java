@@ -35,7 +35,7 @@ public final class ModelText {
   private static String shown(List<String> names) {
     int most = 10;
     return String.join(", ", names.subList(0, Math.min(most, names.size())))
-        + (names.size() > most ? " and %d more classes".formatted(names.size() - most) : "");
+        + (names.size() > most ? " and %s more classes".formatted(names.size() - most) : "");
   }
 
   /** Returns the same test with the keys of {@code summary.json}. */

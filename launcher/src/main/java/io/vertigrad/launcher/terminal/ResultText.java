@@ -86,7 +86,7 @@ public final class ResultText {
     problems.stream().limit(PROBLEMS).forEach(problem -> lines.add("WARNING: " + problem));
     if (problems.size() > PROBLEMS) {
       lines.add(
-          "WARNING: %d more such problems, see updates in summary.json"
+          "WARNING: %s more such problems, see updates in summary.json"
               .formatted(problems.size() - PROBLEMS));
     }
     return lines;

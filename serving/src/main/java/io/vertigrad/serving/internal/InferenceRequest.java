@@ -161,7 +161,7 @@ record InferenceRequest(float[] inputs, Optional<String> id, Map<String, Boolean
       if (size > mostBytes) {
         throw new Refusal(
             Code.TOO_LARGE,
-            "body: has %d bytes without gzip, expected at most %d (serving.maxBytes)"
+            "body: has %s bytes without gzip, expected at most %s (serving.maxBytes)"
                 .formatted(size, mostBytes));
       }
       memory.accept(body.length() + size);
@@ -314,7 +314,7 @@ record InferenceRequest(float[] inputs, Optional<String> id, Map<String, Boolean
           throw Refusal.invalid(
               "inputs: has more than %d tensors, expected one for each input of the model", most);
         }
-        tensors.add(readTensor(json, "inputs[%d]".formatted(tensors.size()), header));
+        tensors.add(readTensor(json, "inputs[%s]".formatted(tensors.size()), header));
       }
       if (tensors.isEmpty()) {
         throw Refusal.invalid("inputs: is empty, expected an array of tensors");
@@ -503,7 +503,7 @@ record InferenceRequest(float[] inputs, Optional<String> id, Map<String, Boolean
               "outputs: has more than %d outputs, expected those of the model once: %s",
               known.size(), known);
         }
-        String where = "outputs[%d]".formatted(outputs.size());
+        String where = "outputs[%s]".formatted(outputs.size());
         requireObject(json, where);
         String name = null;
         Optional<Boolean> binary = Optional.empty();
@@ -635,7 +635,7 @@ record InferenceRequest(float[] inputs, Optional<String> id, Map<String, Boolean
         return;
       }
       tensor.numbers(body, (index, value) -> inputs[index] = (float) value);
-      format.checkTokens(inputs, sample -> "%s, sample %d".formatted(tensor.where(), sample));
+      format.checkTokens(inputs, sample -> "%s, sample %s".formatted(tensor.where(), sample));
     }
 
     private static Refusal wrongType(InferenceTensor tensor, String expected) {
@@ -689,7 +689,7 @@ record InferenceRequest(float[] inputs, Optional<String> id, Map<String, Boolean
       for (int i = 0; i < inputs.length / size; i++) {
         values.put(i, named);
         int sample = i;
-        format.readNamed(named, inputs, i * size, () -> "sample %d".formatted(sample));
+        format.readNamed(named, inputs, i * size, () -> "sample %s".formatted(sample));
       }
     }
 

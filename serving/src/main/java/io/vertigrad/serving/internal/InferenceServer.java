@@ -184,7 +184,7 @@ final class InferenceServer {
   /** Returns the address of the model. */
   String url() {
     String host = http.host().contains(":") ? "[" + http.host() + "]" : http.host();
-    return "%s://%s:%d/v2/models/%s"
+    return "%s://%s:%s/v2/models/%s"
         .formatted(http.tls() ? "https" : "http", host, server.actualPort(), predictor.job());
   }
 
@@ -245,7 +245,7 @@ final class InferenceServer {
   private Throwable explained(Throwable why) {
     return why instanceof BindException
         ? new IllegalArgumentException(
-            "port %d of %s is taken, expected a free one: set serving.port (--serve PORT), 0 for any"
+            "port %s of %s is taken, expected a free one: set serving.port (--serve PORT), 0 for any"
                 .formatted(http.port().orElseThrow(), http.host()),
             why)
         : why;
@@ -327,7 +327,7 @@ final class InferenceServer {
     if (version.isPresent() && version.getAsLong() != predictor.version()) {
       throw new Refusal(
           Code.UNKNOWN,
-          "model \"%s\": version %d is not served, expected %d"
+          "model \"%s\": version %s is not served, expected %s"
               .formatted(predictor.job(), version.getAsLong(), predictor.version()));
     }
     if (asksReady) {
@@ -467,7 +467,7 @@ final class InferenceServer {
   private Refusal tooLarge() {
     return new Refusal(
         Code.TOO_LARGE,
-        "body: has more than %d bytes, expected at most so many (serving.maxBytes)"
+        "body: has more than %s bytes, expected at most so many (serving.maxBytes)"
             .formatted(http.maxBytes()));
   }
 
@@ -479,7 +479,7 @@ final class InferenceServer {
         if (decoding == MOST_DECODING) {
           throw new Refusal(
               Code.OVERLOADED,
-              "%d requests wait to be decoded already; try again later".formatted(MOST_DECODING));
+              "%s requests wait to be decoded already; try again later".formatted(MOST_DECODING));
         }
         decoding++;
         loop.executeBlocking(() -> decoded(exchange, body, form), false)

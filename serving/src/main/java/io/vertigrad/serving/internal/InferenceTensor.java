@@ -254,7 +254,7 @@ record InferenceTensor(
       throw wrong(
           index,
           json.shown(),
-          "a whole number from %d to %d (%s)".formatted(type.least(), type.most(), type));
+          "a whole number from %s to %s (%s)".formatted(type.least(), type.most(), type));
     }
     return value;
   }

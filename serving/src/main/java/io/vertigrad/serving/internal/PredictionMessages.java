@@ -58,13 +58,13 @@ public final class PredictionMessages {
     if (samples.length == 0
         || Arrays.stream(samples).anyMatch(sample -> sample.length != samples[0].length)) {
       throw new IllegalArgumentException(
-          "%d samples: expected at least one, and all of the same length"
+          "%s samples: expected at least one, and all of the same length"
               .formatted(samples.length));
     }
     long elements = (long) samples.length * samples[0].length;
     if (elements > FrameLimits.MAX_ELEMENTS) {
       throw new IllegalArgumentException(
-          "%d samples of %d numbers: expected at most %d numbers in one message; send fewer samples"
+          "%s samples of %s numbers: expected at most %s numbers in one message; send fewer samples"
               .formatted(samples.length, samples[0].length, FrameLimits.MAX_ELEMENTS));
     }
     FloatBuffer all = FloatBuffer.allocate((int) elements);
@@ -105,7 +105,7 @@ public final class PredictionMessages {
             i / size, i % size, inputs[i]);
       }
     }
-    format.checkTokens(inputs, sample -> "tensor, sample %d".formatted(sample));
+    format.checkTokens(inputs, sample -> "tensor, sample %s".formatted(sample));
     return inputs;
   }
 

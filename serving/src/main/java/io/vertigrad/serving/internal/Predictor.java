@@ -196,7 +196,7 @@ public final class Predictor {
   private Refusal overloaded() {
     return new Refusal(
         Code.OVERLOADED,
-        "%d samples wait already (serving.queue); try again later".formatted(config.queue()));
+        "%s samples wait already (serving.queue); try again later".formatted(config.queue()));
   }
 
   private Refusal notReady() {
@@ -256,7 +256,7 @@ public final class Predictor {
 
     Part(ServedModel.Opening opening, int number) {
       this.opening = opening;
-      this.thread = new Thread(this, "predictor %d of %s".formatted(number, job));
+      this.thread = new Thread(this, "predictor %s of %s".formatted(number, job));
       thread.setDaemon(true);
       thread.setContextClassLoader(Predictor.class.getClassLoader());
     }
@@ -384,7 +384,7 @@ public final class Predictor {
           null,
           new Refusal(
               Code.UNKNOWN,
-              "model \"%s\": version %d is not served, expected %d, or none"
+              "model \"%s\": version %s is not served, expected %s, or none"
                   .formatted(job, request.version().getAsLong(), version)));
       return true;
     }
@@ -431,7 +431,7 @@ public final class Predictor {
         if (!Float.isFinite(outputs[i])) {
           long version = own.version().lowest();
           String message =
-              "output: sample %d has %s at %d, expected finite numbers: version %d of model \"%s\" has diverged, or the sample's inputs are too large"
+              "output: sample %s has %s at %s, expected finite numbers: version %s of model \"%s\" has diverged, or the sample's inputs are too large"
                   .formatted(i / each, outputs[i], i % each, version, job);
           if (version != warned) {
             warned = version;

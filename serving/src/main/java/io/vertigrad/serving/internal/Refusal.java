@@ -1,5 +1,7 @@
 package io.vertigrad.serving.internal;
 
+import java.util.Locale;
+
 /**
  * A request that gets no prediction. It has no stack trace, because it is no defect of the program.
  */
@@ -50,7 +52,7 @@ public final class Refusal extends RuntimeException {
 
   /** Returns a refusal of a wrong request. */
   static Refusal invalid(String message, Object... values) {
-    return new Refusal(Code.INVALID, message.formatted(values));
+    return new Refusal(Code.INVALID, String.format(Locale.ROOT, message, values));
   }
 
   Code code() {

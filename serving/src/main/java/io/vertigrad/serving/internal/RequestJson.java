@@ -190,7 +190,7 @@ final class RequestJson implements AutoCloseable {
       place =
           json.getLocation() == null
               ? ""
-              : "byte %d: ".formatted(json.getLocation().getByteOffset());
+              : "byte %s: ".formatted(json.getLocation().getByteOffset());
     }
     // Jackson names its own options, which a sender does not have.
     message = message.split("\n|: enable `")[0].replaceAll(", from `[^`]*`", "");

@@ -99,13 +99,13 @@ final class RequestMemory {
       if (wanted > limit) {
         throw new Refusal(
             Code.TOO_LARGE,
-            "%s: takes %d MB of memory, expected at most %d MB (a share of the heap: -Xmx)"
+            "%s: takes %s MB of memory, expected at most %s MB (a share of the heap: -Xmx)"
                 .formatted(what, megabytes(wanted), limit / MEGABYTE));
       }
       if (!change(bytes, wanted, limit)) {
         throw new Refusal(
             Code.OVERLOADED,
-            "%s: requests hold %d MB of memory, expected at most %d MB (a share of the heap: -Xmx); try again later"
+            "%s: requests hold %s MB of memory, expected at most %s MB (a share of the heap: -Xmx); try again later"
                 .formatted(what, held() / MEGABYTE, limit / MEGABYTE));
       }
       bytes = wanted;

@@ -18,6 +18,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.IntFunction;
@@ -137,7 +138,7 @@ record SampleFormat(
     float[] inputs = new float[Math.multiplyExact(array.size(), size)];
     for (int i = 0; i < array.size(); i++) {
       int sample = i;
-      read(array.getValue(i), inputs, i * size, () -> "samples[%d]".formatted(sample));
+      read(array.getValue(i), inputs, i * size, () -> "samples[%s]".formatted(sample));
     }
     return inputs;
   }
@@ -239,7 +240,7 @@ record SampleFormat(
     if (found != expected) {
       throw Refusal.invalid(
           "%s: has %d values, expected %d %s",
-          where.get(), found, expected, what.formatted(values));
+          where.get(), found, expected, String.format(Locale.ROOT, what, values));
     }
   }
 

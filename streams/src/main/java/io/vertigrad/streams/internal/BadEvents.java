@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -159,7 +160,7 @@ final class BadEvents implements AutoCloseable {
 
   private String soFar(long count) {
     String kept = letters.map(each -> " to " + each.name()).orElse("");
-    return kept + (count == 1 ? "" : " (%,d so far)".formatted(count));
+    return kept + (count == 1 ? "" : String.format(Locale.ROOT, " (%,d so far)", count));
   }
 
   private static String next(Original event) {

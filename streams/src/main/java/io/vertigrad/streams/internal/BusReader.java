@@ -167,7 +167,7 @@ final class BusReader implements EventReader {
   private String full() {
     return closed
         ? "%s has left: send the event again".formatted(reading.owner())
-        : "%s holds %d events already: send the event again later"
+        : "%s holds %s events already: send the event again later"
             .formatted(reading.owner(), config.most());
   }
 
@@ -287,7 +287,7 @@ final class BusReader implements EventReader {
 
   @Override
   public String place(Event event) {
-    return "%s: event %d of this worker".formatted(config.address(), event.index());
+    return "%s: event %s of this worker".formatted(config.address(), event.index());
   }
 
   @Override

@@ -13,6 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -188,11 +189,11 @@ record EventSchema(
       if (!(listed.getValue(i) instanceof JsonObject feature)) {
         throw schema.refuse(
             FEATURES,
-            "has %s at position %d, expected { \"field\": \"...\" }"
+            "has %s at position %s, expected { \"field\": \"...\" }"
                 .formatted(listed.getValue(i), i));
       }
       features.add(
-          Feature.read(Settings.at(origin, "data.schema.features[%d]".formatted(i), feature)));
+          Feature.read(Settings.at(origin, "data.schema.features[%s]".formatted(i), feature)));
     }
     Settings label = schema.section("label");
     String field = label.requiredString("field");
@@ -201,7 +202,7 @@ record EventSchema(
     List<String> classes = classes(label);
     if (type.equals("class") && classes.size() < 2) {
       throw label.refuse(
-          "classes", "has %d classes, expected at least 2".formatted(classes.size()));
+          "classes", "has %s classes, expected at least 2".formatted(classes.size()));
     }
     label.refuseUnknown();
     int lags = schema.integer("lags", 0, 0, MOST_LAGS);
@@ -213,8 +214,11 @@ record EventSchema(
     if (read.width() > MOST_FEATURES) {
       throw schema.refuse(
           FEATURES,
-          "make samples of %,d numbers, expected at most %,d: hash categories into fewer buckets"
-              .formatted(read.width(), MOST_FEATURES));
+          String.format(
+              Locale.ROOT,
+              "make samples of %,d numbers, expected at most %,d: hash categories into fewer buckets",
+              read.width(),
+              MOST_FEATURES));
     }
     for (Feature feature : features) {
       if (feature.missing() == Missing.MEAN && !normalized) {

@@ -14,6 +14,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.zip.CRC32C;
 
@@ -108,15 +109,23 @@ final class FileReader implements EventReader {
     ended = false;
     if (bufferOffset > channel.size()) {
       throw new DataException(
-          "has %,d bytes, but training had read %,d: %s"
-              .formatted(channel.size(), bufferOffset, SAME_FILE));
+          String.format(
+              Locale.ROOT,
+              "has %,d bytes, but training had read %,d: %s",
+              channel.size(),
+              bufferOffset,
+              SAME_FILE));
     }
     long begin = Math.max(0, bufferOffset - Fingerprint.TAIL_BYTES);
     if (!fingerprint.of(bufferOffset).equals(position.getString("hash"))) {
       throw new DataException(
-          "is another file than the run began with: of its first %,d bytes, which were trained on, the first %,d or those from %,d on differ; %s"
-              .formatted(
-                  bufferOffset, Math.min(bufferOffset, Fingerprint.HEAD_BYTES), begin, SAME_FILE));
+          String.format(
+              Locale.ROOT,
+              "is another file than the run began with: of its first %,d bytes, which were trained on, the first %,d or those from %,d on differ; %s",
+              bufferOffset,
+              Math.min(bufferOffset, Fingerprint.HEAD_BYTES),
+              begin,
+              SAME_FILE));
     }
   }
 
@@ -148,7 +157,8 @@ final class FileReader implements EventReader {
         block.clear().limit((int) Math.min(BLOCK_BYTES, end - at));
         int read = channel.read(block, at);
         if (read < 0) {
-          throw new IOException("it has become shorter than %,d bytes".formatted(end));
+          throw new IOException(
+              String.format(Locale.ROOT, "it has become shorter than %,d bytes", end));
         }
         hash.update(block.flip());
         at += read;
@@ -166,14 +176,15 @@ final class FileReader implements EventReader {
       while (next < end) {
         if (!nextLine()) {
           throw new DataException(
-              "%s: ends after %,d events, expected at least %,d: %s"
-                  .formatted(
-                      config.path(),
-                      next,
-                      end,
-                      rounds.isPresent()
-                          ? "it has become shorter since the run began"
-                          : "use steps \"unbounded\", or fewer steps"));
+              String.format(
+                  Locale.ROOT,
+                  "%s: ends after %,d events, expected at least %,d: %s",
+                  config.path(),
+                  next,
+                  end,
+                  rounds.isPresent()
+                      ? "it has become shorter since the run began"
+                      : "use steps \"unbounded\", or fewer steps"));
         }
         if (next >= first - reading.before()) {
           keepSpan(events.size());
@@ -198,7 +209,8 @@ final class FileReader implements EventReader {
     try {
       if (tooLong) {
         throw new DataException(
-            "has more than %,d bytes, expected lines of events".formatted(MOST_LINE_BYTES));
+            String.format(
+                Locale.ROOT, "has more than %,d bytes, expected lines of events", MOST_LINE_BYTES));
       }
       return new Event(0, line, trained, format.read(buffer, lineFrom, lineTo));
     } catch (DataException e) {
@@ -229,7 +241,7 @@ final class FileReader implements EventReader {
     }
     return new Event.Original(
         place(event),
-        "%s@%d".formatted(config.path(), event.index()),
+        "%s@%s".formatted(config.path(), event.index()),
         new byte[0],
         Arrays.copyOf(bytes.array(), bytes.position()));
   }
@@ -317,7 +329,7 @@ final class FileReader implements EventReader {
 
   @Override
   public String place(Event event) {
-    return "%s: line %d".formatted(config.path(), event.index());
+    return "%s: line %s".formatted(config.path(), event.index());
   }
 
   @Override

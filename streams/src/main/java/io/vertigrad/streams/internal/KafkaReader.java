@@ -16,6 +16,7 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -117,7 +118,7 @@ final class KafkaReader implements EventReader {
       config.labels().ifPresent(labels -> refuseUnequal(labels.place(), partitions));
       if (partitions < reading.ranks()) {
         throw new DataException(
-            "topic %s has %d partitions for %d workers: expected at least one for each"
+            "topic %s has %s partitions for %s workers: expected at least one for each"
                 .formatted(config.topic(), partitions, reading.ranks()));
       }
       assigned = position.map(at -> at.getInteger("partitions")).orElse(partitions);
@@ -141,7 +142,7 @@ final class KafkaReader implements EventReader {
     int ofLabels = found.get(labels).partitions();
     if (ofLabels != partitions) {
       throw new DataException(
-          "topic %s has %d partitions, but %s has %d: expected as many, with the same keys in each"
+          "topic %s has %s partitions, but %s has %s: expected as many, with the same keys in each"
               .formatted(labels, ofLabels, config.topic(), partitions));
     }
   }
@@ -240,7 +241,7 @@ final class KafkaReader implements EventReader {
   private static void refuseShorter(TopicPartition partition, long offset, long last) {
     if (last < offset) {
       throw new DataException(
-          "%s: ends at offset %d, but the run had read it up to offset %d: it was deleted and created again, or cut off; %s"
+          "%s: ends at offset %s, but the run had read it up to offset %s: it was deleted and created again, or cut off; %s"
               .formatted(place(partition), last, offset, KafkaTopics.NEW_RUN));
     }
   }
@@ -260,8 +261,13 @@ final class KafkaReader implements EventReader {
       refuseShorter(partition, offset, last.get(partition));
       if (oldest > offset) {
         String gone =
-            "%s: begins at offset %d, but the run had read it up to offset %d only: the topic has deleted the %,d offsets between"
-                .formatted(place(partition), oldest, offset, oldest - offset);
+            String.format(
+                Locale.ROOT,
+                "%s: begins at offset %d, but the run had read it up to offset %d only: the topic has deleted the %,d offsets between",
+                place(partition),
+                oldest,
+                offset,
+                oldest - offset);
         if (!reading.goesOn()) {
           throw new DataException(
               gone
@@ -277,7 +283,7 @@ final class KafkaReader implements EventReader {
   }
 
   private static String place(TopicPartition partition) {
-    return "topic %s, partition %d".formatted(partition.topic(), partition.partition());
+    return "topic %s, partition %s".formatted(partition.topic(), partition.partition());
   }
 
   /** Reads the events again that waited for their labels, as far as they are still there. */
@@ -296,8 +302,12 @@ final class KafkaReader implements EventReader {
       }
       if (!waiting.isEmpty()) {
         warnings.add(
-            "%s: %,d records that waited for their labels are no longer there, the first at offset %d: compaction or retention has removed them; they count as lost"
-                .formatted(place(lane.events), waiting.size(), waiting.first()));
+            String.format(
+                Locale.ROOT,
+                "%s: %,d records that waited for their labels are no longer there, the first at offset %d: compaction or retention has removed them; they count as lost",
+                place(lane.events),
+                waiting.size(),
+                waiting.first()));
         lost += waiting.size();
       }
       fetched.get(lane.events).clear();
@@ -331,7 +341,7 @@ final class KafkaReader implements EventReader {
         deadline = System.nanoTime() + OPENING.toNanos();
       } else if (System.nanoTime() > deadline) {
         throw new DataException(
-            "%s: nothing came from offset %d on within %d s, expected the records up to offset %d, which were read before; do the brokers at %s answer?"
+            "%s: nothing came from offset %s on within %s s, expected the records up to offset %s, which were read before; do the brokers at %s answer?"
                 .formatted(
                     place(partition), reached, OPENING.toSeconds(), offset, config.servers()));
       }
@@ -619,7 +629,7 @@ final class KafkaReader implements EventReader {
     byte[] none = {};
     return new Event.Original(
         place(record),
-        "%s/%d@%d".formatted(record.topic(), record.partition(), record.offset()),
+        "%s/%s@%s".formatted(record.topic(), record.partition(), record.offset()),
         record.key() == null ? none : record.key(),
         record.value());
   }
@@ -673,12 +683,12 @@ final class KafkaReader implements EventReader {
 
   @Override
   public String place(Event event) {
-    return "topic %s, partition %d, offset %d"
+    return "topic %s, partition %s, offset %s"
         .formatted(config.topic(), event.lane(), event.index());
   }
 
   private static String place(ConsumerRecord<byte[], byte[]> record) {
-    return "topic %s, partition %d, offset %d"
+    return "topic %s, partition %s, offset %s"
         .formatted(record.topic(), record.partition(), record.offset());
   }
 

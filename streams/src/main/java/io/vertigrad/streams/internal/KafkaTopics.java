@@ -226,12 +226,12 @@ final class KafkaTopics implements AutoCloseable {
     }
     if (now.partitions() < partitions) {
       throw new DataException(
-          "topic %s has %d partitions, but had %d when the run read it: it was deleted and created again; %s"
+          "topic %s has %s partitions, but had %s when the run read it: it was deleted and created again; %s"
               .formatted(topic, now.partitions(), partitions, NEW_RUN));
     }
     if (now.partitions() > partitions) {
       warnings.add(
-          "topic %s has %d partitions, but had %d when the run began: this run reads no others; start a new run to read all"
+          "topic %s has %s partitions, but had %s when the run began: this run reads no others; start a new run to read all"
               .formatted(topic, now.partitions(), partitions));
     }
   }
@@ -261,7 +261,7 @@ final class KafkaTopics implements AutoCloseable {
 
   private DataException unreachable(Throwable e) {
     return new DataException(
-        "topic %s: cannot be reached at %s within %d s: %s; expected a running broker and this topic"
+        "topic %s: cannot be reached at %s within %s s: %s; expected a running broker and this topic"
             .formatted(config.topic(), config.servers(), LIMIT.toSeconds(), e.getMessage()),
         e);
   }

@@ -104,7 +104,7 @@ interface LineFormat {
       }
       if (found != columns.size()) {
         throw new DataException(
-            "has %d values, expected %d: %s"
+            "has %s values, expected %s: %s"
                 .formatted(found, columns.size(), String.join(", ", columns)));
       }
       Object[] values = new Object[column.length];

@@ -87,7 +87,7 @@ final class PositionJournal implements AutoCloseable {
   PositionJournal(Path folder, int rank) {
     this.folder = folder;
     this.rank = rank;
-    this.names = Pattern.compile("stream-%d-(\\d{1,18})\\.positions".formatted(rank));
+    this.names = Pattern.compile("stream-%s-(\\d{1,18})\\.positions".formatted(rank));
   }
 
   /**
@@ -119,11 +119,11 @@ final class PositionJournal implements AutoCloseable {
   /** Begins a file with the state before a step. */
   void begin(long first, JsonObject state) {
     step = first;
-    Path part = folder.resolve("stream-%d.positions.part".formatted(rank));
+    Path part = folder.resolve("stream-%s.positions.part".formatted(rank));
     try {
       close();
       Files.createDirectories(folder);
-      Path file = folder.resolve("stream-%d-%d.positions".formatted(rank, first));
+      Path file = folder.resolve("stream-%s-%s.positions".formatted(rank, first));
       byte[] head = state.copy().put("format", FORMAT).toBuffer().getBytes();
       ByteBuffer bytes = ByteBuffer.allocate(4 + head.length).putInt(head.length).put(head).flip();
       try (FileChannel written =
@@ -140,7 +140,7 @@ final class PositionJournal implements AutoCloseable {
       channel = FileChannel.open(file, StandardOpenOption.WRITE, StandardOpenOption.APPEND);
       goodBytes = 4L + head.length;
       if (broken) {
-        warnings.add("%s: positions are written again from step %d on".formatted(folder, first));
+        warnings.add("%s: positions are written again from step %s on".formatted(folder, first));
       }
       broken = false;
       failures = 0;
@@ -225,7 +225,7 @@ final class PositionJournal implements AutoCloseable {
     }
     if (Long.bitCount(failures) == 1) {
       warnings.add(
-          "%s: the positions of the stream cannot be written from step %d on: %s; training goes on, and a resume reads the events since the last position again; make room there"
+          "%s: the positions of the stream cannot be written from step %s on: %s; training goes on, and a resume reads the events since the last position again; make room there"
               .formatted(folder, step, e));
     }
   }
@@ -276,7 +276,7 @@ final class PositionJournal implements AutoCloseable {
       JsonObject state = new JsonObject(all.getBuffer(4, 4 + head));
       if (state.getInteger("format", 1) != FORMAT) {
         throw new DataException(
-            "%s: has the positions of another version of this program (format %d), expected format %d: resume with that version, or start a new run"
+            "%s: has the positions of another version of this program (format %s), expected format %s: resume with that version, or start a new run"
                 .formatted(segment.file(), state.getInteger("format", 1), FORMAT));
       }
       List<Step> steps = new ArrayList<>();

@@ -154,7 +154,7 @@ final class PreparedStream implements StreamBatches {
     }
     if (found.isPresent() && at < step) {
       warn(
-          "%s: the positions of steps %d to %d were not written; their events are %s, and counted in no test"
+          "%s: the positions of steps %s to %s were not written; their events are %s, and counted in no test"
               .formatted(
                   reader.name(),
                   at,
@@ -207,7 +207,7 @@ final class PreparedStream implements StreamBatches {
     int events = readAgain(at);
     if (!Arrays.equals(reader.cursor(), cursor)) {
       throw new DataException(
-          "%s: step %d of %s ended at %s when it was trained, but at %s now: expected the source that the run began with: start a new run with train"
+          "%s: step %s of %s ended at %s when it was trained, but at %s now: expected the source that the run began with: start a new run with train"
               .formatted(
                   reader.name(),
                   at,
@@ -217,7 +217,7 @@ final class PreparedStream implements StreamBatches {
     }
     if (events < recorded.labels().length) {
       warn(
-          "%s: of the %d events of step %d, which were trained on, %d are no longer there"
+          "%s: of the %s events of step %s, which were trained on, %s are no longer there"
               .formatted(reader.name(), recorded.labels().length, at, events));
     }
   }
@@ -232,7 +232,7 @@ final class PreparedStream implements StreamBatches {
       }
       if (System.nanoTime() > deadline) {
         throw new DataException(
-            "%s: the events of step %d, which were read before, did not come within %d s from %s on; expected the source that the run began with"
+            "%s: the events of step %s, which were read before, did not come within %s s from %s on; expected the source that the run began with"
                 .formatted(
                     reader.name(),
                     at,

@@ -272,7 +272,7 @@ public final class StreamProvider implements DatasetProvider {
     } catch (IOException e) {
       throw new DataException("%s: cannot be read: %s".formatted(file, e), e);
     } catch (DataException e) {
-      throw new DataException("%s: line %d: %s".formatted(file, number, e.getMessage()), e);
+      throw new DataException("%s: line %s: %s".formatted(file, number, e.getMessage()), e);
     }
     return new Asked(schema, samples);
   }

@@ -66,7 +66,7 @@ final class StreamedEvents implements EventDataset, StreamDataset {
   @Override
   public void read(int index, float[] features, int offset) {
     throw new UnsupportedOperationException(
-        "sample %d: the samples of a stream are read once, in their order".formatted(index));
+        "sample %s: the samples of a stream are read once, in their order".formatted(index));
   }
 
   @Override

@@ -72,7 +72,7 @@ final class TopicLetters implements BadEvents.DeadLetters {
 
   private DataException unwritten(Original event, String reason, Exception e) {
     return new DataException(
-        "topic %s at %s: an event that cannot be trained on (%s: %s) was not kept there within %d s: %s"
+        "topic %s at %s: an event that cannot be trained on (%s: %s) was not kept there within %s s: %s"
             .formatted(
                 topic,
                 config.servers(),

@@ -4,6 +4,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /** Compares a disturbed run with an undisturbed one of the same job. */
 final class ChaosChecker {
@@ -59,7 +60,7 @@ final class ChaosChecker {
         .forEach(
             event ->
                 found.add(
-                    "found %s %d evicted (%s), expected only who was stopped: %s"
+                    "found %s %s evicted (%s), expected only who was stopped: %s"
                         .formatted(
                             event.getString("role"),
                             event.getInteger("rank"),
@@ -77,14 +78,18 @@ final class ChaosChecker {
         .filter(strike -> !(1e3 * cut.gap(strike) <= limitMillis))
         .map(
             strike ->
-                "found no step for %.1f s after '%s', expected %.1f s at most"
-                    .formatted(cut.gap(strike), strike.disturbance(), limitMillis / 1e3))
+                String.format(
+                    Locale.ROOT,
+                    "found no step for %.1f s after '%s', expected %.1f s at most",
+                    cut.gap(strike),
+                    strike.disturbance(),
+                    limitMillis / 1e3))
         .toList();
   }
 
   private static void check(String which, RunEnd run, List<String> found) {
     if (run.exit() != 0) {
-      found.add("%sfound exit code %d, expected 0".formatted(which, run.exit()));
+      found.add("%sfound exit code %s, expected 0".formatted(which, run.exit()));
     }
     String state = run.summary().getString("state", "nothing");
     if (!state.equals("finished")) {
@@ -110,7 +115,7 @@ final class ChaosChecker {
               .formatted(which, updates, updates.getJsonArray("problems", new JsonArray())));
     }
     if (updates.getLong("lost", 0L) != 0) {
-      found.add("%sfound %d lost updates, expected 0".formatted(which, updates.getLong("lost")));
+      found.add("%sfound %s lost updates, expected 0".formatted(which, updates.getLong("lost")));
     }
     if (updates.getLong("applied", 0L) == 0) {
       found.add(which + "found no applied update, expected some");
@@ -121,7 +126,7 @@ final class ChaosChecker {
       String key, JsonObject undisturbed, JsonObject disturbed, List<String> found) {
     if (!undisturbed.getLong(key).equals(disturbed.getLong(key))) {
       found.add(
-          "%s: found %d, expected %d as in the undisturbed run"
+          "%s: found %s, expected %s as in the undisturbed run"
               .formatted(key, disturbed.getLong(key), undisturbed.getLong(key)));
     }
   }

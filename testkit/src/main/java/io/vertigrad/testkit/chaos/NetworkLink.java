@@ -116,7 +116,7 @@ public final class NetworkLink implements AutoCloseable {
   }
 
   private void forward(int on) throws IOException, InterruptedException {
-    String write = "echo %d > /proc/sys/net/ipv4/ip_forward".formatted(on);
+    String write = "echo %s > /proc/sys/net/ipv4/ip_forward".formatted(on);
     run(inside(router, List.of("sh", "-c", write)));
   }
 

@@ -59,7 +59,7 @@ final class RunProcesses {
   /** Returns the process id and command line, for messages. */
   static String text(ProcessHandle process) {
     String line = commandLine(process);
-    return "process %d: ... %s"
+    return "process %s: ... %s"
         .formatted(process.pid(), line.substring(Math.max(0, line.length() - 200)));
   }
 

@@ -152,7 +152,7 @@ final class CheckpointFile {
 
     private OtherFormatException(Path file, int found) {
       super(
-          ("%s: format is %d, expected %d: another version of Vertigrad wrote this checkpoint;"
+          ("%s: format is %s, expected %s: another version of Vertigrad wrote this checkpoint;"
                   + " resume its run with that version, or start a new run")
               .formatted(file, found, FORMAT));
     }

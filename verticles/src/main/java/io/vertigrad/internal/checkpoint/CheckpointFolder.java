@@ -17,6 +17,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -66,7 +67,7 @@ public final class CheckpointFolder {
    */
   public CheckpointFolder(Path folder, int keep, Map<String, DataFingerprint> fingerprints) {
     if (keep < 1) {
-      throw new IllegalArgumentException("keep %d: expected at least 1".formatted(keep));
+      throw new IllegalArgumentException("keep %s: expected at least 1".formatted(keep));
     }
     this.folder = folder;
     this.keep = keep;
@@ -257,8 +258,13 @@ public final class CheckpointFolder {
     List<Found> before = newestFirst(snapshot.shard());
     int sequence = before.isEmpty() ? 0 : before.get(0).sequence() + 1;
     String name =
-        "shard-%d-%06d-incarnation-%d-version-%d.checkpoint"
-            .formatted(snapshot.shard(), sequence, snapshot.incarnation(), snapshot.version());
+        String.format(
+            Locale.ROOT,
+            "shard-%d-%06d-incarnation-%d-version-%d.checkpoint",
+            snapshot.shard(),
+            sequence,
+            snapshot.incarnation(),
+            snapshot.version());
     Path file = folder.resolve(name);
     publish(snapshot, pace, file);
     for (Found old : before.subList(Math.min(keep - 1, before.size()), before.size())) {
@@ -310,7 +316,7 @@ public final class CheckpointFolder {
 
   /** Deletes unfinished files, which a crash has left behind. */
   private void deleteUnfinished(int shard) throws IOException {
-    String glob = "shard-%d-*%s".formatted(shard, UNFINISHED);
+    String glob = "shard-%s-*%s".formatted(shard, UNFINISHED);
     try (DirectoryStream<Path> files = Files.newDirectoryStream(folder, glob)) {
       for (Path file : files) {
         Files.deleteIfExists(file);

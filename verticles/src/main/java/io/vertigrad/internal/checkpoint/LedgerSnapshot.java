@@ -46,7 +46,7 @@ public record LedgerSnapshot(long from, List<Entry> entries) {
       refusedSteps = List.copyOf(refusedSteps);
       if (refusedSteps.size() > MOST_REFUSED_STEPS) {
         throw new IllegalArgumentException(
-            "refusedSteps has %d entries, expected at most %d"
+            "refusedSteps has %s entries, expected at most %s"
                 .formatted(refusedSteps.size(), MOST_REFUSED_STEPS));
       }
       refusedSteps.forEach(step -> requireNotNegative("refusedSteps", step));
@@ -54,7 +54,7 @@ public record LedgerSnapshot(long from, List<Entry> entries) {
 
     private static void requireNotNegative(String field, long found) {
       if (found < 0) {
-        throw new IllegalArgumentException("%s is %d, expected at least 0".formatted(field, found));
+        throw new IllegalArgumentException("%s is %s, expected at least 0".formatted(field, found));
       }
     }
   }

@@ -127,7 +127,7 @@ public final class MemberState {
           int found = from.part(name).length;
           if (found != length) {
             throw new IllegalArgumentException(
-                ("checkpoint of partition %d: found %d elements of %s, expected %d;"
+                ("checkpoint of partition %s: found %s elements of %s, expected %s;"
                         + " resume with the job file it was written under")
                     .formatted(from.index(), found, name, length));
           }

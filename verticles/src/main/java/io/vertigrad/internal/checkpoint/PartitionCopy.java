@@ -125,7 +125,7 @@ public final class PartitionCopy {
     make();
     if (failure != null) {
       throw new IllegalStateException(
-          "partition %d could not be copied for a checkpoint: %s"
+          "partition %s could not be copied for a checkpoint: %s"
               .formatted(head.index(), FailureReason.of(failure)),
           failure);
     }

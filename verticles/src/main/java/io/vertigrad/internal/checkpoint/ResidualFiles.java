@@ -181,7 +181,7 @@ public final class ResidualFiles implements AutoCloseable {
   }
 
   private Path latest(int slot) {
-    return folder.resolve("residual-%d-%s".formatted(rank, slot == 0 ? "even" : "odd"));
+    return folder.resolve("residual-%s-%s".formatted(rank, slot == 0 ? "even" : "odd"));
   }
 
   private Path at(long step) {

@@ -440,7 +440,7 @@ public final class PowerSgd implements GradientCompression {
     }
     if (earlier.length != memory.length) {
       throw new IllegalArgumentException(
-          "the memory has %d elements, expected 0 or %d: has the rank changed?"
+          "the memory has %s elements, expected 0 or %s: has the rank changed?"
               .formatted(earlier.length, memory.length));
     }
     System.arraycopy(earlier, 0, memory, 0, memory.length);

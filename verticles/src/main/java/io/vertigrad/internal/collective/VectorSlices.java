@@ -49,7 +49,7 @@ public record VectorSlices(int first, int length, int most) {
   public <T extends TensorView> T checked(T tensor, int piece, int rank) {
     if (tensor.length() != size(piece)) {
       throw new IllegalStateException(
-          "worker %d sent %d elements as piece %d, expected %d: do all run the same version?"
+          "worker %s sent %s elements as piece %s, expected %s: do all run the same version?"
               .formatted(rank, tensor.length(), piece, size(piece)));
     }
     return tensor;

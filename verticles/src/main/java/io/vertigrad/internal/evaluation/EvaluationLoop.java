@@ -104,7 +104,7 @@ final class EvaluationLoop {
     Promise<EvaluationResult> command = Promise.promise();
     if (stopping || !commands.offer(command)) {
       return Future.failedFuture(
-          "the evaluator is stopping, or has %d commands waiting".formatted(MAX_COMMANDS));
+          "the evaluator is stopping, or has %s commands waiting".formatted(MAX_COMMANDS));
     }
     wake.run();
     return command.future();

@@ -72,7 +72,7 @@ final class EvaluatorThread {
       throw job.settings()
           .refuse(
               "evaluator.count",
-              "is %d, but the data set '%s' has no test set, expected 0: its samples are tested while they are trained on"
+              "is %s, but the data set '%s' has no test set, expected 0: its samples are tested while they are trained on"
                   .formatted(job.evaluator().count(), job.data().name()));
     }
     member.show(job.fingerprints(Set.of(Split.TEST), loader));

@@ -603,7 +603,7 @@ public final class PartitionClient {
 
   private static String describe(ParameterPartition answer) {
     long first = answer.firstElement();
-    return "elements %d to %d of partition %d"
+    return "elements %s to %s of partition %s"
         .formatted(first, first + answer.parameters().length() - 1, answer.id().partition());
   }
 
@@ -754,7 +754,7 @@ public final class PartitionClient {
 
     ExchangeException refusedError(Refusal refusal) {
       String message =
-          "%s refused by shard %d after %s: %s (%s)"
+          "%s refused by shard %s after %s: %s (%s)"
               .formatted(
                   name(),
                   partition.shard(),
@@ -768,14 +768,14 @@ public final class PartitionClient {
 
     ExchangeException malformedError(String found) {
       return new ExchangeException(
-          ("%s: %d frames to or from shard %d were not understood within %s, the last: %s; do all"
+          ("%s: %s frames to or from shard %s were not understood within %s, the last: %s; do all"
                   + " nodes run the same version, and is the network between them sound?")
               .formatted(name(), malformed, partition.shard(), seconds(waitedNanos()), found));
     }
 
     UnansweredException unansweredError(String address, long nowNanos) {
       return new UnansweredException(
-          ("%s: no answer from shard %d for %s (%d attempts, address %s); last heard %s ago: %s. "
+          ("%s: no answer from shard %s for %s (%s attempts, address %s); last heard %s ago: %s. "
                   + "Look at that server's log, or raise exchange.deadlineMillis")
               .formatted(
                   name(),
@@ -794,9 +794,9 @@ public final class PartitionClient {
       String who =
           id.worker() < 0
               ? "reader"
-              : "worker %d (incarnation %d)".formatted(id.worker(), id.incarnation());
+              : "worker %s (incarnation %s)".formatted(id.worker(), id.incarnation());
       String what = gradient == null ? "pull" : "gradient";
-      return "%s, step %d, %s of partition %d".formatted(who, id.step(), what, partition.index());
+      return "%s, step %s, %s of partition %s".formatted(who, id.step(), what, partition.index());
     }
 
     private static String seconds(long nanos) {

@@ -73,7 +73,7 @@ public final class PullQueue {
       return before.promise().future();
     }
     if (waiting.size() >= LIMIT) {
-      String full = "partition %d: %d pulls wait already; try again";
+      String full = "partition %s: %s pulls wait already; try again";
       return Future.succeededFuture(
           new Refusal(
               request.id(), Reason.UNAVAILABLE, full.formatted(request.id().partition(), LIMIT)));

@@ -326,7 +326,7 @@ public final class PeerStrategySession {
       return (RuntimeException) failure;
     }
     return new ExchangeException(
-        "%s: its strategy \"%s\" at %s failed at step %d: %s"
+        "%s: its strategy \"%s\" at %s failed at step %s: %s"
             .formatted(setup.name(), job.strategy().name(), address, step, failure),
         failure);
   }

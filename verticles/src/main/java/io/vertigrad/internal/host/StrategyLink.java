@@ -202,7 +202,7 @@ public final class StrategyLink {
   }
 
   private String missing() {
-    return ("no strategy verticle has been at %s for %d ms; start it again:"
+    return ("no strategy verticle has been at %s for %s ms; start it again:"
             + " ./vertigrad io.vertigrad.verticles.StrategyVerticle -cluster -conf FILE")
         .formatted(address, absenceMillis());
   }
@@ -260,7 +260,7 @@ public final class StrategyLink {
                 } else if (absent == ABSENT_PINGS) {
                   why = "it has gone";
                 } else if (silentMillis > job.exchange().evictMillis()) {
-                  why = "it has been silent for %d ms".formatted(silentMillis);
+                  why = "it has been silent for %s ms".formatted(silentMillis);
                 }
               }
               if (why != null) {

@@ -15,7 +15,7 @@ public record BatchDivision(long from, long until, List<Integer> shares) {
     shares = List.copyOf(shares);
     if (from < 0 || until <= from || shares.stream().anyMatch(share -> share < 1)) {
       throw new IllegalArgumentException(
-          "rounds %d to %d with shares %s, expected rounds in order and shares of at least 1"
+          "rounds %s to %s with shares %s, expected rounds in order and shares of at least 1"
               .formatted(from, until, shares));
     }
   }

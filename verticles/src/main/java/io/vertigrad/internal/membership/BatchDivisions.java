@@ -64,13 +64,13 @@ final class BatchDivisions {
     for (BatchDivision division : earlier) {
       if (division.from() != expected) {
         throw new IllegalArgumentException(
-            "found a division from round %d on, expected one from round %d on; delete the file to divide the rounds anew"
+            "found a division from round %s on, expected one from round %s on; delete the file to divide the rounds anew"
                 .formatted(division.from(), expected));
       }
       expected = division.until();
       if (!division.divides(samples, ranks)) {
         throw new IllegalArgumentException(
-            "rounds are divided as %s, expected %d samples for %d workers; use the job file of that run, or another checkpoint.directory"
+            "rounds are divided as %s, expected %s samples for %s workers; use the job file of that run, or another checkpoint.directory"
                 .formatted(division.shares(), samples, ranks));
       }
     }

@@ -5,6 +5,7 @@ import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.internal.membership.MemberStatus.EvaluatorStatus;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
+import java.util.Locale;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -141,11 +142,12 @@ final class BlockingTests {
       progressMillis = nowMillis;
     } else if (nowMillis - progressMillis >= limitMillis) {
       giveUp(
-          "%s at %s has tested no sample for %.1f s (exchange.deadlineMillis)"
-              .formatted(
-                  evaluator.get().admission(),
-                  evaluator.get().node(),
-                  (double) limitMillis / MILLIS_PER_SECOND));
+          String.format(
+              Locale.ROOT,
+              "%s at %s has tested no sample for %.1f s (exchange.deadlineMillis)",
+              evaluator.get().admission(),
+              evaluator.get().node(),
+              (double) limitMillis / MILLIS_PER_SECOND));
     }
   }
 

@@ -384,7 +384,7 @@ public final class CoordinatorClient {
                     new AskDivision(from, round, nanosPerSample, known),
                     from,
                     membership.epoch(),
-                    "batches of round %d not divided".formatted(round),
+                    "batches of round %s not divided".formatted(round),
                     answer ->
                         answer instanceof Divided divided
                             ? Optional.of(divided.division())
@@ -606,7 +606,7 @@ public final class CoordinatorClient {
 
   private void onCoordinatorLost(long silentMillis) {
     onStopped(
-        ("the coordinator has not answered on %s for %d ms (exchange.orphanSeconds): it crashed, or"
+        ("the coordinator has not answered on %s for %s ms (exchange.orphanSeconds): it crashed, or"
                 + " the network is down")
             .formatted(job.addresses().coordinator(), silentMillis));
   }
@@ -736,7 +736,7 @@ public final class CoordinatorClient {
     }
 
     private String noCoordinatorMessage() {
-      return ("no coordinator answered on %s within %d s (workers.waitSeconds): check that it runs,"
+      return ("no coordinator answered on %s within %s s (workers.waitSeconds): check that it runs,"
               + " that its job file has the same name (job: \"%s\"), that this node joined its"
               + " cluster (cluster.host: %s, cluster.members: %s), and that both ends have"
               + " certificates of one authority, or neither has any (cluster.certificate: %s)")
@@ -813,7 +813,7 @@ public final class CoordinatorClient {
       } else if (waitedNanos > TimeUnit.MILLISECONDS.toNanos(limitMillis)) {
         answered.fail(
             new UnansweredException(
-                ("%s: %s within %d ms: the coordinator %s. See the logs there, or raise"
+                ("%s: %s within %s ms: the coordinator %s. See the logs there, or raise"
                         + " exchange.deadlineMillis")
                     .formatted(
                         from.describe(job.nameOf(from.role().lower(), from.rank())),

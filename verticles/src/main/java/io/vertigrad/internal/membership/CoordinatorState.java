@@ -383,7 +383,7 @@ public final class CoordinatorState {
             server ->
                 removeLost(
                     server,
-                    "another server has version %d of its shard in memory"
+                    "another server has version %s of its shard in memory"
                         .formatted(request.holds().getAsLong())));
     checkOpen(request);
     checkTerms(request);
@@ -465,7 +465,7 @@ public final class CoordinatorState {
         choice.missing(membership).stream()
             .map(rank -> config.names().of(Role.WORKER, rank))
             .toList();
-    return "at membership epoch %d waits for %s"
+    return "at membership epoch %s waits for %s"
         .formatted(membership.epoch(), StragglerReport.listed(missing, ", "));
   }
 
@@ -512,8 +512,8 @@ public final class CoordinatorState {
     }
     List<Integer> missing = divisions.get().missing(membership, question.round());
     return missing.isEmpty()
-        ? "has not recorded the division of round %d".formatted(question.round())
-        : "at round %d waits for %s"
+        ? "has not recorded the division of round %s".formatted(question.round())
+        : "at round %s waits for %s"
             .formatted(
                 question.round(),
                 StragglerReport.listed(
@@ -978,7 +978,7 @@ public final class CoordinatorState {
   }
 
   private String workersMissingMessage() {
-    return "%d of at least %d workers for %s (%s): %s"
+    return "%s of at least %s workers for %s (%s): %s"
         .formatted(
             registry.readyWorkers(),
             config.places().minimumWorkers(),
@@ -1009,7 +1009,7 @@ public final class CoordinatorState {
           progress.version(),
           0,
           registry.missing(Role.WORKER, config.places().workers()),
-          "%d of at least %d workers (%s), none begins another step until more are there"
+          "%s of at least %s workers (%s), none begins another step until more are there"
               .formatted(present, config.places().minimumWorkers(), config.minimumReason()),
           registry.departures().toString());
     }
@@ -1133,8 +1133,8 @@ public final class CoordinatorState {
         .findFirst()
         .map(
             server ->
-                ("%s was lost after the last step, before version %d was on its disk, and its"
-                        + " replacement is at version %d; the workers that could repeat the rest"
+                ("%s was lost after the last step, before version %s was on its disk, and its"
+                        + " replacement is at version %s; the workers that could repeat the rest"
                         + " have left")
                     .formatted(server.describe(), progress.version(), server.version().orElse(0)));
   }
@@ -1247,7 +1247,7 @@ public final class CoordinatorState {
       // The worker that was taken for lost is back, or another one has joined.
       throw JoinException.refused(
           refusal(request)
-              + "all %d ranks of the job have a worker again".formatted(config.places().workers()));
+              + "all %s ranks of the job have a worker again".formatted(config.places().workers()));
     }
     int capacity = config.places().capacity(request.role());
     if (registry.count(request.role()) < capacity) {
@@ -1259,7 +1259,7 @@ public final class CoordinatorState {
             .map(MemberRecord::describe)
             .collect(Collectors.joining(", "));
     String full =
-        "the job has all %d of its %ss (%s); it takes a place only when one is lost"
+        "the job has all %s of its %ss (%s); it takes a place only when one is lost"
             .formatted(capacity, request.role().lower(), holders);
     throw JoinException.full(refusal(request) + full + samplerHint(request.role()));
   }
@@ -1348,7 +1348,7 @@ public final class CoordinatorState {
         .findFirst()
         .map(
             server ->
-                ("shard %d was lost at version %d (%s) and its replacement at %s found no usable"
+                ("shard %s was lost at version %s (%s) and its replacement at %s found no usable"
                         + " checkpoint; set checkpoint.every and a checkpoint.directory that"
                         + " the replacement can read")
                     .formatted(server.rank(), version, registry.departures(), server.node()));
@@ -1393,7 +1393,7 @@ public final class CoordinatorState {
    */
   private void restartWorkers(MemberRecord server) {
     String reason =
-        "%s went back to version %d; joins again to repeat what is missing there"
+        "%s went back to version %s; joins again to repeat what is missing there"
             .formatted(server.describe(), server.version().orElse(0));
     registry.of(Role.WORKER).stream()
         .filter(worker -> worker.published() && worker.rank() < config.places().rememberedRanks())
@@ -1473,7 +1473,7 @@ public final class CoordinatorState {
   private void rollBack(long version) {
     rollbackVersion = OptionalLong.of(version);
     String reason =
-        "all servers go back to version %d, which each of them has kept".formatted(version);
+        "all servers go back to version %s, which each of them has kept".formatted(version);
     List.copyOf(registry.of(Role.SERVER)).forEach(server -> removeLost(server, reason));
   }
 
@@ -1816,9 +1816,9 @@ public final class CoordinatorState {
           .map(
               rank ->
                   (losesModel()
-                          ? "%s broke down (failure %d), and nothing was kept that a replacement could go"
+                          ? "%s broke down (failure %s), and nothing was kept that a replacement could go"
                               + " on from: %s"
-                          : "%s broke down %d times, its replacements included: %s")
+                          : "%s broke down %s times, its replacements included: %s")
                       .formatted(
                           config.names().of(Role.WORKER, rank.getKey()),
                           rank.getValue(),

@@ -233,7 +233,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
                 busy.isEmpty()
                     ? request(member, Command.HAND_OVER, saveMillis())
                     : Future.failedFuture(
-                        "%s finished no step in %d s"
+                        "%s finished no step in %s s"
                             .formatted(String.join(", ", busy), REST_MILLIS / 1_000)))
         .map(ControlCodec::status)
         .onSuccess(

@@ -230,7 +230,7 @@ final class Drains {
     events.drains(
         member,
         drain.token.isEmpty()
-            ? "stays empty, because no successor came within %d s"
+            ? "stays empty, because no successor came within %s s"
                 .formatted(successorMillis() / 1_000)
             : "goes to " + drain.successor);
     drain.rests = holdsModel(member);

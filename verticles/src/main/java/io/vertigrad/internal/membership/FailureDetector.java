@@ -75,7 +75,7 @@ final class FailureDetector {
     String silence = member.describeSilence(nowMillis);
     return leftOut == 0
         ? silence
-        : "%s; %d ms more do not count, in which event loops of the coordinator's process did not run"
+        : "%s; %s ms more do not count, in which event loops of the coordinator's process did not run"
             .formatted(silence, leftOut);
   }
 

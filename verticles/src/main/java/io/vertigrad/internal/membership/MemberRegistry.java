@@ -416,12 +416,12 @@ final class MemberRegistry {
 
     /** Returns its name, its last status and the age of that status, for messages. */
     String describeStatus(long nowMillis) {
-      return "%s, %d ms ago: %s".formatted(name, silentMillis(nowMillis), statusText());
+      return "%s, %s ms ago: %s".formatted(name, silentMillis(nowMillis), statusText());
     }
 
     /** Returns how long it has been silent and its last status, for messages. */
     String describeSilence(long nowMillis) {
-      String silence = "silent for %d ms".formatted(silentMillis(nowMillis));
+      String silence = "silent for %s ms".formatted(silentMillis(nowMillis));
       return status.equals(MemberStatus.NONE) ? silence : silence + ", last heard " + statusText();
     }
 

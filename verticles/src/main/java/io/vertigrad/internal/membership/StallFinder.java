@@ -173,7 +173,7 @@ final class StallFinder {
   }
 
   private String position(MemberRecord worker, long nowMillis) {
-    return "%s (at step %d for %d ms, last heard %d ms ago)"
+    return "%s (at step %s for %s ms, last heard %s ms ago)"
         .formatted(
             config.names().of(Role.WORKER, worker.rank()),
             worker.step().orElseThrow(),

@@ -140,7 +140,7 @@ public record ModelReader(ParameterReader source, Consumer<Membership> membershi
     private void requireSome(ReplicaMean mean) {
       if (mean.count() == 0) {
         throw new UnansweredException(
-            "no worker of membership epoch %d is left to read parameters from"
+            "no worker of membership epoch %s is left to read parameters from"
                 .formatted(membership.epoch()));
       }
     }

@@ -67,7 +67,7 @@ public interface PeerFrames {
 
     @Override
     public String describe(Tag tag) {
-      return "round %d, phase %d, piece %d".formatted(tag.round(), tag.phase(), tag.piece());
+      return "round %s, phase %s, piece %s".formatted(tag.round(), tag.phase(), tag.piece());
     }
   }
 }

@@ -131,7 +131,7 @@ public final class SnapshotServer implements FrameEndpoint {
   }
 
   private String overdue(PullRequest request) {
-    return "version %d, expected %d: this worker makes no progress"
+    return "version %s, expected %s: this worker makes no progress"
         .formatted(newest.version(), request.minimumVersion());
   }
 

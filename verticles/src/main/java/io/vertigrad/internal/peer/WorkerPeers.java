@@ -144,7 +144,7 @@ public final class WorkerPeers implements Peers {
     Membership now = newest;
     if (!now.hasWorker(self.rank(), self.incarnation())) {
       throw new GroupChangedException(
-          "worker %d is not in membership epoch %d".formatted(self.rank(), now.epoch()));
+          "worker %s is not in membership epoch %s".formatted(self.rank(), now.epoch()));
     }
     adopted = now;
     inbox.adopt(adopted.epoch());
@@ -237,8 +237,8 @@ public final class WorkerPeers implements Peers {
   /** Returns the error for a peer that sent nothing within the limit. */
   private UnansweredException unanswered(int rank, Tag tag, long limitMillis) {
     return new UnansweredException(
-        ("%s (incarnation %d): nothing from %s (incarnation %d) for %d ms: %s of membership epoch"
-                + " %d. See that worker's log, or raise exchange.deadlineMillis")
+        ("%s (incarnation %s): nothing from %s (incarnation %s) for %s ms: %s of membership epoch"
+                + " %s. See that worker's log, or raise exchange.deadlineMillis")
             .formatted(
                 frames.name(self.rank()),
                 self.incarnation(),

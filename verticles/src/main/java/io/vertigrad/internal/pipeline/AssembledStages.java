@@ -77,7 +77,7 @@ public final class AssembledStages implements ParameterReader {
       wanted = pulled.get().highestVersion();
     }
     throw new ExchangeException(
-        "the stages showed different versions %d times in a row: raise evaluator.every"
+        "the stages showed different versions %s times in a row: raise evaluator.every"
             .formatted(TRIES));
   }
 }

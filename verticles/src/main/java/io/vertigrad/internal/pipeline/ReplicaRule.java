@@ -53,7 +53,7 @@ public final class ReplicaRule {
   private static IllegalArgumentException refusedInterval(
       JobConfig job, long every, String key, long found) {
     return new IllegalArgumentException(
-        ("%s: %s is %d, expected a multiple of %d with strategy \"%s\": replicas of a stage agree"
+        ("%s: %s is %s, expected a multiple of %s with strategy \"%s\": replicas of a stage agree"
                 + " only after as many steps")
             .formatted(job.origin(), key, found, every, job.strategy().name()));
   }

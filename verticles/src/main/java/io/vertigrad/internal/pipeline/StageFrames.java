@@ -68,10 +68,10 @@ final class StageFrames implements PeerFrames {
     int index = StageTensor.microBatchOf(tag.phase());
     int test = index - pipeline.microBatches();
     if (test >= 0) {
-      return "test after step %d, batch %d, %s"
+      return "test after step %s, batch %s, %s"
           .formatted(tag.round(), test, forward ? "its activations" : "that they were taken");
     }
-    return "step %d, micro-batch %d, %s"
+    return "step %s, micro-batch %s, %s"
         .formatted(
             tag.round(), index, forward ? "its activations" : "the gradient of its activations");
   }

@@ -241,7 +241,7 @@ final class StageGradients implements GradientSource {
       Batch batch = read(step);
       if (batch.count() != sizes.of(step)) {
         throw new IllegalStateException(
-            "%s: the batch of step %d has %d samples, expected %d"
+            "%s: the batch of step %s has %s samples, expected %s"
                 .formatted(name, step, batch.count(), sizes.of(step)));
       }
       return batch;

@@ -67,7 +67,7 @@ final class StageNeighbours {
       int expected = Math.min(pieceElements, length - first);
       if (tensor.length() != expected) {
         throw new ExchangeException(
-            "%s: piece %d of micro-batch %d of step %d from %s has %d elements, expected %d"
+            "%s: piece %s of micro-batch %s of step %s from %s has %s elements, expected %s"
                 .formatted(
                     pipeline.name(rank),
                     piece,

@@ -133,7 +133,7 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
   @Override
   public void leftOut(long step, double loss) {
     throw new ExchangeException(
-        ("%s: training diverged: the gradient of step %d holds NaN or infinity (loss %s). Lower"
+        ("%s: training diverged: the gradient of step %s holds NaN or infinity (loss %s). Lower"
                 + " optimizer.learningRate")
             .formatted(job.pipeline().orElseThrow().name(rank), step, loss));
   }

@@ -55,7 +55,7 @@ public final class PeerWarnings {
     log.accept(
         known == null || known.suppressed == 0
             ? message
-            : "%s (and %d more about %s since the last line)"
+            : "%s (and %s more about %s since the last line)"
                 .formatted(message, known.suppressed, peer));
   }
 }

@@ -124,7 +124,7 @@ public final class ParameterStore {
     public StoreConfig {
       if (shard < 0 || trainingSamples < 1) {
         throw new IllegalArgumentException(
-            "shard %d, %d training samples: expected at least 0 and 1"
+            "shard %s, %s training samples: expected at least 0 and 1"
                 .formatted(shard, trainingSamples));
       }
     }

@@ -90,7 +90,7 @@ public final class Shard {
     public ShardConfig {
       if (incarnation < 0 || lastVersion < 1 || pullDeadlineMillis < 1) {
         throw new IllegalArgumentException(
-            "incarnation %d, last version %d, pull deadline %d ms: expected at least 0, 1 and 1"
+            "incarnation %s, last version %s, pull deadline %s ms: expected at least 0, 1 and 1"
                 .formatted(incarnation, lastVersion, pullDeadlineMillis));
       }
       if (!(maxMagnitude > 0) || Float.isInfinite(maxMagnitude)) {
@@ -250,7 +250,7 @@ public final class Shard {
   }
 
   private String wrongLayout(ExchangeId id, long layout) {
-    return ("shard %d: found partition %d of layout %016x, expected one of %s of layout %016x;"
+    return ("shard %s: found partition %s of layout %016x, expected one of %s of layout %016x;"
             + " use the same job file and model")
         .formatted(store.shard(), id.partition(), layout, partitions.keySet(), store.layout());
   }
@@ -479,7 +479,7 @@ public final class Shard {
   private static void require(String what, long found, long expected) {
     if (found != expected) {
       throw new IllegalArgumentException(
-          "checkpoint: found %s %d, expected %d; resume with the job file it was written under"
+          "checkpoint: found %s %s, expected %s; resume with the job file it was written under"
               .formatted(what, found, expected));
     }
   }
@@ -595,7 +595,7 @@ public final class Shard {
     }
 
     private String overdueMessage(PullRequest pull) {
-      return "partition %d: found version %d after %d ms, expected %d; the workers make no progress"
+      return "partition %s: found version %s after %s ms, expected %s; the workers make no progress"
           .formatted(
               stored.partition().index(),
               stored.version(),

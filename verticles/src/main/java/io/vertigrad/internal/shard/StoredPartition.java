@@ -155,7 +155,7 @@ final class StoredPartition implements PartitionStore {
   @Override
   public void skipTo(long newVersion) {
     if (newVersion < version) {
-      throw new IllegalArgumentException("version %d after %d".formatted(newVersion, version));
+      throw new IllegalArgumentException("version %s after %s".formatted(newVersion, version));
     }
     version = newVersion;
     drop(previous);
@@ -309,7 +309,7 @@ final class StoredPartition implements PartitionStore {
   private void require(String what, int found, int expected) {
     if (found != expected) {
       throw new IllegalArgumentException(
-          ("checkpoint of partition %d: found %s %d, expected %d;"
+          ("checkpoint of partition %s: found %s %s, expected %s;"
                   + " resume with the job file it was written under")
               .formatted(partition.index(), what, found, expected));
     }

@@ -192,7 +192,7 @@ final class UpdateFilter {
         new Refusal(
             update.id(),
             Reason.WRONG_LAYOUT,
-            "partition %d: found %s %s from worker %d, expected %s; use the same job file and model"
+            "partition %s: found %s %s from worker %s, expected %s; use the same job file and model"
                 .formatted(
                     context.partition().index(), what, found, update.id().worker(), expected)));
   }
@@ -208,7 +208,7 @@ final class UpdateFilter {
     }
     boolean ahead = id.epoch() > membership.epoch() || known >= 0 && known < id.incarnation();
     String message =
-        "partition %d: found worker %d of incarnation %d, expected %s as of membership epoch %d; %s"
+        "partition %s: found worker %s of incarnation %s, expected %s as of membership epoch %s; %s"
             .formatted(
                 context.partition().index(),
                 id.worker(),
@@ -326,7 +326,7 @@ final class UpdateFilter {
     return new Refusal(
         id,
         Reason.PROTOCOL,
-        "partition %d: found step %d of worker %d while its step %d still waits; repeat that"
+        "partition %s: found step %s of worker %s while its step %s still waits; repeat that"
             .formatted(id.partition(), id.step(), id.worker(), before));
   }
 
@@ -335,7 +335,7 @@ final class UpdateFilter {
     return new Refusal(
         id,
         Reason.PROTOCOL,
-        "partition %d: found step %d of worker %d, expected %d, or at most %d after refused ones"
+        "partition %s: found step %s of worker %s, expected %s, or at most %s after refused ones"
             .formatted(id.partition(), id.step(), id.worker(), next, next + STEP_WINDOW));
   }
 
@@ -343,7 +343,7 @@ final class UpdateFilter {
     return new Refusal(
         update.id(),
         Reason.PROTOCOL,
-        ("partition %d: found a gradient of worker %d at version %d, expected at most %d; was this"
+        ("partition %s: found a gradient of worker %s at version %s, expected at most %s; was this"
                 + " shard lost without a checkpoint?")
             .formatted(
                 update.id().partition(),
@@ -360,7 +360,7 @@ final class UpdateFilter {
     return new Refusal(
         id,
         Reason.NOT_FINITE,
-        "partition %d: the gradient of worker %d, step %d holds %s; not applied"
+        "partition %s: the gradient of worker %s, step %s holds %s; not applied"
             .formatted(id.partition(), id.worker(), id.step(), found));
   }
 }

@@ -275,7 +275,7 @@ final class AllReduceStrategy implements PeerStrategy {
     TensorView theirs = context.peers().receive(group.left(), tag);
     if (!theirs.equals(mine)) {
       throw new ExchangeException(
-          ("after step %d the parameters of worker %d (hash %s) differ from those of worker %d"
+          ("after step %s the parameters of worker %s (hash %s) differ from those of worker %s"
                   + " (hash %s), expected equal bits; do all nodes run the same version on the same"
                   + " kind of processor?")
               .formatted(
@@ -344,7 +344,7 @@ final class AllReduceStrategy implements PeerStrategy {
       if (powerSgdRank > 0 && (job.pipeline().isPresent() || job.exchange().compression().isOn())) {
         throw job.settings()
             .section("strategy")
-            .refuse("powerSgdRank", "is %d with %s, expected 0".formatted(powerSgdRank, found));
+            .refuse("powerSgdRank", "is %s with %s, expected 0".formatted(powerSgdRank, found));
       }
     }
   }

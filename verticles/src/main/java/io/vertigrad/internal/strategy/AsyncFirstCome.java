@@ -114,7 +114,7 @@ final class AsyncFirstCome implements ServerStrategy {
 
     Config {
       if (bound < 0) {
-        throw new IllegalArgumentException("bound %d: expected at least 0".formatted(bound));
+        throw new IllegalArgumentException("bound %s: expected at least 0".formatted(bound));
       }
     }
 

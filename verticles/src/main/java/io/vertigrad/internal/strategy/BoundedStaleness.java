@@ -117,8 +117,8 @@ final class BoundedStaleness implements ServerStrategy {
 
   private String overdue(Waiting worker) {
     int rank = worker.id().worker();
-    return ("ssp: partition %d: worker %d is at step %d and has waited %d ms for %s; see what"
-            + " holds it up, or raise strategy.deadlineMillis or strategy.staleness (%d)")
+    return ("ssp: partition %s: worker %s is at step %s and has waited %s ms for %s; see what"
+            + " holds it up, or raise strategy.deadlineMillis or strategy.staleness (%s)")
         .formatted(
             context.partition().index(),
             rank,
@@ -139,7 +139,7 @@ final class BoundedStaleness implements ServerStrategy {
     Config {
       if (staleness < 0 || deadlineMillis < 1) {
         throw new IllegalArgumentException(
-            "staleness %d, deadline %d ms: expected at least 0 and 1"
+            "staleness %s, deadline %s ms: expected at least 0 and 1"
                 .formatted(staleness, deadlineMillis));
       }
     }
@@ -212,7 +212,7 @@ final class BoundedStaleness implements ServerStrategy {
     String describeSlowest() {
       List<String> names =
           ofSlowest()
-              .map(m -> "worker %d (incarnation %d)".formatted(m.rank(), m.incarnation()))
+              .map(m -> "worker %s (incarnation %s)".formatted(m.rank(), m.incarnation()))
               .toList();
       return StragglerReport.listed(names, ", ") + " at step " + slowest();
     }

@@ -249,7 +249,7 @@ final class DiLoCo implements PeerStrategy {
     boolean begins = memory.length == 0;
     if (!begins && memory.length != memoryLength()) {
       throw new IllegalArgumentException(
-          "the memory has %d elements, expected 0 or %d: has the strategy changed?"
+          "the memory has %s elements, expected 0 or %s: has the strategy changed?"
               .formatted(memory.length, memoryLength()));
     }
     FloatBuffer values = FloatBuffer.wrap(begins ? new float[memoryLength()] : memory);
@@ -398,13 +398,13 @@ final class DiLoCo implements PeerStrategy {
       if (syncEvery % fragments != 0) {
         throw settings.refuse(
             "syncEvery",
-            "is %d, expected a multiple of fragments (%d): one is synchronised after another"
+            "is %s, expected a multiple of fragments (%s): one is synchronised after another"
                 .formatted(syncEvery, fragments));
       }
       if (delay >= syncEvery / fragments) {
         throw settings.refuse(
             "fragmentSyncDelay",
-            ("is %d, expected less than syncEvery / fragments = %d: a fragment must arrive before"
+            ("is %s, expected less than syncEvery / fragments = %s: a fragment must arrive before"
                     + " the next one is sent")
                 .formatted(delay, syncEvery / fragments));
       }

@@ -30,7 +30,7 @@ record Hierarchy(WorkerGroups groups, DiLoCo.Config between) {
           between ? "groups" : "between",
           between
               ? "is 1 with between, expected at least 2 groups of workers"
-              : "is missing with %d groups, expected { \"name\": \"diloco\" }".formatted(groups));
+              : "is missing with %s groups, expected { \"name\": \"diloco\" }".formatted(groups));
     }
     if (!between) {
       return Optional.empty();
@@ -60,7 +60,7 @@ record Hierarchy(WorkerGroups groups, DiLoCo.Config between) {
     if (workers % groups.count() != 0) {
       throw section.refuse(
           "groups",
-          "is %d, expected a divisor of workers.count (%d)".formatted(groups.count(), workers));
+          "is %s, expected a divisor of workers.count (%s)".formatted(groups.count(), workers));
     }
     if (job.pipeline().isPresent()) {
       throw section.refuse("between", "is given with a pipeline, expected one of them");

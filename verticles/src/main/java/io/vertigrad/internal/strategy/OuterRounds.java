@@ -38,13 +38,13 @@ record OuterRounds(int quorum, long graceMillis, long deadlineMillis) {
     if (!servers && rounds.quorum() > 0) {
       throw settings.refuse(
           "quorum",
-          "is %d without servers, expected \"servers\": true, or 0: workers among themselves wait for all"
+          "is %s without servers, expected \"servers\": true, or 0: workers among themselves wait for all"
               .formatted(rounds.quorum()));
     }
     if (rounds.quorum() == 0 && rounds.graceMillis() > 0) {
       throw settings.refuse(
           "graceMillis",
-          "is %d without a quorum, expected a quorum above 0, or 0"
+          "is %s without a quorum, expected a quorum above 0, or 0"
               .formatted(rounds.graceMillis()));
     }
     return servers ? Optional.of(rounds) : Optional.empty();
@@ -90,12 +90,12 @@ record OuterRounds(int quorum, long graceMillis, long deadlineMillis) {
     String whole = "expected %s with servers: they synchronise the whole model at once";
     if (config.schedule().fragments() > 1) {
       throw settings.refuse(
-          "fragments", "is %d, ".formatted(config.schedule().fragments()) + whole.formatted("1"));
+          "fragments", "is %s, ".formatted(config.schedule().fragments()) + whole.formatted("1"));
     }
     if (config.schedule().delay() > 0) {
       throw settings.refuse(
           "fragmentSyncDelay",
-          "is %d, ".formatted(config.schedule().delay()) + whole.formatted("0"));
+          "is %s, ".formatted(config.schedule().delay()) + whole.formatted("0"));
     }
     if (config.fragmentUpdateAlpha() > 0) {
       throw settings.refuse(

@@ -58,7 +58,7 @@ final class SyncGather {
     Config {
       if (quorum < 0 || deadlineMillis < 1) {
         throw new IllegalArgumentException(
-            "quorum %d, deadline %d ms: expected at least 0 and 1"
+            "quorum %s, deadline %s ms: expected at least 0 and 1"
                 .formatted(quorum, deadlineMillis));
       }
     }
@@ -96,7 +96,7 @@ final class SyncGather {
             .section("exchange")
             .refuse(
                 "overlap",
-                "is true with strategy.powerSgdRank %d, expected false".formatted(powerSgdRank));
+                "is true with strategy.powerSgdRank %s, expected false".formatted(powerSgdRank));
       }
     }
   }

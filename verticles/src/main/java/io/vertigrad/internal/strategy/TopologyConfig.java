@@ -37,7 +37,7 @@ public record TopologyConfig(
     int degree = settings.integer("degree", 1, 1, MOST_RANK);
     if (degree > 1 && !name.equals(BASE_K)) {
       throw settings.refuse(
-          "degree", "is %d with topology %s, expected %s".formatted(degree, name, BASE_K));
+          "degree", "is %s with topology %s, expected %s".formatted(degree, name, BASE_K));
     }
     return new TopologyConfig(name, degree, mixing(settings), edges(settings));
   }
@@ -104,7 +104,7 @@ public record TopologyConfig(
         pair != null && pair.size() == 2 && pair.stream().allMatch(TopologyConfig::isRank);
     if (!ranks) {
       throw new IllegalArgumentException(
-          "holds %s, expected pairs of ranks from 0 to %d"
+          "holds %s, expected pairs of ranks from 0 to %s"
               .formatted(shown(String.valueOf(pair)), MOST_RANK));
     }
     return pair.stream().mapToInt(rank -> ((Number) rank).intValue()).toArray();

@@ -42,7 +42,7 @@ record SegmentLayout(int slots) {
   SegmentLayout {
     if (slots < 1 || slots > MOST_SLOTS) {
       throw new IllegalArgumentException(
-          "a segment of %d slots, expected 1 to %d".formatted(slots, MOST_SLOTS));
+          "a segment of %s slots, expected 1 to %s".formatted(slots, MOST_SLOTS));
     }
   }
 

@@ -231,7 +231,7 @@ final class SharedConnection {
   private PeerSegment proved(String of, int slots, int slotBytes) throws IOException {
     if (slotBytes != SegmentLayout.SLOT_BYTES) {
       throw new IOException(
-          "slots of %d bytes, expected %d".formatted(slotBytes, SegmentLayout.SLOT_BYTES));
+          "slots of %s bytes, expected %s".formatted(slotBytes, SegmentLayout.SLOT_BYTES));
     }
     PeerSegment segment = memory.orElseThrow().open(of, new SegmentLayout(slots));
     segment.prove(secret, of);

@@ -80,7 +80,7 @@ final class SharedMemory {
     this.mostBytes = mostBytes;
     this.host = hostId();
     ProcessHandle self = ProcessHandle.current();
-    this.ownPrefix = "%s%s-%d-%d-".formatted(PREFIX, namespace(), self.pid(), start(self));
+    this.ownPrefix = "%s%s-%s-%s-".formatted(PREFIX, namespace(), self.pid(), start(self));
   }
 
   /**
@@ -116,7 +116,7 @@ final class SharedMemory {
     if (usedBytes.addAndGet(bytes) > mostBytes) {
       usedBytes.addAndGet(-bytes);
       throw new IOException(
-          "exchange.sharedMebibytes allows this process %d MiB, which are taken"
+          "exchange.sharedMebibytes allows this process %s MiB, which are taken"
               .formatted(mostBytes >> 20));
     }
     boolean made = false;
@@ -146,7 +146,7 @@ final class SharedMemory {
             file, StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS)) {
       if (channel.size() != of.bytes()) {
         throw new IOException(
-            "%s has %d bytes, expected %d".formatted(file, channel.size(), of.bytes()));
+            "%s has %s bytes, expected %s".formatted(file, channel.size(), of.bytes()));
       }
       return new PeerSegment(channel.map(MapMode.READ_WRITE, 0, of.bytes()).load(), of);
     } catch (NoSuchFileException nowhere) {
@@ -175,7 +175,7 @@ final class SharedMemory {
     FileStore store = Files.getFileStore(folder);
     if (store.getUsableSpace() / 2 < bytes) {
       throw new IOException(
-          "%s has %d MiB left, expected twice the %d MiB of a segment (docker run --shm-size)"
+          "%s has %s MiB left, expected twice the %s MiB of a segment (docker run --shm-size)"
               .formatted(folder, store.getUsableSpace() >> 20, bytes >> 20));
     }
     boolean made = false;

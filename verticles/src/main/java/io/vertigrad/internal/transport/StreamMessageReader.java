@@ -106,12 +106,12 @@ final class StreamMessageReader {
   private void openBody(int length, int code) {
     kind = StreamMessage.kind(code);
     if (kind == null) {
-      fail("a message of kind %d, expected 0 to %d".formatted(code, Kind.values().length - 1));
+      fail("a message of kind %s, expected 0 to %s".formatted(code, Kind.values().length - 1));
     } else if (expectedKind != null && kind != expectedKind) {
       fail("%s before the stream was opened, expected %s".formatted(kind, expectedKind));
     } else if (length < 0 || length > kind.maxBytes()) {
       fail(
-          "%s of %d bytes, expected 0 to %d"
+          "%s of %s bytes, expected 0 to %s"
               .formatted(kind, Integer.toUnsignedLong(length), kind.maxBytes()));
     } else {
       body = lends ? sharedBody(length) : ByteBuffer.allocate(length);

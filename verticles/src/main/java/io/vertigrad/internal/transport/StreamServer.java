@@ -102,7 +102,7 @@ final class StreamServer {
       socket.exceptionHandler(ignored -> {});
       warnings.warn(
           String.valueOf(socket.remoteAddress().hostAddress()),
-          "a stream to %s from %s is closed: %d are open, the most that one listener serves"
+          "a stream to %s from %s is closed: %s are open, the most that one listener serves"
               .formatted(address, socket.remoteAddress(), sessions.size()),
           System.nanoTime());
       socket.close();
@@ -135,7 +135,7 @@ final class StreamServer {
       if (entry.getValue().equals(most)) {
         warnings.warn(
             most,
-            "streams to %s from %s are closed: more than %d connections are open that prove nothing"
+            "streams to %s from %s are closed: more than %s connections are open that prove nothing"
                 .formatted(address, most, MOST_UNPROVED),
             System.nanoTime());
         unproved.remove(entry.getKey());

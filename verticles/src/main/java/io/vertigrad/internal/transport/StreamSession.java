@@ -115,7 +115,7 @@ final class StreamSession {
     deliveredAtLastCheck = reader.delivered();
     checksWithoutProgress = waits ? checksWithoutProgress + 1 : 0;
     if (checksWithoutProgress > maxChecks) {
-      refuse("a message that was begun and not complete after %d s".formatted(maxChecks));
+      refuse("a message that was begun and not complete after %s s".formatted(maxChecks));
     }
   }
 

@@ -108,7 +108,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
         .orElseThrow(
             () ->
                 new ExchangeException(
-                    "%s: the checkpoint of step %d has gone"
+                    "%s: the checkpoint of step %s has gone"
                         .formatted(name(rank), point.version())))
         .partitions()
         .get(0);
@@ -179,7 +179,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
       return requests.offer(promise)
           ? promise.future()
           : Future.failedFuture(
-              "%d checkpoints are being waited for already".formatted(MAX_REQUESTS));
+              "%s checkpoints are being waited for already".formatted(MAX_REQUESTS));
     }
 
     /** Writes a checkpoint if one was requested. Call it only while no step is running. */

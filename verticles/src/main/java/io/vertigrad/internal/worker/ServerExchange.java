@@ -521,8 +521,8 @@ final class ServerExchange implements ParameterExchange {
     String sendRestAsZeros(Partition notFinite) {
       List<Partition> unsent = round.unsent();
       gradient.zeroOut(unsent);
-      return ("partition %d held NaN, infinity or an element beyond exchange.maxMagnitude; %d"
-              + " partitions had been sent before (exchange.overlap) and are applied, %d are not")
+      return ("partition %s held NaN, infinity or an element beyond exchange.maxMagnitude; %s"
+              + " partitions had been sent before (exchange.overlap) and are applied, %s are not")
           .formatted(notFinite.index(), round.order().size() - unsent.size(), unsent.size());
     }
 

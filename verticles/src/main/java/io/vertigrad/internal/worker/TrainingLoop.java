@@ -376,7 +376,7 @@ public final class TrainingLoop {
     leftOutInSequence = result.leftOutReason().isPresent() ? leftOutInSequence + 1 : 0;
     if (leftOutInSequence >= LEFT_OUT_LIMIT) {
       throw new ExchangeException(
-          ("worker %d: training diverged: %d gradients in a row were refused, the last at step %d"
+          ("worker %s: training diverged: %s gradients in a row were refused, the last at step %s"
                   + " (loss %s): %s. Lower optimizer.learningRate or set optimizer.clipNorm")
               .formatted(
                   counters.snapshot().rank(),
@@ -390,8 +390,8 @@ public final class TrainingLoop {
   private void refuseEndlessJoining(int joinsWithoutStep, Membership.Member member) {
     if (joinsWithoutStep > JOINS_WITHOUT_STEP_LIMIT && !stopping) {
       throw new ExchangeException(
-          ("worker %d joined %d times in a row and was refused before a step was answered, last as"
-                  + " incarnation %d; do servers and coordinator belong to the same job?")
+          ("worker %s joined %s times in a row and was refused before a step was answered, last as"
+                  + " incarnation %s; do servers and coordinator belong to the same job?")
               .formatted(member.rank(), joinsWithoutStep, member.incarnation()));
     }
   }

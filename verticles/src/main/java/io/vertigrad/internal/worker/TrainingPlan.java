@@ -45,11 +45,11 @@ public record TrainingPlan(
     }
     if (lastVersion < 1) {
       throw new IllegalArgumentException(
-          "lastVersion is %d, expected at least 1".formatted(lastVersion));
+          "lastVersion is %s, expected at least 1".formatted(lastVersion));
     }
     if (overlap && (compression.isOn() || lowRank > 0 || clipNorm > 0)) {
       throw new IllegalArgumentException(
-          "overlap with compression %s, rank %d and clipNorm %s, expected none"
+          "overlap with compression %s, rank %s and clipNorm %s, expected none"
               .formatted(compression, lowRank, clipNorm));
     }
   }

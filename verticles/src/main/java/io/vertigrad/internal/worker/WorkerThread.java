@@ -270,7 +270,7 @@ public class WorkerThread {
     @Override
     public GradientSource source(Incarnation self) {
       int rank = self.identity().rank();
-      Thread.currentThread().setName("worker %d of %s".formatted(rank, job.addresses().job()));
+      Thread.currentThread().setName("worker %s of %s".formatted(rank, job.addresses().job()));
       return new StreamGradients(
           model,
           stream.classes(),
@@ -416,7 +416,7 @@ public class WorkerThread {
   }
 
   private BatchSource batches(Dataset data, int rank, long first) {
-    Thread.currentThread().setName("worker %d of %s".formatted(rank, job.addresses().job()));
+    Thread.currentThread().setName("worker %s of %s".formatted(rank, job.addresses().job()));
     return batches(data, rank, job.workers().count(), first);
   }
 

@@ -26,7 +26,7 @@ record CifarBatch(byte[] labels, byte[] bytes, int offset, int stride) {
     byte[] records = content(path, MOST_RECORDS * RECORD_BYTES);
     if (records.length == 0 || records.length % RECORD_BYTES != 0) {
       throw new DataException(
-          "%s: truncated or damaged: %d bytes, expected a multiple of %d (label and 3x32x32)"
+          "%s: truncated or damaged: %s bytes, expected a multiple of %s (label and 3x32x32)"
               .formatted(path, records.length, RECORD_BYTES));
     }
     byte[] labels = new byte[records.length / RECORD_BYTES];
@@ -53,12 +53,12 @@ record CifarBatch(byte[] labels, byte[] bytes, int offset, int stride) {
     }
     if (images.shape().size() != 2 || images.shape().get(1) != IMAGE_BYTES || found.isEmpty()) {
       throw new DataException(
-          "%s: data is an array %s, expected [images, %d]"
+          "%s: data is an array %s, expected [images, %s]"
               .formatted(path, images.shape(), IMAGE_BYTES));
     }
     if (images.shape().get(0) != found.size()) {
       throw new DataException(
-          "%s: holds %d images and %d labels, expected as many"
+          "%s: holds %s images and %s labels, expected as many"
               .formatted(path, images.shape().get(0), found.size()));
     }
     byte[] labels = new byte[found.size()];
@@ -96,7 +96,7 @@ record CifarBatch(byte[] labels, byte[] bytes, int offset, int stride) {
       return label.byteValue();
     }
     throw new DataException(
-        "%s: label of record %d is %s, expected 0 to %d"
+        "%s: label of record %s is %s, expected 0 to %s"
             .formatted(path, record, found, CLASSES - 1));
   }
 }

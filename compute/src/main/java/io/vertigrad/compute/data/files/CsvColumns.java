@@ -64,7 +64,7 @@ record CsvColumns(
 
   /** Returns the name of a column for messages, counted from 1. */
   String name(int column) {
-    return "column %d%s"
+    return "column %s%s"
         .formatted(column + 1, column < names.size() ? " (\"" + names.get(column) + "\")" : "");
   }
 

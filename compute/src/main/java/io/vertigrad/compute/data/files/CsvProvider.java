@@ -377,7 +377,7 @@ public final class CsvProvider implements DatasetProvider {
     if (number != Math.rint(number) || number < 1 || number > MOST_COLUMNS) {
       throw options.refuse(
           key,
-          "has %s, expected columns, whole numbers from 1 to %d".formatted(value, MOST_COLUMNS));
+          "has %s, expected columns, whole numbers from 1 to %s".formatted(value, MOST_COLUMNS));
     }
     return Column.at((int) number - 1);
   }
@@ -424,7 +424,7 @@ public final class CsvProvider implements DatasetProvider {
       if (side < 1 || side != Math.rint(side) || values > MOST_COLUMNS) {
         throw options.refuse(
             "shape",
-            "has %s, expected whole numbers from 1 with a product up to %d"
+            "has %s, expected whole numbers from 1 with a product up to %s"
                 .formatted(side, MOST_COLUMNS));
       }
       shape.add((int) side);

@@ -264,7 +264,7 @@ final class CsvSamples {
     }
     if (samples.rows.size() != 1) {
       throw new DataException(
-          "%s: holds %d samples, expected one line".formatted(quote(line), samples.rows.size()));
+          "%s: holds %s samples, expected one line".formatted(quote(line), samples.rows.size()));
     }
     return samples;
   }
@@ -366,7 +366,7 @@ final class CsvSamples {
       }
     }
     if (cells.size() != cellCount) {
-      throw wrong("%d columns, expected %d as before".formatted(cells.size(), cellCount));
+      throw wrong("%s columns, expected %s as before".formatted(cells.size(), cellCount));
     }
     if (!names.isEmpty()
         && cells.get(0).strip().equals(names.get(0))
@@ -451,7 +451,7 @@ final class CsvSamples {
       featureCells = IntStream.range(0, features).toArray();
     } else if (isUnlabelled) {
       throw wrong(
-          "%d columns, expected %d, the values of a sample%s, or %d with what the model tells in column %s"
+          "%s columns, expected %s, the values of a sample%s, or %s with what the model tells in column %s"
               .formatted(
                   cellCount,
                   features,
@@ -465,7 +465,7 @@ final class CsvSamples {
                       .map(column -> Integer.toString(column + 1))
                       .collect(Collectors.joining(", "))));
     } else {
-      throw wrong("%d columns, expected %d as in training".formatted(cellCount, columns.count()));
+      throw wrong("%s columns, expected %s as in training".formatted(cellCount, columns.count()));
     }
   }
 
@@ -482,7 +482,7 @@ final class CsvSamples {
           .ifPresent(
               column -> {
                 throw wrong(
-                    "option features has column %d, which option %s names as well"
+                    "option features has column %s, which option %s names as well"
                         .formatted(column + 1, format.option()));
               });
       return found;
@@ -496,7 +496,7 @@ final class CsvSamples {
         IntStream.range(0, cellCount).filter(column -> !taken[column]).boxed().toList();
     if (found.isEmpty()) {
       throw wrong(
-          "%d columns, all of which option %s names, expected at least one value beside them"
+          "%s columns, all of which option %s names, expected at least one value beside them"
               .formatted(
                   cellCount, ignored.isEmpty() ? format.option() : format.option() + " or ignore"));
     }
@@ -516,7 +516,7 @@ final class CsvSamples {
     }
     if (column.index() >= cellCount) {
       throw wrong(
-          "%d columns, expected at least %d (option %s)"
+          "%s columns, expected at least %s (option %s)"
               .formatted(cellCount, column.index() + 1, option));
     }
     return column.index();
@@ -536,7 +536,7 @@ final class CsvSamples {
       return targets.stream().mapToInt(Integer::intValue).toArray();
     }
     throw wrong(
-        "%d columns, expected %d, the values of a sample, or %d with what the model tells in column %s"
+        "%s columns, expected %s, the values of a sample, or %s with what the model tells in column %s"
             .formatted(
                 cellCount,
                 asked,
@@ -557,7 +557,7 @@ final class CsvSamples {
     int last = format.targetColumns().stream().mapToInt(Column::index).max().orElse(ABSENT);
     if (last >= cellCount) {
       throw wrong(
-          "%d columns, expected %s in column %d and at least one value"
+          "%s columns, expected %s in column %s and at least one value"
               .formatted(cellCount, single ? "the label" : "one of " + format.option(), last + 1));
     }
     int[] targets =
@@ -579,15 +579,15 @@ final class CsvSamples {
     if (product != features) {
       int others = cellCount - features - targets;
       throw wrong(
-          "%d columns, expected %d: %s and shape %s%s"
+          "%s columns, expected %s: %s and shape %s%s"
               .formatted(
                   cellCount,
                   product + targets + others,
                   format.targets().kind() == Targets.Kind.CLASS
                       ? "the label"
-                      : "%d %s".formatted(targets, format.option()),
+                      : "%s %s".formatted(targets, format.option()),
                   format.shape(),
-                  others > 0 ? " beside %d that are not read".formatted(others) : ""));
+                  others > 0 ? " beside %s that are not read".formatted(others) : ""));
     }
   }
 
@@ -676,7 +676,7 @@ final class CsvSamples {
     double value = format.decimal().parse(cell);
     if (!(value == Math.rint(value) && value >= 0 && value < most)) {
       throw wrong(
-          "%s, the label, is %s, expected a whole number from 0 to %d (option classes)%s"
+          "%s, the label, is %s, expected a whole number from 0 to %s (option classes)%s"
               .formatted(
                   called(column),
                   quote(cell),
@@ -704,7 +704,7 @@ final class CsvSamples {
     int id = classes.id(word);
     if (id >= MOST_FOUND_CLASSES) {
       throw wrong(
-          "%s, the label, is %s, another class after %d, expected fewer; real values are option targets, and option classes allows more of them by number"
+          "%s, the label, is %s, another class after %s, expected fewer; real values are option targets, and option classes allows more of them by number"
               .formatted(called(column), quote(cell), MOST_FOUND_CLASSES));
     }
     if (!isFitted && id == labelLines.size()) {
@@ -868,7 +868,10 @@ final class CsvSamples {
   }
 
   private List<String> warnings() {
-    String place = isCut ? "%s, first %,d rows: ".formatted(source, rows.size()) : source + ": ";
+    String place =
+        isCut
+            ? String.format(Locale.ROOT, "%s, first %,d rows: ", source, rows.size())
+            : source + ": ";
     List<String> found = new ArrayList<>();
     for (int column = 0; column < merged.length; column++) {
       Optional<String> pair = Optional.ofNullable(merged[column]).flatMap(MergedValues::describe);
@@ -894,7 +897,7 @@ final class CsvSamples {
           .ifPresent(
               word ->
                   found.add(
-                      "%s, the label, is %s in line %d, which is a class of its own, not a missing value"
+                      "%s, the label, is %s in line %s, which is a class of its own, not a missing value"
                           .formatted(
                               called(targetCells[0]),
                               quote(word),
@@ -904,7 +907,7 @@ final class CsvSamples {
     List<String> shown = new ArrayList<>();
     found.stream().limit(MOST_WARNINGS).map(place::concat).forEach(shown::add);
     if (found.size() > MOST_WARNINGS) {
-      shown.add(place + "%d more warnings".formatted(found.size() - MOST_WARNINGS));
+      shown.add(place + "%s more warnings".formatted(found.size() - MOST_WARNINGS));
     }
     return shown;
   }
@@ -939,7 +942,7 @@ final class CsvSamples {
       String other = Double.isNaN(value) ? null : byValue.putIfAbsent(value + 0.0, word);
       if (other != null) {
         return Optional.of(
-            "%s, the label, is %s in line %d and %s in line %d: two classes, because labels stay as they are written"
+            "%s, the label, is %s in line %s and %s in line %s: two classes, because labels stay as they are written"
                 .formatted(
                     called(targetCells[0]),
                     quote(other),
@@ -1019,7 +1022,7 @@ final class CsvSamples {
   }
 
   private String called(int column) {
-    return "column %d%s"
+    return "column %s%s"
         .formatted(
             column + 1, column < names.size() ? " (\"%s\")".formatted(names.get(column)) : "");
   }
@@ -1039,7 +1042,7 @@ final class CsvSamples {
 
   private DataException wrong(long ofLine, String message) {
     return new DataException(
-        isLine ? source + ": " + message : "%s:%d: %s".formatted(source, ofLine, message));
+        isLine ? source + ": " + message : "%s:%s: %s".formatted(source, ofLine, message));
   }
 
   /**

@@ -86,9 +86,9 @@ final class DataFile implements AutoCloseable {
   void requireHeap(long length, String what, long heapBytes) {
     if (length > heapBytes / HEAP_PARTS) {
       throw new DataException(
-          "%s: %s are %d MiB, expected at most %d, a quarter of the heap: give this JVM more with"
+          "%s: %s are %s MiB, expected at most %s, a quarter of the heap: give this JVM more with"
                   .formatted(path, what, length / MEBIBYTE, heapBytes / HEAP_PARTS / MEBIBYTE)
-              + " VERTIGRAD_JAVA_OPTS=-Xmx%dm".formatted(HEAP_PARTS * (length / MEBIBYTE + 1)));
+              + " VERTIGRAD_JAVA_OPTS=-Xmx%sm".formatted(HEAP_PARTS * (length / MEBIBYTE + 1)));
     }
   }
 
@@ -107,7 +107,7 @@ final class DataFile implements AutoCloseable {
     byte[] bytes = readUpTo((int) fits + 1);
     if (bytes.length > fits) {
       throw new DataException(
-          "%s: holds more than %d MiB, a quarter of the heap; give this JVM a larger one with"
+          "%s: holds more than %s MiB, a quarter of the heap; give this JVM a larger one with"
                   .formatted(path, fits / MEBIBYTE)
               + " VERTIGRAD_JAVA_OPTS=-Xmx...");
     }
@@ -118,7 +118,7 @@ final class DataFile implements AutoCloseable {
   void expectEnd(long expected) {
     if (readUpTo(1).length > 0) {
       throw new DataException(
-          "%s: holds %s bytes, expected %d and nothing behind them"
+          "%s: holds %s bytes, expected %s and nothing behind them"
               .formatted(path, compressed ? "more than " + expected : mostBytes, expected));
     }
   }
@@ -144,7 +144,7 @@ final class DataFile implements AutoCloseable {
 
   private DataException truncated(String what, long from, long length, String found) {
     return new DataException(
-        "%s: truncated or damaged: %s bytes of %s behind offset %d, expected %d"
+        "%s: truncated or damaged: %s bytes of %s behind offset %s, expected %s"
             .formatted(path, found, what, from, length));
   }
 

@@ -109,7 +109,7 @@ record HttpFetch(URI address, long timeoutMillis) {
   private HttpResponse<?> checked(HttpResponse<?> response) {
     if (response.statusCode() != OK) {
       throw new DataException(
-          "%s: HTTP status %d, expected 200; %s".formatted(address, response.statusCode(), ADVICE));
+          "%s: HTTP status %s, expected 200; %s".formatted(address, response.statusCode(), ADVICE));
     }
     return response;
   }
@@ -132,8 +132,8 @@ record HttpFetch(URI address, long timeoutMillis) {
   private DataException late(LimitedBody body, TimeoutException cause) {
     String what =
         body.begun().isDone()
-            ? "not complete within %d ms, %d bytes came".formatted(timeoutMillis, body.bytes())
-            : "no answer within %d ms".formatted(timeoutMillis);
+            ? "not complete within %s ms, %s bytes came".formatted(timeoutMillis, body.bytes())
+            : "no answer within %s ms".formatted(timeoutMillis);
     return new DataException("%s: %s; %s".formatted(address, what, ADVICE), cause);
   }
 
@@ -146,12 +146,12 @@ record HttpFetch(URI address, long timeoutMillis) {
     }
     if (cause instanceof LimitedBody.TooLongException) {
       return new DataException(
-          "%s: sends more than %d bytes, expected fewer; %s"
+          "%s: sends more than %s bytes, expected fewer; %s"
               .formatted(address, body.most(), ADVICE));
     }
     String what =
         body.begun().isDone()
-            ? "connection lost (%s), %d bytes came".formatted(cause.getMessage(), body.bytes())
+            ? "connection lost (%s), %s bytes came".formatted(cause.getMessage(), body.bytes())
             : "no answer (%s)".formatted(cause.getMessage());
     return new DataException("%s: %s; %s".formatted(address, what, ADVICE), cause);
   }

@@ -31,7 +31,7 @@ final class IdxReader {
       int rows = side(path, "rows", header.getInt());
       int columns = side(path, "columns", header.getInt());
       long length = (long) count * rows * columns;
-      byte[] pixels = file.read(length, "%d images %dx%d".formatted(count, rows, columns));
+      byte[] pixels = file.read(length, "%s images %sx%s".formatted(count, rows, columns));
       file.expectEnd(IMAGES_HEADER_BYTES + length);
       return new Images(count, rows, columns, pixels);
     }
@@ -48,7 +48,7 @@ final class IdxReader {
       for (int i = 0; i < count; i++) {
         if ((labels[i] & 0xFF) >= classes) {
           throw new DataException(
-              "%s: label %d is %d, expected 0 to %d"
+              "%s: label %s is %s, expected 0 to %s"
                   .formatted(path, i, labels[i] & 0xFF, classes - 1));
         }
       }
@@ -75,7 +75,7 @@ final class IdxReader {
   private static int count(Path path, int found) {
     if (found < 1) {
       throw new DataException(
-          "%s: the header announces %d items, expected at least 1"
+          "%s: the header announces %s items, expected at least 1"
               .formatted(path, Integer.toUnsignedLong(found)));
     }
     return found;
@@ -84,7 +84,7 @@ final class IdxReader {
   private static int side(Path path, String what, int found) {
     if (found < 1 || found > MOST_PIXELS_A_SIDE) {
       throw new DataException(
-          "%s: the header announces %d %s, expected 1 to %d"
+          "%s: the header announces %s %s, expected 1 to %s"
               .formatted(path, Integer.toUnsignedLong(found), what, MOST_PIXELS_A_SIDE));
     }
     return found;

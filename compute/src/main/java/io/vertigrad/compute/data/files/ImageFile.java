@@ -183,7 +183,7 @@ public final class ImageFile {
     int megabytes = (int) (decodingBytes(header) / MEGABYTE) + 1;
     if (megabytes > MOST_MEGABYTES) {
       throw new DataException(
-          "%s: has %d x %d pixels, which take %d MB to decode, expected at most %d MB: half of the heap (-Xmx)"
+          "%s: has %s x %s pixels, which take %s MB to decode, expected at most %s MB: half of the heap (-Xmx)"
               .formatted(name, header.width(), header.height(), megabytes, MOST_MEGABYTES));
     }
     MEGABYTES.acquireUninterruptibly(megabytes);
@@ -251,12 +251,12 @@ public final class ImageFile {
       int height = header.height();
       if ((long) width * height > mostPixels) {
         throw new DataException(
-            "%s: has %d x %d pixels, expected at most %d of them"
+            "%s: has %s x %s pixels, expected at most %s of them"
                 .formatted(file, width, height, mostPixels));
       }
       if (Math.max(width, height) > MOST_PIXELS_A_SIDE) {
         throw new DataException(
-            "%s: has %d x %d pixels, expected at most %d on each side"
+            "%s: has %s x %s pixels, expected at most %s on each side"
                 .formatted(file, width, height, MOST_PIXELS_A_SIDE));
       }
       return header;

@@ -6,6 +6,7 @@ import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.util.Locale;
 import java.util.zip.CRC32;
 
 /**
@@ -58,7 +59,7 @@ record ImageHeader(
     private static final long serialVersionUID = 1;
 
     DamageException(String message, Object... arguments) {
-      super(message.formatted(arguments));
+      super(String.format(Locale.ROOT, message, arguments));
     }
   }
 

@@ -115,7 +115,7 @@ public final class ImagesProvider implements DatasetProvider {
     int image = options.shape().stream().reduce(1, Math::multiplyExact);
     if ((long) size * image > MOST_BYTES) {
       throw new DataException(
-          "%s: %d images of %s take %d bytes, expected at most %d: lower data.height and data.width, or data.%s"
+          "%s: %s images of %s take %s bytes, expected at most %s: lower data.height and data.width, or data.%s"
               .formatted(
                   config.directory().orElseThrow(),
                   size,
@@ -227,7 +227,7 @@ public final class ImagesProvider implements DatasetProvider {
       return Optional.empty();
     }
     return Optional.of(
-        "%s: the test set has no picture of %d of the %d classes, such as '%s', so tests say nothing about them"
+        "%s: the test set has no picture of %s of the %s classes, such as '%s', so tests say nothing about them"
             .formatted(root, missing.size(), test.classes().size(), missing.get(0)));
   }
 
@@ -277,10 +277,10 @@ public final class ImagesProvider implements DatasetProvider {
             .formatted(
                 files.get(0).getParent(),
                 images.size() < files.size()
-                    ? "the first %d of %d images".formatted(images.size(), files.size())
+                    ? "the first %s of %s images".formatted(images.size(), files.size())
                     : files.size() == 1
                         ? "the only image"
-                        : "all %d images".formatted(files.size()),
+                        : "all %s images".formatted(files.size()),
                 listing.classes().get(label),
                 !constant
                     ? "are identical"
@@ -315,7 +315,7 @@ public final class ImagesProvider implements DatasetProvider {
     List<String> classes = children(training, ImagesProvider::isClass);
     if (classes.isEmpty() || classes.size() > MOST_CLASSES) {
       throw new DataException(
-          "%s: holds %d folders, expected one for each class, at most %d; %s"
+          "%s: holds %s folders, expected one for each class, at most %s; %s"
               .formatted(training, classes.size(), MOST_CLASSES, ADVICE));
     }
     boolean shared =
@@ -329,7 +329,7 @@ public final class ImagesProvider implements DatasetProvider {
     for (String name : children(folder, ImagesProvider::isClass)) {
       if (!classes.contains(name)) {
         throw new DataException(
-            "%s: there is no class '%s' in %s, expected one of its %d folders"
+            "%s: there is no class '%s' in %s, expected one of its %s folders"
                 .formatted(folder.resolve(name), name, training, classes.size()));
       }
     }
@@ -365,7 +365,7 @@ public final class ImagesProvider implements DatasetProvider {
           "%s: holds no picture%s; every folder of train/ is a class: remove it, or put pictures of the class into it, in files that end in one of %s"
               .formatted(
                   empty.get(0),
-                  empty.size() == 1 ? "" : ", as %d more folders".formatted(empty.size() - 1),
+                  empty.size() == 1 ? "" : ", as %s more folders".formatted(empty.size() - 1),
                   String.join(", ", ENDINGS)));
     }
     return new Listing(pictures, classes);

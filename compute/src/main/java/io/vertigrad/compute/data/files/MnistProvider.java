@@ -90,7 +90,7 @@ public final class MnistProvider implements DatasetProvider {
     byte[] labels = IdxReader.labels(labelsFile, CLASSES);
     if (images.count() != labels.length) {
       throw new DataException(
-          "%s: holds %d images, but %s holds %d labels; expected as many: do both belong together?"
+          "%s: holds %s images, but %s holds %s labels; expected as many: do both belong together?"
               .formatted(imagesFile, images.count(), labelsFile, labels.length));
     }
     return new ImageDataset(

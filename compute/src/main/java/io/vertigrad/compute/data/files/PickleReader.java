@@ -11,6 +11,7 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -144,7 +145,7 @@ final class PickleReader {
   private Object end() {
     if (stack.size() != 1 || !marks.isEmpty() || in.hasRemaining()) {
       throw wrong(
-          "the end with %d values and %d bytes behind it".formatted(stack.size(), in.remaining()),
+          "the end with %s values and %s bytes behind it".formatted(stack.size(), in.remaining()),
           "one value and nothing behind it");
     }
     return stack.get(0);
@@ -216,7 +217,8 @@ final class PickleReader {
 
   private void count() {
     if (++values > MOST_VALUES) {
-      throw wrong("more than %,d values".formatted(MOST_VALUES), "at most so many");
+      throw wrong(
+          String.format(Locale.ROOT, "more than %,d values", MOST_VALUES), "at most so many");
     }
   }
 
@@ -338,7 +340,7 @@ final class PickleReader {
     }
     ByteArray array = expect(ByteArray.class, target, "an array");
     if (parts.size() != 5) {
-      throw wrong("%d parts of an array".formatted(parts.size()), "5, the last its bytes");
+      throw wrong("%s parts of an array".formatted(parts.size()), "5, the last its bytes");
     }
     expect(ElementType.class, parts.get(2), "the array's type of element");
     if (!Boolean.FALSE.equals(parts.get(3))) {
@@ -348,7 +350,7 @@ final class PickleReader {
     Bytes data = expect(Bytes.class, parts.get(4), "the array's bytes");
     if (product(shape) != data.length()) {
       throw wrong(
-          "%d bytes of an array %s".formatted(data.length(), shape), "as many as its shape says");
+          "%s bytes of an array %s".formatted(data.length(), shape), "as many as its shape says");
     }
     array.shape = shape;
     array.data = data;
@@ -412,7 +414,7 @@ final class PickleReader {
     int from = in.position();
     while (unsignedByte() != '\n') {
       if (in.position() - from > LONGEST_NAME) {
-        throw wrong("a name of more than %d characters".formatted(LONGEST_NAME), "a shorter one");
+        throw wrong("a name of more than %s characters".formatted(LONGEST_NAME), "a shorter one");
       }
     }
     return new String(in.array(), from, in.position() - 1 - from, StandardCharsets.ISO_8859_1);
@@ -428,13 +430,13 @@ final class PickleReader {
 
   private DataException truncated(long expected, int found) {
     return new DataException(
-        "%s: truncated or damaged: %d bytes behind offset %d, expected %s; %s"
+        "%s: truncated or damaged: %s bytes behind offset %s, expected %s; %s"
             .formatted(path, found, in.position(), Long.toUnsignedString(expected), ADVICE));
   }
 
   private DataException wrong(String found, String expected) {
     return new DataException(
-        "%s: offset %d: found %s, expected %s; %s"
+        "%s: offset %s: found %s, expected %s; %s"
             .formatted(path, instruction, found, expected, ADVICE));
   }
 

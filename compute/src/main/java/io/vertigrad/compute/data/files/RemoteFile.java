@@ -51,7 +51,7 @@ record RemoteFile(String name, int contentBytes, String sha256) {
     String hash = HexFormat.of().formatHex(digest.digest());
     if (found != contentBytes || !hash.equals(sha256)) {
       throw new DataException(
-          ("%s: content has %s%d bytes and SHA-256 %s, expected %d bytes and %s; "
+          ("%s: content has %s%s bytes and SHA-256 %s, expected %s bytes and %s; "
                   + "nothing was kept, name another mirror with --download URL")
               .formatted(
                   origin, found > contentBytes ? "over " : "", found, hash, contentBytes, sha256));

@@ -89,7 +89,7 @@ record TextDataset(
   private int start(int index) {
     if (index < 0 || index >= size) {
       throw new IndexOutOfBoundsException(
-          "sample %d, expected one from 0 to %d".formatted(index, size - 1));
+          "sample %s, expected one from 0 to %s".formatted(index, size - 1));
     }
     return first + index * stride;
   }

@@ -202,7 +202,7 @@ public final class TextProvider implements DatasetProvider {
     int length = shape.get(0);
     if (tokens.count() < length) {
       throw new DataException(
-          "%s: has %d tokens, expected at least the %d that the model takes (data.length)"
+          "%s: has %s tokens, expected at least the %s that the model takes (data.length)"
               .formatted(file, tokens.count(), length));
     }
     return tokens.windows(tokens.count() - length, 1, length, 1, options.each());
@@ -249,7 +249,7 @@ public final class TextProvider implements DatasetProvider {
     String where = source.files().size() == 1 ? source.files().get(0).toString() : folder(source);
     if (count <= options.length()) {
       throw new DataException(
-          "%s: the %s part has %d of %d tokens, expected at least %d: a window of %d (data.length) and the token after it%s"
+          "%s: the %s part has %s of %s tokens, expected at least %s: a window of %s (data.length) and the token after it%s"
               .formatted(
                   where,
                   split == Split.TEST ? "test" : "training",
@@ -269,6 +269,6 @@ public final class TextProvider implements DatasetProvider {
   }
 
   private static String folder(Source source) {
-    return "%s (%d files)".formatted(source.files().get(0).getParent(), source.files().size());
+    return "%s (%s files)".formatted(source.files().get(0).getParent(), source.files().size());
   }
 }

@@ -51,23 +51,23 @@ final class Vocabulary {
       String token = lines.get(i);
       if (token.isBlank() || token.chars().anyMatch(Character::isWhitespace)) {
         throw new DataException(
-            "%s:%d: %s, expected one token without white space on each line"
+            "%s:%s: %s, expected one token without white space on each line"
                 .formatted(file, i + 1, token.isBlank() ? "is empty" : "holds " + quoted(token)));
       }
       Integer before = ids.putIfAbsent(token, i);
       if (before != null) {
         throw new DataException(
-            "%s:%d: %s is on line %d already, expected each token once"
+            "%s:%s: %s is on line %s already, expected each token once"
                 .formatted(file, i + 1, quoted(token), before + 1));
       }
       if (ids.size() > MOST_TOKENS) {
         throw new DataException(
-            "%s: has more than %d tokens, expected no more".formatted(file, MOST_TOKENS));
+            "%s: has more than %s tokens, expected no more".formatted(file, MOST_TOKENS));
       }
     }
     if (ids.size() < 2) {
       throw new DataException(
-          "%s: has %d tokens, expected at least 2, one on each line".formatted(file, ids.size()));
+          "%s: has %s tokens, expected at least 2, one on each line".formatted(file, ids.size()));
     }
     return new Vocabulary(file, lines, ids, unknown);
   }
@@ -92,7 +92,7 @@ final class Vocabulary {
       Integer id = ids.getOrDefault(next.group(), other);
       if (id == null) {
         throw new DataException(
-            "%s:%d: %s is not in %s, which has no token %s either; add one of them there, or name the token that stands for unknown words in option unknown"
+            "%s:%s: %s is not in %s, which has no token %s either; add one of them there, or name the token that stands for unknown words in option unknown"
                 .formatted(
                     source,
                     1 + text.substring(0, next.start()).chars().filter(c -> c == '\n').count(),

@@ -83,7 +83,7 @@ final class BatchArrays {
   void fillFeatures(Batch batch) {
     if (batch.features().length != input.capacity()) {
       throw new IllegalArgumentException(
-          "batch of %d samples with %d values, expected %d"
+          "batch of %s samples with %s values, expected %s"
               .formatted(batch.count(), batch.features().length, input.capacity()));
     }
     input.put(0, batch.features());
@@ -93,14 +93,14 @@ final class BatchArrays {
   private void mark(int[] classesOfSamples) {
     if (classesOfSamples.length != hot.length) {
       throw new IllegalArgumentException(
-          "batch of %d samples with %d labels, expected one for each: the targets are classes"
+          "batch of %s samples with %s labels, expected one for each: the targets are classes"
               .formatted(hot.length, classesOfSamples.length));
     }
     for (int i = 0; i < hot.length; i++) {
       int label = classesOfSamples[i];
       if (label < 0 || label >= classes) {
         throw new IllegalArgumentException(
-            "label %d of sample %d: expected 0 to %d".formatted(label, i, classes - 1));
+            "label %s of sample %s: expected 0 to %s".formatted(label, i, classes - 1));
       }
       target.put(hot[i], 0);
       hot[i] = i * classes + label;
@@ -111,7 +111,7 @@ final class BatchArrays {
   private void put(Batch batch) {
     if (batch.targets().length != target.capacity()) {
       throw new IllegalArgumentException(
-          "batch of %d samples with %d targets, expected %d"
+          "batch of %s samples with %s targets, expected %s"
               .formatted(batch.count(), batch.targets().length, target.capacity()));
     }
     target.put(0, batch.targets());

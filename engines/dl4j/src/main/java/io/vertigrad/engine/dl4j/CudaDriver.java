@@ -60,7 +60,7 @@ final class CudaDriver {
     int[] found = new int[1];
     error = error == 0 ? functions.count(found) : error;
     if (error != 0 || found[0] == 0) {
-      return Optional.of("NVIDIA's driver finds no GPU (error %d)".formatted(error));
+      return Optional.of("NVIDIA's driver finds no GPU (error %s)".formatted(error));
     }
     // ND4J spreads threads over all GPUs that CUDA_VISIBLE_DEVICES leaves.
     return IntStream.range(0, found[0]).boxed().flatMap(gpu -> unfit(functions, gpu)).findFirst();
@@ -75,7 +75,7 @@ final class CudaDriver {
     boolean old = major[0] < FIRST_MAJOR || major[0] == FIRST_MAJOR && minor[0] < FIRST_MINOR;
     return known && (old || major[0] > LAST_MAJOR)
         ? Stream.of(
-            "GPU %d has compute capability %d.%d, and ND4J has code for 3.7 to 8.9: hide it with CUDA_VISIBLE_DEVICES%s"
+            "GPU %s has compute capability %s.%s, and ND4J has code for 3.7 to 8.9: hide it with CUDA_VISIBLE_DEVICES%s"
                 .formatted(gpu, major[0], minor[0], old ? "" : ", or use the engine pytorch"))
         : Stream.empty();
   }

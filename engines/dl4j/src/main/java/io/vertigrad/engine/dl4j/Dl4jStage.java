@@ -54,7 +54,7 @@ final class Dl4jStage implements StageModel {
     SegmentTable table = SegmentTable.of(stage.network());
     if (!table.layout().equals(spec.layout())) {
       throw new IllegalStateException(
-          "stage %d has other arrays than the plan: %s"
+          "stage %s has other arrays than the plan: %s"
               .formatted(spec.index(), spec.layout().firstDifference(table.layout()).orElse("")));
     }
     parameters = new FlatVector(stage.network().parameters(), table);

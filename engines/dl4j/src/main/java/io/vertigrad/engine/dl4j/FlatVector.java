@@ -22,7 +22,7 @@ final class FlatVector {
     int length = table.layout().length();
     if (array.length() != length) {
       throw new IllegalArgumentException(
-          "network with %d parameters has %d gradients: frozen layers cannot be trained here"
+          "network with %s parameters has %s gradients: frozen layers cannot be trained here"
               .formatted(length, array.length()));
     }
   }
@@ -108,7 +108,7 @@ final class FlatVector {
   private void checkRange(int first, int count) {
     if (first < 0 || first + (long) count > array.length()) {
       throw new IndexOutOfBoundsException(
-          "elements %d to %d: expected within 0 to %d"
+          "elements %s to %s: expected within 0 to %s"
               .formatted(first, first + count, array.length()));
     }
   }

@@ -63,7 +63,7 @@ final class InputCheck {
     long[] outputs = network.output(sample, null).shape();
     if (outputs.length != 2 || outputs[1] != config.classes()) {
       throw new OutputMismatch(
-          "model %s: its output is %s for one sample, expected [1, %d] for the %d %s"
+          "model %s: its output is %s for one sample, expected [1, %s] for the %s %s"
               .formatted(
                   config.name(),
                   Arrays.toString(outputs),

@@ -29,7 +29,7 @@ final class LossCheck {
   static void require(NeuralNetwork network, ModelConfig config) {
     if (config.positions() > 1) {
       throw new IllegalArgumentException(
-          "model %s: the data have a class at each of %d positions, but the engine dl4j predicts one class per sample; expected engine pytorch, or data with one target for each sample (data.predict next)"
+          "model %s: the data have a class at each of %s positions, but the engine dl4j predicts one class per sample; expected engine pytorch, or data with one target for each sample (data.predict next)"
               .formatted(config.name(), config.positions()));
     }
     Layer output = outputOf(network);

@@ -183,7 +183,7 @@ final class ModelLoader {
     if (network instanceof ComputationGraph graph) {
       if (graph.getNumInputArrays() != 1 || graph.getNumOutputArrays() != 1) {
         throw new IllegalArgumentException(
-            "model %s: found %d inputs and %d outputs, expected 1 and 1"
+            "model %s: found %s inputs and %s outputs, expected 1 and 1"
                 .formatted(config.name(), graph.getNumInputArrays(), graph.getNumOutputArrays()));
       }
       return GraphNetwork.training(graph);

@@ -96,7 +96,7 @@ final class OnnxGraph {
     bytes += (long) values.length * Float.BYTES;
     if (bytes > MOST_BYTES) {
       throw new IllegalArgumentException(
-          "format onnx: the network's arrays have more than %d bytes, more than one file may have"
+          "format onnx: the network's arrays have more than %s bytes, more than one file may have"
               .formatted(MOST_BYTES));
     }
     ByteBuffer raw =

@@ -10,6 +10,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -144,7 +145,8 @@ final class SavedNetwork {
   }
 
   private static ZipException tooLong(String name, long bytes) {
-    return new ZipException("%s has %,d bytes, more than it may have".formatted(name, bytes));
+    return new ZipException(
+        String.format(Locale.ROOT, "%s has %,d bytes, more than it may have", name, bytes));
   }
 
   private static NeuralNetwork restored(Path file) throws IOException {
@@ -177,7 +179,8 @@ final class SavedNetwork {
    */
   private static INDArray parameters(Path file, long expected) throws IOException {
     if (expected < 1 || expected > Integer.MAX_VALUE - 1024) {
-      throw new ZipException("the configuration has %,d parameters".formatted(expected));
+      throw new ZipException(
+          String.format(Locale.ROOT, "the configuration has %,d parameters", expected));
     }
     try (ZipFile zip = new ZipFile(file.toFile())) {
       ZipEntry entry = entry(zip, PARAMETERS);
@@ -185,14 +188,19 @@ final class SavedNetwork {
       DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes));
       long shape = header(in, "LONG");
       if (shape < 4 || shape > MOST_SHAPE) {
-        throw new ZipException("%s describes its shape by %d numbers".formatted(PARAMETERS, shape));
+        throw new ZipException("%s describes its shape by %s numbers".formatted(PARAMETERS, shape));
       }
       in.skipBytes((int) shape * Long.BYTES);
       long count = header(in, "FLOAT");
       if (count != expected || in.available() != count * Float.BYTES) {
         throw new ZipException(
-            "%s holds %,d parameters in %,d bytes, the configuration needs %,d of 4 bytes"
-                .formatted(PARAMETERS, count, in.available(), expected));
+            String.format(
+                Locale.ROOT,
+                "%s holds %,d parameters in %,d bytes, the configuration needs %,d of 4 bytes",
+                PARAMETERS,
+                count,
+                in.available(),
+                expected));
       }
       float[] values = new float[(int) count];
       ByteBuffer.wrap(bytes, bytes.length - in.available(), in.available())

@@ -58,7 +58,7 @@ final class StageArrays {
   private static void put(String what, float[] values, INDArray array) {
     if (values.length != array.length()) {
       throw new IllegalArgumentException(
-          "%s of %d values, expected %d".formatted(what, values.length, array.length()));
+          "%s of %s values, expected %s".formatted(what, values.length, array.length()));
     }
     FloatBuffer memory = NativeFloats.of(array);
     memory.put(values);

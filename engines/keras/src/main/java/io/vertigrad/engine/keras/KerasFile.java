@@ -22,6 +22,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -144,7 +145,8 @@ final class KerasFile {
       throw refused(path, "is no HDF5 file, expected a model of Keras; " + SAVE);
     }
     if (bytes > Integer.MAX_VALUE) {
-      throw refused(path, "has %,d bytes, expected less than 2 GiB".formatted(bytes));
+      throw refused(
+          path, String.format(Locale.ROOT, "has %,d bytes, expected less than 2 GiB", bytes));
     }
     return bytes;
   }
@@ -205,7 +207,7 @@ final class KerasFile {
         || type.getSize() != Float.BYTES && type.getSize() != Double.BYTES) {
       throw refused(
           path,
-          "array %s is of %s of %d bytes, expected float32"
+          "array %s is of %s of %s bytes, expected float32"
               .formatted(
                   name,
                   dataset.getDataType().getClass().getSimpleName(),
@@ -223,8 +225,12 @@ final class KerasFile {
       if (size < 1 || size > bytes || elements * size > bytes) {
         throw refused(
             path,
-            "array %s has the shape %s, and the file only %,d bytes"
-                .formatted(name, Arrays.toString(dataset.getDimensionsAsLong()), bytes));
+            String.format(
+                Locale.ROOT,
+                "array %s has the shape %s, and the file only %,d bytes",
+                name,
+                Arrays.toString(dataset.getDimensionsAsLong()),
+                bytes));
       }
       elements *= size;
     }
@@ -234,7 +240,7 @@ final class KerasFile {
     for (int i = 0; i < values.length; i++) {
       if (!Float.isFinite(values[i])) {
         throw refused(
-            path, "array %s: value %d is %s, expected a number".formatted(name, i, values[i]));
+            path, "array %s: value %s is %s, expected a number".formatted(name, i, values[i]));
       }
     }
     return new Values(shape, values);
@@ -258,8 +264,13 @@ final class KerasFile {
     if (elements < 0 || size < 0 || elements > bytes || elements * size > bytes) {
       throw refused(
           path,
-          "%s has %,d values of %d bytes, and the file only %,d bytes: it is damaged"
-              .formatted(name, elements, size, bytes));
+          String.format(
+              Locale.ROOT,
+              "%s has %,d values of %d bytes, and the file only %,d bytes: it is damaged",
+              name,
+              elements,
+              size,
+              bytes));
     }
   }
 

@@ -49,7 +49,7 @@ record KerasLayer(
       return List.of();
     }
     if (nodes.size() > 1) {
-      throw refused("is used %d times, expected once".formatted(nodes.size()));
+      throw refused("is used %s times, expected once".formatted(nodes.size()));
     }
     List<String> names = new ArrayList<>();
     if (nodes.getValue(0) instanceof JsonArray reads) {
@@ -136,7 +136,7 @@ record KerasLayer(
       return number;
     }
     throw refused(
-        "%s is %s, expected a whole number from %d to %d"
+        "%s is %s, expected a whole number from %s to %s"
             .formatted(key, JsonText.shown(String.valueOf(value)), least, most));
   }
 

@@ -357,7 +357,7 @@ final class KerasNetwork {
     for (int i = 0; i < sizes.length; i++) {
       if (!(shape.getValue(i + 1) instanceof Integer size) || size < 1 || size > MOST_SIDE) {
         throw layer.refused(
-            "batch_input_shape is %s, expected whole numbers from 1 to %d behind the first"
+            "batch_input_shape is %s, expected whole numbers from 1 to %s behind the first"
                 .formatted(JsonText.shown(shape.encode()), MOST_SIDE));
       }
       sizes[i] = size;
@@ -388,7 +388,7 @@ final class KerasNetwork {
 
   private Output one(KerasLayer layer) {
     if (layer.inputs().size() != 1) {
-      throw layer.refused("reads %d layers, expected 1".formatted(layer.inputs().size()));
+      throw layer.refused("reads %s layers, expected 1".formatted(layer.inputs().size()));
     }
     return read(layer, layer.inputs().get(0));
   }
@@ -405,7 +405,7 @@ final class KerasNetwork {
   private Output image(KerasLayer layer) {
     Output input = one(layer);
     if (input.isRow()) {
-      throw layer.refused("reads a row of %d, expected an image".formatted(input.units()));
+      throw layer.refused("reads a row of %s, expected an image".formatted(input.units()));
     }
     if (layer.channelsFirst() != channelsFirst) {
       throw layer.refused("data_format differs from that of other layers, expected one order");
@@ -510,7 +510,7 @@ final class KerasNetwork {
     int[] dilation = layer.pair("dilation_rate", 1, 1, MOST_KERNEL);
     boolean bias = layer.flag("use_bias", true);
     if (layer.config().getValue("groups", 1) instanceof Integer groups && groups != 1) {
-      throw layer.refused("groups is %d, expected 1".formatted(groups));
+      throw layer.refused("groups is %s, expected 1".formatted(groups));
     }
     boolean same = isSame(layer);
     INDArray weights =
@@ -560,7 +560,7 @@ final class KerasNetwork {
     int reach = (kernel - 1) * dilation + 1;
     int places = same ? size : size - reach + 1;
     if (places < 1) {
-      throw layer.refused("takes %d pixels, its input has %d".formatted(reach, size));
+      throw layer.refused("takes %s pixels, its input has %s".formatted(reach, size));
     }
     return (places + stride - 1) / stride;
   }
@@ -609,7 +609,7 @@ final class KerasNetwork {
         Object edge = (i < 2 ? rows : columns).getValue(i % 2);
         if (!(edge instanceof Integer size) || size < 0 || size > MOST_KERNEL) {
           throw layer.refused(
-              "padding holds %s, expected 0 to %d"
+              "padding holds %s, expected 0 to %s"
                   .formatted(JsonText.shown(String.valueOf(edge)), MOST_KERNEL));
         }
         edges[i] = size;
@@ -638,7 +638,7 @@ final class KerasNetwork {
     boolean last = Integer.valueOf(-1).equals(only) && expected == (input.image() ? 3 : 1);
     if (only != null && !last && !Integer.valueOf(expected).equals(only)) {
       throw layer.refused(
-          "axis is %s, expected %d, the channels"
+          "axis is %s, expected %s, the channels"
               .formatted(JsonText.shown(String.valueOf(axis)), expected));
     }
     int units = input.channels();
@@ -649,7 +649,7 @@ final class KerasNetwork {
     for (int i = 0; i < units; i++) {
       if (variances[i] < 0) {
         throw layer.refused(
-            "moving_variance %d is %s, expected at least 0".formatted(i, variances[i]));
+            "moving_variance %s is %s, expected at least 0".formatted(i, variances[i]));
       }
     }
     graph.addLayer(
@@ -711,7 +711,7 @@ final class KerasNetwork {
     int axis = layer.integer("axis", -1, 3);
     boolean last = axis == -1 && (!channelsFirst || !first.image());
     if (!last && axis != (first.image() && !channelsFirst ? 3 : 1)) {
-      throw layer.refused("axis is %d, expected that of the channels".formatted(axis));
+      throw layer.refused("axis is %s, expected that of the channels".formatted(axis));
     }
     List<String> vertices = new ArrayList<>();
     int channels = 0;

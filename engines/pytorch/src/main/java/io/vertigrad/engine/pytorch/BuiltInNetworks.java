@@ -83,7 +83,7 @@ final class BuiltInNetworks {
   static void requireOnePosition(ModelConfig config) {
     if (config.positions() > 1) {
       throw new IllegalArgumentException(
-          "model %s: the data have a class at each of %d positions, but this network predicts one per sample; expected a TorchScript module, or data with one target for each sample (data.predict next)"
+          "model %s: the data have a class at each of %s positions, but this network predicts one per sample; expected a TorchScript module, or data with one target for each sample (data.predict next)"
               .formatted(config.name(), config.positions()));
     }
   }
@@ -201,7 +201,7 @@ final class BuiltInNetworks {
     List<Integer> shape = config.inputShape();
     if (shape.size() != 3 || shape.get(1) < least || shape.get(2) < least) {
       throw new IllegalArgumentException(
-          "model %s: samples are %s, expected [channels, height, width] of at least %d x %d"
+          "model %s: samples are %s, expected [channels, height, width] of at least %s x %s"
               .formatted(config.name(), shape, least, least));
     }
   }

@@ -99,7 +99,7 @@ final class CudaEvent implements AutoCloseable {
   private void check(String attempt, int error) {
     if (error != 0) {
       String reason = NvidiaDriver.load().error(error);
-      throw new IllegalStateException("GPU %d failed to %s: %s".formatted(gpu, attempt, reason));
+      throw new IllegalStateException("GPU %s failed to %s: %s".formatted(gpu, attempt, reason));
     }
   }
 }

@@ -135,7 +135,7 @@ final class FinalGradients {
     for (int i = reported; i < starts.length; i++) {
       if (additions(i) != 1) {
         throw new IllegalStateException(
-            ("the gradient of the parameter at element %d changed %d times in a backward pass,"
+            ("the gradient of the parameter at element %s changed %s times in a backward pass,"
                     + " expected once: set exchange.overlap to false for this model")
                 .formatted(starts[i], additions(i)));
       }

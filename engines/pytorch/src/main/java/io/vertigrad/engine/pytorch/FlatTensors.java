@@ -333,7 +333,7 @@ final class FlatTensors implements AutoCloseable {
   private static FloatBuffer range(FloatBuffer vector, int first, int count) {
     if (first < 0 || first + (long) count > vector.capacity()) {
       throw new IndexOutOfBoundsException(
-          "elements %d to %d: expected within 0 to %d"
+          "elements %s to %s: expected within 0 to %s"
               .formatted(first, first + (long) count, vector.capacity()));
     }
     return vector.slice(first, count);

@@ -1,5 +1,7 @@
 package io.vertigrad.engine.pytorch;
 
+import java.util.Locale;
+
 /**
  * A GPU of this machine, as NVIDIA's driver describes it.
  *
@@ -20,6 +22,7 @@ record Gpu(int number, String name, int major, int minor, long totalBytes) {
 
   /** Returns the name, compute capability and memory. */
   String text() {
-    return "%s, compute capability %s, %,d MiB".formatted(name, capability(), totalBytes / MIB);
+    return String.format(
+        Locale.ROOT, "%s, compute capability %s, %,d MiB", name, capability(), totalBytes / MIB);
   }
 }

@@ -90,7 +90,7 @@ final class GpuCheck {
   }
 
   private String reason(Gpu gpu, RuntimeException failure) {
-    String name = "GPU %d is %s, and %s".formatted(gpu.number(), gpu.text(), library);
+    String name = "GPU %s is %s, and %s".formatted(gpu.number(), gpu.text(), library);
     RuntimeException shortage =
         MemoryShortage.explained(
             failure, name + " finds no room on it", GpuModels.HERE.on(gpu.number()), FULL);

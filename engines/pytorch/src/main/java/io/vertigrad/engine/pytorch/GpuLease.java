@@ -47,7 +47,7 @@ final class GpuLease implements AutoCloseable {
     synchronized (OWN) {
       for (int place = 0; place < MOST_PLACES; place++) {
         for (int gpu = 0; gpu < gpus; gpu++) {
-          Path file = all.resolve("gpu-%d-%d.lock".formatted(gpu, place));
+          Path file = all.resolve("gpu-%s-%s.lock".formatted(gpu, place));
           FileChannel channel = OWN.contains(file) ? null : locked(file);
           if (channel != null) {
             OWN.add(file);
@@ -56,7 +56,7 @@ final class GpuLease implements AutoCloseable {
         }
       }
     }
-    throw new IOException("all %d places of each GPU in %s are taken".formatted(MOST_PLACES, all));
+    throw new IOException("all %s places of each GPU in %s are taken".formatted(MOST_PLACES, all));
   }
 
   /** Locks a file and returns it open, or null if another process has it locked. */

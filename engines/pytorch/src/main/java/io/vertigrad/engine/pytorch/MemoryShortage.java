@@ -3,6 +3,7 @@ package io.vertigrad.engine.pytorch;
 import io.vertigrad.compute.Precision;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -94,6 +95,9 @@ final class MemoryShortage {
     boolean known = size.find() && size.group(1) != null;
     return "this machine has no memory for %s; lower workers.batch, or start fewer workers on it"
         .formatted(
-            known ? "another %,.0f MiB".formatted(Long.parseLong(size.group(1)) / MIB) : "it");
+            known
+                ? String.format(
+                    Locale.ROOT, "another %,.0f MiB", Long.parseLong(size.group(1)) / MIB)
+                : "it");
   }
 }

@@ -287,8 +287,8 @@ final class ModelLoader {
         checkValues(output);
         return "";
       }
-      String several = config.positions() > 1 ? " at each of %d positions" : "";
-      return "its output is %s for one sample of %s, expected %s for the %d %s%s"
+      String several = config.positions() > 1 ? " at each of %s positions" : "";
+      return "its output is %s for one sample of %s, expected %s for the %s %s%s"
           .formatted(
               Arrays.toString(shape),
               form.sample(),
@@ -300,7 +300,7 @@ final class ModelLoader {
       String ids =
           config.tokens() == 0
               ? ""
-              : " of ids up to %d as %s"
+              : " of ids up to %s as %s"
                   .formatted(
                       config.tokens() - 1, form.type() == ScalarType.Long ? "int64" : "float32");
       return "does not take samples of shape %s%s: %s"

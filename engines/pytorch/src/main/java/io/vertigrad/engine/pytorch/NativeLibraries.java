@@ -118,7 +118,7 @@ final class NativeLibraries {
       unpacking.run();
     } catch (IOException e) {
       throw new IOException(
-          ("libtorch (%d MB) cannot be unpacked into %s: %s; name a folder with room that this user"
+          ("libtorch (%s MB) cannot be unpacked into %s: %s; name a folder with room that this user"
                   + " can write with -Dorg.bytedeco.javacpp.cachedir=FOLDER, for the start script in"
                   + " VERTIGRAD_JAVA_OPTS")
               .formatted(bytes / MEGABYTE, folder, FailureReason.of(e)),

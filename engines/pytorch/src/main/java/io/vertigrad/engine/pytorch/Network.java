@@ -4,6 +4,7 @@ import io.vertigrad.compute.Block;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 
 /**
@@ -126,7 +127,9 @@ record Network(String name, List<Integer> input, List<Layer> layers) {
     for (Layer layer : layers) {
       Object[] inputs = layer.inputs().stream().map(Network::variable).toArray();
       lines.add(
-          "    %s = %s".formatted(variable(layer.name()), layer.expression().formatted(inputs)));
+          "    %s = %s"
+              .formatted(
+                  variable(layer.name()), String.format(Locale.ROOT, layer.expression(), inputs)));
     }
     lines.add("    return " + variable(layers.get(layers.size() - 1).name()));
     return String.join("\n", lines) + "\n";

@@ -51,7 +51,7 @@ final class NetworkBuilder {
     arrays.add(new Network.Array(new Block(layer + ".W", kernels, Kind.TRAINABLE), weights));
     Network.Array kernel = arrays.get(arrays.size() - 1);
     String expression =
-        "torch.conv2d(%%s, self.%s, %s, [%d, %d], [%d, %d], [1, 1], 1)"
+        "torch.conv2d(%%s, self.%s, %s, [%s, %s], [%s, %s], [1, 1], 1)"
             .formatted(
                 kernel.attribute(),
                 biased ? "self." + arrays.get(0).attribute() : "None",
@@ -123,7 +123,7 @@ final class NetworkBuilder {
     List<Integer> shape = shape(from);
     plain(
         layer,
-        "torch.max_pool2d(%%s, [%1$d, %1$d], [%1$d, %1$d], [0, 0], [1, 1], False)".formatted(size),
+        "torch.max_pool2d(%%s, [%1$s, %1$s], [%1$s, %1$s], [0, 0], [1, 1], False)".formatted(size),
         List.of(shape.get(0), shape.get(1) / size, shape.get(2) / size),
         from);
   }
@@ -143,7 +143,7 @@ final class NetworkBuilder {
     List<Integer> shape = shape(from);
     plain(
         layer,
-        "torch.constant_pad_nd(%%s, [0, 0, 0, 0, %1$d, %1$d], 0)".formatted(more),
+        "torch.constant_pad_nd(%%s, [0, 0, 0, 0, %1$s, %1$s], 0)".formatted(more),
         List.of(shape.get(0) + 2 * more, shape.get(1), shape.get(2)),
         from);
   }

@@ -220,7 +220,7 @@ final class PyTorchModel implements Model {
     ScalarType found = TensorBuffers.type(output);
     if (output.numel() != (long) count * outputs || found != ScalarType.Float) {
       throw new IllegalStateException(
-          "model %s: its output for %d samples is %s of %s, expected %s of float32"
+          "model %s: its output for %s samples is %s of %s, expected %s of float32"
               .formatted(
                   name,
                   count,
@@ -266,7 +266,7 @@ final class PyTorchModel implements Model {
     }
     if (batch.features().length != batch.count() * sampleLength) {
       throw new IllegalArgumentException(
-          "batch of %d samples with %d values, expected %d"
+          "batch of %s samples with %s values, expected %s"
               .formatted(batch.count(), batch.features().length, batch.count() * sampleLength));
     }
     if (compared) {
@@ -279,7 +279,7 @@ final class PyTorchModel implements Model {
     if (config.loss() != Loss.CROSS_ENTROPY) {
       if (batch.targets().length != batch.count() * config.classes()) {
         throw new IllegalArgumentException(
-            "batch of %d samples with %d targets, expected %d for the %d %s"
+            "batch of %s samples with %s targets, expected %s for the %s %s"
                 .formatted(
                     batch.count(),
                     batch.targets().length,
@@ -292,13 +292,13 @@ final class PyTorchModel implements Model {
     int[] labels = batch.labels();
     if (labels.length != batch.count() * config.positions()) {
       throw new IllegalArgumentException(
-          "batch of %d samples with %d labels, expected %d"
+          "batch of %s samples with %s labels, expected %s"
               .formatted(batch.count(), labels.length, batch.count() * config.positions()));
     }
     for (int i = 0; i < labels.length; i++) {
       if (labels[i] < 0 || labels[i] >= config.classes()) {
         throw new IllegalArgumentException(
-            "label %d of sample %d: expected 0 to %d"
+            "label %s of sample %s: expected 0 to %s"
                 .formatted(labels[i], i / config.positions(), config.classes() - 1));
       }
     }

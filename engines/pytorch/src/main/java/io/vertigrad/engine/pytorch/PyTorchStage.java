@@ -236,7 +236,7 @@ final class PyTorchStage implements StageModel {
   private static void requireLength(String what, int found, int expected) {
     if (found != expected || found == 0) {
       throw new IllegalArgumentException(
-          "%s of %d values, expected %d and at least 1".formatted(what, found, expected));
+          "%s of %s values, expected %s and at least 1".formatted(what, found, expected));
     }
   }
 

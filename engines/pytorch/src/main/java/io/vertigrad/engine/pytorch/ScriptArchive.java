@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
@@ -155,8 +156,12 @@ final class ScriptArchive {
     if (kept > 0 && entry.getSize() > kept) {
       throw refused(
           file,
-          "has %s of %,d bytes, expected at most %,d of code"
-              .formatted(entry.getName(), entry.getSize(), kept));
+          String.format(
+              Locale.ROOT,
+              "has %s of %,d bytes, expected at most %,d of code",
+              entry.getName(),
+              entry.getSize(),
+              kept));
     }
     CRC32 crc = new CRC32();
     byte[] bytes = new byte[0];

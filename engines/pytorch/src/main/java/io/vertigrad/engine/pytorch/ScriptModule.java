@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.function.Supplier;
 import org.bytedeco.javacpp.PointerScope;
@@ -210,7 +211,7 @@ final class ScriptModule implements AutoCloseable {
         "its output is %s, expected one tensor"
             .formatted(
                 output.isTuple()
-                    ? "a tuple of %d values".formatted(output.toTuple().size())
+                    ? "a tuple of %s values".formatted(output.toTuple().size())
                     : "a " + output.tagKind().getString()));
   }
 
@@ -249,7 +250,7 @@ final class ScriptModule implements AutoCloseable {
   private RuntimeException failure(RuntimeException reported, long samples) {
     return MemoryShortage.explained(
         TorchException.of(reported),
-        "model %s, batch of %,d samples".formatted(name, samples),
+        String.format(Locale.ROOT, "model %s, batch of %,d samples", name, samples),
         precision,
         place.models());
   }

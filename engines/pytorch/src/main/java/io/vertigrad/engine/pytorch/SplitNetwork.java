@@ -107,7 +107,7 @@ final class SplitNetwork implements SplitModel {
     } catch (RuntimeException e) {
       throw MemoryShortage.explained(
           TorchException.of(e),
-          "stage %d of model %s".formatted(index, config.name()),
+          "stage %s of model %s".formatted(index, config.name()),
           config.precision(),
           List.of());
     }

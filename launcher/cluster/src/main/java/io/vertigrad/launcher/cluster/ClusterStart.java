@@ -240,7 +240,7 @@ public final class ClusterStart {
     return port == config.port()
         ? Optional.empty()
         : Optional.of(
-            "port %d (cluster.port) is taken: this cluster is joined at %s, not at that port"
+            "port %s (cluster.port) is taken: this cluster is joined at %s, not at that port"
                 .formatted(config.port(), joinAddress()));
   }
 
@@ -276,13 +276,13 @@ public final class ClusterStart {
           "this node is not let into cluster %s: %s".formatted(name, secret.get()));
     }
     if (error instanceof IllegalStateException && !config.members().isEmpty()) {
-      return notLetIn("was not admitted within %d s".formatted(HazelcastNode.JOIN_SECONDS));
+      return notLetIn("was not admitted within %s s".formatted(HazelcastNode.JOIN_SECONDS));
     }
     if (error instanceof SettingsException settings) {
       return settings;
     }
     return new SettingsException(
-        "cluster %s could not start at %s, port %d and up: %s; set cluster.host and cluster.port"
+        "cluster %s could not start at %s, port %s and up: %s; set cluster.host and cluster.port"
             .formatted(name, config.host(), config.port(), error.getMessage()),
         error);
   }

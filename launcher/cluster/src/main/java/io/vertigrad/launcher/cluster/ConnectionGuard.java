@@ -119,7 +119,7 @@ final class ConnectionGuard {
         port,
         peer,
         why,
-        before == 0 ? "" : " (and %d more since the last line)".formatted(before));
+        before == 0 ? "" : " (and %s more since the last line)".formatted(before));
   }
 
   /** Records that the node this one connected to has another secret. */

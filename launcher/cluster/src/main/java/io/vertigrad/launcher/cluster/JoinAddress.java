@@ -37,7 +37,7 @@ public record JoinAddress(String host, int port) {
     int colon = text.indexOf(':');
     if (colon != text.lastIndexOf(':') || text.startsWith("[")) {
       throw new SettingsException(
-          "join address \"%s\": IPv6 is not supported, expected the IPv4 address or the name of a machine that has one, such as 10.0.0.5:%d"
+          "join address \"%s\": IPv6 is not supported, expected the IPv4 address or the name of a machine that has one, such as 10.0.0.5:%s"
               .formatted(text, DEFAULT_PORT));
     }
     if (colon < 0) {
@@ -140,7 +140,7 @@ public record JoinAddress(String host, int port) {
   private static String checked(String text, String host) {
     if (host.isBlank()) {
       throw new SettingsException(
-          "join address \"%s\": expected HOST or HOST:PORT, such as 10.0.0.5:%d"
+          "join address \"%s\": expected HOST or HOST:PORT, such as 10.0.0.5:%s"
               .formatted(text, DEFAULT_PORT));
     }
     return host;

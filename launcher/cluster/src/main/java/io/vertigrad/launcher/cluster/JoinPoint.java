@@ -47,7 +47,7 @@ public final class JoinPoint {
       return JoinPort.open(host, first, offer, secret, BusSecurity.context(cluster, vertx), report);
     } catch (IOException e) {
       throw new SettingsException(
-          "no port for nodes that join is free at %s, from %d on: %s; set cluster.port"
+          "no port for nodes that join is free at %s, from %s on: %s; set cluster.port"
               .formatted(host, first, e.getMessage()),
           e);
     }

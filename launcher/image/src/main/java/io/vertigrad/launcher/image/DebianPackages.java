@@ -87,7 +87,7 @@ final class DebianPackages {
       List<Path> found = found(folder, name);
       if (found.size() != 1) {
         throw new IOException(
-            "%s: found %d packages %s %s, expected one: remove the older ones"
+            "%s: found %s packages %s %s, expected one: remove the older ones"
                 .formatted(folder, found.size(), name, found));
       }
       files.add(found.get(0));

@@ -12,6 +12,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
@@ -156,14 +157,19 @@ final class ImageCommand implements Callable<Integer> {
     }
     for (int i = 0; i < layers.size(); i++) {
       Layer layer = layers.get(i);
-      Path file = folder.resolve("layer-%d.tar.gz".formatted(i));
+      Path file = folder.resolve("layer-%s.tar.gz".formatted(i));
       image.add(layer.name(), layer.write(file, time));
       out.printf(
-          "%-18s %,6d KiB  %d files%n", layer.name(), Files.size(file) >> 10, layer.files().size());
+          Locale.ROOT,
+          "%-18s %,6d KiB  %d files%n",
+          layer.name(),
+          Files.size(file) >> 10,
+          layer.files().size());
     }
     Path file = folder.resolve("vertigrad-%s-image.tar".formatted(tag));
     String digest = image.write(file, architecture());
-    out.printf("vertigrad:%s  %s%n%s (%,d MiB)%n", tag, digest, file, Files.size(file) >> 20);
+    out.printf(
+        Locale.ROOT, "vertigrad:%s  %s%n%s (%,d MiB)%n", tag, digest, file, Files.size(file) >> 20);
     out.flush();
     return 0;
   }
@@ -194,8 +200,8 @@ final class ImageCommand implements Callable<Integer> {
     layer.text(
         "etc/passwd",
         false,
-        "root:x:0:0:root:/root:/bin/sh\nvertigrad:x:%1$d:%1$d::/work:/bin/sh\n".formatted(USER));
-    layer.text("etc/group", false, "root:x:0:\nvertigrad:x:%d:\n".formatted(USER));
+        "root:x:0:0:root:/root:/bin/sh\nvertigrad:x:%1$s:%1$s::/work:/bin/sh\n".formatted(USER));
+    layer.text("etc/group", false, "root:x:0:\nvertigrad:x:%s:\n".formatted(USER));
     layer.text("etc/nsswitch.conf", false, "passwd: files\ngroup: files\nhosts: files dns\n");
     return layer;
   }
@@ -264,7 +270,7 @@ final class ImageCommand implements Callable<Integer> {
     JsonArray variables = new JsonArray();
     environment.forEach((name, value) -> variables.add(name + "=" + value));
     return new JsonObject()
-        .put("User", "%1$d:%1$d".formatted(USER))
+        .put("User", "%1$s:%1$s".formatted(USER))
         .put("Env", variables)
         .put("Entrypoint", new JsonArray().add(HOME + "/bin/vertigrad"))
         .put("Cmd", new JsonArray().add("--help"))

@@ -38,7 +38,7 @@ final class Tool {
     try {
       if (!process.waitFor(LIMIT_MINUTES, TimeUnit.MINUTES)) {
         process.destroyForcibly();
-        throw new IOException("%s: took more than %d minutes".formatted(command, LIMIT_MINUTES));
+        throw new IOException("%s: took more than %s minutes".formatted(command, LIMIT_MINUTES));
       }
     } catch (InterruptedException e) {
       process.destroyForcibly();
@@ -47,7 +47,7 @@ final class Tool {
     }
     if (process.exitValue() != 0) {
       throw new IOException(
-          "%s: ended with %d, expected 0".formatted(command, process.exitValue()));
+          "%s: ended with %s, expected 0".formatted(command, process.exitValue()));
     }
   }
 

@@ -140,7 +140,7 @@ final class MlflowApi {
       return json(response.body());
     }
     String message =
-        "%s answers %d to %s: %s"
+        "%s answers %s to %s: %s"
             .formatted(server, status, request.uri().getPath(), shown(response.body()));
     boolean passing = status == TIMEOUT || status == TOO_MANY || status >= SERVER_ERROR;
     if (status >= CLIENT_ERROR && !passing) {

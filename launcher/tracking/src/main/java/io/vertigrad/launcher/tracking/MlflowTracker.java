@@ -104,7 +104,7 @@ final class MlflowTracker implements Tracker {
     }
     if (thread.isAlive()) {
       thread.interrupt();
-      warn("it did not take the last points within %d s".formatted(CLOSE_SECONDS));
+      warn("it did not take the last points within %s s".formatted(CLOSE_SECONDS));
     }
   }
 

@@ -9,6 +9,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.Consumer;
 import java.util.zip.CRC32C;
 
@@ -47,7 +48,8 @@ final class TensorBoardFile implements Tracker {
    * @param onProblem called once when no more can be written
    */
   TensorBoardFile(Path folder, long nowMillis, Consumer<String> onProblem) {
-    String name = "events.out.tfevents.%010d.vertigrad".formatted(nowMillis / 1_000);
+    String name =
+        String.format(Locale.ROOT, "events.out.tfevents.%010d.vertigrad", nowMillis / 1_000);
     Path free = folder.resolve(name);
     for (int again = 2; Files.exists(free); again++) {
       free = folder.resolve(name + "." + again);

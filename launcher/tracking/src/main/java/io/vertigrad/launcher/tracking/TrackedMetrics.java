@@ -100,7 +100,7 @@ final class TrackedMetrics {
           losses.add(loss);
           accuracies.add(
               reports.stream().mapToDouble(WorkerProgress::accuracy).average().orElse(Double.NaN));
-          points.with("workers/%d/loss".formatted(rank), loss);
+          points.with("workers/%s/loss".formatted(rank), loss);
         });
     points
         .with("train/loss", mean(losses))

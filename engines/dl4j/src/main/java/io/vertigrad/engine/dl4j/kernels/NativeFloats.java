@@ -55,7 +55,7 @@ public final class NativeFloats {
   private static ByteBuffer bytes(INDArray array) {
     if (array.dataType() != DataType.FLOAT || array.length() > LARGEST) {
       throw new IllegalArgumentException(
-          "array of %d %s: expected at most %d FLOAT"
+          "array of %s %s: expected at most %s FLOAT"
               .formatted(array.length(), array.dataType(), LARGEST));
     }
     long bytes = array.length() * Float.BYTES;

@@ -62,7 +62,7 @@ final class Layers {
     List<Integer> shape = config.inputShape();
     if (shape.size() != 3 || shape.get(1) < least || shape.get(2) < least) {
       throw new IllegalArgumentException(
-          "model %s: samples are %s, expected [channels, height, width] of at least %d x %d"
+          "model %s: samples are %s, expected [channels, height, width] of at least %s x %s"
               .formatted(config.name(), shape, least, least));
     }
     return InputType.convolutional(shape.get(1), shape.get(2), shape.get(0), CNN2DFormat.NCHW);

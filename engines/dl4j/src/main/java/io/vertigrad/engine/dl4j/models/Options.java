@@ -19,7 +19,7 @@ final class Options {
         return value;
       }
     }
-    throw refused(config, key, "a whole number from %d to %d".formatted(least, most));
+    throw refused(config, key, "a whole number from %s to %s".formatted(least, most));
   }
 
   static String choice(ModelConfig config, String key, String otherwise, String... choices) {
