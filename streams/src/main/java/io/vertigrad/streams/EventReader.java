@@ -137,6 +137,15 @@ public interface EventReader extends AutoCloseable {
    */
   String name();
 
+  /**
+   * Returns what a reader waits for that gets no events, for messages. Any thread.
+   *
+   * @return such as {@code topic prices, partition 0 is silent}
+   */
+  default String awaited() {
+    return name() + " is silent";
+  }
+
   @Override
   void close();
 }

@@ -479,7 +479,7 @@ public sealed interface TrainingEvent {
    *
    * @param timeMillis wall-clock time in milliseconds since 1970
    * @param rank rank of the worker
-   * @param source where its data come from
+   * @param source what it waits for, such as {@code topic prices, partition 0 is silent}
    */
   record DataAwaited(long timeMillis, int rank, String source) implements Progress {}
 

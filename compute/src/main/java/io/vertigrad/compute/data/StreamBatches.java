@@ -70,9 +70,9 @@ public interface StreamBatches extends AutoCloseable {
   List<String> warnings();
 
   /**
-   * Returns where the stream comes from, for messages.
+   * Returns what is waited for while no batch comes, for messages.
    *
-   * @return such as {@code events.csv} or {@code topic prices, partitions 0, 2}
+   * @return such as {@code topic prices, partitions 0, 2 is silent}
    */
   String source();
 

@@ -44,7 +44,7 @@ final class EventText {
     }
     if (event instanceof DataAwaited silent) {
       return Optional.of(
-          "%s waits for events: %s is silent"
+          "%s waits for events: %s"
               .formatted(job.nameOf("worker", silent.rank()), silent.source()));
     }
     if (event instanceof DataWarning found) {

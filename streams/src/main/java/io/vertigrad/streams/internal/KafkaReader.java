@@ -27,6 +27,7 @@ import java.util.stream.Collectors;
 import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
@@ -61,6 +62,7 @@ final class KafkaReader implements EventReader {
   private final List<Lane> lanes = new ArrayList<>();
   private final Deque<Map<TopicPartition, OffsetAndMetadata>> unanswered = new ArrayDeque<>();
   private final KafkaTopics topics;
+  private final OpenTransactions transactions;
   private final Map<String, KafkaTopics.Topic> found;
   private final int assigned;
   private final List<String> warnings = new ArrayList<>();
@@ -113,6 +115,7 @@ final class KafkaReader implements EventReader {
       throw e;
     }
     try {
+      transactions = new OpenTransactions(topics.admin(), config.servers());
       found = topics.begin(position.isPresent());
       int partitions = found.get(config.topic()).partitions();
       config.labels().ifPresent(labels -> refuseUnequal(labels.place(), partitions));
@@ -570,7 +573,13 @@ final class KafkaReader implements EventReader {
       flowing = Set.of(partition);
       consumer.resume(flowing);
     }
-    for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofMillis(millis))) {
+    ConsumerRecords<byte[], byte[]> polled = consumer.poll(Duration.ofMillis(millis));
+    if (polled.isEmpty()) {
+      transactions.waits(partition, consumer.position(partition, OPENING));
+    } else {
+      transactions.ended();
+    }
+    for (ConsumerRecord<byte[], byte[]> record : polled) {
       if (record.value() != null) {
         fetched.get(new TopicPartition(record.topic(), record.partition())).add(record);
       }
@@ -654,6 +663,7 @@ final class KafkaReader implements EventReader {
   @Override
   public List<String> warnings() {
     List<String> since = new ArrayList<>(topics.takeWarnings());
+    since.addAll(transactions.takeWarnings());
     since.addAll(warnings);
     warnings.clear();
     return since;
@@ -694,6 +704,11 @@ final class KafkaReader implements EventReader {
 
   private DataException failed(KafkaException e) {
     return new DataException("%s: %s".formatted(name(), e.getMessage()), e);
+  }
+
+  @Override
+  public String awaited() {
+    return transactions.found().orElseGet(() -> name() + " is silent");
   }
 
   @Override

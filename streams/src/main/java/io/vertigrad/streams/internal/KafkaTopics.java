@@ -266,6 +266,11 @@ final class KafkaTopics implements AutoCloseable {
         e);
   }
 
+  /** Returns the client that asks the brokers, which {@link #close} closes. */
+  Admin admin() {
+    return admin;
+  }
+
   /** Returns what the user must know, since the last call. */
   List<String> takeWarnings() {
     List<String> taken = List.copyOf(warnings);

@@ -511,7 +511,7 @@ final class PreparedStream implements StreamBatches {
 
   @Override
   public String source() {
-    return reader.name();
+    return reader.awaited();
   }
 
   @Override

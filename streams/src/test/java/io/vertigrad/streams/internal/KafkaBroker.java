@@ -191,6 +191,23 @@ public final class KafkaBroker implements AutoCloseable {
     }
   }
 
+  /** Sends records in a transaction that stays open until it is committed. */
+  public KafkaProducer<String, String> sendOpen(String topic, List<Record> records) {
+    Properties properties = new Properties();
+    properties.put("bootstrap.servers", servers);
+    properties.put("transactional.id", topic + "-open");
+    KafkaProducer<String, String> producer =
+        new KafkaProducer<>(properties, new StringSerializer(), new StringSerializer());
+    producer.initTransactions();
+    producer.beginTransaction();
+    records.forEach(
+        record ->
+            producer.send(
+                new ProducerRecord<>(topic, record.partition(), record.key(), record.value())));
+    producer.flush();
+    return producer;
+  }
+
   private static int freePort() throws IOException {
     try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return socket.getLocalPort();

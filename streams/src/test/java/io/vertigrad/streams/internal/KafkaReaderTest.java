@@ -21,6 +21,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.junit.jupiter.api.AfterAll;
@@ -288,6 +289,45 @@ class KafkaReaderTest {
       assertEquals(List.of(3, 1, 6), values(next(again)));
       assertEquals(List.of(5, 0, 2), values(next(again)));
     }
+  }
+
+  @Test
+  void shouldNameAnOpenTransactionUntilItEnds() throws Exception {
+    broker.create("open", 1);
+    broker.send("open", List.of(plain(0), plain(1), plain(2)));
+    try (KafkaProducer<String, String> producer =
+            broker.sendOpen("open", List.of(plain(3), plain(4)));
+        EventReader reader = open(settings("open"), 0, 1, Optional.empty())) {
+      broker.send("open", List.of(plain(5), plain(6)));
+      assertEquals(List.of(0, 1, 2), values(next(reader)));
+      assertEquals("topic open, partition 0 is silent", reader.awaited());
+
+      List<String> warnings = new ArrayList<>();
+      for (int i = 0; warnings.isEmpty() && i < 300; i++) {
+        assertTrue(reader.poll(200).isEmpty());
+        warnings.addAll(reader.warnings());
+      }
+
+      String what =
+          "topic open, partition 0: 4 records wait behind an open transaction at offset 3";
+      assertEquals(what, reader.awaited());
+      assertTrue(warnings.get(0).startsWith(what), warnings::toString);
+      assertTrue(
+          warnings.get(0).endsWith("abort --topic open --partition 0 --start-offset 3"),
+          warnings::toString);
+
+      producer.commitTransaction();
+      assertEquals(List.of(3, 4, 5), values(next(reader)));
+      assertEquals(
+          List.of(
+              "topic open, partition 0: the transaction at offset 3 has ended, and training goes on"),
+          reader.warnings());
+      assertEquals("topic open, partition 0 is silent", reader.awaited());
+    }
+  }
+
+  private static Record plain(int value) {
+    return new Record(0, null, event(value));
   }
 
   private static Record waiting(int number) {

@@ -19,7 +19,7 @@ const WORDS = {
     `missing: ${e.missing}` +
     `${e.waits && `; ${e.waits}`}; last heard: ${e.lastHeard}`,
   batchesDivided: (e) => `from update ${count(e.version)} on, workers train ${shares(e.shares)} samples a step`,
-  dataAwaited: (e) => `worker ${e.rank} waits for events: ${e.source} is silent`,
+  dataAwaited: (e) => `worker ${e.rank} waits for events: ${e.source}`,
   dataWarning: (e) => `worker ${e.rank}: ${e.message}`,
   memberLeft: (e, run) => `${run.called(e)} left: ${sentence(e.reason)}`,
   processRestarted: (e) => `${e.reason}; started again (restart ${e.restart} of at most ${e.limit})`,
