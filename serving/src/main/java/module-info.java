@@ -2,7 +2,7 @@
 module io.vertigrad.serving {
   requires transitive io.vertigrad.verticles;
   requires com.fasterxml.jackson.core;
-  requires io.netty.transport;
+  requires io.vertigrad.http;
   requires org.slf4j;
 
   exports io.vertigrad.serving;

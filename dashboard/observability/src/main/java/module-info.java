@@ -3,6 +3,7 @@
  */
 module io.vertigrad.observability {
   requires transitive io.vertigrad.verticles;
+  requires transitive io.vertigrad.http;
   requires transitive io.vertx.web;
   requires transitive micrometer.core;
   requires transitive io.opentelemetry.api;

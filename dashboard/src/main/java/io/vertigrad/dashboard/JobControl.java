@@ -1,6 +1,7 @@
 package io.vertigrad.dashboard;
 
 import io.vertigrad.codecs.Addresses;
+import io.vertigrad.http.AccessToken;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
@@ -14,12 +15,12 @@ final class JobControl {
 
   private final Vertx vertx;
   private final Addresses addresses;
-  private final PageToken token;
+  private final AccessToken token;
 
   public JobControl(Vertx vertx, Addresses addresses, String token) {
     this.vertx = vertx;
     this.addresses = addresses;
-    this.token = new PageToken(token);
+    this.token = new AccessToken(token);
   }
 
   Future<JsonObject> answer(JsonObject request) {

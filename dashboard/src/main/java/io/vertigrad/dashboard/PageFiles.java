@@ -1,7 +1,7 @@
 package io.vertigrad.dashboard;
 
+import io.vertigrad.http.OwnOrigin;
 import io.vertigrad.job.DashboardConfig;
-import io.vertigrad.job.OwnOrigin;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerResponse;
@@ -24,7 +24,7 @@ final class PageFiles {
   private static final String CONTENT_POLICY =
       "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-  private static final int FORBIDDEN = 403;
+  private static final int WRONG = 400;
   private static final int FAILED = 500;
 
   private static final Logger LOG = LoggerFactory.getLogger(PageFiles.class);
@@ -35,7 +35,8 @@ final class PageFiles {
   static Router guarded(Vertx vertx, DashboardConfig where) {
     Router router = Router.router(vertx);
     router.route().failureHandler(PageFiles::fail);
-    OwnOrigin origin = new OwnOrigin(where.host(), where.origins());
+    OwnOrigin origin =
+        new OwnOrigin(where.host(), where.hosts(), "dashboard.hosts", where.origins());
     router.route().handler(request -> check(origin, request)).handler(PageFiles::protect);
     if (!where.origins().isEmpty()) {
       CorsHandler others =
@@ -64,7 +65,13 @@ final class PageFiles {
     origin
         .refusal(request.request())
         .ifPresentOrElse(
-            why -> request.response().setStatusCode(FORBIDDEN).end(why + "\n"), request::next);
+            why ->
+                request
+                    .response()
+                    .setStatusCode(why.status())
+                    .putHeader("Content-Type", "text/plain")
+                    .end(why.reason() + "\n"),
+            request::next);
   }
 
   /** Returns the JSON object in the body of a request; null if the body is anything else. */
@@ -88,16 +95,18 @@ final class PageFiles {
 
   /**
    * Answers a request that failed, or that a handler refused with a status, such as one that is too
-   * large. Neither that nor a connection that breaks in the middle is logged as an error.
+   * large or names no host. Neither that nor a connection that breaks in the middle is logged as an
+   * error.
    */
   private static void fail(RoutingContext request) {
     Throwable failure = request.failure();
-    if (failure != null && !(failure instanceof IOException)) {
+    boolean refused = request.statusCode() >= WRONG && request.statusCode() < FAILED;
+    if (failure != null && !refused && !(failure instanceof IOException)) {
       LOG.error("a request for {} failed", request.request().path(), failure);
     }
     HttpServerResponse response = request.response();
     if (!response.ended() && !response.closed()) {
-      response.setStatusCode(failure == null ? request.statusCode() : FAILED);
+      response.setStatusCode(failure == null || refused ? request.statusCode() : FAILED);
       response.end(response.getStatusMessage() + "\n");
     }
   }

@@ -1,5 +1,6 @@
 package io.vertigrad.dashboard;
 
+import io.vertigrad.http.HttpConnections;
 import io.vertigrad.job.DashboardConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -20,12 +21,19 @@ final class PageServer {
   private static final Logger LOG = LoggerFactory.getLogger(PageServer.class);
   private static final int MESSAGE_BYTES = 16 * 1024;
   private static final int IDLE_SECONDS = 60;
+  private static final long LOOK_MILLIS = 1_000;
+
+  /** Those of the most browsers that a page has, each with a socket, and as many others. */
+  private static final int MOST_CONNECTIONS = 512;
+
   private static final int REQUESTS_AT_ONCE = 200;
   private static final int REQUESTS_PER_SECOND = 50;
 
   private final Vertx vertx;
   private final DashboardConfig where;
   private final Map<HttpConnection, Allowance> allowances = new WeakHashMap<>();
+  private final HttpConnections connections =
+      new HttpConnections(MOST_CONNECTIONS, System::nanoTime);
 
   PageServer(Vertx vertx, DashboardConfig where) {
     this.vertx = vertx;
@@ -36,6 +44,7 @@ final class PageServer {
   Future<String> start(Router router) {
     return listen(router, where.port())
         .recover(failure -> elsewhere(router, failure))
+        .onSuccess(open -> vertx.setPeriodic(LOOK_MILLIS, tick -> connections.closeSlow()))
         .map(server -> url(server.actualPort()));
   }
 
@@ -62,7 +71,8 @@ final class PageServer {
   private Future<HttpServer> listen(Router router, int port) {
     return vertx
         .createHttpServer(options().setHost(where.host()).setPort(port))
-        .requestHandler(request -> answer(router, request))
+        .connectionHandler(connections::add)
+        .requestHandler(connections.guarding(request -> answer(router, request)))
         .listen();
   }
 
@@ -87,7 +97,7 @@ final class PageServer {
    * costs the run more than the bytes do.
    */
   private static HttpServerOptions options() {
-    return new HttpServerOptions()
+    return HttpConnections.limited(new HttpServerOptions())
         .setPerMessageWebSocketCompressionSupported(false)
         .setPerFrameWebSocketCompressionSupported(false)
         .setMaxWebSocketFrameSize(MESSAGE_BYTES)

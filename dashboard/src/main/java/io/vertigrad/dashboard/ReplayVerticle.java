@@ -1,5 +1,6 @@
 package io.vertigrad.dashboard;
 
+import io.vertigrad.compute.settings.JsonText;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
@@ -11,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,6 +29,7 @@ public final class ReplayVerticle extends VerticleBase {
 
   private final Path events;
   private final AtomicLong eventsRead = new AtomicLong();
+  private volatile boolean cancelled;
   private JsonObject beginning;
   private List<JsonObject> frames;
 
@@ -46,7 +49,7 @@ public final class ReplayVerticle extends VerticleBase {
         .executeBlocking(
             () ->
                 RunRecording.read(
-                    events, RunDescription.of(job, false), summary(), eventsRead::incrementAndGet))
+                    events, RunDescription.of(job, false), summary(), this::countEvent))
         .compose(
             recording -> {
               frames = recording.frames();
@@ -57,20 +60,37 @@ public final class ReplayVerticle extends VerticleBase {
             });
   }
 
+  /** Ends the reading of the events: the verticle fails to start. Any thread may ask. */
+  public void cancel() {
+    cancelled = true;
+  }
+
+  /** Returns whether {@link #cancel} was called. Any thread may ask. */
+  public boolean isCancelled() {
+    return cancelled;
+  }
+
+  private void countEvent() {
+    if (cancelled) {
+      throw new CancellationException("nobody waits for the replay any more");
+    }
+    eventsRead.incrementAndGet();
+  }
+
   /** Returns how many events have been read so far, each of them twice. Any thread may ask. */
   public long eventsRead() {
     return eventsRead.get();
   }
 
   /** Reads the summary; a killed run has none or an incomplete one. */
-  private Optional<JsonObject> summary() throws IOException {
+  private Optional<JsonObject> summary() {
     Path file = events.resolveSibling("summary.json");
     if (!Files.isReadable(file)) {
       return Optional.empty();
     }
     try {
-      return Optional.of(new JsonObject(Files.readString(file)));
-    } catch (DecodeException torn) {
+      return Optional.of(new JsonObject(JsonText.read(file)));
+    } catch (DecodeException | IOException torn) {
       LOG.warn("{} is shown without its summary: {}", file, torn.getMessage());
       return Optional.empty();
     }

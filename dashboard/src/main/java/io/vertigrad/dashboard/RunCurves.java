@@ -10,6 +10,8 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CancellationException;
+import java.util.function.BooleanSupplier;
 import java.util.function.ToDoubleFunction;
 
 /**
@@ -52,10 +54,22 @@ public final class RunCurves {
 
   private RunCurves() {}
 
-  /** Reads the curves from {@code events.jsonl}, as far as it is written; blocks. */
-  public static RunCurves read(Path events) throws IOException {
+  /**
+   * Reads the curves from {@code events.jsonl}, as far as it is written; blocks.
+   *
+   * @param gone returns true when nobody waits for the curves any more
+   * @throws CancellationException then
+   */
+  public static RunCurves read(Path events, BooleanSupplier gone) throws IOException {
     RunCurves curves = new RunCurves();
-    EventLines.forEach(events, curves::add);
+    EventLines.forEach(
+        events,
+        line -> {
+          if (gone.getAsBoolean()) {
+            throw new CancellationException("nobody waits for the curves of a run any more");
+          }
+          curves.add(line);
+        });
     curves.average();
     return curves;
   }

@@ -1,7 +1,9 @@
 package io.vertigrad.dashboard;
 
+import io.vertigrad.http.AccessToken;
 import io.vertigrad.job.DashboardConfig;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.WorkerExecutor;
 import io.vertx.core.buffer.Buffer;
@@ -12,7 +14,10 @@ import io.vertx.ext.web.handler.BodyHandler;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Set;
-import java.util.function.Function;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiFunction;
+import java.util.function.BooleanSupplier;
 
 /**
  * Serves the page that lists the runs of a folder and draws their curves, as {@code
@@ -27,6 +32,10 @@ public final class RunsVerticle extends VerticleBase {
 
   private static final int RUNS_AT_ONCE = 16;
   private static final int READERS = 2;
+
+  /** Less than the time after which an idle connection is closed. */
+  private static final int READ_SECONDS = 50;
+
   private static final int BODY_BYTES = 64 * 1024;
   private static final int FOUND = 302;
   private static final int WRONG = 400;
@@ -35,9 +44,9 @@ public final class RunsVerticle extends VerticleBase {
   private static final int CONFLICT = 409;
 
   private final DashboardConfig where;
-  private final PageToken token;
+  private final AccessToken token;
   private final Source source;
-  private final Function<String, Future<String>> pages;
+  private final BiFunction<String, Future<Void>, Future<String>> pages;
   private WorkerExecutor readers;
   private Future<Buffer> listing;
   private volatile String url;
@@ -51,8 +60,11 @@ public final class RunsVerticle extends VerticleBase {
     /**
      * Returns the curves of a run as a JSON object, or one with a {@code problem} when it cannot be
      * read.
+     *
+     * @param gone returns true when nobody waits for them any more
+     * @throws java.util.concurrent.CancellationException then, perhaps
      */
-    Buffer curves(String name);
+    Buffer curves(String name, BooleanSupplier gone);
 
     /**
      * Changes the tags, the note or the mark of a run.
@@ -71,12 +83,15 @@ public final class RunsVerticle extends VerticleBase {
    * @param where address and port
    * @param token who has it may change tags and notes
    * @param pages returns the address of a run's page; fails with a {@link NoSuchElementException}
-   *     when there is no such run
+   *     when there is no such run. Its second argument completes when nobody waits for the answer
    */
   public RunsVerticle(
-      DashboardConfig where, String token, Source source, Function<String, Future<String>> pages) {
+      DashboardConfig where,
+      String token,
+      Source source,
+      BiFunction<String, Future<Void>, Future<String>> pages) {
     this.where = where;
-    this.token = new PageToken(token);
+    this.token = new AccessToken(token);
     this.source = source;
     this.pages = pages;
   }
@@ -121,11 +136,25 @@ public final class RunsVerticle extends VerticleBase {
       refuse(request, WRONG, expected.formatted(RUNS_AT_ONCE, names.size()));
       return;
     }
+    AtomicBoolean gone = new AtomicBoolean();
+    gone(request).onSuccess(closed -> gone.set(true));
     List<Future<Buffer>> curves =
         names.stream()
-            .map(name -> readers.executeBlocking(() -> source.curves(name), false))
+            .map(name -> readers.executeBlocking(() -> source.curves(name, gone::get), false))
             .toList();
-    answer(request, Future.all(curves).map(read -> joined(read.list())));
+    Future<Buffer> read =
+        Future.all(curves)
+            .map(all -> joined(all.list()))
+            .timeout(READ_SECONDS, TimeUnit.SECONDS)
+            .onFailure(late -> gone.set(true));
+    answer(request, read);
+  }
+
+  /** Completes when the client has closed its connection before it was answered. */
+  private static Future<Void> gone(RoutingContext request) {
+    Promise<Void> gone = Promise.promise();
+    request.response().closeHandler(closed -> gone.tryComplete());
+    return gone.future();
   }
 
   private static Buffer joined(List<Buffer> runs) {
@@ -154,10 +183,24 @@ public final class RunsVerticle extends VerticleBase {
       return;
     }
     pages
-        .apply(name)
+        .apply(name, gone(request))
         .onSuccess(
-            page -> request.response().setStatusCode(FOUND).putHeader("Location", page).end())
+            page ->
+                request
+                    .response()
+                    .setStatusCode(FOUND)
+                    .putHeader("Location", asAsked(request, page))
+                    .end())
         .onFailure(why -> refuse(request, why));
+  }
+
+  /** Returns the address of a page of this server's host, by the name that the browser uses. */
+  private String asAsked(RoutingContext request, String page) {
+    String asked = request.request().getHeader("Host");
+    String own = "http://" + where.host() + ":";
+    return asked == null || !page.startsWith(own)
+        ? page
+        : "http://%s:%s".formatted(asked.replaceFirst(":\\d*$", ""), page.substring(own.length()));
   }
 
   private void annotate(RoutingContext request) {
@@ -192,7 +235,9 @@ public final class RunsVerticle extends VerticleBase {
   }
 
   private static void refuse(RoutingContext request, int status, String why) {
-    request.response().setStatusCode(status);
-    request.json(MetricsRequestHandler.refused(why));
+    if (!request.response().closed()) {
+      request.response().setStatusCode(status);
+      request.json(MetricsRequestHandler.refused(why));
+    }
   }
 }

@@ -100,6 +100,41 @@ final class DashboardVerticleTest {
   void shouldRefuseRequestsWithAForeignHostName() throws Exception {
     assertEquals(403, get("/", Map.of("Host", "rebound.example:" + port)).statusCode());
     assertEquals(200, get("/", Map.of("Host", "localhost:" + port)).statusCode());
+    assertEquals(400, get("/", Map.of("Host", "127.0.0.1:%d@evil".formatted(port))).statusCode());
+  }
+
+  @Test
+  void shouldGoByTheNamesThatTheJobListsOnEveryPath() throws Exception {
+    for (String path : List.of("/", "/job", "/metrics", "/health/live", "/eventbus/info")) {
+      assertEquals(403, get(path, Map.of("Host", "coordinator:8350")).statusCode(), path);
+    }
+    port = deploy(JsonObject.of("port", 0, "hosts", JsonArray.of("coordinator", "*.example")));
+
+    for (String path : List.of("/", "/job", "/metrics", "/health/live", "/eventbus/info")) {
+      for (String name : List.of("coordinator:8350", "Coordinator.", "page.team.example")) {
+        Map<String, String> asked = Map.of("Host", name, "Origin", "http://" + name);
+        assertEquals(200, get(path, asked).statusCode(), name + path);
+      }
+      assertEquals(403, get(path, Map.of("Host", "example")).statusCode(), path);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"*", "http://team.example", "team.example:8350", "a b", "", "*.*.example"})
+  void shouldRefuseAHostThatIsNoName(String name) {
+    JsonObject dashboard =
+        JsonObject.of("hosts", JsonArray.of("ok", "*.ok", "10.0.0.5", "::1", name));
+    for (String section : List.of("dashboard", "serving")) {
+      JsonObject job = JsonObject.of("job", "story", section, dashboard);
+
+      Exception refusal =
+          assertThrows(SettingsException.class, () -> JobConfig.read("job.json", job));
+
+      assertTrue(
+          refusal.getMessage().startsWith("job.json: %s.hosts has \"%s\"".formatted(section, name)),
+          refusal.getMessage());
+    }
   }
 
   @Test

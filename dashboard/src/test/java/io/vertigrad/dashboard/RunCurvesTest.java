@@ -92,7 +92,7 @@ final class RunCurvesTest {
     Path file = folder.resolve("events.jsonl");
     Files.writeString(file, String.join("\n", lines) + "\n{\"type\":\"evaluated\",\"time");
 
-    JsonObject curves = RunCurves.read(file).toJson();
+    JsonObject curves = RunCurves.read(file, () -> false).toJson();
 
     assertEquals(JsonArray.of(1L, 2L), curves.getJsonObject("training").getJsonArray("version"));
     assertEquals(JsonArray.of(1.0, 0.5), curves.getJsonObject("tests").getJsonArray("loss"));
@@ -150,7 +150,7 @@ final class RunCurvesTest {
   private JsonObject curves(List<TrainingEvent> events) throws IOException {
     Path file = folder.resolve("events.jsonl");
     Files.write(file, lines(events));
-    return RunCurves.read(file).toJson();
+    return RunCurves.read(file, () -> false).toJson();
   }
 
   private static List<String> lines(List<TrainingEvent> events) {

@@ -14,6 +14,7 @@ import io.vertx.core.http.HttpMethod;
 import io.vertx.core.json.JsonObject;
 import io.vertx.junit5.VertxExtension;
 import java.io.File;
+import java.net.Socket;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,7 +25,9 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -43,6 +46,7 @@ final class RunsVerticleTest {
   private static final class Runs implements RunsVerticle.Source {
 
     private final Set<String> threads = ConcurrentHashMap.newKeySet();
+    private final Set<String> reading = ConcurrentHashMap.newKeySet();
     private final List<JsonObject> changes = new CopyOnWriteArrayList<>();
 
     @Override
@@ -52,8 +56,13 @@ final class RunsVerticleTest {
     }
 
     @Override
-    public Buffer curves(String name) {
+    public Buffer curves(String name, BooleanSupplier gone) {
       threads.add(Thread.currentThread().getName());
+      if (name.equals("endless")) {
+        reading.add(name);
+        Awaitility.await().until(gone::getAsBoolean);
+        reading.remove(name);
+      }
       return JsonObject.of("name", name).toBuffer();
     }
 
@@ -76,10 +85,10 @@ final class RunsVerticleTest {
     client = vertx.createHttpClient();
     RunsVerticle page =
         new RunsVerticle(
-            new DashboardConfig(true, "127.0.0.1", 0, List.of()),
+            new DashboardConfig(true, "127.0.0.1", 0, List.of("*.team.example"), List.of()),
             "5ec2e7",
             runs,
-            name ->
+            (name, gone) ->
                 name.equals("a b")
                     ? Future.succeededFuture("http://127.0.0.1:9/")
                     : Future.failedFuture(new NoSuchElementException("there is no run " + name)));
@@ -110,6 +119,18 @@ final class RunsVerticleTest {
         runs.threads.toString());
   }
 
+  @Test
+  void shouldEndTheReadingOfCurvesWhenTheBrowserIsGone() throws Exception {
+    try (Socket browser = new Socket("127.0.0.1", port)) {
+      browser
+          .getOutputStream()
+          .write("GET /curves?run=endless HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes());
+      Awaitility.await().until(() -> !runs.reading.isEmpty());
+    }
+
+    Awaitility.await().until(runs.reading::isEmpty);
+  }
+
   @ParameterizedTest
   @ValueSource(ints = {0, 17})
   void shouldExpectOneToSixteenRuns(int count) throws Exception {
@@ -126,6 +147,9 @@ final class RunsVerticleTest {
 
     assertEquals(302, found.status());
     assertEquals("http://127.0.0.1:9/", found.headers().get("location"));
+    Answer named =
+        call(HttpMethod.GET, "/run?name=a+b", Map.of("Host", "ui.team.example:" + port), "");
+    assertEquals("http://ui.team.example:9/", named.headers().get("location"));
     assertEquals(404, get("/run?name=../etc").status());
     assertEquals("there is no run ../etc", get("/run?name=../etc").refusal());
     assertEquals(400, get("/run").status());

@@ -2,29 +2,19 @@ package io.vertigrad.launcher;
 
 import io.vertigrad.dashboard.DashboardVerticle;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.launcher.cluster.JoinPoint;
 import io.vertx.core.Deployable;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.net.URI;
-import java.security.SecureRandom;
-import java.util.HexFormat;
 import java.util.Optional;
 
 /** Starts the page that shows a run, and the verticle that supplies its numbers. */
 final class Dashboard {
 
-  private static final int TOKEN_BYTES = 16;
-
   private Dashboard() {}
-
-  /** Returns a new secret; a client that has it may control a run from its page. */
-  static String token() {
-    byte[] bytes = new byte[TOKEN_BYTES];
-    new SecureRandom().nextBytes(bytes);
-    return HexFormat.of().formatHex(bytes);
-  }
 
   /** Starts the verticle and the page; completes with the page's address. */
   static Future<String> start(Vertx vertx, JobConfig job, Deployable source) {
@@ -39,6 +29,15 @@ final class Dashboard {
         .deployVerticle(source, options)
         .compose(deployed -> vertx.deployVerticle(page, options))
         .map(deployed -> page.url());
+  }
+
+  /** Returns a line for the user when other machines reach the page. */
+  static Optional<String> openTo(String host) {
+    return JoinPoint.isLoopback(host)
+        ? Optional.empty()
+        : Optional.of(
+            "the page listens on %s: everyone who reaches it can watch; it goes by its address and the names in dashboard.hosts"
+                .formatted(host));
   }
 
   /**

@@ -160,7 +160,11 @@ final class NodeCommand implements Callable<Integer> {
     }
     Future<MemberPort> opened =
         MemberPort.open(
-            portHost, port, () -> takesPart() && signals.status().isEmpty(), signals::request);
+            portHost,
+            port,
+            Path.of(""),
+            () -> takesPart() && signals.status().isEmpty(),
+            signals::request);
     return Await.result(
         opened.recover(
             refused ->

@@ -1,5 +1,6 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.compute.settings.JsonText;
 import io.vertigrad.dashboard.ReplayVerticle;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
@@ -16,6 +17,7 @@ import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -45,6 +47,8 @@ final class ReplayCommand implements Callable<Integer> {
       description = "Port of the page (dashboard.port); a free one when it is taken, or 0.")
   private Integer port;
 
+  @Mixin private AddressOptions address;
+
   @Override
   public Integer call() throws InterruptedException {
     RunLog.leaveConsole();
@@ -71,6 +75,7 @@ final class ReplayCommand implements Callable<Integer> {
             "reading the run");
     vertx.cancelTimer(reports);
     Dashboard.otherPort(job.dashboard().port(), url).ifPresent(System.out::println);
+    Dashboard.openTo(job.dashboard().host()).ifPresent(System.out::println);
     System.out.println("replay: " + url + "  (Ctrl-C ends it)");
     new CountDownLatch(1).await();
     return ExitStatus.OK;
@@ -78,11 +83,12 @@ final class ReplayCommand implements Callable<Integer> {
 
   private JobConfig job(RunDirectory run) {
     try {
-      JsonObject json = new JsonObject(Files.readString(run.job()));
+      JsonObject json = new JsonObject(JsonText.read(run.job()));
       if (port != null) {
         JsonObject dashboard = json.getJsonObject("dashboard", new JsonObject());
         json.put("dashboard", dashboard.put("port", port));
       }
+      address.applyTo(json, "dashboard");
       return JobConfig.read(run.job().toString(), json);
     } catch (IOException | DecodeException e) {
       throw new InputException(

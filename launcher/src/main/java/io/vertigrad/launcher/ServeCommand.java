@@ -42,8 +42,16 @@ final class ServeCommand implements Callable<Integer> {
       names = "--port",
       paramLabel = "N",
       defaultValue = PORT,
-      description = "Port of 127.0.0.1, 0 for a free one (${DEFAULT-VALUE}; serving.port).")
+      description = "Port, 0 for a free one (${DEFAULT-VALUE}; serving.port).")
   private int port;
+
+  @Mixin private AddressOptions address;
+
+  @Option(
+      names = "--insecure",
+      description =
+          "Lets everyone who reaches --host ask, without a certificate (serving.insecure).")
+  private boolean insecure;
 
   @Option(
       names = "--name",
@@ -59,6 +67,10 @@ final class ServeCommand implements Callable<Integer> {
     JsonObject json = chosen.job().json();
     new Assignment("serving.file", chosen.file().toString()).applyTo(json);
     new Assignment("serving.port", port).applyTo(json);
+    address.applyTo(json, "serving");
+    if (insecure) {
+      new Assignment("serving.insecure", true).applyTo(json);
+    }
     if (name != null) {
       new Assignment("job", name).applyTo(json);
     }

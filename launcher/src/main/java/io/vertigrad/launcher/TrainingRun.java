@@ -6,6 +6,7 @@ import io.vertigrad.dashboard.MetricsVerticle;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.JobStopped;
+import io.vertigrad.http.AccessToken;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
 import io.vertigrad.job.JoinException;
@@ -305,7 +306,7 @@ final class TrainingRun {
   }
 
   private void writeJob(JobConfig known) {
-    directory.write(directory.job(), RunSummary.withEngine(job, LocalSettings.removedFrom(known)));
+    directory.write(directory.job(), LocalSettings.removedFrom(known));
   }
 
   /** Starts the predictors; training does not wait for them, and goes on without them. */
@@ -374,16 +375,14 @@ final class TrainingRun {
   }
 
   private void showDashboard() {
-    String token = Dashboard.token();
+    String token = AccessToken.fresh().text();
     MetricsVerticle source = new MetricsVerticle(token, directory.path().toString());
     String url =
-        await(
-            Dashboard.start(vertx, RunSummary.withEngine(job, job.json()), source),
-            START_SECONDS,
-            "starting the dashboard");
+        await(Dashboard.start(vertx, job, source), START_SECONDS, "starting the dashboard");
     page = Optional.of(new Page(url, source));
     lock.show(url);
     Dashboard.otherPort(job.dashboard().port(), url).ifPresent(monitor::say);
+    Dashboard.openTo(job.dashboard().host()).ifPresent(monitor::say);
     monitor.say("dashboard: %s  (to control the run: %s#token=%s)".formatted(url, url, token));
   }
 

@@ -1,16 +1,20 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.job.DashboardConfig;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLog;
+import io.vertx.core.json.JsonObject;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -40,8 +44,12 @@ final class UiCommand implements Callable<Integer> {
       names = "--port",
       paramLabel = "N",
       defaultValue = "8360",
-      description = "Port of the page (${DEFAULT-VALUE}); a free one when it is taken, or 0.")
+      description =
+          "Port of the page (${DEFAULT-VALUE}); a free one when it is taken, or 0. The pages of runs"
+              + " that are over take the eight behind it.")
   private int port;
+
+  @Mixin private AddressOptions address;
 
   @Override
   public Integer call() throws InterruptedException {
@@ -50,10 +58,14 @@ final class UiCommand implements Callable<Integer> {
       check();
     }
     Path shown = folder == null ? RunDirectory.RUNS : folder;
+    JsonObject json = JsonObject.of("dashboard", JsonObject.of("port", port));
+    address.applyTo(json, "dashboard");
+    DashboardConfig where = JobConfig.read("ui", json).dashboard();
     String url =
         Await.result(
-            RunsPage.start(ClusterStart.alone(), shown, port), START_SECONDS, "starting the page");
+            RunsPage.start(ClusterStart.alone(), shown, where), START_SECONDS, "starting the page");
     Dashboard.otherPort(port, url).ifPresent(System.out::println);
+    Dashboard.openTo(where.host()).ifPresent(System.out::println);
     System.out.println("runs: " + url + "  (Ctrl-C ends it)");
     new CountDownLatch(1).await();
     return ExitStatus.OK;

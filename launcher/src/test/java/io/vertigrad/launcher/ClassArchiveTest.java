@@ -43,6 +43,7 @@ class ClassArchiveTest {
             "compute",
             "engines/dl4j",
             "verticles",
+            "http",
             "serving",
             "streams",
             "dashboard/observability",

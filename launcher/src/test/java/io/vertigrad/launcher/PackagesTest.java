@@ -158,8 +158,8 @@ class PackagesTest {
   }
 
   /**
-   * The page says why the cluster needs them, and why one class of serving does. Vert.x exports
-   * {@code io.vertx.core.internal}.
+   * The page says why the cluster needs them, and why one class of http does. Vert.x exports {@code
+   * io.vertx.core.internal}.
    */
   @Test
   void shouldKeepInnerClassesOfLibrariesInsideTheClusterStartWhenTheyAreUsed() {
@@ -168,7 +168,7 @@ class PackagesTest {
             .that()
             .resideOutsideOfPackage(CLUSTER)
             .and()
-            .doNotHaveFullyQualifiedName("io.vertigrad.serving.internal.HttpConnections")
+            .doNotHaveFullyQualifiedName("io.vertigrad.http.HttpConnections")
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage(

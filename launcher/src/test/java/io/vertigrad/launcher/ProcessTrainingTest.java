@@ -51,16 +51,13 @@ class ProcessTrainingTest {
     JsonObject resolved = ran.getJsonObject("resolved");
     JsonObject fingerprints = (JsonObject) resolved.remove("fingerprints");
     assertEquals(Set.of("testData", "trainingData"), fingerprints.fieldNames());
-    assertEquals(resolved.remove("engine"), summary("shared").getJsonObject("engine"));
-    assertEquals(
-        new JsonObject().put("steps", 30).put("trainingSamples", 2_000),
-        resolved,
-        "1.875 passes of 16 batches of 64 over 1,000 samples each");
+    assertEquals(new JsonObject().put("trainingSamples", 2_000), resolved);
     assertEquals(List.of(), children());
     assertFalse(Files.exists(folder.resolve("embedded/timeline.json")), "nobody asked for it");
     Trace trace = Trace.read(folder.resolve("shared/timeline.json"));
     assertEquals(Set.of("server 0", "worker 0", "worker 1", "evaluator"), trace.members().keySet());
     trace.members().keySet().forEach(member -> assertTrue(trace.nests(member), member));
+    // 1.875 passes of 16 batches of 64 over 1,000 samples each.
     assertEquals(30, trace.count("worker 1", "compute"));
     assertEquals(30, trace.count("server 0", "apply partition 0"));
     assertEquals(1, trace.count("evaluator", "test all"));

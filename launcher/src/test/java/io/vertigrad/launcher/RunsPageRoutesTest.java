@@ -5,21 +5,28 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent.JobPaused;
+import io.vertigrad.job.DashboardConfig;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLock;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -40,7 +47,9 @@ final class RunsPageRoutesTest {
   @BeforeEach
   void start() throws IOException {
     run("one");
-    url = Await.result(RunsPage.start(vertx, folder, 0), 20, "the page");
+    DashboardConfig where =
+        new DashboardConfig(true, "127.0.0.1", 0, List.of("team.example"), List.of());
+    url = Await.result(RunsPage.start(vertx, folder, where), 20, "the page");
   }
 
   @AfterEach
@@ -97,6 +106,69 @@ final class RunsPageRoutesTest {
     assertTrue(why.contains("wrkers is not a known key"), why);
     assertEquals(404, unknown.statusCode(), unknown.body());
     assertEquals("there is no run none", new JsonObject(unknown.body()).getString("refused"));
+  }
+
+  @Test
+  void shouldRefuseDamagedEventsAtOnceWhenTheirPageIsOpened() throws Exception {
+    Path events = folder.resolve("one/events.jsonl");
+    try (FileChannel hole = FileChannel.open(events, StandardOpenOption.WRITE)) {
+      hole.write(ByteBuffer.wrap(new byte[1]), 900L << 20);
+    }
+    assertTrue(refused("one").contains("has more than 4194304 bytes"), refused("one"));
+    Files.delete(events);
+    Files.createSymbolicLink(events, Path.of("/dev/zero"));
+    assertTrue(refused("one").endsWith("events.jsonl is a link, which is not followed"));
+    Files.delete(events);
+    assertEquals(0, new ProcessBuilder("mkfifo", events.toString()).start().waitFor());
+    assertTrue(refused("one").endsWith("events.jsonl is no regular file"), refused("one"));
+    run("two");
+    Path job = folder.resolve("two/job.json");
+    Files.move(job, folder.resolve("job.json"));
+    Files.createSymbolicLink(job, folder.resolve("job.json"));
+    assertTrue(refused("two").endsWith("job.json is a link, which is not followed"));
+    run("three");
+    try (FileChannel large =
+        FileChannel.open(folder.resolve("three/events.jsonl"), StandardOpenOption.WRITE)) {
+      large.write(ByteBuffer.wrap(new byte[1]), 1L << 30);
+    }
+    assertTrue(refused("three").contains("events.jsonl has 1,073,741,825 bytes"));
+
+    run("four");
+    assertEquals(200, get(URI.create(page("four"))).statusCode());
+  }
+
+  private String refused(String name) throws Exception {
+    HttpResponse<String> answer = get(URI.create(url).resolve("run?name=" + name));
+    assertEquals(409, answer.statusCode(), answer.body());
+    return new JsonObject(answer.body()).getString("refused");
+  }
+
+  @Test
+  void shouldEndTheReadingOfARunWhenItsReaderIsGone() throws Exception {
+    String event = new JobPaused(1_700_000_070_000L).toJson().encode() + "\n";
+    Path events = folder.resolve("one/events.jsonl");
+    String some = event.repeat(10_000);
+    for (int i = 0; i < 500; i++) {
+      Files.writeString(events, some, StandardOpenOption.APPEND);
+    }
+    try (Socket reader = new Socket("127.0.0.1", URI.create(url).getPort())) {
+      reader
+          .getOutputStream()
+          .write("GET /run?name=one HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes());
+      Awaitility.await().until(() -> reads() > 0);
+    }
+
+    Awaitility.await().atMost(20, TimeUnit.SECONDS).until(() -> reads() == 0);
+  }
+
+  /** Returns how many threads read the events of a run. */
+  private static long reads() {
+    return Thread.getAllStackTraces().values().stream()
+        .filter(
+            stack ->
+                Arrays.stream(stack)
+                    .anyMatch(frame -> frame.getClassName().endsWith(".RunRecording")))
+        .count();
   }
 
   /** Returns where the list leads for a run. */

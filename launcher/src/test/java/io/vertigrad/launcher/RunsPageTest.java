@@ -10,6 +10,7 @@ import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobFinished;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
+import io.vertigrad.job.DashboardConfig;
 import io.vertigrad.launcher.cluster.FreePort;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLock;
@@ -516,6 +517,10 @@ final class RunsPageTest {
 
   /** Serves the page of the folder; returns its address with the token. */
   private String serve(int port) {
-    return Await.result(RunsPage.start(vertx, folder, port), 20, "the page");
+    return Await.result(
+        RunsPage.start(
+            vertx, folder, new DashboardConfig(true, "127.0.0.1", port, List.of(), List.of())),
+        20,
+        "the page");
   }
 }

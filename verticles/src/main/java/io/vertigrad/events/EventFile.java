@@ -3,6 +3,7 @@ package io.vertigrad.events;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.io.BufferedReader;
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
@@ -14,21 +15,57 @@ import java.util.function.Consumer;
 /** Reads an {@code events.jsonl} file, which has one event per line. */
 public final class EventFile {
 
+  private static final int MOST_LINE_BYTES = 1 << 22;
+
   private EventFile() {}
+
+  /** Fails at a line that is longer than any event, such as a hole that a crash has left. */
+  private static final class Lines extends FilterInputStream {
+
+    private final Path file;
+    private long line = 1;
+    private int length;
+
+    Lines(Path file) throws IOException {
+      super(Files.newInputStream(file));
+      this.file = file;
+    }
+
+    @Override
+    public int read(byte[] bytes, int first, int most) throws IOException {
+      int read = super.read(bytes, first, most);
+      for (int i = first; i < first + read; i++) {
+        length++;
+        if (bytes[i] == '\n') {
+          length = 0;
+          line++;
+        }
+      }
+      if (length > MOST_LINE_BYTES) {
+        throw new IOException(
+            "%s: line %s has more than %s bytes, expected one event: the file is damaged"
+                .formatted(file, line, MOST_LINE_BYTES));
+      }
+      return read;
+    }
+  }
 
   /**
    * Passes every event to an action, in order. Skips lines that hold no event, such as an
    * incomplete last line, left by a killed run, and events of unknown types. Blocks while it reads.
+   * Memory is bounded: a line that is longer than any event is an error.
    *
    * @param events path of an {@code events.jsonl}
    * @param action receives the events
-   * @throws IOException when the file cannot be read
+   * @throws IOException when the file cannot be read, or is no regular file
    */
   public static void forEach(Path events, Consumer<TrainingEvent> action) throws IOException {
+    if (!Files.isRegularFile(events)) {
+      throw new IOException(events + ": is no regular file");
+    }
     // Unlike a reader of Files, this one does not fail at bytes that are not UTF-8.
     try (BufferedReader lines =
-        new BufferedReader(
-            new InputStreamReader(Files.newInputStream(events), StandardCharsets.UTF_8))) {
+        new BufferedReader(new InputStreamReader(new Lines(events), StandardCharsets.UTF_8))) {
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
         read(line).ifPresent(action);
       }

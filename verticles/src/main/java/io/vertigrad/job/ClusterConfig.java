@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /**
  * The addresses at which members listen, and how members authenticate each other.
@@ -38,6 +39,9 @@ public record ClusterConfig(
   public static final String MEMBERS = "members";
 
   private static final String LOOPBACK = "127.0.0.1";
+  private static final Pattern HOST_NAME =
+      Pattern.compile(
+          "(\\*\\.)?[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*\\.?|[0-9a-fA-F:.]*:[0-9a-fA-F:.]+");
 
   static ClusterConfig read(Settings section) {
     Settings local = section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE);
@@ -86,6 +90,21 @@ public record ClusterConfig(
               .formatted(host));
     }
     return host;
+  }
+
+  /** Reads the names by which a server may be asked besides its address. */
+  static List<String> hosts(Settings section) {
+    List<String> hosts = section.textList("hosts", List.of());
+    for (String name : hosts) {
+      if (!HOST_NAME.matcher(name).matches()) {
+        throw section.refuse(
+            "hosts",
+            ("has \"%s\", expected a name without scheme and port, such as \"predictor\", or"
+                    + " \"*.example\" for every name below example")
+                .formatted(name));
+      }
+    }
+    return hosts;
   }
 
   /**

@@ -11,10 +11,12 @@ import java.util.regex.Pattern;
  * @param enabled false for no page
  * @param host address that it listens on; loopback unless set
  * @param port its port; a free port is used if it is taken, or 0
+ * @param hosts further names by which it may be asked; {@code *.example} is any name below that one
  * @param origins pages of other servers that may ask too, as browsers send it: {@code
  *     https://team.example:8443}
  */
-public record DashboardConfig(boolean enabled, String host, int port, List<String> origins) {
+public record DashboardConfig(
+    boolean enabled, String host, int port, List<String> hosts, List<String> origins) {
 
   /** A browser sends small letters, no path, and no port that the scheme implies. */
   private static final Pattern ORIGIN =
@@ -28,6 +30,7 @@ public record DashboardConfig(boolean enabled, String host, int port, List<Strin
             section.flag("enabled", true),
             ClusterConfig.host(own),
             section.integer("port", 8_350, 0, 65_535),
+            ClusterConfig.hosts(section),
             List.copyOf(section.textList("origins", List.of())));
     for (String origin : config.origins) {
       if (!ORIGIN.matcher(origin).matches()) {

@@ -90,11 +90,10 @@ public record JobConfig(
   /** Section that a run adds to its job file: values that follow from the data. */
   public static final String RESOLVED = "resolved";
 
-  /** The key of {@link #RESOLVED} with what computed the run. */
+  /** The key of a job's engine, and in a run's summary of what computed it. */
   public static final String ENGINE = "engine";
 
   private static final String TRAINING_SAMPLES = "trainingSamples";
-  private static final String STEPS = "steps";
   private static final String DATA_LENGTH = "dataLength";
   private static final String CLASSES = "classes";
   private static final String FINGERPRINTS = "fingerprints";
@@ -404,10 +403,7 @@ public record JobConfig(
     json.remove(RESOLVED);
     JsonObject resolved = new JsonObject();
     dataLength().ifPresent(end -> resolved.put(DATA_LENGTH, end));
-    if (stepsAreKnown()
-        && !endless()
-        && (trainingSamples.isPresent() || length.unit() != TrainingLength.Unit.STEPS)) {
-      resolved.put(STEPS, steps());
+    if (!endless()) {
       trainingSamples.ifPresent(samples -> resolved.put(TRAINING_SAMPLES, samples));
     }
     List<String> names = classNames();
@@ -653,20 +649,16 @@ public record JobConfig(
         () -> new IllegalStateException(origin + ": the training samples were not counted"));
   }
 
-  /**
-   * Ignores the steps, which follow from other values and are only there for readers of the file.
-   */
   private static OptionalLong counted(Settings resolved) {
     boolean counted = resolved.has(TRAINING_SAMPLES);
     long samples = resolved.longInteger(TRAINING_SAMPLES, 0, 1, MOST_SAMPLES);
-    resolved.longInteger(STEPS, 0, 1, Long.MAX_VALUE);
     resolved.longInteger(DATA_LENGTH, 0, 1, MOST_SAMPLES);
     resolved.textList(CLASSES, List.of());
     if (resolved.isSection(FINGERPRINTS)) {
       checkFingerprints(resolved);
     }
-    // For readers of the file only.
-    resolved.has(ENGINE);
+    resolved.ignoreRemoved("steps");
+    resolved.ignoreRemoved(ENGINE);
     resolved.refuseUnknown();
     return counted ? OptionalLong.of(samples) : OptionalLong.empty();
   }

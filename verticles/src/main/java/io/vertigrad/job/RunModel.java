@@ -1,6 +1,7 @@
 package io.vertigrad.job;
 
 import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.settings.JsonText;
 import io.vertigrad.compute.settings.Settings;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
@@ -62,7 +63,7 @@ final class RunModel {
 
   private static String engineOf(Path job, Settings settings) {
     try {
-      return new JsonObject(Files.readString(job)).getString("engine", Engine.USUAL);
+      return new JsonObject(JsonText.read(job)).getString("engine", Engine.USUAL);
     } catch (IOException | DecodeException | ClassCastException e) {
       throw settings.refuse(
           KEY, "is the folder of a run whose %s cannot be read: %s".formatted(job, e.getMessage()));

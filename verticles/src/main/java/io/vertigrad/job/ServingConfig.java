@@ -3,6 +3,7 @@ package io.vertigrad.job;
 import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
@@ -38,6 +39,7 @@ public record ServingConfig(
    * Where predictors listen for HTTP.
    *
    * @param host address that they listen on; loopback unless set
+   * @param hosts further names by which they may be asked, as for the page
    * @param port their port, or 0 for a free one; empty for no HTTP
    * @param maxBytes largest body of a request
    * @param certificate PEM file of the server's certificate chain, for TLS
@@ -48,6 +50,7 @@ public record ServingConfig(
    */
   public record Http(
       String host,
+      List<String> hosts,
       OptionalInt port,
       int maxBytes,
       Optional<String> certificate,
@@ -70,6 +73,7 @@ public record ServingConfig(
     Http http =
         new Http(
             ClusterConfig.host(local),
+            ClusterConfig.hosts(section),
             section.has("port")
                 ? OptionalInt.of(section.integer("port", 0, 0, 65_535))
                 : OptionalInt.empty(),

@@ -1,13 +1,18 @@
 package io.vertigrad.events;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent.JobPaused;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -36,6 +41,37 @@ final class EventFileTest {
     EventFile.forEach(file, events::add);
 
     assertEquals(List.of(new JobPaused(1), new JobPaused(2)), events);
+  }
+
+  @Test
+  void shouldRefuseALineThatIsLongerThanAnyEventWithoutHoldingIt() throws IOException {
+    Path file = folder.resolve("events.jsonl");
+    Files.writeString(file, new JobPaused(1).toJson().encode() + "\n");
+    try (FileChannel hole = FileChannel.open(file, StandardOpenOption.WRITE)) {
+      hole.write(ByteBuffer.wrap(new byte[1]), 3L << 30);
+    }
+    List<TrainingEvent> events = new ArrayList<>();
+
+    IOException refused =
+        assertThrows(IOException.class, () -> EventFile.forEach(file, events::add));
+
+    assertTrue(
+        refused.getMessage().contains("line 2 has more than 4194304 bytes, expected one event"),
+        refused.getMessage());
+    assertEquals(List.of(new JobPaused(1)), events);
+  }
+
+  @Test
+  void shouldRefuseADeviceAndAPipeAtOnce() throws Exception {
+    Path device = Files.createSymbolicLink(folder.resolve("device"), Path.of("/dev/zero"));
+    Path pipe = folder.resolve("pipe");
+    assertEquals(0, new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor());
+
+    for (Path file : List.of(device, pipe)) {
+      IOException refused =
+          assertThrows(IOException.class, () -> EventFile.forEach(file, event -> {}));
+      assertEquals(file + ": is no regular file", refused.getMessage());
+    }
   }
 
   private static byte[] line(String text) {

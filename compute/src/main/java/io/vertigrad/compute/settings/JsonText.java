@@ -9,12 +9,16 @@ import com.fasterxml.jackson.core.StreamReadConstraints;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.CharsetDecoder;
 import java.nio.charset.CoderResult;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalInt;
@@ -101,6 +105,29 @@ public final class JsonText {
           e);
     } catch (IOException e) {
       throw new SettingsException("%s: cannot be read: %s".formatted(origin, e.getMessage()), e);
+    }
+  }
+
+  /**
+   * Reads a small file that a program wrote: a regular file of at most {@link #MOST_BYTES}. So it
+   * does not wait for the writer of a pipe, and does not read a device without end.
+   *
+   * @param file the file; a link to one is followed
+   * @return the text
+   * @throws IOException naming the file and what is wrong with it
+   */
+  public static String read(Path file) throws IOException {
+    BasicFileAttributes found = Files.readAttributes(file, BasicFileAttributes.class);
+    if (!found.isRegularFile() || found.size() > MOST_BYTES) {
+      String what =
+          found.isRegularFile()
+              ? "has %s bytes, expected at most %s".formatted(found.size(), MOST_BYTES)
+              : "is no regular file";
+      throw new IOException(file + " " + what);
+    }
+    try (InputStream in = Files.newInputStream(file)) {
+      ByteBuffer bytes = ByteBuffer.wrap(in.readNBytes(MOST_BYTES));
+      return StandardCharsets.UTF_8.newDecoder().decode(bytes).toString();
     }
   }
 

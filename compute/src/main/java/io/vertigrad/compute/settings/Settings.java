@@ -432,6 +432,15 @@ public final class Settings {
     removed.add(key);
   }
 
+  /**
+   * Ignores a key that earlier versions wrote into the files of their runs, for readers only.
+   *
+   * @param key the key, which is not one that was read
+   */
+  public void ignoreRemoved(String key) {
+    removed.add(key);
+  }
+
   /** Refuses every key that was not read, and suggests the nearest known one. */
   public void refuseUnknown() {
     for (String key : values.fieldNames()) {

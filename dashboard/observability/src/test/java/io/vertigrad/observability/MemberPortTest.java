@@ -1,5 +1,6 @@
 package io.vertigrad.observability;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -13,7 +14,12 @@ import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -24,6 +30,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 final class MemberPortTest {
 
@@ -32,6 +39,7 @@ final class MemberPortTest {
   /** A field, because Vert.x closes a client that nobody refers to. */
   private final HttpClient client = vertx.createHttpClient();
 
+  @TempDir private Path folder;
   private final AtomicBoolean takesPart = new AtomicBoolean();
   private final AtomicInteger drains = new AtomicInteger();
   private int port;
@@ -44,7 +52,8 @@ final class MemberPortTest {
     try (ServerSocket free = new ServerSocket(0)) {
       port = free.getLocalPort();
     }
-    opened = await(MemberPort.open("0.0.0.0", port, takesPart::get, drains::incrementAndGet));
+    opened =
+        await(MemberPort.open("0.0.0.0", port, folder, takesPart::get, drains::incrementAndGet));
   }
 
   @AfterEach
@@ -86,31 +95,57 @@ final class MemberPortTest {
   }
 
   @Test
-  void shouldDrainOnceForEveryPostOfThisMachine() {
+  void shouldDrainOnceForAPostWithTheTokenThatOnlyItsUserCanRead() throws Exception {
+    Path file = folder.resolve("drain-%d.json".formatted(port));
+    String token = Files.readString(file);
+    assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file)));
     assertEquals(405, get("/drain").status());
+    for (String wrong :
+        List.of("", "{}", "[1]", "{\"token\": 5}", token.replaceAll("[a-f]", "0"))) {
+      Answer refused = drain("127.0.0.1", Map.of(), wrong);
+      assertEquals(403, refused.status(), wrong);
+      assertTrue(refused.body().contains("curl -d @DIR/" + file.getFileName()), refused.body());
+    }
+    assertEquals(413, drain("127.0.0.1", Map.of(), "x".repeat(100_000)).status());
     assertEquals(0, drains.get());
 
-    assertEquals(202, ask(HttpMethod.POST, "127.0.0.1", "/drain", Map.of()).status());
+    assertEquals(202, drain("127.0.0.1", Map.of(), token).status());
 
     Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> drains.get() == 1);
+    opened.close();
+    assertTrue(Files.notExists(file), "nobody answers to it any more");
   }
 
   @Test
   void shouldRefuseToDrainForPagesAndForOtherMachines() throws Exception {
-    assertEquals(403, drainWith("Origin", "http://evil.example").status());
-    assertEquals(403, drainWith("Host", "rebound.example:" + port).status());
+    String token = Files.readString(folder.resolve("drain-%d.json".formatted(port)));
+    assertEquals(403, drain("127.0.0.1", Map.of("Origin", "http://evil.example"), token).status());
+    assertEquals(
+        403, drain("127.0.0.1", Map.of("Host", "rebound.example:" + port), token).status());
     Optional<String> outside = outsideAddress();
     Assumptions.assumeTrue(outside.isPresent(), "this machine has no address but loopback");
-    Answer answer = ask(HttpMethod.POST, outside.get(), "/drain", Map.of());
+    Answer answer = drain(outside.get(), Map.of(), token);
 
     assertEquals(403, answer.status());
     assertTrue(answer.body().startsWith("only this machine may drain"), answer.body());
-    assertEquals(200, ask(HttpMethod.GET, outside.get(), "/health/live", Map.of()).status());
+    assertEquals(200, ask(HttpMethod.GET, outside.get(), "/health/live", Map.of(), "").status());
     assertEquals(0, drains.get());
   }
 
-  private Answer drainWith(String header, String value) {
-    return ask(HttpMethod.POST, "127.0.0.1", "/drain", Map.of(header, value));
+  @Test
+  void shouldAnswerProbesByAnyNameAndWithoutOne() throws Exception {
+    Map<String, String> named = Map.of("Host", "worker-0.vertigrad-workers:8350");
+    assertEquals(200, ask(HttpMethod.GET, "127.0.0.1", "/metrics", named, "").status());
+    try (Socket probe = new Socket("127.0.0.1", port)) {
+      probe.setSoTimeout(20_000);
+      probe.getOutputStream().write("GET /health/live HTTP/1.0\r\n\r\n".getBytes(US_ASCII));
+      String answer = new String(probe.getInputStream().readAllBytes(), US_ASCII);
+      assertTrue(answer.startsWith("HTTP/1.0 200 "), answer);
+    }
+  }
+
+  private Answer drain(String host, Map<String, String> headers, String body) {
+    return ask(HttpMethod.POST, host, "/drain", headers, body);
   }
 
   private static Optional<String> outsideAddress() throws Exception {
@@ -123,10 +158,11 @@ final class MemberPortTest {
   }
 
   private Answer get(String path) {
-    return ask(HttpMethod.GET, "127.0.0.1", path, Map.of());
+    return ask(HttpMethod.GET, "127.0.0.1", path, Map.of(), "");
   }
 
-  private Answer ask(HttpMethod method, String host, String path, Map<String, String> headers) {
+  private Answer ask(
+      HttpMethod method, String host, String path, Map<String, String> headers, String content) {
     RequestOptions options =
         new RequestOptions().setMethod(method).setHost(host).setPort(port).setURI(path);
     headers.forEach(options::addHeader);
@@ -137,7 +173,7 @@ final class MemberPortTest {
             .compose(
                 request ->
                     request
-                        .send()
+                        .send(content)
                         .compose(
                             got ->
                                 got.body()

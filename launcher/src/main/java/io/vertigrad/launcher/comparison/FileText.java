@@ -5,8 +5,10 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Locale;
 
 /** Reads small files of a run's folder, in whatever state the folder is. */
@@ -32,14 +34,14 @@ final class FileText {
     return JsonText.decode(file.getFileName().toString(), Files.readAllBytes(file));
   }
 
-  /** Fails unless this is a file, not a folder, a pipe or a device. */
+  /** Fails unless this is a file, not a link, a folder, a pipe or a device. */
   static void require(Path file) throws IOException {
-    if (!Files.exists(file)) {
-      throw new NoSuchFileException(file.toString());
-    }
-    if (!Files.isRegularFile(file)) {
+    BasicFileAttributes found =
+        Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+    if (!found.isRegularFile()) {
+      String what = found.isDirectory() ? "is a folder, expected a file" : "is no regular file";
       throw new FileNotFoundException(
-          Files.isDirectory(file) ? "is a folder, expected a file" : "is no regular file");
+          found.isSymbolicLink() ? "is a link, which is not followed" : what);
     }
   }
 

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.comparison;
 
 import io.vertigrad.compute.Metric;
+import io.vertigrad.compute.settings.JsonText;
 import io.vertigrad.events.EventFile;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
@@ -14,6 +15,7 @@ import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
@@ -54,9 +56,9 @@ final class FinishedRun {
       FinishedRun run =
           new FinishedRun(
               folder,
-              new JsonObject(Files.readString(directory.summary())),
+              new JsonObject(JsonText.read(directory.summary())),
               Files.isReadable(directory.job())
-                  ? new JsonObject(Files.readString(directory.job()))
+                  ? new JsonObject(JsonText.read(directory.job()))
                   : new JsonObject());
       double samplesPerVersion = run.samplesPerVersion();
       EventFile.forEach(
@@ -122,7 +124,7 @@ final class FinishedRun {
 
   /** Returns what the version of the run of this folder counts, as {@link #counted()}. */
   static Optional<String> counted(RunDirectory run) {
-    if (!Files.isRegularFile(run.job())) {
+    if (!Files.isRegularFile(run.job(), LinkOption.NOFOLLOW_LINKS)) {
       return Optional.empty();
     }
     try {

@@ -26,6 +26,7 @@ import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -120,8 +121,29 @@ public final class RunList implements RunsVerticle.Source {
         .toBuffer();
   }
 
+  /**
+   * Checks that the page of a run may be shown: that its files are neither links, pipes nor
+   * devices, and its events not too large.
+   *
+   * @throws InputException naming the file and what is wrong with it
+   */
+  public void requireReadable(RunDirectory run) {
+    Path checked = run.events();
+    try {
+      requireEvents(run);
+      for (Path file : List.of(run.job(), run.summary())) {
+        checked = file;
+        if (Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
+          FileText.require(file);
+        }
+      }
+    } catch (IOException e) {
+      throw new InputException(checked.getFileName() + " " + FileText.reason(e), e);
+    }
+  }
+
   @Override
-  public Buffer curves(String name) {
+  public Buffer curves(String name, BooleanSupplier gone) {
     Optional<RunDirectory> run = find(name);
     Optional<JsonObject> row = run.flatMap(this::row);
     if (row.isEmpty()) {
@@ -130,7 +152,7 @@ public final class RunList implements RunsVerticle.Source {
     long changed = row.get().getLong(CHANGED);
     Curves kept = kept(name);
     if (kept == null || kept.changed() != changed) {
-      kept = new Curves(changed, read(run.get(), row.get()));
+      kept = new Curves(changed, read(run.get(), row.get(), gone));
       keep(name, kept);
     }
     return kept.json();
@@ -223,17 +245,22 @@ public final class RunList implements RunsVerticle.Source {
         & WHOLE_NUMBERS;
   }
 
-  private Buffer read(RunDirectory run, JsonObject row) {
+  private static void requireEvents(RunDirectory run) throws IOException {
+    FileText.require(run.events());
+    long bytes = FileStamp.of(run.events()).bytes();
+    if (bytes > MOST_EVENT_BYTES) {
+      throw new IOException(
+          String.format(
+              Locale.ROOT, "has %,d bytes, expected at most %,d", bytes, MOST_EVENT_BYTES));
+    }
+  }
+
+  private Buffer read(RunDirectory run, JsonObject row, BooleanSupplier gone) {
     String name = run.name();
     try {
-      FileText.require(run.events());
-      long bytes = FileStamp.of(run.events()).bytes();
-      if (bytes > MOST_EVENT_BYTES) {
-        String large = "events.jsonl has %,d bytes, expected at most %,d: its curves are not drawn";
-        return problem(name, String.format(Locale.ROOT, large, bytes, MOST_EVENT_BYTES));
-      }
+      requireEvents(run);
       double versions = Math.max(1, row.getDouble("version", 0.0));
-      return RunCurves.read(run.events())
+      return RunCurves.read(run.events(), gone)
           .toJson()
           .put(NAME, name)
           .put(CHANGED, row.getLong(CHANGED))

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.run;
 
 import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.settings.JsonText;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.job.InputException;
 import io.vertx.core.json.DecodeException;
@@ -14,6 +15,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 import java.time.LocalDateTime;
@@ -259,7 +261,7 @@ public record RunDirectory(Path path) {
   /** Reads the job file of a run that was started before. */
   public JsonObject readJob() {
     try {
-      return new JsonObject(Files.readString(job()));
+      return new JsonObject(JsonText.read(job()));
     } catch (IOException | DecodeException e) {
       throw new InputException(
           "%s: cannot be read: %s; a run's folder holds the job it ran"
@@ -283,7 +285,7 @@ public record RunDirectory(Path path) {
   private static Optional<JsonObject> read(Path file) {
     try {
       return Files.exists(file)
-          ? Optional.of(new JsonObject(Files.readString(file)))
+          ? Optional.of(new JsonObject(JsonText.read(file)))
           : Optional.empty();
     } catch (IOException | DecodeException unfinished) {
       return Optional.empty();
@@ -347,7 +349,13 @@ public record RunDirectory(Path path) {
   public void write(Path file, JsonObject json) {
     try {
       Path unfinished = file.resolveSibling(file.getFileName() + ".unfinished");
-      Files.writeString(unfinished, json.encodePrettily() + System.lineSeparator());
+      // A link of this name is not followed.
+      Files.deleteIfExists(unfinished);
+      Files.writeString(
+          unfinished,
+          json.encodePrettily() + System.lineSeparator(),
+          StandardOpenOption.CREATE_NEW,
+          StandardOpenOption.WRITE);
       Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
     } catch (IOException e) {
       throw new UncheckedIOException(file + ": could not be written: " + e.getMessage(), e);

@@ -1,10 +1,10 @@
 package io.vertigrad.launcher.run;
 
+import io.vertigrad.compute.settings.JsonText;
 import io.vertigrad.launcher.job.InputException;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
-import java.nio.file.Files;
 
 /**
  * Records how a run was started on this machine. It is kept in the run's folder for a resume and
@@ -50,7 +50,7 @@ public record RunLaunch(
    */
   public static RunLaunch read(RunDirectory run) {
     try {
-      JsonObject json = new JsonObject(Files.readString(run.launch()));
+      JsonObject json = new JsonObject(JsonText.read(run.launch()));
       return new RunLaunch(
           json.getJsonObject("local"),
           Placement.fromJson(json.getValue("processes")),

@@ -105,14 +105,8 @@ public final class RunSummary {
         .put("versions", versionsJson);
   }
 
-  /** Returns a job file with what computes the job in its {@code resolved} part. */
-  public static JsonObject withEngine(JobConfig job, JsonObject json) {
-    JsonObject resolved = json.getJsonObject(JobConfig.RESOLVED, new JsonObject());
-    return json.put(JobConfig.RESOLVED, resolved.put(JobConfig.ENGINE, engine(job)));
-  }
-
   /** Returns the name of the engine, the device, and what the engine says of its platform. */
-  private static JsonObject engine(JobConfig job) {
+  public static JsonObject engine(JobConfig job) {
     JsonObject engine =
         new JsonObject().put("name", job.engine()).put("device", job.workers().device().toString());
     new TreeMap<>(Engine.named(job.engine()).platform(job.workers().device())).forEach(engine::put);

@@ -1,5 +1,6 @@
 package io.vertigrad.launcher.comparison;
 
+import static java.nio.file.LinkOption.NOFOLLOW_LINKS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -417,6 +418,32 @@ final class RunListTest {
   }
 
   @Test
+  void shouldNotFollowALinkInTheFolderOfARun() throws Exception {
+    Path other = folder.resolve("other");
+    write(other, "mine");
+    for (String name : List.of("notes.json.unfinished", "notes.json")) {
+      Files.createSymbolicLink(folder.resolve("good").resolve(name), other);
+      if (name.endsWith("unfinished")) {
+        runs.annotate("good", JsonObject.of("note", "x"));
+        assertTrue(Files.isRegularFile(folder.resolve("good/notes.json"), NOFOLLOW_LINKS));
+        Files.delete(folder.resolve("good/notes.json"));
+      } else {
+        RuntimeException refused =
+            assertThrows(
+                RuntimeException.class, () -> runs.annotate("good", JsonObject.of("note", "y")));
+        assertEquals("notes.json is a link, which is not followed", refused.getMessage());
+      }
+      assertEquals("mine", Files.readString(other));
+    }
+    Path events = folder.resolve("good/events.jsonl");
+    Files.move(events, folder.resolve("events"));
+    Files.createSymbolicLink(events, folder.resolve("events"));
+    assertEquals(
+        "events.jsonl is a link, which is not followed: there are no curves",
+        curves("good").getString("problem"));
+  }
+
+  @Test
   void shouldNotReplaceDamagedNotes() throws IOException {
     write(folder.resolve("good/notes.json"), "{\"note\": \"half");
 
@@ -437,7 +464,7 @@ final class RunListTest {
   }
 
   private JsonObject curves(String name) {
-    return new JsonObject(runs.curves(name));
+    return new JsonObject(runs.curves(name, () -> false));
   }
 
   private static int tests(JsonObject curves) {

@@ -1,5 +1,6 @@
 package io.vertigrad.serving.internal;
 
+import io.vertigrad.compute.settings.JsonText;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.training.NewestParameters.Version;
 import io.vertigrad.training.SavedModel;
@@ -50,7 +51,7 @@ final class HeldModel implements ServedModel {
   private static long version(Path summary) throws IOException {
     try {
       return Files.isReadable(summary)
-          ? new JsonObject(Files.readString(summary)).getLong("version", 0L)
+          ? new JsonObject(JsonText.read(summary)).getLong("version", 0L)
           : 0;
     } catch (DecodeException | ClassCastException otherFile) {
       return 0;

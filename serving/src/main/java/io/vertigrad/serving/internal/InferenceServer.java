@@ -2,10 +2,11 @@ package io.vertigrad.serving.internal;
 
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.files.ImageFile;
-import io.vertigrad.job.OwnOrigin;
+import io.vertigrad.http.HttpConnections;
+import io.vertigrad.http.HttpConnections.Open;
+import io.vertigrad.http.HttpConnections.Phase;
+import io.vertigrad.http.OwnOrigin;
 import io.vertigrad.job.ServingConfig.Http;
-import io.vertigrad.serving.internal.HttpConnections.Open;
-import io.vertigrad.serving.internal.HttpConnections.Phase;
 import io.vertigrad.serving.internal.InferenceRequest.Form;
 import io.vertigrad.serving.internal.InferenceRequest.Response;
 import io.vertigrad.serving.internal.PredictionRequest.PredictionAnswer;
@@ -54,6 +55,10 @@ import org.slf4j.LoggerFactory;
 final class InferenceServer {
 
   private static final Logger LOG = LoggerFactory.getLogger(InferenceServer.class);
+
+  /** Most connections of a predictor that are in service. */
+  static final int MOST_CONNECTIONS = 256;
+
   private static final int CLOSE_MILLIS = 2_000;
   private static final int HANDSHAKE_SECONDS = 5;
   private static final long LOOK_MILLIS = 1_000;
@@ -68,9 +73,9 @@ final class InferenceServer {
   private static final int SMALL_ANSWER = 1 << 14;
 
   private static final int OK = 200;
+  private static final int FORBIDDEN = 403;
   private static final int BAD_METHOD = 405;
   private static final int UNAVAILABLE = 503;
-  private static final String RETRY_SECONDS = "1";
   private static final String LENGTH = "Inference-Header-Content-Length";
   private static final String TYPE = "Content-Type";
   private static final String JSON = "application/json";
@@ -141,10 +146,11 @@ final class InferenceServer {
     this.vertx = vertx;
     this.loop = vertx.getOrCreateContext();
     this.memory = memory;
-    this.connections = new HttpConnections(nanoTime);
+    HttpConnections.requireInnerClasses();
+    this.connections = new HttpConnections(MOST_CONNECTIONS, nanoTime);
     this.http = http;
     this.predictor = predictor;
-    this.origin = new OwnOrigin(http.host());
+    this.origin = new OwnOrigin(http.host(), http.hosts(), "serving.hosts", List.of());
   }
 
   /**
@@ -210,12 +216,9 @@ final class InferenceServer {
 
   private Future<HttpServer> listen() {
     HttpServerOptions options =
-        new HttpServerOptions()
+        HttpConnections.limited(new HttpServerOptions())
             .setHost(http.host())
             .setPort(http.port().orElseThrow())
-            // One connection is one request at a time: HTTP/2 has a hundred.
-            .setHttp2ClearTextEnabled(false)
-            .setUseAlpn(false)
             // Netty answers no connection with 128 pipelined requests where it may compress.
             .setPerMessageWebSocketCompressionSupported(false)
             .setPerFrameWebSocketCompressionSupported(false)
@@ -276,9 +279,16 @@ final class InferenceServer {
 
   private void handle(Exchange exchange) {
     try {
-      Optional<String> foreign = origin.refusal(exchange.request());
+      Optional<OwnOrigin.Refusal> foreign = origin.refusal(exchange.request());
       if (foreign.isPresent()) {
-        throw new Refusal(Code.FORBIDDEN, foreign.get());
+        throw new Refusal(
+            foreign.get().status() == FORBIDDEN ? Code.FORBIDDEN : Code.INVALID,
+            foreign.get().reason());
+      }
+      Optional<String> full = connections.refusal(exchange.request());
+      if (full.isPresent()) {
+        exchange.request().response().putHeader("Connection", "close");
+        throw new Refusal(Code.OVERLOADED, full.get());
       }
       route(exchange);
     } catch (RuntimeException why) {
@@ -602,7 +612,7 @@ final class InferenceServer {
   private static void send(Exchange exchange, Refusal why) {
     boolean later = why.code() == Code.OVERLOADED || why.code() == Code.NOT_READY;
     if (later) {
-      exchange.request().response().putHeader("Retry-After", RETRY_SECONDS);
+      exchange.request().response().putHeader("Retry-After", HttpConnections.RETRY_SECONDS);
     }
     error(exchange, later ? UNAVAILABLE : why.code().number(), why.getMessage());
   }

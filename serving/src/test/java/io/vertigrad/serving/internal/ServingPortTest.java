@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.files.ImageFile.Treatment;
+import io.vertigrad.http.HttpConnections;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -192,7 +193,7 @@ class ServingPortTest {
   @Test
   void shouldAcceptNewConnectionsWhenTheLimitIsReached() throws Exception {
     start(64 * MEGABYTE, 1, 1);
-    for (int i = 0; i < HttpConnections.MOST + 44; i++) {
+    for (int i = 0; i < InferenceServer.MOST_CONNECTIONS + 44; i++) {
       connect().getOutputStream().write("GET /v2/health".getBytes(US_ASCII));
     }
 

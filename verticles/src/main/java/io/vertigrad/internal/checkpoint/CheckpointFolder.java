@@ -2,6 +2,7 @@ package io.vertigrad.internal.checkpoint;
 
 import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.compute.settings.FailureReason;
+import io.vertigrad.compute.settings.JsonText;
 import io.vertigrad.internal.checkpoint.CheckpointFile.OtherFormatException;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
@@ -171,7 +172,7 @@ public final class CheckpointFolder {
   private static JsonObject owner(Path file) throws IOException {
     for (int attempt = 1; ; attempt++) {
       try {
-        return new JsonObject(Files.readString(file));
+        return new JsonObject(JsonText.read(file));
       } catch (DecodeException unfinished) {
         if (attempt == OWNER_READS) {
           throw new CheckpointException(file, "its content", unfinished, "{\"run\": \"NAME\"}");

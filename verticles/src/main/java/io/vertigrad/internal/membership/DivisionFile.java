@@ -1,5 +1,6 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.compute.settings.JsonText;
 import io.vertigrad.internal.RecordJson;
 import io.vertigrad.job.CheckpointConfig;
 import io.vertigrad.job.JobConfig;
@@ -50,7 +51,7 @@ record DivisionFile(Path path) {
       return List.of();
     }
     try {
-      JsonObject json = new JsonObject(Files.readString(path));
+      JsonObject json = new JsonObject(JsonText.read(path));
       return JSON.read(Content.class, json, "divisions of a run").divisions();
     } catch (DecodeException | IllegalArgumentException damaged) {
       throw new IOException(
