@@ -245,7 +245,7 @@ final class RunStory {
         new UpdateRefused(START + 6, 0, 0, 5, 1, "holds NaN"),
         new CheckpointWritten(START + 7, 0, 50, "checkpoint-50", 12),
         new CheckpointFailed(START + 8, 0, 50, "no space"),
-        new ShardRolledBack(START + 8, 0, 59, 50),
+        new ShardRolledBack(START + 8, 0, 59, 50, ""),
         new JobPaused(START + 9),
         new JobResumed(START + 10, 1),
         new EvaluationSkipped(START + 10, 50, "evaluator 0 is gone"),

@@ -647,13 +647,26 @@ public sealed interface TrainingEvent {
       implements TrainingEvent {}
 
   /**
+   * Timed checkpoints are further apart than {@code checkpoint.seconds}; announced once.
+   *
+   * @param seconds time between two of them
+   * @param wanted {@code checkpoint.seconds}
+   * @param reason the cause
+   */
+  record CheckpointsDelayed(long timeMillis, double seconds, double wanted, String reason)
+      implements TrainingEvent {}
+
+  /**
    * A shard continues from a version older than the newest that any member knows. The updates in
    * between are repeated; if workers do not move in rounds, they count as lost.
    *
+   * @param shard the shard; {@link UpdatesCounted#NO_SERVER} if all workers, which hold the model,
+   *     go back
    * @param known the newest version that a server held or a worker had seen
    * @param version version from which the shard continues
+   * @param reason why no later version could be restored; empty if nothing is known
    */
-  record ShardRolledBack(long timeMillis, int shard, long known, long version)
+  record ShardRolledBack(long timeMillis, int shard, long known, long version, String reason)
       implements TrainingEvent {}
 
   /**

@@ -2,6 +2,7 @@ package io.vertigrad.events;
 
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -26,6 +27,8 @@ public final class UpdateLedger {
   private final Map<String, UpdatesCounted> counted = new TreeMap<>();
   private final Map<Integer, IncarnationReports<ServerProgress>> reports = new TreeMap<>();
   private int servers;
+  private int workers;
+  private long undoneSteps;
 
   /** Creates an empty ledger. */
   public UpdateLedger() {}
@@ -44,6 +47,9 @@ public final class UpdateLedger {
           .put(server.incarnation(), server);
     } else if (event instanceof JobStarted started) {
       servers = Math.max(servers, started.servers());
+      workers = started.workers();
+    } else if (event instanceof ShardRolledBack back && back.shard() == UpdatesCounted.NO_SERVER) {
+      undoneSteps += (back.known() - back.version()) * workers;
     }
   }
 
@@ -72,10 +78,11 @@ public final class UpdateLedger {
    * were not part of the model until they were repeated. This is a lower bound, because a server
    * that dies does not report its last updates.
    *
-   * @return 0 without servers
+   * @return without servers the steps of all workers that were undone
    */
   public long rolledBack() {
-    return Math.max(0, reported(ServerProgress::applied) - sum(UpdatesCounted::applied));
+    return undoneSteps
+        + Math.max(0, reported(ServerProgress::applied) - sum(UpdatesCounted::applied));
   }
 
   /**

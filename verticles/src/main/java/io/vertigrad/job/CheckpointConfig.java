@@ -26,7 +26,7 @@ public record CheckpointConfig(long every, double seconds, int keep, Optional<Pa
       Map.of(
           "checkpointEvery", "every", "checkpointKeep", "keep", "checkpointDirectory", "directory");
 
-  /** Writing takes at most one part in this many of the time. */
+  /** Writing takes at most one part in this many of a member's time. */
   private static final long WRITE_SHARE = 50;
 
   private static final double SECONDS = 10;
@@ -94,9 +94,9 @@ public record CheckpointConfig(long every, double seconds, int keep, Optional<Pa
 
   /**
    * Returns the time between two timed checkpoints. It is longer than {@code seconds} where writing
-   * would take more than 2 % of the time.
+   * would take more than 2 % of a member's time.
    *
-   * @param writeMillis time that the last checkpoint took to write, in milliseconds
+   * @param writeMillis what the last checkpoint cost the member, in milliseconds
    * @return milliseconds
    */
   public long intervalMillis(long writeMillis) {

@@ -55,7 +55,7 @@ public record Waiting(ExchangeId id, int staleness, long sinceNanos, Promise<Fra
    * @param frame the answer
    */
   public void answer(Frame frame) {
-    promise.complete(frame);
+    promise.tryComplete(frame);
   }
 
   /**
@@ -65,7 +65,7 @@ public record Waiting(ExchangeId id, int staleness, long sinceNanos, Promise<Fra
    * @param message for the user: where, what was found, what was expected, what to do
    */
   public void refuse(Reason reason, String message) {
-    promise.complete(new Refusal(id, reason, message));
+    promise.tryComplete(new Refusal(id, reason, message));
   }
 
   /**

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertx.core.json.JsonArray;
 import java.util.List;
@@ -84,6 +85,16 @@ final class UpdateLedgerTest {
     ledger.apply(new UpdatesCounted(1, 0, 0, 100, 100, 0, 0, 0, 0, 0));
 
     assertEquals(50, ledger.rolledBack());
+    assertEquals(List.of(), ledger.problems());
+  }
+
+  @Test
+  void shouldCountTheStepsThatAllWorkersUndo() {
+    ledger.apply(new JobStarted(0, "diloco", 4, 0, 8, 100, 100));
+    ledger.apply(new ShardRolledBack(1, UpdatesCounted.NO_SERVER, 49, 40, ""));
+    ledger.apply(new UpdatesCounted(1, UpdatesCounted.NO_SERVER, 1, 50, 50, 0, 0, 0, 0, 0));
+
+    assertEquals(36, ledger.rolledBack());
     assertEquals(List.of(), ledger.problems());
   }
 

@@ -9,6 +9,7 @@ import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
 import java.util.Map;
@@ -41,6 +42,7 @@ public final class RunProgress {
   private boolean stopped;
   private long progressNanos;
   private long firstVersion;
+  private long undoneVersion;
   private boolean paused;
   private long pausedAtNanos;
   private long pausedNanos;
@@ -82,6 +84,8 @@ public final class RunProgress {
     } else if (event instanceof Evaluated tested) {
       initialLoss = tested.version() == 0 ? tested.loss() : initialLoss;
       worsen(tested.loss());
+    } else if (event instanceof ShardRolledBack back) {
+      undoneVersion = Math.max(undoneVersion, back.known());
     } else if (event instanceof JobStarted && !started) {
       started = true;
       startedNanos = now();
@@ -148,6 +152,11 @@ public final class RunProgress {
    */
   public long step() {
     return view.started().filter(job -> job.lastVersion() != 0).map(this::stepOf).orElse(0L);
+  }
+
+  /** Returns the highest version that the job went back from; 0 if it never did. */
+  long undoneVersion() {
+    return undoneVersion;
   }
 
   private long stepOf(JobStarted job) {

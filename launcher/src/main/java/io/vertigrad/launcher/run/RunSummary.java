@@ -18,6 +18,9 @@ import java.util.stream.Collectors;
 /** Builds the result of a run, {@code summary.json}. */
 public final class RunSummary {
 
+  /** Key of the version up to which an interrupted run repeats steps when it is resumed. */
+  public static final String REPEATS_TO = "repeatsTo";
+
   private static final String DIVERGED = "diverged";
 
   /**
@@ -73,6 +76,10 @@ public final class RunSummary {
     if (job.length().unit() == Unit.EPOCHS) {
       summary.put("epochs", job.length().amount());
     }
+    long version = tested.map(Evaluated::version).orElseGet(progress::version);
+    if (progress.undoneVersion() > version) {
+      summary.put(REPEATS_TO, progress.undoneVersion());
+    }
     tested.ifPresent(found -> put(summary, found));
     progress.view().stream().ifPresent(tests -> summary.put("stream", tests.toJson()));
     if (!job.classNames().isEmpty()) {
@@ -86,7 +93,7 @@ public final class RunSummary {
         .put("servers", progress.view().started().map(JobStarted::servers).orElse(0))
         .put("steps", job.endless() ? progress.step() : job.steps())
         .put("seed", job.seed())
-        .put("version", tested.map(Evaluated::version).orElseGet(progress::version))
+        .put("version", version)
         .put("samples", progress.samples())
         .put("seconds", progress.seconds())
         .put("samplesPerSecond", progress.samplesPerSecond())

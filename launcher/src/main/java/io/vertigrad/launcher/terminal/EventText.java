@@ -4,6 +4,7 @@ import io.vertigrad.compute.Metric;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.BatchesDivided;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
+import io.vertigrad.events.TrainingEvent.CheckpointsDelayed;
 import io.vertigrad.events.TrainingEvent.DataAwaited;
 import io.vertigrad.events.TrainingEvent.DataWarning;
 import io.vertigrad.events.TrainingEvent.Evaluated;
@@ -20,6 +21,7 @@ import io.vertigrad.events.TrainingEvent.ProcessRestarted;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
+import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.events.TrainingEvent.VersionRefused;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.RunProgress;
@@ -149,9 +151,13 @@ final class EventText {
     if (event instanceof ShardRolledBack back) {
       return Optional.of(
           format(
-              "shard %d goes on at version %d, although %d was reached; what is missing is"
-                  + " trained again",
-              back.shard(), back.version(), back.known()));
+              "%s at version %d, although %d was reached%s; what is missing is trained again",
+              back.shard() == UpdatesCounted.NO_SERVER
+                  ? "all workers go on"
+                  : format("shard %d goes on", back.shard()),
+              back.version(),
+              back.known(),
+              back.reason().isEmpty() ? "" : ": " + back.reason()));
     }
     if (event instanceof VersionRefused refused) {
       return Optional.of(
@@ -167,6 +173,12 @@ final class EventText {
           format(
               "%s could not write checkpoint %d: %s; training goes on",
               keeper(failed.shard(), job), failed.version(), failed.reason()));
+    }
+    if (event instanceof CheckpointsDelayed delayed) {
+      return Optional.of(
+          format(
+              "checkpoints are %.1f s apart, checkpoint.seconds is %s: %s; a loss repeats as much",
+              delayed.seconds(), delayed.wanted(), delayed.reason()));
     }
     return Optional.empty();
   }

@@ -99,7 +99,8 @@ public final class ResultText {
     }
     String where =
         interrupted
-            ? EventText.format("interrupted at version %,d: ", summary.getLong("version"))
+            ? EventText.format(
+                "interrupted at version %,d%s: ", summary.getLong("version"), repeats(summary))
             : "";
     if (summary.containsKey("stream")) {
       return where + stream(summary.getJsonObject("stream"));
@@ -114,6 +115,14 @@ public final class ResultText {
             summary.getBoolean("wholeTestSet") ? "the whole test set" : "a part of the test set",
             summary.getInteger("testSamples"),
             summary.getDouble("loss"));
+  }
+
+  /** Returns which steps were undone after a loss, and not all repeated before the interruption. */
+  private static String repeats(JsonObject summary) {
+    return summary.containsKey(RunSummary.REPEATS_TO)
+        ? EventText.format(
+            ", resume repeats the steps up to %,d", summary.getLong(RunSummary.REPEATS_TO))
+        : "";
   }
 
   /** Returns the figures of samples that were tested before they were trained on. */

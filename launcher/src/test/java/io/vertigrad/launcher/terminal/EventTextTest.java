@@ -4,10 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.vertigrad.events.TrainingEvent.BatchesDivided;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
+import io.vertigrad.events.TrainingEvent.CheckpointsDelayed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.ProcessRestarted;
+import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.StallFound;
+import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
@@ -105,6 +108,25 @@ final class EventTextTest {
     assertEquals(
         "stage 1 of replica 0 could not write checkpoint 50: no space; training goes on",
         EventText.of(full, stages).orElseThrow());
+  }
+
+  @Test
+  void shouldSayHowFarAllWorkersGoBackAndWhy() {
+    ShardRolledBack back = new ShardRolledBack(0, UpdatesCounted.NO_SERVER, 249, 220, "");
+    ShardRolledBack anew =
+        new ShardRolledBack(0, UpdatesCounted.NO_SERVER, 249, 0, "worker 5 can read no checkpoint");
+
+    assertEquals(
+        "all workers go on at version 220, although 249 was reached; what is missing is trained"
+            + " again",
+        EventText.of(back, JOB).orElseThrow());
+    assertEquals(
+        "all workers go on at version 0, although 249 was reached: worker 5 can read no checkpoint;"
+            + " what is missing is trained again",
+        EventText.of(anew, JOB).orElseThrow());
+    assertEquals(
+        "checkpoints are 40.0 s apart, checkpoint.seconds is 10.0: slow; a loss repeats as much",
+        EventText.of(new CheckpointsDelayed(0, 40, 10, "slow"), JOB).orElseThrow());
   }
 
   private static WorkerProgress progress(long version) {

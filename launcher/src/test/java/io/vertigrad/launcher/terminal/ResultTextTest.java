@@ -1,11 +1,13 @@
 package io.vertigrad.launcher.terminal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.Score;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.RunDirectory;
@@ -48,6 +50,26 @@ final class ResultTextTest {
     progress.apply(new UpdatesCounted(0, 0, 0, 20, 19, 1, 0, 0, 0, 0));
 
     assertEquals(List.of(), warnings());
+  }
+
+  /** All workers went back from version 184, and the run was interrupted at version 70. */
+  @Test
+  void shouldSayWhichStepsAnInterruptedRunRepeats() {
+    progress.apply(new ShardRolledBack(0, UpdatesCounted.NO_SERVER, 184, 60, ""));
+    progress.apply(new UpdatesCounted(0, UpdatesCounted.NO_SERVER, 0, 70, 70, 0, 0, 0, 0, 0));
+    Evaluated tested = new Evaluated(0, 70, 100, 2.25, 14, false, "");
+    JsonObject summary = RunSummary.of(JOB, progress, "interrupted", Optional.of(tested), Map.of());
+
+    String line =
+        ResultText.closing(JOB, new RunDirectory(folder), summary.put("samples", 1L)).get(0);
+
+    assertTrue(
+        line.startsWith("interrupted at version 70, resume repeats the steps up to 184: "), line);
+    assertTrue(summary.getJsonObject("updates").getBoolean("balanced"));
+    Evaluated later = new Evaluated(0, 190, 100, 2.25, 14, false, "");
+    assertFalse(
+        RunSummary.of(JOB, progress, "interrupted", Optional.of(later), Map.of())
+            .containsKey("repeatsTo"));
   }
 
   @Test

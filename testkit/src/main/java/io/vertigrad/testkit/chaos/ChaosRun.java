@@ -253,6 +253,8 @@ final class ChaosRun {
     words.addAll(List.of("--secret", run.resolve("secret").toString(), "--wait"));
     words.addAll(List.of(Long.toString(NODE_SECONDS), "--insecure", "--host", host));
     words.addAll(List.of("--role", job.containsKey("pipeline") ? "stage" : "worker"));
+    // All members are on this host: a node continues from the checkpoints of the member before it.
+    words.addAll(List.of("--set", "checkpoint.directory=" + run.resolve("checkpoints")));
     if (!data.isEmpty()) {
       words.addAll(List.of("--data", data));
     }

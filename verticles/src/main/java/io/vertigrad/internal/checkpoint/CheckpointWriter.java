@@ -35,6 +35,9 @@ public final class CheckpointWriter implements AutoCloseable {
   private static final long IDLE_SECONDS = 5;
   private static final long CLOSE_SECONDS = 2;
 
+  /** A disk that is busy with checkpoints for half of the time is as costly as a busy processor. */
+  private static final long DISK_SHARE = 25;
+
   private final JobConfig job;
   private final Role role;
   private final int keep;
@@ -46,7 +49,7 @@ public final class CheckpointWriter implements AutoCloseable {
   private volatile boolean known;
   private volatile WritePace pace = new WritePace();
   private volatile List<Long> versions = List.of();
-  private volatile long lastMillis;
+  private volatile long costMillis;
   private volatile long startedNanos = System.nanoTime();
   private int pending;
 
@@ -61,7 +64,7 @@ public final class CheckpointWriter implements AutoCloseable {
       return Map.of();
     }
 
-    /** Records how long a checkpoint took to write; called on the writer's thread. */
+    /** Records the {@linkplain #costMillis cost} of a checkpoint; called on the writer's thread. */
     void recordSaveMillis(long millis);
   }
 
@@ -128,7 +131,7 @@ public final class CheckpointWriter implements AutoCloseable {
 
   /** Returns whether a timed checkpoint is due. */
   public boolean isTime() {
-    long interval = job.checkpoint().intervalMillis(lastMillis);
+    long interval = job.checkpoint().intervalMillis(costMillis);
     return job.checkpoint().isTimed()
         && System.nanoTime() - startedNanos >= TimeUnit.MILLISECONDS.toNanos(interval);
   }
@@ -196,11 +199,13 @@ public final class CheckpointWriter implements AutoCloseable {
     folder().claim(owner.run());
     Path file = folder().write(copy, filePace);
     versions = folder().versions(copy.shard());
-    lastMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun) - filePace.pausedMillis();
-    owner.recordSaveMillis(lastMillis);
+    long millis =
+        TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun) - filePace.pausedMillis();
+    costMillis = Math.max(filePace.processorMillis(), millis / DISK_SHARE);
+    owner.recordSaveMillis(costMillis);
     events.accept(
         new CheckpointWritten(
-            System.currentTimeMillis(), copy.shard(), copy.version(), file.toString(), lastMillis));
+            System.currentTimeMillis(), copy.shard(), copy.version(), file.toString(), millis));
     return file;
   }
 
@@ -226,9 +231,12 @@ public final class CheckpointWriter implements AutoCloseable {
     versions = known ? found.versions(rank) : List.of();
   }
 
-  /** Returns how long the last checkpoint took to write, without pauses; 0 before any. */
-  public long lastMillis() {
-    return lastMillis;
+  /**
+   * Returns what the last checkpoint cost training, in milliseconds: the processor's time to write
+   * it, or where the disk is slow a part of the whole time; 0 before any.
+   */
+  public long costMillis() {
+    return costMillis;
   }
 
   /** Writes at full speed, because somebody waits for the current file. */

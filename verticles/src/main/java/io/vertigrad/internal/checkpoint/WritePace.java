@@ -26,6 +26,7 @@ public final class WritePace {
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
   private final LongSupplier processorNanos;
+  private long firstNanos;
   private long startedNanos;
   private int bytes;
   private long pausedNanos;
@@ -44,6 +45,14 @@ public final class WritePace {
   /** Begins to write on the calling thread. */
   public void begin() {
     startedNanos = processorNanos.getAsLong();
+    firstNanos = startedNanos;
+  }
+
+  /**
+   * Returns the processor time since {@link #begin}, in milliseconds; on the thread that writes.
+   */
+  long processorMillis() {
+    return TimeUnit.NANOSECONDS.toMillis(processorNanos.getAsLong() - firstNanos);
   }
 
   /** Records the bytes copied before writing: the first write pauses for the time of the copy. */

@@ -309,7 +309,7 @@ public final class ControlCodec {
       return !key.equals("refused") && !refused.retry() && !refused.late();
     }
     if (part instanceof Pause pause) {
-      return key.equals("saveAt") && pause.saveAt() == 0
+      return key.equals("saveAt") && pause.saveAt().isEmpty()
           || key.startsWith("test") && pause.testAt() == EvaluationPlan.NONE;
     }
     return NOT_EMPTY.contains(key) && (value.equals("") || value.equals(List.of()));

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.events.TrainingEvent.BatchesDivided;
+import io.vertigrad.events.TrainingEvent.CheckpointsDelayed;
 import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.events.TrainingEvent.JobEnding;
 import io.vertigrad.events.TrainingEvent.JobFailed;
@@ -110,8 +111,13 @@ final class CoordinatorEvents {
                 config.lastVersion())));
   }
 
-  void rolledBack(int shard, long known, long version) {
-    decisions.accept(new Announce(new ShardRolledBack(now(), shard, known, version)));
+  void rolledBack(int shard, long known, long version, String reason) {
+    decisions.accept(new Announce(new ShardRolledBack(now(), shard, known, version, reason)));
+  }
+
+  /** Announces that timed checkpoints are further apart than the job file says. */
+  void checkpointsDelayed(double seconds, double wanted, String reason) {
+    decisions.accept(new Announce(new CheckpointsDelayed(now(), seconds, wanted, reason)));
   }
 
   void testSkipped(long version, String reason) {

@@ -12,6 +12,7 @@ import static io.vertigrad.internal.membership.JobPhase.WAITING;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.AskDivision;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
 import io.vertigrad.internal.membership.Decision.Adopt;
@@ -30,6 +31,7 @@ import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
 import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
 import io.vertigrad.internal.membership.VersionChoice.Candidates;
 import io.vertigrad.internal.membership.VersionChoice.Choice;
+import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
@@ -37,10 +39,13 @@ import io.vertigrad.job.StopConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.StragglerReport;
 import io.vertigrad.strategy.StrategyTraits;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -90,6 +95,9 @@ public final class CoordinatorState {
    */
   private static final int WORKERS_OF_PROMPT_PROPOSALS = 64;
 
+  private static final String READABLE =
+      "set a checkpoint.directory there that has this run's checkpoints";
+
   private static final String BEFORE_FIRST_ROUND = "the job ends before its first round";
 
   private final CoordinatorConfig config;
@@ -128,6 +136,7 @@ public final class CoordinatorState {
   private String ownNode = "";
   private boolean stopAnnounced;
   private Set<String> clusterNodes = Set.of();
+  private final Set<String> unreadable = new HashSet<>();
 
   private Membership membership = Membership.NONE;
   private boolean membershipChanged;
@@ -231,7 +240,7 @@ public final class CoordinatorState {
     drains = new Drains(config, registry, pauses, events, clock, decisions);
     tests = new BlockingTests(config, registry, progress, pauses, events);
     stallFinder = new StallFinder(config, registry, progress, tests, events, clock);
-    checkpoints = new CheckpointPlan(config, registry, progress, pauses);
+    checkpoints = new CheckpointPlan(config, registry, events, pauses);
     adoption = new RankAdoption(config, registry, progress, drains, decisions);
     versions = new ShardVersions(events);
     earlyStop = new EarlyStop(config.stop(), clock.getAsLong());
@@ -348,7 +357,7 @@ public final class CoordinatorState {
    * for that, because the run is being saved.
    */
   public boolean stops() {
-    return stopAnnounced || phase == FINISHING || phase == FINISHED;
+    return stopAnnounced || isConcluding();
   }
 
   /** Returns whether a member has been silent for long enough to look at the event loops. */
@@ -358,7 +367,7 @@ public final class CoordinatorState {
 
   /** Returns whether servers hold the final model; a lost one may come back with it. */
   boolean servesModel() {
-    return config.places().servers() > 0 && (phase == FINISHING || phase == FINISHED);
+    return config.places().servers() > 0 && isConcluding();
   }
 
   // ---- Requests of members
@@ -375,6 +384,7 @@ public final class CoordinatorState {
     }
     registry
         .substituteFor(request, config.places().workers())
+        .filter(substitute -> !handsModelOver(substitute))
         .ifPresent(
             substitute -> removeLost(substitute, "its rank goes to a worker that has come for it"));
     registry
@@ -387,6 +397,7 @@ public final class CoordinatorState {
                         .formatted(request.holds().getAsLong())));
     checkOpen(request);
     checkTerms(request);
+    checkReadable(request);
     checkCapacity(request);
     terms = terms.with(request.terms().fingerprints());
     MemberRecord newcomer = registry.admit(request, clockMillis.getAsLong());
@@ -409,9 +420,29 @@ public final class CoordinatorState {
       return Optional.empty();
     }
     checkTerms(request);
+    checkReadable(request);
+    registry
+        .substituteFor(request, config.places().workers())
+        .filter(this::handsModelOver)
+        .ifPresent(drains::relieve);
     Optional<String> leaving = drains.standsBy(request);
     leaving.ifPresent(name -> drains.check());
     return leaving;
+  }
+
+  /**
+   * Returns whether a substitute has a part of the model that it hands over between two steps: if
+   * it was only removed, all workers would go back.
+   */
+  private boolean handsModelOver(MemberRecord substitute) {
+    return workersHoldModel() && substitute.published() && drainsMembers();
+  }
+
+  private void checkReadable(JoinRequest request) {
+    if (!request.adopts() && unreadable.contains(request.node())) {
+      throw JoinException.full(
+          refusal(request) + "it can read no checkpoint of a lost rank; " + READABLE);
+    }
   }
 
   /** Takes a heartbeat; returns false when the sender is not, or no longer, a member of the job. */
@@ -456,7 +487,58 @@ public final class CoordinatorState {
    *     missing, and for another membership
    */
   Optional<Choice> choice(Candidates candidates) {
-    return choice.report(membership, candidates);
+    boolean known = choice.isMade(membership);
+    Optional<Choice> chosen = choice.report(membership, candidates);
+    boolean isNew = !known && chosen.isPresent();
+    boolean beginsAnew = isNew && chosen.get().from().equals(Optional.of(RunVersion.BEGINNING));
+    List<MemberRecord> without =
+        beginsAnew
+            ? choice.withoutState().stream().flatMap(one -> registry.find(one).stream()).toList()
+            : List.of();
+    if (refuse(without)) {
+      return Optional.empty();
+    }
+    if (isNew) {
+      announceChoice(chosen.get(), without);
+    }
+    return chosen;
+  }
+
+  /**
+   * Removes workers that came for a lost rank and can read no checkpoint of it: with them, all
+   * would begin anew. Their processes wait until all do; a live worker's process takes the rank
+   * first.
+   *
+   * @return false if there are none, or live processes cannot read the checkpoints either
+   */
+  private boolean refuse(List<MemberRecord> without) {
+    List<MemberRecord> strangers = without.stream().filter(one -> !one.isSubstitute()).toList();
+    strangers.forEach(
+        one -> {
+          unreadable.add(one.node());
+          removeLost(one, "it can read no checkpoint of its rank; " + READABLE);
+        });
+    applyChanges();
+    return !strangers.isEmpty();
+  }
+
+  private void announceChoice(Choice chosen, List<MemberRecord> without) {
+    long known = progress.latestVersion();
+    long version = chosen.from().map(RunVersion::version).orElse(known);
+    String reason = "";
+    if (version == 0) {
+      unreadable.clear();
+      reason =
+          without.isEmpty()
+              ? "no checkpoint is whole in all workers yet (checkpoint.seconds)"
+              : StragglerReport.listed(without.stream().map(MemberRecord::describe).toList(), ", ")
+                  + " can read no checkpoint of its rank; "
+                  + READABLE;
+    }
+    if (version < known) {
+      progress.wentBack(version);
+      events.rolledBack(UpdatesCounted.NO_SERVER, known, version, reason);
+    }
   }
 
   /** Returns what the choice of a state waits for. */
@@ -702,7 +784,22 @@ public final class CoordinatorState {
             events.updates(
                 server,
                 of,
-                of.rank() < config.places().rememberedRanks() ? progress.steps(of.rank()) : 0));
+                of.rank() < config.places().rememberedRanks() ? completedSteps(of.rank()) : 0));
+  }
+
+  /** Returns how many steps must be in the model now: those before a way back are repeated. */
+  private long completedSteps(int rank) {
+    return isConcluding()
+        ? progress.steps(rank)
+        : registry
+            .at(Role.WORKER, rank)
+            .flatMap(w -> w.step().stream().boxed().findFirst())
+            .orElse(0L);
+  }
+
+  /** Returns whether all steps are taken. An interrupted job repeats some when it is resumed. */
+  private boolean isConcluding() {
+    return phase == FINISHING || phase == FINISHED;
   }
 
   /** Announces a server's last status and {@code counters}, before the job ends. */
@@ -720,11 +817,14 @@ public final class CoordinatorState {
           .forEach(worker -> held.put(worker.rank(), worker.version().orElse(0)));
       progress.versions().entrySet().stream()
           .filter(
-              rank -> rank.getKey() < config.places().workers() || held.containsKey(rank.getKey()))
-          .forEach(
               rank ->
-                  events.steps(
-                      rank.getKey(), rank.getValue(), held.getOrDefault(rank.getKey(), 0L)));
+                  isConcluding() && rank.getKey() < config.places().workers()
+                      || held.containsKey(rank.getKey()))
+          .forEach(
+              rank -> {
+                long now = held.getOrDefault(rank.getKey(), 0L);
+                events.steps(rank.getKey(), isConcluding() ? rank.getValue() : now, now);
+              });
     }
   }
 
@@ -1487,6 +1587,7 @@ public final class CoordinatorState {
     private final Map<Integer, Long> steps = new HashMap<>();
     private final Map<Integer, Long> versions = new HashMap<>();
     private long version;
+    private long latestVersion;
     private long samples;
     private boolean anyFinished;
 
@@ -1501,6 +1602,7 @@ public final class CoordinatorState {
       if (status instanceof WorkerStatus worker) {
         steps.merge(from.rank(), worker.step(), Math::max);
         versions.merge(from.rank(), worker.version(), Math::max);
+        latestVersion = worker.version();
         samples = Math.max(samples, worker.samples());
       }
     }
@@ -1534,6 +1636,15 @@ public final class CoordinatorState {
     /** Returns the highest version of any partition that was reported. */
     long version() {
       return version;
+    }
+
+    /** Returns the version that a worker reported last, or all went back to since. */
+    long latestVersion() {
+      return latestVersion;
+    }
+
+    void wentBack(long to) {
+      latestVersion = to;
     }
 
     /** Returns the highest number of samples behind any partition that was reported. */
@@ -1676,77 +1787,105 @@ public final class CoordinatorState {
   }
 
   /**
-   * Chooses the version at which all members write a checkpoint, when checkpoints are timed.
+   * Chooses the versions at which all members write a checkpoint, when checkpoints are timed.
    *
-   * <p>The version lies far enough ahead that every member knows it before it gets there. A member
+   * <p>A version lies far enough ahead that every member knows it before it gets there. A member
    * that learns of it too late writes none, and the job can then go back to the checkpoint before.
    * The interval grows with the cost of writing ({@link
-   * io.vertigrad.job.CheckpointConfig#intervalMillis}).
+   * io.vertigrad.job.CheckpointConfig#intervalMillis}). Everything is measured by what live members
+   * report: after a loss they repeat versions, which are saved again.
    */
   private static final class CheckpointPlan {
 
     /** Greatest age of the progress that members last reported. */
     private static final long LEAD_MILLIS = 2_000;
 
+    /** Checkpoints so many times as far apart as the job file says are announced. */
+    private static final double MISSED = 1.5;
+
     private final CoordinatorConfig config;
     private final MemberRegistry registry;
-    private final JobProgress progress;
+    private final CoordinatorEvents events;
     private final Pauses pauses;
+    private final Deque<Long> chosen = new ArrayDeque<>();
+    private long chosenVersion;
     private boolean trained;
     private long chosenMillis;
-    private long chosenVersion;
     private long checkedMillis;
     private long checkedVersion;
     private double versionsPerMilli;
+    private long metMillis;
+    private boolean announced;
 
     CheckpointPlan(
-        CoordinatorConfig config, MemberRegistry registry, JobProgress progress, Pauses pauses) {
+        CoordinatorConfig config,
+        MemberRegistry registry,
+        CoordinatorEvents events,
+        Pauses pauses) {
       this.config = config;
       this.registry = registry;
-      this.progress = progress;
+      this.events = events;
       this.pauses = pauses;
     }
 
     /** Chooses the next version when it is time; called a few times a second. */
     void check(boolean trains, long nowMillis) {
-      if (!config.checkpoint().isTimed() || !config.traits().stepsTogether()) {
+      if (!config.checkpoint().isTimed()) {
         return;
       }
-      if (!trains || !trained) {
-        trained |= trains;
+      List<MemberRecord> holders =
+          registry.of(config.places().servers() > 0 ? Role.SERVER : Role.WORKER).stream()
+              .filter(holder -> holder.published() && holder.version().isPresent())
+              .toList();
+      if (!trains || !trained || holders.isEmpty()) {
+        trained |= trains && !holders.isEmpty();
         // The version chosen now is written {@code LEAD_MILLIS} later, so the interval starts
         // earlier.
         chosenMillis = nowMillis - LEAD_MILLIS;
-        startMeasuring(nowMillis);
+        metMillis = nowMillis;
+        startMeasuring(nowMillis, version(holders));
         return;
       }
-      if (nowMillis - checkedMillis >= LEAD_MILLIS) {
-        versionsPerMilli =
-            Math.max(0, progress.version() - checkedVersion) / (double) (nowMillis - checkedMillis);
-        startMeasuring(nowMillis);
-      }
-      long intervalMillis = config.checkpoint().intervalMillis(writeMillis());
-      // A member knows one version only, so a newer one would replace one that is not reached yet.
-      boolean reached = chosenVersion == 0 || progress.version() >= chosenVersion + spread();
-      if (reached && nowMillis - chosenMillis >= intervalMillis && versionsPerMilli > 0) {
-        chooseVersion(nowMillis);
+      // Members write side by side, so their times are not added up.
+      long cost = holders.stream().mapToLong(MemberRecord::saveMillis).max().orElse(0);
+      announceMiss(cost, nowMillis);
+      if (config.traits().stepsTogether()) {
+        choose(version(holders), config.checkpoint().intervalMillis(cost), nowMillis);
       }
     }
 
-    private void startMeasuring(long nowMillis) {
+    private static long version(List<MemberRecord> holders) {
+      return holders.stream().mapToLong(holder -> holder.version().orElse(0)).max().orElse(0);
+    }
+
+    private void startMeasuring(long nowMillis, long version) {
       checkedMillis = nowMillis;
-      checkedVersion = progress.version();
+      checkedVersion = version;
     }
 
-    private void chooseVersion(long nowMillis) {
-      long ahead = 2 + (long) Math.ceil(versionsPerMilli * LEAD_MILLIS) + spread();
+    private void choose(long version, long intervalMillis, long nowMillis) {
       long every = config.traits().exchangesEvery();
-      long at = (progress.version() + ahead + every - 1) / every * every;
-      if (at < config.lastVersion()) {
-        pauses.save(at);
-        chosenVersion = at;
+      long ahead = 2 + (long) Math.ceil(versionsPerMilli * LEAD_MILLIS) + spread();
+      long at = (version + ahead + every - 1) / every * every;
+      chosen.removeIf(known -> known <= version);
+      if (version < checkedVersion) {
+        // All went back: what lay ahead before is far away now.
+        chosen.removeIf(known -> known >= at);
+        chosenVersion = chosen.isEmpty() ? Math.min(chosenVersion, version) : chosen.getLast();
+        startMeasuring(nowMillis, version);
+      } else if (nowMillis - checkedMillis >= LEAD_MILLIS) {
+        versionsPerMilli = (version - checkedVersion) / (double) (nowMillis - checkedMillis);
+        startMeasuring(nowMillis, version);
       }
-      chosenMillis = nowMillis;
+      boolean due = nowMillis - chosenMillis >= intervalMillis && versionsPerMilli > 0;
+      // Closer together, a worker that is ahead deletes what one behind has not written yet.
+      boolean apart = at >= chosenVersion + Math.max(1, spread());
+      if (due && apart && at < config.lastVersion() && chosen.size() < Pause.MOST_SAVES) {
+        pauses.save(at);
+        chosen.add(at);
+        chosenVersion = at;
+        chosenMillis = nowMillis;
+      }
     }
 
     /** Returns how many steps a worker may be ahead of another one; 0 with servers. */
@@ -1754,12 +1893,26 @@ public final class CoordinatorState {
       return config.places().servers() == 0 ? config.places().workers() : 0;
     }
 
-    /**
-     * Returns the time of the last checkpoint in ms, summed as if all members shared one machine.
-     */
-    private long writeMillis() {
-      Role holder = config.places().servers() > 0 ? Role.SERVER : Role.WORKER;
-      return registry.of(holder).stream().mapToLong(MemberRecord::saveMillis).sum();
+    /** Announces once that checkpoints are further apart than the job file says, and why. */
+    private void announceMiss(long cost, long nowMillis) {
+      long every = config.traits().stepsTogether() ? config.traits().exchangesEvery() : 1;
+      long exchangeMillis =
+          every > 1 && versionsPerMilli > 0 ? Math.round(every / versionsPerMilli) : 0;
+      long writeMillis = config.checkpoint().intervalMillis(cost);
+      long apartMillis = Math.max(exchangeMillis, writeMillis);
+      if (apartMillis <= MISSED * 1_000 * config.checkpoint().seconds()) {
+        metMillis = nowMillis;
+      } else if (!announced && nowMillis - metMillis >= 2 * apartMillis + LEAD_MILLIS) {
+        announced = true;
+        events.checkpointsDelayed(
+            apartMillis / 1_000.0,
+            config.checkpoint().seconds(),
+            writeMillis >= exchangeMillis
+                ? "writing one costs %d ms, and at most 2 %% of the time goes to it; a faster disk helps"
+                    .formatted(cost)
+                : "workers write them after an exchange, every %d steps (strategy.syncEvery)"
+                    .formatted(every));
+      }
     }
   }
 

@@ -3,6 +3,7 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.CheckpointsDelayed;
 import io.vertigrad.events.TrainingEvent.Figures;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
@@ -154,13 +155,8 @@ public final class DecisionExecutor implements Consumer<Decision> {
   }
 
   private void announce(TrainingEvent event) {
-    if (event instanceof ShardRolledBack back) {
-      LOG.warn(
-          "shard {} goes on at version {}, although version {} was reached: the updates in between"
-              + " are repeated or lost",
-          back.shard(),
-          back.version(),
-          back.known());
+    if (event instanceof ShardRolledBack || event instanceof CheckpointsDelayed) {
+      LOG.warn("{}", event);
     } else if (!(event instanceof Figures)) {
       LOG.info("{}", event);
     }

@@ -32,6 +32,9 @@ final class Drains {
    */
   private static final double SUCCESSOR_SHARE = 0.75;
 
+  /** The time of a substitute that was not asked to leave, and stays where no successor comes. */
+  private static final long NOT_ASKED = Long.MAX_VALUE;
+
   /** A standby asks ten times a second or more often. */
   private static final long STANDBY_MILLIS = 1_000;
 
@@ -64,7 +67,7 @@ final class Drains {
   /** One member that leaves. */
   private static final class Drain {
 
-    private final long askedMillis;
+    private long askedMillis;
     private Stage stage = Stage.WAITING;
     private long sinceMillis;
     private long notBeforeMillis;
@@ -105,11 +108,20 @@ final class Drains {
   /** Asks a member to leave, and for a process that succeeds it; a repeated request is ignored. */
   void ask(MemberRecord member) {
     Admission leaving = member.admission();
-    if (!drains.containsKey(leaving)) {
-      drains.put(leaving, new Drain(clockMillis.getAsLong()));
+    Drain drain = drains.computeIfAbsent(leaving, first -> new Drain(NOT_ASKED));
+    if (drain.askedMillis == NOT_ASKED) {
+      drain.askedMillis = clockMillis.getAsLong();
       events.drains(leaving, WAITS);
       decisions.accept(new Succeed(member.node()));
     }
+  }
+
+  /**
+   * Lets a substitute hand its rank over to a newcomer that stands by; until one does, and if none
+   * does, it goes on.
+   */
+  void relieve(MemberRecord substitute) {
+    drains.putIfAbsent(substitute.admission(), new Drain(NOT_ASKED));
   }
 
   /** Forgets all members that were asked to leave: the job ends, and they stay until then. */
@@ -118,9 +130,10 @@ final class Drains {
     hold();
   }
 
-  /** Returns whether a member was asked to leave. */
+  /** Returns whether a member was asked to leave, or hands over. */
   boolean isLeaving(Admission member) {
-    return drains.containsKey(member);
+    Drain drain = drains.get(member);
+    return drain != null && (drain.askedMillis != NOT_ASKED || drain.stage != Stage.WAITING);
   }
 
   /**

@@ -33,7 +33,7 @@ public sealed interface MemberStatus {
     return 0;
   }
 
-  /** Returns how long its last checkpoint took to write; 0 before the first. */
+  /** Returns what its last checkpoint cost, in milliseconds; 0 before the first. */
   default long saveMillis() {
     return 0;
   }
@@ -47,7 +47,7 @@ public sealed interface MemberStatus {
    * @param event what it does now, for people
    * @param tested test samples that it has processed as a stage
    * @param ended true once it has finished everything before an early end and stays
-   * @param saveMillis how long its last checkpoint took to write; 0 before the first
+   * @param saveMillis what its last checkpoint cost, in milliseconds; 0 before the first
    * @param dataAwaited true while it takes no step because its data have not come
    */
   record WorkerStatus(
@@ -83,7 +83,7 @@ public sealed interface MemberStatus {
    * @param version highest version of any of its partitions
    * @param samples training samples behind it
    * @param restored true when it continues from what an earlier incarnation left
-   * @param saveMillis how long its last checkpoint took to write; 0 before the first
+   * @param saveMillis what its last checkpoint cost, in milliseconds; 0 before the first
    * @param waiting the workers that its first partition waits for
    * @param counters its counters so far, only in answer to a request for them
    */

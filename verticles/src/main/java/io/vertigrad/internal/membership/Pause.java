@@ -2,6 +2,8 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.internal.RecordJson.MayBeAbsent;
 import io.vertigrad.strategy.EvaluationPlan;
+import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * The coordinator's instruction on how far training may go: whether the job is paused, and up to
@@ -12,7 +14,8 @@ import io.vertigrad.strategy.EvaluationPlan;
  * @param testAt nobody passes this version before it was tested; {@link EvaluationPlan#NONE} when
  *     nothing waits for a test
  * @param testing true while that test runs; no member's limit passes meanwhile
- * @param saveAt version of which all members write a timed checkpoint; 0 before the first
+ * @param saveAt the last few versions of which all members write a timed checkpoint, in the order
+ *     in which they were chosen
  * @param ends true when no step will ever start again: all members have finished
  */
 public record Pause(
@@ -21,14 +24,21 @@ public record Pause(
     @MayBeAbsent(EvaluationPlan.NONE) long testAt,
     boolean testing,
     boolean ends,
-    @MayBeAbsent long saveAt) {
+    @MayBeAbsent List<Long> saveAt) {
+
+  /** Versions to save that may lie ahead at the same time. */
+  static final int MOST_SAVES = 8;
+
+  public Pause {
+    saveAt = List.copyOf(saveAt);
+  }
 
   /** The instruction before the first pause. */
   public static final Pause NONE = new Pause(0, Long.MAX_VALUE);
 
   /** Creates an instruction of a job in which nothing waits for tests. */
   public Pause(long number, long holdFrom) {
-    this(number, holdFrom, EvaluationPlan.NONE, false, false, 0);
+    this(number, holdFrom, EvaluationPlan.NONE, false, false, List.of());
   }
 
   /** Returns whether the job is paused. */
@@ -56,8 +66,10 @@ public record Pause(
     return new Pause(number + 1, from, testAt, testing, true, saveAt);
   }
 
-  /** Returns the next instruction, with another version to save. */
+  /** Returns the next instruction, with one more version to save. */
   Pause saving(long at) {
-    return new Pause(number + 1, holdFrom, testAt, testing, ends, at);
+    List<Long> all = Stream.concat(saveAt.stream().filter(v -> v != at), Stream.of(at)).toList();
+    List<Long> last = all.subList(Math.max(0, all.size() - MOST_SAVES), all.size());
+    return new Pause(number + 1, holdFrom, testAt, testing, ends, last);
   }
 }

@@ -52,7 +52,7 @@ final class ShardVersions {
   private void announceRollback(int shard, long version) {
     long known = newest.getOrDefault(shard, 0L);
     if (known > version + UNANSWERED_UPDATES) {
-      events.rolledBack(shard, known, version);
+      events.rolledBack(shard, known, version, "");
     }
     newest.put(shard, version);
   }

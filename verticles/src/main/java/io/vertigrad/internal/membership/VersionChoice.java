@@ -124,6 +124,29 @@ public final class VersionChoice {
     return choice;
   }
 
+  /** Returns whether the state of this membership is chosen. */
+  boolean isMade(Membership membership) {
+    return membership.epoch() == epoch && choice.isPresent();
+  }
+
+  /**
+   * Returns the workers that have nothing to continue from, although all others have a later state
+   * than the beginning in common: because of them, all begin anew.
+   */
+  List<Admission> withoutState() {
+    List<Candidates> members =
+        reported.values().stream().filter(one -> !one.beyondRanks()).toList();
+    List<Candidates> without =
+        members.stream()
+            .filter(one -> one.states().stream().allMatch(state -> state.version() == 0))
+            .toList();
+    List<List<RunVersion>> others =
+        members.stream().filter(one -> !without.contains(one)).map(Candidates::states).toList();
+    return newestCommon(others, RunVersion::version).filter(later -> later.version() > 0).isEmpty()
+        ? List.of()
+        : without.stream().map(Candidates::from).toList();
+  }
+
   /** Returns the ranks of this membership that have not reported. */
   List<Integer> missing(Membership membership) {
     return membership.workers().stream()

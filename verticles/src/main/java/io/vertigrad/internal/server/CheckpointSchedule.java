@@ -31,7 +31,7 @@ import org.slf4j.LoggerFactory;
  * thread. A failed checkpoint is tried again one interval later.
  *
  * <p>If workers move in rounds, all shards write the same versions: multiples of {@code
- * checkpoint.every}, or the version that the coordinator has chosen. Otherwise each shard uses its
+ * checkpoint.every}, or the versions that the coordinator has chosen. Otherwise each shard uses its
  * own count or clock.
  */
 final class CheckpointSchedule {
@@ -46,7 +46,7 @@ final class CheckpointSchedule {
   private final Set<Long> damaged = ConcurrentHashMap.newKeySet();
   private Future<Void> writing = Future.succeededFuture();
   private long startedVersion;
-  private long saveAt;
+  private List<Long> saveAt = List.of();
   private boolean reserved;
 
   /**
@@ -164,11 +164,11 @@ final class CheckpointSchedule {
   }
 
   /**
-   * Returns how long the last checkpoint took to write without pauses, in milliseconds; 0 before
-   * any.
+   * Returns what the last checkpoint {@linkplain CheckpointWriter#costMillis cost}, in
+   * milliseconds.
    */
-  long lastMillis() {
-    return writer.lastMillis();
+  long costMillis() {
+    return writer.costMillis();
   }
 
   /** Starts the interval now. */
@@ -184,12 +184,12 @@ final class CheckpointSchedule {
   }
 
   /**
-   * Sets the version that all shards write if workers move in rounds; it lies ahead. Memory for the
-   * first copy is allocated in the meantime.
+   * Sets the versions that all shards write if workers move in rounds; the newest lies ahead.
+   * Memory for the first copy is allocated in the meantime.
    */
-  void saveAt(Shard shard, long version) {
-    saveAt = version;
-    if (version > 0) {
+  void saveAt(Shard shard, List<Long> versions) {
+    saveAt = versions;
+    if (!versions.isEmpty()) {
       reserve(shard);
     }
   }
@@ -232,7 +232,7 @@ final class CheckpointSchedule {
       boolean due =
           config.every() > 0
               ? version % config.every() == 0 && version > startedVersion
-              : version == saveAt && version != startedVersion;
+              : saveAt.contains(version) && version != startedVersion;
       if (due) {
         write(shard);
       }

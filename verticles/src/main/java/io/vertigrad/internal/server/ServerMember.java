@@ -335,7 +335,7 @@ public final class ServerMember implements MemberHandler {
     if (waitsForTests && pause.number() > 0) {
       serving.testAt(pause.testAt());
     }
-    serving.saveAt(pause.saveAt());
+    serving.saveAt(pause);
   }
 
   private Future<Void> close(String reason) {

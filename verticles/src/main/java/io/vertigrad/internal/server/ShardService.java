@@ -13,6 +13,7 @@ import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.MemberStatus;
 import io.vertigrad.internal.membership.MemberStatus.ServerStatus;
+import io.vertigrad.internal.membership.Pause;
 import io.vertigrad.internal.membership.ProposalAnswer;
 import io.vertigrad.internal.membership.ProposalAnswer.Held;
 import io.vertigrad.internal.membership.RankUpdates;
@@ -138,9 +139,9 @@ final class ShardService {
     runOnShardLoop(() -> shard.testAt(version));
   }
 
-  /** Sets the version of the next timed checkpoint. */
-  void saveAt(long version) {
-    runOnShardLoop(() -> checkpoints.saveAt(shard, version));
+  /** Sets the versions of the next timed checkpoints. */
+  void saveAt(Pause pause) {
+    runOnShardLoop(() -> checkpoints.saveAt(shard, pause.saveAt()));
   }
 
   void membershipChanged(Membership now) {
@@ -188,7 +189,7 @@ final class ShardService {
         counters.version(),
         counters.samples(),
         shard.restored(),
-        checkpoints.lastMillis(),
+        checkpoints.costMillis(),
         shard.heldUp(),
         asked);
   }

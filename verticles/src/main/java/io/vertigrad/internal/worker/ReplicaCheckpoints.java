@@ -49,7 +49,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
    * Creates a worker's checkpoints.
    *
    * @param layoutHash hash of the layout of the replica's vector
-   * @param interval versions between two checkpoints; 0 if the coordinator names the version
+   * @param interval versions between two checkpoints; 0 if the coordinator names the versions
    * @param keep number of checkpoints to keep per rank
    * @param allRanks true if all ranks write the same versions
    * @param saveOrders orders from the coordinator
@@ -75,7 +75,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     if (interval > 0) {
       return version % interval == 0;
     }
-    return allRanks ? version > 0 && version == saveOrders.saveAt() : writer.isTime();
+    return allRanks ? saveOrders.savesAt(version) : writer.isTime();
   }
 
   private Future<Path> write(int rank, int incarnation, long run, PartitionCopy state) {
@@ -226,7 +226,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   /** The coordinator's orders for a worker's checkpoints. May be called by any thread. */
   public interface SaveOrders extends CheckpointWriter.Owner {
 
-    /** Returns the version at which all members write a timed checkpoint; 0 for none. */
-    long saveAt();
+    /** Returns whether all members write a timed checkpoint of this version. */
+    boolean savesAt(long version);
   }
 }

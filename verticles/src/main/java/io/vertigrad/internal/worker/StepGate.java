@@ -39,9 +39,9 @@ final class StepGate {
     this.testAt = firstTest;
   }
 
-  /** Returns the version at which all members write a timed checkpoint; 0 for none. */
-  public long saveAt() {
-    return pauseOrder.saveAt();
+  /** Returns whether all members write a timed checkpoint of this version. */
+  public boolean savesAt(long version) {
+    return pauseOrder.saveAt().contains(version);
   }
 
   /** Returns true if a step at this version may begin. */

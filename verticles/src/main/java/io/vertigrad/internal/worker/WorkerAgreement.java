@@ -208,7 +208,7 @@ final class WorkerAgreement implements ReplicaAgreement {
       model.restart(rule);
       fresh = true;
       if (before > 0) {
-        LOG.info(
+        LOG.warn(
             "{}: was at version {}, begins anew: no later version is whole in all workers",
             name(),
             before);

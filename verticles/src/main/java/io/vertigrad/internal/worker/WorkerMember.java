@@ -153,8 +153,8 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   @Override
-  public long saveAt() {
-    return gate.saveAt();
+  public boolean savesAt(long version) {
+    return gate.savesAt(version);
   }
 
   @Override

@@ -28,6 +28,15 @@ class WritePaceTest {
   }
 
   @Test
+  void shouldMeasureTheProcessorTimeOfOneFile() {
+    worked(9);
+    pace.begin();
+    worked(4);
+
+    assertEquals(4, pace.processorMillis());
+  }
+
+  @Test
   void shouldNotPauseForLessThanOneMebibyte() throws Exception {
     pace.begin();
     pace.writing(MIB - 1);

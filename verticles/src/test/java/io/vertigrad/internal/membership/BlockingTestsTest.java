@@ -13,6 +13,7 @@ import io.vertigrad.job.Role;
 import io.vertigrad.job.StopConfig;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
@@ -33,12 +34,12 @@ final class BlockingTestsTest {
   void shouldContinueTrainingToTheNextTestWhenAVersionWasTested() {
     reportVersion(1);
     fixture.heartbeat(EVALUATOR, evaluatorStatus(1, 0, 0));
-    assertEquals(new Pause(1, Long.MAX_VALUE, 1, true, false, 0), lastPause());
+    assertEquals(new Pause(1, Long.MAX_VALUE, 1, true, false, List.of()), lastPause());
     assertTrue(lastPause().stopsClocks());
 
     fixture.heartbeat(EVALUATOR, evaluatorStatus(1, 1, 500));
 
-    assertEquals(new Pause(2, Long.MAX_VALUE, 11, false, false, 0), lastPause());
+    assertEquals(new Pause(2, Long.MAX_VALUE, 11, false, false, List.of()), lastPause());
     fixture.heartbeat(EVALUATOR, evaluatorStatus(1, 1, 500));
     assertEquals(2, fixture.all(Hold.class).size(), "a status that is repeated says nothing new");
   }
@@ -154,13 +155,13 @@ final class BlockingTestsTest {
     reportVersion(1);
     fixture.heartbeat(EVALUATOR, evaluatorStatus(1, 0, 0));
     fixture.coordinator.pause();
-    assertEquals(new Pause(2, 0, 1, true, false, 0), lastPause());
+    assertEquals(new Pause(2, 0, 1, true, false, List.of()), lastPause());
     fixture.advance(2 * LIMIT);
     assertTrue(fixture.events(EvaluationSkipped.class).isEmpty(), "nothing counts in a pause");
 
     fixture.coordinator.resume();
 
-    assertEquals(new Pause(3, Long.MAX_VALUE, 1, true, false, 0), lastPause());
+    assertEquals(new Pause(3, Long.MAX_VALUE, 1, true, false, List.of()), lastPause());
   }
 
   private Pause lastPause() {

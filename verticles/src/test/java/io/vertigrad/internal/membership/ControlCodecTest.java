@@ -120,7 +120,7 @@ final class ControlCodecTest {
             JobPhase.PAUSED,
             7,
             Optional.of(MEMBERSHIP),
-            Optional.of(new Pause(3, 40, 20, true, true, 30))),
+            Optional.of(new Pause(3, 40, 20, true, true, List.of(30L)))),
         new ControlAnswer.Granted(
             JobPhase.RUNNING, 7, Optional.empty(), Optional.of(new Pause(3, Long.MAX_VALUE))),
         new ControlAnswer.Chosen(
@@ -143,7 +143,7 @@ final class ControlCodecTest {
   static Stream<Published> messages() {
     return Stream.of(
         new Published.MembershipPublished(MEMBERSHIP),
-        new Published.PausePublished(new Pause(1, 0, EvaluationPlan.NONE, false, true, 0)),
+        new Published.PausePublished(new Pause(1, 0, EvaluationPlan.NONE, false, true, List.of())),
         new Published.DrainPublished("here pid 1"),
         new Published.StopPublished("done"));
   }

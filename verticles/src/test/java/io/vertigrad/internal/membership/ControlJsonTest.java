@@ -185,11 +185,11 @@ final class ControlJsonTest {
                     JobPhase.PAUSED,
                     7,
                     Optional.of(MEMBERSHIP),
-                    Optional.of(new Pause(3, 40, 20, false, true, 30)))),
+                    Optional.of(new Pause(3, 40, 20, false, true, List.of(30L))))),
             "{'state':'paused','epoch':7,'membership':"
                 + MEMBERSHIP_JSON
                 + ",'pause':{'number':3,'holdFrom':40,'testAt':20,'testing':false,'ends':true,"
-                + "'saveAt':30}}"),
+                + "'saveAt':[30]}}"),
         arguments(
             ControlCodec.write(new Published.PausePublished(new Pause(1, 0)), JobPhase.RUNNING),
             "{'pause':{'number':1,'holdFrom':0,'ends':false},'state':'running'}"),
@@ -277,7 +277,7 @@ final class ControlJsonTest {
         arguments(
             reading(ControlCodec::pause),
             "{'number':1,'holdFrom':2}",
-            new Pause(1, 2, EvaluationPlan.NONE, false, false, 0)),
+            new Pause(1, 2, EvaluationPlan.NONE, false, false, List.of())),
         arguments(reading(ControlCodec::stepState), "{}", new StepState(0, 0, false)),
         arguments(
             reading(ControlCodec::evaluation),

@@ -43,7 +43,8 @@ final class CoordinatorStateEndTest {
     reply(fixture, SECOND, 3, 19);
 
     assertEquals(
-        new Pause(4, 19, EvaluationPlan.NONE, false, true, 0), fixture.last(Hold.class).pause());
+        new Pause(4, 19, EvaluationPlan.NONE, false, true, List.of()),
+        fixture.last(Hold.class).pause());
     assertEquals(
         List.of(new JobEnding(0, "accuracy", 90, 91, 10)), fixture.events(JobEnding.class));
     fixture.coordinator.leave(
@@ -141,7 +142,8 @@ final class CoordinatorStateEndTest {
     reportTest(fixture, 90);
 
     assertEquals(
-        new Pause(2, 0, EvaluationPlan.NONE, false, true, 0), fixture.last(Hold.class).pause());
+        new Pause(2, 0, EvaluationPlan.NONE, false, true, List.of()),
+        fixture.last(Hold.class).pause());
   }
 
   @Test
@@ -153,7 +155,8 @@ final class CoordinatorStateEndTest {
     reply(fixture, FIRST, 2, 18);
     reply(fixture, SECOND, 2, 17);
     assertEquals(
-        new Pause(3, 20, EvaluationPlan.NONE, false, true, 0), fixture.last(Hold.class).pause());
+        new Pause(3, 20, EvaluationPlan.NONE, false, true, List.of()),
+        fixture.last(Hold.class).pause());
     fixture.setStatus(FIRST, CoordinatorStateFixture.worker(20, true));
     fixture.advance(2_000);
     assertEquals(JobPhase.ENDING, fixture.coordinator.state());
@@ -210,7 +213,8 @@ final class CoordinatorStateEndTest {
 
     assertEquals(1, fixture.events(JobResumed.class).size());
     assertEquals(
-        new Pause(3, 5, EvaluationPlan.NONE, false, true, 0), fixture.last(Hold.class).pause());
+        new Pause(3, 5, EvaluationPlan.NONE, false, true, List.of()),
+        fixture.last(Hold.class).pause());
   }
 
   @Test

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.Function;
 
 /** A coordinator's state with a manual clock, and all of its decisions. */
 final class CoordinatorStateFixture {
@@ -239,7 +240,9 @@ final class CoordinatorStateFixture {
     for (int i = 0; i < workers; i++) {
       join(Role.WORKER);
     }
-    acceptAll();
+    if (servers > 0) {
+      acceptAll();
+    }
     return this;
   }
 
@@ -260,6 +263,11 @@ final class CoordinatorStateFixture {
 
   void setStatus(Admission member, MemberStatus status) {
     statuses.put(member, status);
+  }
+
+  /** Sends these statuses with every heartbeat from now on. */
+  void setStatuses(Function<Admission, MemberStatus> of) {
+    alive.forEach(member -> statuses.put(member, of.apply(member)));
   }
 
   void heartbeat(Admission member, MemberStatus status) {

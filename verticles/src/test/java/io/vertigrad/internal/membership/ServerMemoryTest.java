@@ -52,7 +52,7 @@ class ServerMemoryTest {
     resumed.acceptAll();
 
     assertEquals(
-        List.of(new ShardRolledBack(0, 0, 1_842, 0)), resumed.events(ShardRolledBack.class));
+        List.of(new ShardRolledBack(0, 0, 1_842, 0, "")), resumed.events(ShardRolledBack.class));
   }
 
   @Test

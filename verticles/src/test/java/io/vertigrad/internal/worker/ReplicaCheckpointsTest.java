@@ -66,8 +66,8 @@ class ReplicaCheckpointsTest {
     }
 
     @Override
-    public long saveAt() {
-      return 0;
+    public boolean savesAt(long version) {
+      return false;
     }
 
     @Override

@@ -47,8 +47,8 @@ class WorkerAgreementTest {
         }
 
         @Override
-        public long saveAt() {
-          return 0;
+        public boolean savesAt(long version) {
+          return false;
         }
 
         @Override
@@ -89,7 +89,7 @@ class WorkerAgreementTest {
     WorkerAgreement agreement = agreement("dpsgd", 0, 0);
     settle(agreement, WITHOUT_ONE);
 
-    gate.apply(new Pause(1, 7, Long.MAX_VALUE, false, true, 0));
+    gate.apply(new Pause(1, 7, Long.MAX_VALUE, false, true, List.of()));
 
     assertTrue(agreement.reconsiders());
     assertEquals(Optional.of(WITHOUT_ONE), settle(agreement, WITHOUT_ONE));

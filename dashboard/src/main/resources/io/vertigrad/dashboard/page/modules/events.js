@@ -27,15 +27,17 @@ const WORDS = {
   updateRefused: (e) => `shard ${e.shard} refused step ${e.step} of worker ${e.rank}: ${e.reason}`,
   checkpointWritten: (e, run) => `checkpoint of ${keeper(e.shard, run)} at update ${count(e.version)}, ${e.millis} ms`,
   checkpointFailed: (e, run) => `checkpoint of ${keeper(e.shard, run)} failed: ${e.reason}`,
+  checkpointsDelayed: (e) => `checkpoints are ${seconds(e.seconds)} apart, checkpoint.seconds is ${e.wanted}: ${e.reason}`,
   versionRefused: (e) =>
     `version ${count(e.version)} is not served: ${e.metric} ${fixed(e.value, 2)} in the last test, ${fixed(e.best, 2)} in the best`,
   shardRolledBack: (e) =>
-    `shard ${e.shard} goes on at update ${count(e.version)}, although ${count(e.known)} was reached; what is missing is trained again`,
+    `${e.shard < 0 ? 'all workers go' : `shard ${e.shard} goes`} on at update ${count(e.version)}, although ` +
+    `${count(e.known)} was reached${e.reason ? `: ${e.reason}` : ''}; what is missing is trained again`,
 };
 
 const END = ['jobFinished', 'jobFailed', 'jobStopped'];
 const BAD = ['jobFailed', 'jobStopped', 'updateRefused', 'checkpointFailed'];
-const DOUBTFUL = ['memberSuspected', 'dataWarning', 'evaluationSkipped', 'stallFound', 'processRestarted', 'shardRolledBack', 'versionRefused'];
+const DOUBTFUL = ['memberSuspected', 'dataWarning', 'evaluationSkipped', 'checkpointsDelayed', 'stallFound', 'processRestarted', 'shardRolledBack', 'versionRefused'];
 
 export class Events {
   constructor() {
