@@ -24,6 +24,7 @@ public final class JobEndMonitor {
   private static final String STATE = "state";
   private static final String UNKNOWN = "unknown";
   private static final String DRAIN = "drain";
+  private static final String WAITING = "waiting";
   private static final long NANOS_PER_MILLI = 1_000_000;
 
   /** A gap of this length between two questions means that this process did not run. */
@@ -53,6 +54,7 @@ public final class JobEndMonitor {
   private volatile long timer;
   private boolean admitted;
   private boolean askedToEnd;
+  private boolean memberSeen;
   private long askedToEndNanos;
 
   /** Creates the monitor of a node that plays this role. */
@@ -113,8 +115,9 @@ public final class JobEndMonitor {
    * Records that a signal has asked this process to end; from any thread. It stays while the
    * coordinator's process is ending too, so that the run can be saved with what this member holds.
    * If the run goes on, it asks the coordinator for a successor, and leaves when its member has
-   * handed its place over, or after {@code exchange.drainSeconds}. It also leaves when the
-   * coordinator does not answer for {@code exchange.evictMillis}.
+   * handed its place over. A member that has yet to join a resumed run does that first. It leaves
+   * after {@code exchange.drainSeconds}. It also leaves when the coordinator does not answer for
+   * {@code exchange.evictMillis}.
    */
   public void askedToEnd() {
     context.runOnContext(
@@ -163,6 +166,7 @@ public final class JobEndMonitor {
     if (node.equals(message.getString(DRAIN)) && !askedToEnd) {
       LOG.info("this member was asked to hand its place over; then this process ends");
       askedToEnd = true;
+      memberSeen = true;
       // A user asks one member at a time, so no other process has the same request.
       askedToEndNanos = System.nanoTime() - SAME_SIGNAL_QUESTIONS * askMillis * NANOS_PER_MILLI;
     }
@@ -225,10 +229,20 @@ public final class JobEndMonitor {
         .onSuccess(
             answer -> {
               String done = answer.body().getString(UNKNOWN);
-              if (done != null) {
+              if (done == null) {
+                memberSeen = true;
+              } else if (memberSeen || !admitted || hasNotJoinedAgain()) {
                 leave("the run goes on, and it has no member of it");
               }
             });
+  }
+
+  /**
+   * Returns whether its member, which was admitted before, stays out of the run. After a resume, or
+   * when all servers go back, it joins again first, and then hands its place over.
+   */
+  private boolean hasNotJoinedAgain() {
+    return !state.equals(WAITING) && millisSince(askedToEndNanos) >= job.exchange().evictMillis();
   }
 
   private void unanswered() {

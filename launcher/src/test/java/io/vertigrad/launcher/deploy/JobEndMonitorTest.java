@@ -40,6 +40,7 @@ class JobEndMonitorTest {
   private final AtomicInteger drains = new AtomicInteger();
   private volatile boolean stops;
   private volatile boolean member = true;
+  private volatile String state = "running";
 
   @BeforeEach
   void startCoordinator() throws Exception {
@@ -67,7 +68,7 @@ class JobEndMonitorTest {
   }
 
   private JsonObject answer(JsonObject request) {
-    JsonObject answer = new JsonObject().put("state", "running").put("stops", stops);
+    JsonObject answer = new JsonObject().put("state", state).put("stops", stops);
     if (request.getString("request").equals("drain")) {
       assertEquals(node(), request.getString("node"));
       drains.incrementAndGet();
@@ -129,6 +130,35 @@ class JobEndMonitorTest {
     assertTrue(watch.over().succeeded());
     assertFalse(watch.jobOver());
     assertSilence();
+  }
+
+  /** The coordinator has resumed the run, and its members join it one after the other. */
+  @Test
+  void shouldStayUntilItsMemberHasJoinedTheResumedRunAndHandedItsPlaceOver() {
+    member = false;
+    state = "waiting";
+    watch.admitted();
+    watch.askedToEnd();
+    Awaitility.await().until(() -> drains.get() > 30);
+    assertFalse(watch.leaves().isComplete(), "its member joins again first");
+
+    member = true;
+    state = "running";
+    int before = drains.get();
+    Awaitility.await().until(() -> drains.get() > before + 2);
+    assertFalse(watch.leaves().isComplete(), "the member goes on until a successor is ready");
+
+    member = false;
+    Awaitility.await().until(() -> watch.leaves().isComplete());
+  }
+
+  @Test
+  void shouldLeaveWhenItsMemberStaysOutOfARunningJob() {
+    member = false;
+    watch.admitted();
+    watch.askedToEnd();
+
+    Awaitility.await().until(() -> watch.leaves().isComplete());
   }
 
   @Test

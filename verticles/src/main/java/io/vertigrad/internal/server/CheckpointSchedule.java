@@ -263,14 +263,14 @@ final class CheckpointSchedule {
   }
 
   /**
-   * Writes what is newer than the last checkpoint; with timed checkpoints only the last version.
-   * Completes when it is on the disk, or has failed.
+   * Writes what is newer than the last checkpoint; with timed checkpoints only the last version, or
+   * if the server leaves. Completes when it is on the disk, or has failed.
    */
-  Future<Void> finish(Shard shard) {
+  Future<Void> finish(Shard shard, boolean leaves) {
     writer.finishWithoutPauses();
     return writing.compose(
         written -> {
-          boolean due = config.every() > 0 || config.isTimed() && shard.isFinished();
+          boolean due = config.every() > 0 || config.isTimed() && (leaves || shard.isFinished());
           if (due && shard.version() > startedVersion) {
             write(shard);
           }

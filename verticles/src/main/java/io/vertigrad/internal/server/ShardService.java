@@ -97,7 +97,7 @@ final class ShardService {
             this::reportProgress,
             () -> checkpoints.tick(shard),
             () -> checkpoints.roundEnded(shard),
-            () -> checkpoints.finish(shard));
+            () -> checkpoints.finish(shard, false));
   }
 
   /** Starts to take frames. */
@@ -214,7 +214,7 @@ final class ShardService {
    * they are on the disk first, so that nobody repeats an update any more.
    */
   Future<List<RankUpdates>> updates() {
-    return onShardLoop(() -> checkpoints.finish(shard).map(written -> shard.updates()));
+    return onShardLoop(() -> checkpoints.finish(shard, false).map(written -> shard.updates()));
   }
 
   /** Starts a checkpoint, unless one is being written; completes with the status. */
@@ -247,7 +247,7 @@ final class ShardService {
     if (closed == null) {
       closed =
           end(reason)
-              .transform(ended -> onShardLoop(() -> checkpoints.finish(shard)))
+              .transform(ended -> onShardLoop(() -> checkpoints.finish(shard, true)))
               .onComplete(finished -> finder.release(host));
     }
     return closed;

@@ -28,6 +28,7 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -101,6 +102,30 @@ class ServerMemberTest extends PointsJob {
     Awaitility.await()
         .atMost(20, TimeUnit.SECONDS)
         .until(() -> happened(e -> e instanceof MemberJoined member && member.rank() == 1));
+  }
+
+  @Test
+  void shouldWriteItsShardWhenItLeavesBetweenTimedCheckpoints(@TempDir Path folder)
+      throws Exception {
+    job.put("steps", 1_000_000)
+        .put("checkpoint", JsonObject.of("directory", folder.toString(), "seconds", 3_600))
+        .getJsonObject("workers")
+        .put("count", 1);
+    deploy(coordinator);
+    String server =
+        await(
+            vertx.deployVerticle(
+                new ParameterServerVerticle(), new DeploymentOptions().setConfig(job.copy())));
+    deployEvaluatorAndWorkers(1);
+    Awaitility.await()
+        .atMost(20, TimeUnit.SECONDS)
+        .until(() -> happened(e -> e instanceof ServerProgress p && p.version() > 10));
+
+    await(vertx.undeploy(server));
+
+    try (Stream<Path> files = Files.list(folder)) {
+      assertEquals(1, files.filter(file -> file.toString().endsWith(".checkpoint")).count());
+    }
   }
 
   private void awaitShard(int incarnation) {
