@@ -88,7 +88,9 @@ public final class OwnOrigin {
     Matcher authority = AUTHORITY.matcher(asked.get(0));
     if (asked.size() > 1 || !authority.matches()) {
       return Optional.of(
-          new Refusal(MALFORMED, "expected one Host header, such as Host: " + host + ":8350"));
+          new Refusal(
+              MALFORMED,
+              "expected one Host header, a name and perhaps a port, such as Host: localhost:8350"));
     }
     String name = plain(authority.group(1) == null ? authority.group(2) : authority.group(1));
     return isOwn(name)

@@ -137,8 +137,9 @@ final class RunsPage extends VerticleBase {
   /** Returns the replay of a run; it is started again if the run has changed, or it has failed. */
   private Replay replay(String name, Object changed) {
     synchronized (replays) {
+      replays.values().removeIf(Replay::ended);
       Replay replay = replays.remove(name);
-      if (replay == null || !replay.changed().equals(changed) || replay.ended()) {
+      if (replay == null || !replay.changed().equals(changed)) {
         end(replay);
         Iterator<Replay> oldest = replays.values().iterator();
         if (replays.size() == MOST_REPLAYS) {
