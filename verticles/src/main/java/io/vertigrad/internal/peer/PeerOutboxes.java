@@ -12,7 +12,9 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -61,13 +63,16 @@ final class PeerOutboxes {
     private static final Logger LOG = LoggerFactory.getLogger(PeerOutbox.class);
     private static final long MIN_WAIT_MILLIS = 5;
 
-    private final Vertx vertx;
+    /** After so many limits of an answer without any, the connection is made again. */
+    private static final int RENEW_LIMITS = 2;
+
     private final Transport transport;
     private final String address;
     private final ExchangeConfig config;
     private final TensorMemory memory;
     private final Deque<OutboundFrame> queue = new ArrayDeque<>();
     private long unacknowledged;
+    private long acknowledgedNanos;
     private int epoch;
 
     /**
@@ -78,7 +83,6 @@ final class PeerOutboxes {
      */
     PeerOutbox(Vertx vertx, String address, ExchangeConfig config, TensorMemory memory, int epoch) {
       this.epoch = epoch;
-      this.vertx = vertx;
       this.memory = memory;
       this.address = address;
       this.config = config;
@@ -113,6 +117,7 @@ final class PeerOutboxes {
     private void fillWindow() {
       List<OutboundFrame> ready = new ArrayList<>();
       synchronized (this) {
+        acknowledgedNanos = unacknowledged == 0 ? System.nanoTime() : acknowledgedNanos;
         while (!queue.isEmpty() && fits(queue.peek())) {
           unacknowledged += queue.peek().bytes();
           ready.add(queue.remove());
@@ -136,21 +141,31 @@ final class PeerOutboxes {
                   LOG.warn("{} refused a frame: {}", address, refusal.message());
                   settle(outbound, false);
                 } else {
-                  repeat(outbound, waitMillis);
+                  repeat(outbound, waitMillis, failure);
                 }
               });
     }
 
-    private void repeat(OutboundFrame outbound, long waitMillis) {
+    private void repeat(OutboundFrame outbound, long waitMillis, Throwable why) {
       boolean obsolete;
+      boolean renews;
       synchronized (this) {
         obsolete = isObsolete(outbound);
+        long silentNanos = System.nanoTime() - acknowledgedNanos;
+        renews = !obsolete && silentNanos > RENEW_LIMITS * config.retryMillis() * 1_000_000;
+        acknowledgedNanos = renews ? System.nanoTime() : acknowledgedNanos;
+      }
+      if (renews) {
+        LOG.warn("{}: no frame is acknowledged, connects again: {}", address, String.valueOf(why));
+        transport.renew(address);
       }
       if (obsolete) {
         settle(outbound, false);
       } else {
         long next = Math.min(2 * waitMillis, config.retryMillis());
-        vertx.setTimer(waitMillis, id -> transmit(outbound, next));
+        // A Vert.x timer would end with the verticle on whose thread this happens to run.
+        CompletableFuture.delayedExecutor(waitMillis, TimeUnit.MILLISECONDS)
+            .execute(() -> transmit(outbound, next));
       }
     }
 
@@ -161,6 +176,7 @@ final class PeerOutboxes {
       }
       synchronized (this) {
         unacknowledged -= outbound.bytes();
+        acknowledgedNanos = System.nanoTime();
       }
       fillWindow();
     }

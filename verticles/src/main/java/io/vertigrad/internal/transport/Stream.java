@@ -121,6 +121,11 @@ final class Stream implements Transport {
     return address;
   }
 
+  /** Closes the connection; pending requests fail. */
+  void close() {
+    socket.close();
+  }
+
   boolean isClosed() {
     return closed;
   }

@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,6 +41,7 @@ public final class Streams implements Shareable {
   private static final long ASK_MILLIS = 2_000;
   private static final int CONNECT_MILLIS = 5_000;
   private static final long OPEN_MILLIS = 10_000;
+  private static final long MADE_MILLIS = 30_000;
 
   /** Covers the most workers of a job, one process each, and as many that have just left. */
   private static final int MOST_CONNECTIONS = 8_192;
@@ -174,6 +176,17 @@ public final class Streams implements Shareable {
           .onFailure(answered::fail);
     }
 
+    @Override
+    public void renew(String address) {
+      Future<Transport> known = transports.get(address);
+      if (known != null
+          && known.isComplete()
+          && transports.remove(address, known)
+          && known.result() instanceof Stream stream) {
+        stream.close();
+      }
+    }
+
     private Transport follow(Transport connected) {
       AnswerReceiver open = receiver;
       if (open != null && connected instanceof Stream stream) {
@@ -208,6 +221,7 @@ public final class Streams implements Shareable {
       return known;
     }
     lookUp(address, kind)
+        .timeout(MADE_MILLIS, TimeUnit.MILLISECONDS)
         .onFailure(nobody -> transports.remove(address, promise.future()))
         .onComplete(promise);
     return promise.future();
@@ -245,15 +259,8 @@ public final class Streams implements Shareable {
         new Stream(
             address, JobSecrets.of(vertx).forAddress(address), socket, kind, sharing, this::closed);
     streams.add(stream);
-    long openTimeout =
-        vertx.setTimer(
-            OPEN_MILLIS,
-            id -> {
-              if (!stream.opened().isComplete()) {
-                socket.close();
-              }
-            });
-    return stream.opened().onComplete(open -> vertx.cancelTimer(openTimeout));
+    stream.opened().timeout(OPEN_MILLIS, TimeUnit.MILLISECONDS).onFailure(late -> socket.close());
+    return stream.opened();
   }
 
   private Future<Transport> overTheBus(String address, StreamAddress endpoint, Throwable refused) {

@@ -77,6 +77,12 @@ public interface Transport {
   }
 
   /**
+   * Drops the connection to an address at which answers are overdue. The next request looks the
+   * address up again and connects.
+   */
+  default void renew(String address) {}
+
+  /**
    * Returns what lets a thread receive the answers to the requests that follow; empty if this
    * transport passes on all answers by event loops. The caller closes it.
    */

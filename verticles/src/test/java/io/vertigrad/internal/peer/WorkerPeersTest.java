@@ -16,6 +16,7 @@ import io.vertigrad.internal.exchange.ExchangeException.UnansweredException;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.Tag;
+import io.vertx.core.Future;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -39,6 +40,23 @@ class WorkerPeersTest extends TwoPeers {
     assertEquals(ONE, right.receive(0, TAG));
     assertEquals(8, right.traffic().bytesReceived());
     assertEquals(Optional.empty(), right.poll(0, TAG));
+  }
+
+  /** Its retries must not be timers of that verticle. */
+  @Test
+  void shouldRepeatAMessageWhenTheVerticleOnWhoseThreadItWasSentHasEnded() {
+    String sender =
+        await(
+            vertx.deployVerticle(
+                context -> {
+                  left.send(1, TAG, ONE);
+                  return Future.succeededFuture();
+                }));
+    await(vertx.undeploy(sender));
+    await(right.open());
+    group(1, right, 0, 1);
+
+    assertEquals(ONE, right.receive(0, TAG));
   }
 
   @Test

@@ -52,6 +52,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -220,6 +221,18 @@ class StreamsTest {
 
     assertEquals(ReplyFailure.TIMEOUT, failure.failureType());
     assertEquals("no answer from streams-test in time", failure.getMessage());
+  }
+
+  @Test
+  void shouldConnectAgainWhenAConnectionIsRenewed() {
+    listen(Future::succeededFuture);
+    Stream before = assertInstanceOf(Stream.class, stream());
+
+    streams().transport(TransportKind.AUTO).renew(ADDRESS);
+
+    assertTrue(stream() != before);
+    assertEquals(FRAME, await(stream().request(ADDRESS, FRAME, LIMIT_MILLIS)));
+    Awaitility.await().until(before::isClosed);
   }
 
   @Test
