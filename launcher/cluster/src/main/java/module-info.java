@@ -14,4 +14,6 @@ module io.vertigrad.launcher.cluster {
 
   provides io.vertigrad.internal.security.BusAuthentication with
       io.vertigrad.launcher.cluster.ProvedBus;
+  provides io.vertigrad.internal.worker.StateCopies.Provider with
+      io.vertigrad.launcher.cluster.MemoryCopies.Provider;
 }

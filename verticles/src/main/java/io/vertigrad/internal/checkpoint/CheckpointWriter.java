@@ -161,9 +161,10 @@ public final class CheckpointWriter implements AutoCloseable {
    * Writes a copy after those before it. A failure is logged and announced.
    *
    * @param copy is completed by the writer's thread, unless it was completed before
+   * @param before uses the copy before the file is written, on the writer's thread
    * @return completes with the file, on the writer's thread
    */
-  public Future<Path> write(ShardCopy copy) {
+  public Future<Path> write(ShardCopy copy, Runnable before) {
     Promise<Path> written = Promise.promise();
     finishWithoutPauses();
     WritePace filePace = new WritePace();
@@ -175,6 +176,7 @@ public final class CheckpointWriter implements AutoCloseable {
     thread.execute(
         () -> {
           try {
+            before.run();
             written.complete(writeNow(copy, filePace));
           } catch (Throwable e) {
             // Callers wait for this file: an OutOfMemoryError, too, must end their wait.

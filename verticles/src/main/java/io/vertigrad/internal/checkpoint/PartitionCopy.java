@@ -102,6 +102,13 @@ public final class PartitionCopy {
 
   /** Copies the parts into arrays, and releases this copy. */
   PartitionSnapshot snapshot() {
+    PartitionSnapshot arrays = arrays();
+    release();
+    return arrays;
+  }
+
+  /** Copies the parts into arrays. */
+  public PartitionSnapshot arrays() {
     requireMade();
     Map<String, float[]> arrays = new LinkedHashMap<>();
     for (Part part : parts) {
@@ -110,7 +117,6 @@ public final class PartitionCopy {
       elements.get(array);
       arrays.put(part.name(), array);
     }
-    release();
     return head.with(arrays);
   }
 

@@ -12,6 +12,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
 import java.util.function.ToLongFunction;
+import java.util.stream.IntStream;
 
 /**
  * Chooses the state that all workers of a job without servers continue from, so that no two of them
@@ -54,6 +55,8 @@ public final class VersionChoice {
    * @param inMemory the state that the member holds in memory; empty if it holds only the initial
    *     one
    * @param restorable states that it can restore
+   * @param copies states of the rank before it that it holds in memory; the first rank holds those
+   *     of the last one
    * @param beyondRanks true for a member beyond the job's configured ranks; it continues from the
    *     state that is chosen for the others
    * @param repeatable false once the member has trained in a group with an extra member, because
@@ -65,17 +68,26 @@ public final class VersionChoice {
       Rule rule,
       Optional<RunVersion> inMemory,
       List<RunVersion> restorable,
+      List<RunVersion> copies,
       boolean beyondRanks,
       boolean repeatable) {
 
     public Candidates {
       restorable = List.copyOf(restorable);
+      copies = List.copyOf(copies);
     }
 
     private List<RunVersion> states() {
       List<RunVersion> states = new ArrayList<>(restorable);
       inMemory.ifPresent(states::add);
       return states;
+    }
+
+    /** Returns the report with the states that the next rank holds for this one. */
+    private Candidates with(List<RunVersion> held) {
+      List<RunVersion> all = new ArrayList<>(restorable);
+      all.addAll(held);
+      return new Candidates(from, epoch, rule, inMemory, all, copies, beyondRanks, repeatable);
     }
   }
 
@@ -134,8 +146,7 @@ public final class VersionChoice {
    * than the beginning in common: because of them, all begin anew.
    */
   List<Admission> withoutState() {
-    List<Candidates> members =
-        reported.values().stream().filter(one -> !one.beyondRanks()).toList();
+    List<Candidates> members = rankMembers(reported.values());
     List<Candidates> without =
         members.stream()
             .filter(one -> one.states().stream().allMatch(state -> state.version() == 0))
@@ -167,8 +178,16 @@ public final class VersionChoice {
     return common.stream().max(Comparator.comparingLong(version));
   }
 
+  /** Returns the reports of the job's ranks, in their order, after all have reported. */
+  private static List<Candidates> rankMembers(Collection<Candidates> all) {
+    List<Candidates> ranks = all.stream().filter(one -> !one.beyondRanks()).toList();
+    return IntStream.range(0, ranks.size())
+        .mapToObj(i -> ranks.get(i).with(ranks.get((i + 1) % ranks.size()).copies()))
+        .toList();
+  }
+
   private static Choice choose(Collection<Candidates> all, long newRun) {
-    List<Candidates> rankMembers = all.stream().filter(one -> !one.beyondRanks()).toList();
+    List<Candidates> rankMembers = rankMembers(all);
     boolean repeatable =
         rankMembers.size() == all.size() && rankMembers.stream().allMatch(Candidates::repeatable);
     boolean allRemember = rankMembers.stream().allMatch(one -> one.inMemory().isPresent());

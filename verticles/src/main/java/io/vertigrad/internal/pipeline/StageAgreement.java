@@ -49,7 +49,7 @@ final class StageAgreement implements ReplicaAgreement {
     Optional<RunVersion> held = replica.heldVersion(identity.rank());
     Admission self = new Admission(Role.WORKER, identity.rank(), identity.incarnation());
     Candidates candidates =
-        new Candidates(self, all.epoch(), Rule.COMMON_STATE, held, kept, false, true);
+        new Candidates(self, all.epoch(), Rule.COMMON_STATE, held, kept, List.of(), false, true);
     Choice choice = context.versions().apply(candidates);
     RunVersion from = choice.from().orElseThrow(() -> noCommonVersion(kept));
     long before = replica.vector().updates();
@@ -79,7 +79,8 @@ final class StageAgreement implements ReplicaAgreement {
       replica.restart();
       return new float[0];
     }
-    return replica.restore(name(), context.checkpoints().restore(identity.rank(), from));
+    return replica.restore(
+        name(), context.checkpoints().restore(identity.rank(), from, () -> false));
   }
 
   /**

@@ -27,6 +27,7 @@ import io.vertigrad.job.PipelineConfig;
 import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Vertx;
 import java.util.EnumSet;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -67,7 +68,8 @@ public final class StageThread extends WorkerThread {
             job.checkpoint().keep(),
             true,
             member,
-            events);
+            events,
+            Optional.empty());
     StageContext context =
         new StageContext(
             vertx,

@@ -283,7 +283,7 @@ final class CheckpointSchedule {
     ShardCopy copy = shard.beginCopy(writer.memory());
     startedVersion = copy.version();
     Future<Path> file =
-        ContextBridge.to(vertx.getOrCreateContext(), writer.write(copy))
+        ContextBridge.to(vertx.getOrCreateContext(), writer.write(copy, () -> {}))
             .onSuccess(written -> damaged.remove(copy.version()));
     writing = file.<Void>mapEmpty().otherwiseEmpty();
     return file;

@@ -16,8 +16,10 @@ import io.vertx.core.Promise;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -44,6 +46,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   private final SaveOrders saveOrders;
   private final CheckpointWriter writer;
   private final boolean allRanks;
+  private final Optional<StateCopies> copies;
 
   /**
    * Creates a worker's checkpoints.
@@ -53,6 +56,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
    * @param keep number of checkpoints to keep per rank
    * @param allRanks true if all ranks write the same versions
    * @param saveOrders orders from the coordinator
+   * @param copies takes copies of saved states; empty if the states are in files only
    */
   public ReplicaCheckpoints(
       JobConfig job,
@@ -61,7 +65,9 @@ public final class ReplicaCheckpoints implements AutoCloseable {
       int keep,
       boolean allRanks,
       SaveOrders saveOrders,
-      Consumer<TrainingEvent> events) {
+      Consumer<TrainingEvent> events,
+      Optional<StateCopies> copies) {
+    this.copies = copies;
     this.job = job;
     this.layoutHash = layoutHash;
     this.interval = interval;
@@ -79,9 +85,16 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   }
 
   private Future<Path> write(int rank, int incarnation, long run, PartitionCopy state) {
-    return writer.write(
+    ShardCopy copy =
         new ShardCopy(
-            job.addresses().jobHash(), rank, incarnation, layoutHash ^ run, List.of(state)));
+            job.addresses().jobHash(), rank, incarnation, layoutHash ^ run, List.of(state));
+    RunVersion at = new RunVersion(state.version(), run);
+    return writer.write(copy, () -> copies.ifPresent(all -> all.keep(rank, at, state::arrays)));
+  }
+
+  /** Returns the copies of states; empty if the states are in files only. */
+  Optional<StateCopies> copies() {
+    return copies;
   }
 
   /** Returns the states in this rank's complete files, after all pending writes have finished. */
@@ -92,32 +105,35 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     } catch (IOException e) {
       throw new ExchangeException(name(rank) + ": " + e.getMessage());
     }
-    return read(rank).stream()
-        .map(file -> new RunVersion(file.version(), file.layout() ^ layoutHash))
-        .distinct()
-        .toList();
+    return read(rank).stream().map(this::point).distinct().toList();
   }
 
-  /** Reads a state that {@link #points} returned. */
-  public PartitionSnapshot restore(int rank, RunVersion point) {
+  /**
+   * Returns a state that {@link #points} returned, or that the next rank holds; blocks.
+   *
+   * @param stop ends the wait for the next rank
+   */
+  public PartitionSnapshot restore(int rank, RunVersion point, BooleanSupplier stop) {
     return read(rank).stream()
-        .filter(
-            file ->
-                file.version() == point.version() && (file.layout() ^ layoutHash) == point.run())
+        .filter(file -> point.equals(point(file)))
+        .map(file -> file.partitions().get(0))
         .findFirst()
+        .or(() -> copies.map(all -> all.fetch(point, stop)))
         .orElseThrow(
             () ->
                 new ExchangeException(
                     "%s: the checkpoint of step %s has gone"
-                        .formatted(name(rank), point.version())))
-        .partitions()
-        .get(0);
+                        .formatted(name(rank), point.version())));
   }
 
   /** Closes the checkpoints; waits a short time for pending writes. */
   @Override
   public void close() {
     writer.close();
+  }
+
+  private RunVersion point(ShardSnapshot file) {
+    return new RunVersion(file.version(), file.layout() ^ layoutHash);
   }
 
   private List<ShardSnapshot> read(int rank) {
@@ -166,6 +182,11 @@ public final class ReplicaCheckpoints implements AutoCloseable {
       this.rank = rank;
       this.incarnation = incarnation;
       this.scheduled = scheduled;
+    }
+
+    /** Returns the copies of saved states in memory; empty if there are none. */
+    Optional<StateCopies> copies() {
+      return checkpoints.copies;
     }
 
     /** Returns true if a checkpoint of this version has to be written. */

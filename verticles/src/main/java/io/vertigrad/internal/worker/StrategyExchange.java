@@ -112,7 +112,12 @@ public final class StrategyExchange implements ParameterExchange {
     Future<?> reading =
         host.serve(job.addresses().shard(rank, incarnation), snapshots)
             .onSuccess(service -> readerService = service);
-    await(Future.all(session.open(), reading));
+    Future<?> copying =
+        saves
+            .copies()
+            .map(copies -> copies.open(self.identity()))
+            .orElseGet(Future::succeededFuture);
+    await(Future.all(session.open(), reading, copying));
     Optional<float[]> array = session.gradientArray();
     array.ifPresent(model::gradientsInto);
     // A strategy that waits for the whole gradient leaves it on the device.
@@ -135,6 +140,7 @@ public final class StrategyExchange implements ParameterExchange {
 
   @Override
   public void membershipChanged(Membership now) {
+    saves.copies().ifPresent(copies -> copies.membershipChanged(now));
     PeerStrategySession open = session;
     if (open != null) {
       open.membershipChanged(now);
@@ -319,6 +325,7 @@ public final class StrategyExchange implements ParameterExchange {
     Future<?> closings =
         Future.join(
             sessionClosing,
+            saves.copies().map(StateCopies::close).orElseGet(Future::succeededFuture),
             readerService == null
                 ? Future.succeededFuture()
                 : readerService.close("this worker is stopping; wait for its replacement"));

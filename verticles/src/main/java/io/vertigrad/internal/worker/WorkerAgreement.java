@@ -143,6 +143,7 @@ final class WorkerAgreement implements ReplicaAgreement {
     repeatable &= all.size() == job.workers().count();
     Optional<RunVersion> usable = usableState(rule);
     List<RunVersion> restorable = restorableStates(usable, rule);
+    boolean differs = kindOf(rule) == Rule.COMMON_STATE && !isBeyondRanks();
     Choice choice =
         versions.apply(
             new Candidates(
@@ -151,6 +152,7 @@ final class WorkerAgreement implements ReplicaAgreement {
                 kindOf(rule),
                 usable,
                 restorable,
+                checkpoints.copies().map(each -> each.held(differs)).orElse(List.of()),
                 isBeyondRanks(),
                 repeatable));
     long run =
@@ -194,7 +196,7 @@ final class WorkerAgreement implements ReplicaAgreement {
         .max(Comparator.comparingLong(RunVersion::version))
         .ifPresent(
             newest -> {
-              model.restore(checkpoints.restore(rank(), newest), rule);
+              model.restore(checkpoints.restore(rank(), newest, self.stop()), rule);
               fresh = false;
               LOG.info("{}: goes on at {}", name(), newest.version());
             });
@@ -216,13 +218,9 @@ final class WorkerAgreement implements ReplicaAgreement {
     } else if (usable.equals(Optional.of(from))) {
       markContinued(from);
     } else {
-      model.restore(checkpoints.restore(rank(), from), rule);
+      model.restore(checkpoints.restore(rank(), from, self.stop()), rule);
       fresh = false;
-      LOG.info(
-          "{}: was at version {}, goes on at {}, from its checkpoint",
-          name(),
-          before,
-          from.version());
+      LOG.info("{}: was at version {}, goes on at {}", name(), before, from.version());
     }
   }
 

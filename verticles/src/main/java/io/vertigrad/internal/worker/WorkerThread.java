@@ -44,6 +44,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.Optional;
+import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.function.Function;
 
@@ -315,7 +316,11 @@ public class WorkerThread {
         WorkerAgreement.checkpointKeep(job, traits),
         traits.needsEveryRank(),
         member,
-        new EventPublisher(vertx, job.addresses())::publish);
+        new EventPublisher(vertx, job.addresses())::publish,
+        ServiceLoader.load(StateCopies.Provider.class, loader)
+            .findFirst()
+            .filter(some -> traits.needsEveryRank())
+            .map(some -> some.create(vertx, job, model.layout().hash(), member.clock())));
   }
 
   private VectorModel vector(TrainingPlan plan, Model model, Dataset data) {

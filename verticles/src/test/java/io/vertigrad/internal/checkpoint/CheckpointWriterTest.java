@@ -33,12 +33,12 @@ final class CheckpointWriterTest {
   void shouldFailTheCheckpointAndWriteTheNextWhenMemoryIsFull() throws Exception {
     try (CheckpointWriter writer = writer()) {
       isFull = true;
-      Future<Path> lost = writer.write(copy(1));
+      Future<Path> lost = writer.write(copy(1), () -> {});
 
       assertSame(full, assertThrows(ExecutionException.class, () -> result(lost)).getCause());
       writer.awaitAll();
       isFull = false;
-      result(writer.write(copy(2)));
+      result(writer.write(copy(2), () -> {}));
 
       assertEquals(List.of(2L), writer.versions());
     }

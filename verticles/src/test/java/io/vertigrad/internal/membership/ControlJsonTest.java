@@ -121,13 +121,15 @@ final class ControlJsonTest {
                         Rule.COMMON_STATE,
                         Optional.of(new RunVersion(57, 3)),
                         List.of(RunVersion.BEGINNING, new RunVersion(50, 3)),
+                        List.of(new RunVersion(40, 3)),
                         false,
                         true))),
             "{'request':'candidates',"
                 + MEMBER
                 + ",'epoch':7,'rule':'common_state','beyondRanks':false,"
                 + "'repeatable':true,'inMemory':{'version':57,'run':3},"
-                + "'restorable':[{'version':0,'run':0},{'version':50,'run':3}]}"),
+                + "'restorable':[{'version':0,'run':0},{'version':50,'run':3}],"
+                + "'copies':[{'version':40,'run':3}]}"),
         arguments(
             answer(
                 new ControlAnswer.Chosen(

@@ -114,6 +114,7 @@ final class ControlRequestHandlerTest {
                     Rule.COMMON_STATE,
                     Optional.empty(),
                     List.of(RunVersion.BEGINNING),
+                    List.of(),
                     false,
                     true)));
   }

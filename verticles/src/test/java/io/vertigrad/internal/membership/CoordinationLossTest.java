@@ -245,6 +245,7 @@ final class CoordinationLossTest extends BusJobFixture {
             Rule.COMMON_STATE,
             Optional.empty(),
             List.of(RunVersion.BEGINNING),
+            List.of(),
             false,
             true));
   }

@@ -114,7 +114,14 @@ final class CoordinatorStateScaleTest {
     }
     Candidates own =
         new Candidates(
-            worker(MANY - 1), 1, Rule.COMMON_STATE, Optional.empty(), List.of(), false, true);
+            worker(MANY - 1),
+            1,
+            Rule.COMMON_STATE,
+            Optional.empty(),
+            List.of(),
+            List.of(),
+            false,
+            true);
 
     assertTrue(fixture.coordinator.choice(own).isEmpty());
 

@@ -25,6 +25,29 @@ final class VersionChoiceTest {
   private final AtomicLong nextRun = new AtomicLong(NEW_RUN);
   private final VersionChoice choice = new VersionChoice(nextRun::getAndIncrement);
 
+  /** Rank 1 is new and has no file; rank 2 holds its states, rank 0 those of rank 2. */
+  @Test
+  void shouldCountTheStatesThatTheNextRankHolds() {
+    Candidates newcomer = candidates(Optional.empty(), List.of(RunVersion.BEGINNING), false, true);
+    Candidates first =
+        candidates(Optional.of(at(7)), List.of(RunVersion.BEGINNING, at(4), at(6)), false, true);
+    Candidates last = withCopies(first, List.of(at(4), at(2)));
+
+    assertEquals(from(at(4), RUN), choose(Rule.COMMON_STATE, List.of(first, newcomer, last)));
+  }
+
+  private static Candidates withCopies(Candidates own, List<RunVersion> copies) {
+    return new Candidates(
+        own.from(),
+        own.epoch(),
+        own.rule(),
+        own.inMemory(),
+        own.restorable(),
+        copies,
+        own.beyondRanks(),
+        own.repeatable());
+  }
+
   @Test
   void shouldStartANewTrainingWhenNobodyHasTrained() {
     Choice chosen = choose(List.of(RunVersion.BEGINNING), List.of(RunVersion.BEGINNING));
@@ -189,6 +212,7 @@ final class VersionChoiceTest {
             rule,
             own.inMemory(),
             own.restorable(),
+            own.copies(),
             own.beyondRanks(),
             own.repeatable()));
   }
@@ -205,6 +229,7 @@ final class VersionChoiceTest {
         Rule.COMMON_STATE,
         inMemory,
         restorable,
+        List.of(),
         beyondRanks,
         repeatable);
   }

@@ -184,6 +184,7 @@ final class WorkersGoBackTest {
                   Rule.COMMON_STATE,
                   Optional.empty(),
                   files.get(member.rank()),
+                  List.of(),
                   false,
                   true));
     }

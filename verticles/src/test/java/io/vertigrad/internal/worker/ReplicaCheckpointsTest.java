@@ -12,6 +12,7 @@ import io.vertigrad.testkit.QuadraticEngine;
 import io.vertigrad.testkit.QuadraticModel;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -49,7 +50,8 @@ class ReplicaCheckpointsTest {
   private ReplicaCheckpoints checkpoints() {
     JsonObject checkpoint = new JsonObject().put("every", 1).put("directory", folder.toString());
     JobConfig job = JobConfig.read("test", new JsonObject().put("checkpoint", checkpoint));
-    return new ReplicaCheckpoints(job, model.layout(), 1, 3, true, new BlockedDisk(), event -> {});
+    return new ReplicaCheckpoints(
+        job, model.layout(), 1, 3, true, new BlockedDisk(), event -> {}, Optional.empty());
   }
 
   /** Keeps the writer's thread waiting until the test says otherwise. */

@@ -245,7 +245,9 @@ class WorkerAgreementTest {
     JobConfig job = job(strategy, every, 3, count);
     StrategyTraits traits = traits(job);
     if (checkpoints == null) {
-      checkpoints = new ReplicaCheckpoints(job, own.layout(), every, 3, true, ORDERS, event -> {});
+      checkpoints =
+          new ReplicaCheckpoints(
+              job, own.layout(), every, 3, true, ORDERS, event -> {}, Optional.empty());
     }
     SenderIdentity self = new SenderIdentity(job.addresses().jobHash(), rank, incarnation);
     return new WorkerAgreement(
