@@ -315,6 +315,9 @@ enum AdviceRule {
   /** Returns what makes a step compute more for each exchange. */
   private static String remedyForSteps(RunFigures run) {
     boolean plain = run.has("optimizer.name", "sgd") || run.has("optimizer.name", "nesterov");
+    if (isStream(run)) {
+      return "If events come faster than that, try a larger `workers.batch`; the model then learns more slowly.";
+    }
     return "Try a larger `workers.%s`%s%s."
         .formatted(
             run.number("workers.totalBatch", 0) > 0 ? "totalBatch" : "batch",

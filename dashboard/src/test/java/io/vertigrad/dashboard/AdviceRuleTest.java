@@ -298,6 +298,18 @@ final class AdviceRuleTest {
   }
 
   @Test
+  void shouldNotAdviseLargerBatchesOfAStreamForTheRateAlone() {
+    run.workers(exchanging(0, 0.8), exchanging(1, 0.7));
+    run.with("data.name", "stream");
+
+    assertAdvice(
+        AdviceRule.EXCHANGES,
+        "Every worker exchanges at least 70 % of the time.",
+        "If events come faster than that, try a larger `workers.batch`; the model then learns more"
+            + " slowly.");
+  }
+
+  @Test
   void shouldAdviseMoreWorkForEachExchange() {
     run.workers(exchanging(0, 0.8), exchanging(1, 0.7));
 

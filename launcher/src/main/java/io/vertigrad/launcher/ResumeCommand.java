@@ -56,10 +56,11 @@ final class ResumeCommand implements Callable<Integer> {
 
   @Option(
       names = "--skip",
-      paramLabel = "PLACE",
+      paramLabel = "PLACE[,PLACE...]",
+      split = "(?<=@\\d{1,18}),",
       description =
-          "Leaves out an event of a stream that training cannot read: TOPIC/PARTITION@OFFSET or"
-              + " FILE@LINE, as the error names it. Repeatable.")
+          "Leaves out events of a stream that training cannot read: TOPIC/PARTITION@OFFSET or"
+              + " FILE@LINE, as the error names them. Repeatable.")
   private List<String> skipped = new ArrayList<>();
 
   @Mixin private PlacementOption processes;

@@ -171,7 +171,7 @@ public record JobConfig(
   private static void addDefaultsOfData(JsonObject file) {
     Object data = file.getValue("data");
     if (data instanceof JsonObject section && section.getValue("name") instanceof String name) {
-      JsonObject chosen = DatasetProvider.defaults(name, JobConfig.class.getClassLoader());
+      JsonObject chosen = DatasetProvider.defaults(name, file, JobConfig.class.getClassLoader());
       for (String key : chosen.fieldNames()) {
         Object found = file.getValue(key);
         if (found == null) {

@@ -8,13 +8,15 @@ public final class DataException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
 
+  private final boolean permanent;
+
   /**
    * Creates an exception without a cause.
    *
    * @param message which file, what was found, what was expected
    */
   public DataException(String message) {
-    super(message);
+    this(message, null);
   }
 
   /**
@@ -24,6 +26,30 @@ public final class DataException extends RuntimeException {
    * @param cause the reason
    */
   public DataException(String message, Throwable cause) {
+    this(message, cause, false);
+  }
+
+  private DataException(String message, Throwable cause, boolean permanent) {
     super(message, cause);
+    this.permanent = permanent;
+  }
+
+  /**
+   * Creates an exception about samples that are wrong: whoever reads them again finds the same.
+   *
+   * @param message which sample, what was found, what was expected
+   * @return the exception
+   */
+  public static DataException permanent(String message) {
+    return new DataException(message, null, true);
+  }
+
+  /**
+   * Returns whether another attempt would fail in the same way, on any machine.
+   *
+   * @return false if files or brokers may be there by then
+   */
+  public boolean isPermanent() {
+    return permanent;
   }
 }

@@ -148,9 +148,10 @@ public interface DatasetProvider {
    * Returns the values of a job file that this data set chooses where the file leaves them out, for
    * example an optimizer that suits it.
    *
+   * @param file the job file, whose values are not checked yet
    * @return sections of a job file; empty if the usual defaults apply
    */
-  default JsonObject defaults() {
+  default JsonObject defaults(JsonObject file) {
     return new JsonObject();
   }
 
@@ -350,11 +351,14 @@ public interface DatasetProvider {
    * Returns the values of a job file that a data set chooses where the file leaves them out.
    *
    * @param name name of the data set
+   * @param file the job file, whose values are not checked yet
    * @param loader class loader that finds providers
    * @return sections of a job file; empty if there is no such data set
    */
-  static JsonObject defaults(String name, ClassLoader loader) {
-    return registered(name, loader).map(DatasetProvider::defaults).orElseGet(JsonObject::new);
+  static JsonObject defaults(String name, JsonObject file, ClassLoader loader) {
+    return registered(name, loader)
+        .map(provider -> provider.defaults(file))
+        .orElseGet(JsonObject::new);
   }
 
   /**

@@ -34,7 +34,7 @@ public interface Display extends AutoCloseable {
   static Display of(Style style, PrintStream out, JobConfig job) {
     return switch (style) {
       case JSON -> new JsonLines(out);
-      case QUIET -> new ResultOnly(out);
+      case QUIET -> new ResultOnly(out, System.err, job);
       case PLAIN ->
           new PlainLines(out, job, () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()));
       case LIVE -> live(out, job);

@@ -1,6 +1,8 @@
 package io.vertigrad.launcher.terminal;
 
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.DataWarning;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.RunProgress;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintStream;
@@ -12,19 +14,36 @@ import java.util.stream.Stream;
 final class ResultOnly implements Display {
 
   private final PrintStream out;
+  private final PrintStream warnings;
+  private final JobConfig job;
 
-  ResultOnly(PrintStream out) {
+  /**
+   * Creates the display of a job.
+   *
+   * @param warnings receives what the user must know although only the result is asked for
+   */
+  ResultOnly(PrintStream out, PrintStream warnings, JobConfig job) {
     this.out = out;
+    this.warnings = warnings;
+    this.job = job;
   }
 
   @Override
-  public void say(String line) {}
+  public void say(String line) {
+    if (line.startsWith("warning: ")) {
+      warnings.println(line);
+    }
+  }
 
   @Override
   public void offer(String label, String command) {}
 
   @Override
-  public void show(TrainingEvent event, RunProgress progress) {}
+  public void show(TrainingEvent event, RunProgress progress) {
+    if (event instanceof DataWarning) {
+      EventText.of(event, job).ifPresent(line -> warnings.println("warning: " + line));
+    }
+  }
 
   @Override
   public void conclude(List<String> lines, JsonObject summary) {

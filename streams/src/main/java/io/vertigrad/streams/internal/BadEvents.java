@@ -11,6 +11,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * What becomes of events that cannot be read, or that the schema refuses, and of labels that find
@@ -98,6 +99,8 @@ final class BadEvents implements AutoCloseable {
   private final Config config;
   private final Optional<DeadLetters> letters;
   private final List<String> warnings = new ArrayList<>();
+  private final List<Original> refused = new ArrayList<>();
+  private String firstRefusal = "";
   private long left;
   private long unmatched;
 
@@ -124,26 +127,61 @@ final class BadEvents implements AutoCloseable {
   }
 
   /**
-   * Leaves an event out.
+   * Leaves an event out, or keeps it for {@link #refusal} if training must end.
    *
    * @param why what was found and what was expected
    * @param reported true if its sender got a failure, so that training goes on in any case
    * @param again true if it was left out before, and is passed over now
-   * @throws DataException if training must end; the message has the command that goes on
    */
   void leaveOut(Original event, String why, boolean reported, boolean again) {
-    boolean named = config.skip().contains(event.origin());
-    if (config.action() == Action.STOP && !reported && !named && !again) {
-      throw new DataException("%s: %s%s".formatted(event.place(), shown(why), next(event)));
-    }
     if (again) {
+      return;
+    }
+    if (config.action() == Action.STOP && !reported && !isNamed(event.origin())) {
+      if (refused.isEmpty()) {
+        firstRefusal = "%s: %s".formatted(event.place(), shown(why));
+      }
+      refused.add(event);
       return;
     }
     letters.ifPresent(kept -> kept.write(event, why));
     left++;
-    if (Long.bitCount(left) == 1 || named) {
+    if (Long.bitCount(left) == 1) {
       warn("%s: %s; left out%s".formatted(event.place(), shown(why), soFar(left)));
     }
+  }
+
+  /** Returns whether the user has named an event; of a file, the name without folders will do. */
+  private boolean isNamed(String origin) {
+    return config.skip().contains(origin)
+        || config.skip().stream().anyMatch(name -> origin.endsWith("/" + name));
+  }
+
+  /** Returns whether training must end. */
+  boolean refuses() {
+    return !refused.isEmpty();
+  }
+
+  /**
+   * Returns the error that ends the training. It has the command that goes on without the events.
+   *
+   * @param looked number of events that were looked at after the first bad one
+   */
+  DataException refusal(int looked) {
+    List<String> origins = refused.stream().map(Original::origin).toList();
+    String more =
+        origins.size() == 1
+            ? ""
+            : "; %s more of the next %s events of this worker are bad"
+                .formatted(origins.size() - 1, looked);
+    String next =
+        origins.contains("")
+            ? ""
+            : "; to go on without %s: vertigrad resume RUN --skip %s"
+                .formatted(
+                    origins.size() == 1 ? "it" : "them",
+                    origins.stream().map(BadEvents::quoted).collect(Collectors.joining(",")));
+    return DataException.permanent(firstRefusal + more + next);
   }
 
   /** Keeps labels that found no event: too late, or without one. */
@@ -161,12 +199,6 @@ final class BadEvents implements AutoCloseable {
   private String soFar(long count) {
     String kept = letters.map(each -> " to " + each.name()).orElse("");
     return kept + (count == 1 ? "" : String.format(Locale.ROOT, " (%,d so far)", count));
-  }
-
-  private static String next(Original event) {
-    return event.origin().isEmpty()
-        ? ""
-        : "; to go on without it: vertigrad resume RUN --skip " + quoted(event.origin());
   }
 
   private static String quoted(String word) {

@@ -55,6 +55,9 @@ final class FileReader implements EventReader {
   private long longFrom;
   private final Fingerprint fingerprint = new Fingerprint();
 
+  /** Hash of the bytes since the batch before, of other ranks' lines as well. */
+  private final CRC32C batchHash = new CRC32C();
+
   /** Offsets of the first byte of each event of the last batch, and after its last byte. */
   private long[] spans = new long[16];
 
@@ -172,6 +175,7 @@ final class FileReader implements EventReader {
     long first = first(reading.rank());
     long end = first(reading.rank() + 1);
     List<Event> events = new ArrayList<>();
+    batchHash.reset();
     try {
       while (next < end) {
         if (!nextLine()) {
@@ -241,7 +245,7 @@ final class FileReader implements EventReader {
     }
     return new Event.Original(
         place(event),
-        "%s@%s".formatted(config.path(), event.index()),
+        "%s@%s".formatted(config.path().toAbsolutePath(), event.index()),
         new byte[0],
         Arrays.copyOf(bytes.array(), bytes.position()));
   }
@@ -256,7 +260,9 @@ final class FileReader implements EventReader {
       }
       lineFrom = from;
       lineTo = end > from && buffer[end - 1] == '\r' ? end - 1 : end;
-      from = Math.min(end + 1, to);
+      int after = Math.min(end + 1, to);
+      batchHash.update(buffer, from, after - from);
+      from = after;
       line++;
       if (tooLong) {
         return true;
@@ -322,9 +328,10 @@ final class FileReader implements EventReader {
             .put("hash", fingerprint.of(bufferOffset + from)));
   }
 
+  /** Returns the offset after the last batch, and the hash of what was read for it. */
   @Override
   public long[] cursor() {
-    return new long[] {bufferOffset + from};
+    return new long[] {bufferOffset + from, batchHash.getValue()};
   }
 
   @Override

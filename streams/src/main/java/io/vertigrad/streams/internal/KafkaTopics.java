@@ -242,13 +242,13 @@ final class KafkaTopics implements AutoCloseable {
 
   private static DataException recreated(
       String topic, Optional<String> before, Optional<String> now) {
-    return new DataException(
+    return DataException.permanent(
         "topic %s was deleted and created again: its id is %s, but was %s when the run read it; %s"
             .formatted(topic, now.orElse("unknown"), before.orElse("unknown"), NEW_RUN));
   }
 
   private DataException gone() {
-    return new DataException(
+    return DataException.permanent(
         "topic %s was deleted at %s since the run began to read it; %s"
             .formatted(String.join(" or ", topics), config.servers(), NEW_RUN));
   }

@@ -2,6 +2,7 @@ package io.vertigrad.streams.internal;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
@@ -90,7 +91,7 @@ final class OpenTransactions {
     }
     if (reported.isPresent()) {
       warnings.add(
-          "%s: the transaction at offset %d has ended, and training goes on"
+          "%s: the transaction at offset %s has ended, and training goes on"
               .formatted(place(), reported.get()));
     }
     waiting = Optional.empty();
@@ -120,19 +121,24 @@ final class OpenTransactions {
 
   private void report(TopicPartition partition, long stable, long behind) {
     String what =
-        "%s: %,d record%s behind an open transaction at offset %d"
-            .formatted(place(), behind, behind == 1 ? " waits" : "s wait", stable);
+        String.format(
+            Locale.ROOT,
+            "%s: %,d record%s behind an open transaction at offset %d",
+            place(),
+            behind,
+            behind == 1 ? " waits" : "s wait",
+            stable);
     found = Optional.of(what);
     if (!reported.equals(Optional.of(stable))) {
       reported = Optional.of(stable);
       warnings.add(
-          "%s; they are read when its producer commits or aborts it, or its transaction.timeout.ms is over; one that hangs is ended by: kafka-transactions.sh --bootstrap-server %s abort --topic %s --partition %d --start-offset %d"
+          "%s; they are read when its producer commits or aborts it, or its transaction.timeout.ms is over; one that hangs is ended by: kafka-transactions.sh --bootstrap-server %s abort --topic %s --partition %s --start-offset %s"
               .formatted(what, servers, partition.topic(), partition.partition(), stable));
     }
   }
 
   private String place() {
-    return "topic %s, partition %d"
+    return "topic %s, partition %s"
         .formatted(waiting.orElseThrow().topic(), waiting.orElseThrow().partition());
   }
 

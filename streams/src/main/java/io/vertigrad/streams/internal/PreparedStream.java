@@ -35,6 +35,9 @@ final class PreparedStream implements StreamBatches {
   /** Steps between two complete states in the journal. */
   private static final int STATE_STEPS = 1024;
 
+  /** Events after a bad one that are looked at before the training ends. */
+  private static final int LOOKED_AHEAD = 1_000;
+
   /** Steps after which a journal that could not be written is tried again. */
   private static final int RETRY_STEPS = 32;
 
@@ -63,6 +66,11 @@ final class PreparedStream implements StreamBatches {
   private volatile long unlabelled;
   private volatile long unmatched;
   private long lost;
+
+  /** Events that were trained on and were not found again, and the steps that had them. */
+  private long gone;
+
+  private long stepsGone;
 
   /** True if events were lost since the last state, which holds their number. */
   private boolean losses;
@@ -152,6 +160,11 @@ final class PreparedStream implements StreamBatches {
       }
       at++;
     }
+    if (gone > 0) {
+      warn(
+          "%s: %s events of %s steps, which were trained on, are no longer there"
+              .formatted(reader.name(), gone, stepsGone));
+    }
     if (found.isPresent() && at < step) {
       warn(
           "%s: the positions of steps %s to %s were not written; their events are %s, and counted in no test"
@@ -205,20 +218,23 @@ final class PreparedStream implements StreamBatches {
       return;
     }
     int events = readAgain(at);
-    if (!Arrays.equals(reader.cursor(), cursor)) {
+    // Positions of earlier versions of this program have no hash.
+    long[] now = Arrays.copyOf(reader.cursor(), Math.min(cursor.length, reader.cursor().length));
+    if (!Arrays.equals(now, cursor)) {
       throw new DataException(
-          "%s: step %s of %s ended at %s when it was trained, but at %s now: expected the source that the run began with: start a new run with train"
+          "%s: step %s of %s was trained on other events: %s; expected the source that the run began with: start a new run with train"
               .formatted(
                   reader.name(),
                   at,
                   request.owner(),
-                  Arrays.toString(cursor),
-                  Arrays.toString(reader.cursor())));
+                  now[0] == cursor[0]
+                      ? "they end at %s as before, but differ".formatted(now[0])
+                      : "they ended at %s, and end at %s now"
+                          .formatted(Arrays.toString(cursor), Arrays.toString(now))));
     }
     if (events < recorded.labels().length) {
-      warn(
-          "%s: of the %s events of step %s, which were trained on, %s are no longer there"
-              .formatted(reader.name(), recorded.labels().length, at, events));
+      gone += recorded.labels().length - events;
+      stepsGone++;
     }
   }
 
@@ -370,6 +386,9 @@ final class PreparedStream implements StreamBatches {
         }
       }
     }
+    if (badEvents.refuses() && !again) {
+      throw badEvents.refusal(events.size() + lookAhead());
+    }
     if (!replayed) {
       counters.addBad(bad);
       bad = 0;
@@ -390,6 +409,48 @@ final class PreparedStream implements StreamBatches {
         new Batch(
             count, features, classes, schema.values() ? labels : new float[0], List.of(width), 0);
     return Optional.of(new Prepared(batch, labels, previous, bad, reader.cursor(), state));
+  }
+
+  /**
+   * Looks for further bad events in what follows, as far as it is there, so that one error names
+   * them all.
+   *
+   * @return number of events that were looked at
+   */
+  private int lookAhead() {
+    int looked = 0;
+    try {
+      while (looked < LOOKED_AHEAD) {
+        List<Event> events = reader.poll(0).orElse(List.of());
+        if (events.stream().noneMatch(Event::trained)) {
+          break;
+        }
+        for (int i = 0; i < events.size(); i++) {
+          if (events.get(i).trained()) {
+            looked++;
+            look(i, events.get(i));
+          }
+        }
+      }
+    } catch (DataException end) {
+      LOG.debug("{}: no further", reader.name(), end);
+    }
+    return looked;
+  }
+
+  private void look(int index, Event event) {
+    try {
+      event
+          .problem()
+          .ifPresent(
+              why -> {
+                throw new DataException(why);
+              });
+      schema.label(event.values()[event.values().length - 1]);
+      schema.write(event.values(), new float[0], new float[schema.width()], 0);
+    } catch (DataException e) {
+      badEvents.leaveOut(reader.original(index, event), e.getMessage(), false, false);
+    }
   }
 
   private void leaveOut(int index, Event event, String why, boolean again) {

@@ -41,6 +41,17 @@ public final class StreamProvider implements DatasetProvider {
   /** Share of a batch in the running mean and deviation. */
   private static final float RATE = 0.002f;
 
+  /** Learning rate of an update with one event. */
+  private static final double RATE_OF_ONE = 0.002;
+
+  private static final double MOST_RATE = 0.02;
+
+  /** Workers of a job file that names no number. */
+  private static final int WORKERS = 2;
+
+  /** Strategies that make one update of the batches of all workers. */
+  private static final Set<String> MEAN_OF_ALL = Set.of("sync", "allreduce");
+
   private static final int LINES_OF_WARNINGS = 10_000;
   private static final int WINDOW = 1_000;
   private static final int MOST_WINDOW = 10_000_000;
@@ -54,11 +65,39 @@ public final class StreamProvider implements DatasetProvider {
     return "stream";
   }
 
+  /**
+   * Updates after each event, because a stream is tested while the model still learns. Where the
+   * job file names larger batches, the rate grows with the square root of the events of an update,
+   * as suits Adam: their mean varies less, and there are fewer updates.
+   */
   @Override
-  public JsonObject defaults() {
+  public JsonObject defaults(JsonObject file) {
+    JsonObject workers = section(file, "workers");
+    int count = whole(workers, "count", WORKERS);
+    JsonObject ownWorkers = new JsonObject();
+    int all = whole(workers, "totalBatch", 0);
+    if (all == 0) {
+      ownWorkers.put("batch", 1);
+      all = count * whole(workers, "batch", 1);
+    }
+    Object strategy = section(file, "strategy").getValue("name");
+    boolean together = strategy == null || MEAN_OF_ALL.contains(strategy);
+    double events = together ? all : (double) all / Math.max(1, count);
+    double rate = Math.min(MOST_RATE, RATE_OF_ONE * Math.sqrt(Math.max(1, events)));
     return new JsonObject()
-        .put("optimizer", new JsonObject().put("name", "adam").put("learningRate", 0.002))
+        .put(
+            "optimizer",
+            new JsonObject().put("name", "adam").put("learningRate", Math.rint(rate * 1e4) / 1e4))
+        .put("workers", ownWorkers)
         .put("evaluator", new JsonObject().put("count", 0));
+  }
+
+  private static JsonObject section(JsonObject file, String key) {
+    return file.getValue(key) instanceof JsonObject given ? given : new JsonObject();
+  }
+
+  private static int whole(JsonObject section, String key, int otherwise) {
+    return section.getValue(key) instanceof Integer given && given > 0 ? given : otherwise;
   }
 
   @Override

@@ -227,6 +227,43 @@ class PreparedStreamTest {
   }
 
   @Test
+  void shouldNameAllBadEventsThatFollowInOneCommand() throws IOException {
+    Files.writeString(
+        file, Files.readString(file).replace("\n9,b", "\nx,b").replace("\n18,b", "\ny,b"));
+
+    try (StreamBatches batches = open(0, 0, false)) {
+      next(batches);
+      String wrong = assertThrows(DataException.class, () -> next(batches)).getMessage();
+      assertTrue(wrong.contains("; 1 more of the next "), wrong);
+      assertTrue(wrong.endsWith("--skip %s@11,%s@20".formatted(file, file)), wrong);
+    }
+    options.put("skip", List.of("events.csv@11", file + "@20"));
+    try (StreamBatches batches = open(0, 0, false)) {
+      next(batches);
+      assertEquals(3, next(batches).count());
+      assertEquals(3, next(batches).count());
+      assertEquals(2, batches.tests().bad());
+    }
+  }
+
+  @Test
+  void shouldRefuseAFileThatHasChangedSinceThePositionWasWritten() throws IOException {
+    try (StreamBatches batches = open(0, 0, true)) {
+      for (int step = 0; step < 5; step++) {
+        next(batches);
+      }
+    }
+    String before = Files.readString(file);
+    assertTrue(before.contains("\n18,b"), before);
+    Files.writeString(file, before.replace("\n18,b", "\n81,b"));
+
+    String other = assertThrows(DataException.class, () -> open(0, 5, true)).getMessage();
+
+    assertTrue(other.startsWith(file + ": step 2 of "), other);
+    assertTrue(other.contains("was trained on other events: they end at "), other);
+  }
+
+  @Test
   void shouldRefuseAnotherFileButAcceptAGrownOne() throws IOException {
     for (int step = 0; step < 5; step++) {
       try (StreamBatches batches = open(0, step, true)) {

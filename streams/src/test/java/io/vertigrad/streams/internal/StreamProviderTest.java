@@ -107,6 +107,23 @@ class StreamProviderTest {
     return features;
   }
 
+  @Test
+  void shouldUpdateAfterEachEventUnlessTheFileNamesABatch() {
+    assertEquals("1 0.0028", batchAndRate("{}"));
+    assertEquals("1 0.002", batchAndRate("{'workers':{'count':1}}"));
+    assertEquals("1 0.002", batchAndRate("{'strategy':{'name':'async'}}"));
+    assertEquals("1 0.008", batchAndRate("{'workers':{'count':2,'batch':8}}"));
+    assertEquals("null 0.008", batchAndRate("{'workers':{'totalBatch':16}}"));
+    assertEquals("1 0.02", batchAndRate("{'workers':{'batch':4096}}"), "no more than ten times");
+  }
+
+  private static String batchAndRate(String file) {
+    JsonObject chosen = new StreamProvider().defaults(new JsonObject(file.replace('\'', '"')));
+    return chosen.getJsonObject("workers").getValue("batch")
+        + " "
+        + chosen.getJsonObject("optimizer").getDouble("learningRate");
+  }
+
   private static DataConfig config(String options) {
     return new DataConfig(
         "stream",
