@@ -4,8 +4,6 @@ import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.job.JobSecret;
 import io.vertigrad.job.JoinException;
-import io.vertigrad.training.JoinOffer;
-import io.vertigrad.training.JoinPort;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

@@ -9,8 +9,6 @@ import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
 import io.vertigrad.job.JoinException;
-import io.vertigrad.training.JoinOffer;
-import io.vertigrad.training.JoinPort;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

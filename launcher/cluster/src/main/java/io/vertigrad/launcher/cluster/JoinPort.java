@@ -1,4 +1,4 @@
-package io.vertigrad.training;
+package io.vertigrad.launcher.cluster;
 
 import io.vertigrad.internal.security.PeerWarnings;
 import io.vertigrad.internal.security.RandomBytes;
