@@ -1,7 +1,7 @@
 package io.vertigrad.dashboard;
 
-import io.vertigrad.events.EventFile;
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.observability.EventFile;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;

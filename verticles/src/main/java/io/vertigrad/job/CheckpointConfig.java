@@ -2,12 +2,8 @@ package io.vertigrad.job;
 
 import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
-import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
-import java.util.Map;
 import java.util.Optional;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The times at which a job's state is written, and its folder.
@@ -19,43 +15,11 @@ import org.slf4j.LoggerFactory;
  */
 public record CheckpointConfig(long every, double seconds, int keep, Optional<Path> directory) {
 
-  private static final Logger LOG = LoggerFactory.getLogger(CheckpointConfig.class);
-
-  /** Names that these keys have under {@code servers} in job files of version 0.2 and earlier. */
-  private static final Map<String, String> OLD_NAMES =
-      Map.of(
-          "checkpointEvery", "every", "checkpointKeep", "keep", "checkpointDirectory", "directory");
-
   /** Writing takes at most one part in this many of a member's time. */
   private static final long WRITE_SHARE = 50;
 
   private static final double SECONDS = 10;
   private static final double MOST_SECONDS = 86_400;
-
-  /**
-   * Moves values from the old names to the new ones, with a warning. A new name that has a value
-   * keeps it.
-   *
-   * @param origin how warnings name the job file
-   * @param job content of the job file; it is changed
-   */
-  static void moveOldNames(String origin, JsonObject job) {
-    if (!(job.getValue("servers") instanceof JsonObject servers)
-        || !(job.getValue("checkpoint", new JsonObject()) instanceof JsonObject checkpoint)) {
-      return;
-    }
-    OLD_NAMES.forEach(
-        (oldName, name) -> {
-          if (servers.containsKey(oldName)) {
-            LOG.warn("{}: servers.{} is called checkpoint.{} now", origin, oldName, name);
-            Object value = servers.remove(oldName);
-            if (!checkpoint.containsKey(name)) {
-              checkpoint.put(name, value);
-            }
-            job.put("checkpoint", checkpoint);
-          }
-        });
-  }
 
   /** If the section names a folder, timed checkpoints are on by default. */
   static CheckpointConfig read(Settings section) {

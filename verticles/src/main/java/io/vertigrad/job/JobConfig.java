@@ -112,7 +112,6 @@ public record JobConfig(
    */
   public static JobConfig read(String origin, JsonObject json) {
     JsonObject copy = json.copy();
-    CheckpointConfig.moveOldNames(origin, copy);
     addDefaultsOfData(copy);
     Settings root = Settings.of(origin, copy);
     Settings agreed = root.with(KeyTrait.AGREED);

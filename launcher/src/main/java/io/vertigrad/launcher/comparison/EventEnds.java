@@ -1,8 +1,8 @@
 package io.vertigrad.launcher.comparison;
 
-import io.vertigrad.events.EventFile;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.observability.EventFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;

@@ -2,7 +2,6 @@ package io.vertigrad.launcher.comparison;
 
 import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.settings.JsonText;
-import io.vertigrad.events.EventFile;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.job.JobConfig;
@@ -10,6 +9,7 @@ import io.vertigrad.job.NamedConfig;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunSummary;
+import io.vertigrad.observability.EventFile;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;

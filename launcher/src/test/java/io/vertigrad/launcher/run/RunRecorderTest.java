@@ -3,10 +3,10 @@ package io.vertigrad.launcher.run;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.fail;
 
-import io.vertigrad.events.EventFile;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.JobFinished;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
+import io.vertigrad.observability.EventFile;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;

@@ -85,7 +85,7 @@ public final class CheckpointFolder {
   public boolean belongsTo(String run) throws IOException {
     Path owner = folder.resolve(OWNER);
     if (!Files.exists(owner)) {
-      if (Files.isDirectory(folder) && hasCheckpoints()) {
+      if (!newestFirst().isEmpty()) {
         throw new CheckpointException(
             folder,
             "the folder's run",
@@ -187,31 +187,14 @@ public final class CheckpointFolder {
     }
   }
 
-  private boolean hasCheckpoints() throws IOException {
-    try (Stream<Path> files = Files.list(folder)) {
-      return files.anyMatch(file -> NAME.matcher(file.getFileName().toString()).matches());
-    }
-  }
-
   /**
    * Returns the shard whose checkpoints are here, where each server has a folder of its own.
    *
    * @return empty if there are none, or of several shards
    */
   public OptionalInt onlyShard() throws IOException {
-    if (!Files.isDirectory(folder)) {
-      return OptionalInt.empty();
-    }
-    try (Stream<Path> files = Files.list(folder)) {
-      int[] shards =
-          files
-              .map(file -> NAME.matcher(file.getFileName().toString()))
-              .filter(Matcher::matches)
-              .mapToInt(name -> Integer.parseInt(name.group(1)))
-              .distinct()
-              .toArray();
-      return shards.length == 1 ? OptionalInt.of(shards[0]) : OptionalInt.empty();
-    }
+    int[] shards = newestFirst().stream().mapToInt(Found::shard).distinct().toArray();
+    return shards.length == 1 ? OptionalInt.of(shards[0]) : OptionalInt.empty();
   }
 
   /** Returns the versions in the names of a shard's checkpoints, the newest file first. */
@@ -234,7 +217,7 @@ public final class CheckpointFolder {
     return valid.stream().findFirst();
   }
 
-  private record Found(Path file, int sequence, int incarnation, long version) {}
+  private record Found(Path file, int shard, int sequence, int incarnation, long version) {}
 
   /**
    * Writes a copy and then deletes the oldest checkpoints beyond the number to keep.
@@ -326,12 +309,16 @@ public final class CheckpointFolder {
   }
 
   private List<Found> newestFirst(int shard) throws IOException {
+    return newestFirst().stream().filter(found -> found.shard() == shard).toList();
+  }
+
+  private List<Found> newestFirst() throws IOException {
     if (!Files.isDirectory(folder)) {
       return List.of();
     }
     try (Stream<Path> files = Files.list(folder)) {
       return files
-          .flatMap(file -> found(file, shard).stream())
+          .flatMap(file -> found(file).stream())
           .sorted(
               Comparator.comparingInt(Found::sequence)
                   .thenComparingInt(Found::incarnation)
@@ -340,12 +327,13 @@ public final class CheckpointFolder {
     }
   }
 
-  private static Optional<Found> found(Path file, int shard) {
+  private static Optional<Found> found(Path file) {
     Matcher name = NAME.matcher(file.getFileName().toString());
-    return name.matches() && Integer.parseInt(name.group(1)) == shard
+    return name.matches()
         ? Optional.of(
             new Found(
                 file,
+                Integer.parseInt(name.group(1)),
                 Integer.parseInt(name.group(2)),
                 Integer.parseInt(name.group(3)),
                 Long.parseLong(name.group(4))))

@@ -518,7 +518,9 @@ public final class CoordinatorState {
           unreadable.add(one.node());
           removeLost(one, "it can read no checkpoint of its rank; " + READABLE);
         });
-    applyChanges();
+    if (!strangers.isEmpty()) {
+      applyChanges();
+    }
     return !strangers.isEmpty();
   }
 

@@ -1,9 +1,10 @@
-package io.vertigrad.events;
+package io.vertigrad.observability;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.JobPaused;
 import java.io.IOException;
 import java.io.OutputStream;

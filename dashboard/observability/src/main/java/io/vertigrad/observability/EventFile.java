@@ -1,5 +1,6 @@
-package io.vertigrad.events;
+package io.vertigrad.observability;
 
+import io.vertigrad.events.TrainingEvent;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.io.BufferedReader;
