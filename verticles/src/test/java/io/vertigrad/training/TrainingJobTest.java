@@ -507,7 +507,7 @@ class TrainingJobTest {
         .put("steps", steps)
         .put("data", JsonObject.of("name", "points"))
         .put("optimizer", JsonObject.of("name", "sgd").put("learningRate", RATE))
-        .put("workers", JsonObject.of("count", 2).put("batch", 4).put("waitSeconds", 20))
+        .put("workers", JsonObject.of("count", 2).put("batch", 4).put("waitSeconds", 60))
         .put("evaluator", JsonObject.of("every", 10));
   }
 

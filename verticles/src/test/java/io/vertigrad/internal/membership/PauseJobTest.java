@@ -52,7 +52,7 @@ final class PauseJobTest extends PointsJob {
     await(vertx.timer(PAUSE.toMillis(), TimeUnit.MILLISECONDS));
     resume();
     release();
-    JsonObject paused = await(coordinator.result());
+    JsonObject paused = ended();
 
     assertEquals("finished", paused.getString("state"), paused::encode);
     assertEquals(hash(through), hash(paused));

@@ -41,7 +41,7 @@ class PeerJobTest extends PointsJob {
   void shouldReachTheClosedFormWithoutAServer(String strategy, int count) {
     train(strategy, count, 200);
 
-    JsonObject result = await(coordinator.result());
+    JsonObject result = ended();
 
     assertEquals("finished", result.getString("state"), result::encode);
     assertEquals(200, result.getLong("version"));
@@ -103,7 +103,7 @@ class PeerJobTest extends PointsJob {
   void shouldReportTheCostOfTheExchange() {
     train("dpsgd", 2, 300);
 
-    await(coordinator.result());
+    ended();
     await(coordinator.stop("the test is over"));
 
     PeerExchange exchange = last(PeerExchange.class);
@@ -130,7 +130,7 @@ class PeerJobTest extends PointsJob {
         .atMost(30, TimeUnit.SECONDS)
         .until(() -> happened(e -> e instanceof MemberJoined j && j.incarnation() == 1));
     release();
-    JsonObject result = await(coordinator.result());
+    JsonObject result = ended();
 
     assertEquals("finished", result.getString("state"), result::encode);
     assertEquals(steps, result.getLong("version"));

@@ -315,7 +315,8 @@ class EmbeddedTrainingTest {
   /** The limit of an answer stands still while the job waits for a server. */
   @Test
   void shouldWaitForAServerLongerThanForAnAnswer(@TempDir Path checkpoints) throws Exception {
-    long answer = 1_000;
+    // Longer than any step on a busy machine: only the missing server may take as long.
+    long answer = 6_000;
     job.put("steps", LONG);
     job.put("strategy", new JsonObject().put("name", "sync").put("deadlineMillis", answer / 2));
     job.put("exchange", new JsonObject().put("deadlineMillis", answer));
@@ -326,7 +327,7 @@ class EmbeddedTrainingTest {
     awaitStep(30);
 
     get(vertx.undeploy(server));
-    get(vertx.timer(4 * answer, TimeUnit.MILLISECONDS));
+    get(vertx.timer(answer + answer / 4, TimeUnit.MILLISECONDS));
     assertTrue(
         events.stream().noneMatch(e -> e instanceof MemberLeft left && left.role() == Role.WORKER));
     get(deploy(new ParameterServerVerticle()));
