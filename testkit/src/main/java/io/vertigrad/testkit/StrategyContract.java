@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.Frame;
@@ -12,6 +13,10 @@ import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.codecs.SharedTensor;
+import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.ServerStrategy;
+import io.vertx.core.Future;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
@@ -152,6 +157,54 @@ public abstract class StrategyContract extends LivenessContract {
     assertArrayEquals(job.parameters(first, 0), TestJob.values(again));
   }
 
+  @Test
+  void shouldApplyNothingAfterItsRuleHasThrownOnce() {
+    requireNothingAfterFailure(3, 1);
+  }
+
+  @Test
+  void shouldApplyNothingAfterItsRuleHasBegunToThrow() {
+    requireNothingAfterFailure(3, Integer.MAX_VALUE);
+  }
+
+  @Test
+  void shouldApplyNothingWhenItsRuleThrowsInItsFirstCall() {
+    requireNothingAfterFailure(0, 1);
+  }
+
+  /** Lets the rule throw after its own work, so that an update is half done: applied, no answer. */
+  private void requireNothingAfterFailure(int first, int times) {
+    TestJob job = job(1).withRules(rule -> new ThrowingRule(rule, first, times));
+    TestShard shard = started(job, 1);
+    for (int step = 0; step < first; step++) {
+      parameters(shard, job.gradient(0, step, 0, step, 1, 1, 1, 1));
+    }
+    GradientPartition fatal = job.gradient(0, first, 0, first, 1, 1, 1, 1);
+    Refusal refusal = refusal(shard, fatal);
+    long version = shard.internal().highestVersion();
+    String failure = shard.failure().orElseThrow();
+
+    shard.membershipChanged(TestJob.of(2, 0));
+    shard.tick(job.clock.getAsLong());
+    List<Frame> later =
+        List.of(
+            refusal(shard, fatal),
+            refusal(shard, job.gradient(0, first + 1, 0, version, 1, 1, 1, 1)),
+            refusal(shard, job.gradient(0, 0, 1, 0, 1, 1)),
+            shard.handle(job.pull(0, first, 0, 0)).result());
+
+    assertEquals(Reason.UNAVAILABLE, refusal.reason());
+    assertTrue(failure.contains("partition 0, version " + version + ": "), failure);
+    assertTrue(failure.contains("IllegalStateException: " + ThrowingRule.MESSAGE), failure);
+    later.forEach(
+        answer ->
+            assertEquals(Reason.UNAVAILABLE, assertInstanceOf(Refusal.class, answer).reason()));
+    assertEquals(version, shard.internal().highestVersion());
+    assertEquals(first, shard.counters().applied());
+    assertEquals(failure, shard.failure().orElseThrow(), "the first failure stays");
+    assertThrows(RuntimeException.class, () -> job.shard(0, 1).restoreFrom(shard));
+  }
+
   /**
    * Passes an update to the shard and expects parameters immediately.
    *
@@ -185,5 +238,69 @@ public abstract class StrategyContract extends LivenessContract {
 
   private static List<Outcome> outcomes(ParameterPartition... answers) {
     return Arrays.stream(answers).map(ParameterPartition::outcome).toList();
+  }
+
+  /** A rule with a defect: it throws after a number of exchanges, then everywhere. */
+  private static final class ThrowingRule implements ServerStrategy {
+
+    static final String MESSAGE = "this rule is broken";
+
+    private final ServerStrategy rule;
+    private int good;
+    private int bad;
+
+    ThrowingRule(ServerStrategy rule, int good, int bad) {
+      this.rule = rule;
+      this.good = good;
+      this.bad = bad;
+    }
+
+    @Override
+    public Future<Frame> exchange(GradientPartition update) {
+      Future<Frame> answer = rule.exchange(update);
+      good--;
+      try {
+        fail();
+      } catch (IllegalStateException thrown) {
+        answer.onSuccess(lost -> SharedTensor.giveBack(((ParameterPartition) lost).parameters()));
+        throw thrown;
+      }
+      return answer;
+    }
+
+    private void fail() {
+      if (good < 0 && bad > 0) {
+        bad--;
+        throw new IllegalStateException(MESSAGE);
+      }
+    }
+
+    @Override
+    public boolean borrows() {
+      return rule.borrows();
+    }
+
+    @Override
+    public boolean appliesAtOnce() {
+      return rule.appliesAtOnce();
+    }
+
+    @Override
+    public void membershipChanged(Membership now) {
+      fail();
+      rule.membershipChanged(now);
+    }
+
+    @Override
+    public void tick(long nowNanos) {
+      fail();
+      rule.tick(nowNanos);
+    }
+
+    @Override
+    public void close(String why) {
+      fail();
+      rule.close(why);
+    }
   }
 }

@@ -18,10 +18,11 @@ import io.vertigrad.internal.shard.ParameterStore.ParameterSource;
 import io.vertigrad.internal.shard.ParameterStore.StoreConfig;
 import io.vertigrad.internal.shard.Shard;
 import io.vertigrad.internal.shard.Shard.ShardConfig;
-import io.vertigrad.internal.shard.Shard.StrategyObserver;
+import io.vertigrad.internal.shard.UpdateOutcomes;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
+import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
 import io.vertigrad.strategy.StrategyProviders;
@@ -31,6 +32,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 
 /**
@@ -55,12 +57,13 @@ public final class TestJob {
   public final PartitionPlan plan;
 
   private final ParameterLayout layout;
+  private final String name;
   private final StrategyFactory strategy;
   private final long steps;
   private final int workers;
+  private UnaryOperator<ServerStrategy> rules = rule -> rule;
   float learningRate = LEARNING_RATE;
   private float momentum;
-  private StrategyObserver observer = StrategyObserver.NONE;
   Supplier<DuplicateWindow> windows = () -> new DuplicateWindow(this.ranks);
   int ranks;
 
@@ -112,6 +115,7 @@ public final class TestJob {
     Settings settings = Settings.of("test.json", strategy);
     StrategyProvider provider =
         StrategyProviders.named(settings.string("name", ""), TestJob.class.getClassLoader());
+    this.name = settings.string("name", "");
     this.strategy = provider.configure(settings);
     if (!this.strategy.traits().besideServers()) {
       throw new IllegalArgumentException(
@@ -163,11 +167,13 @@ public final class TestJob {
   public TestShard shard(int incarnation, ParameterStore store, Supplier<DuplicateWindow> windows) {
     return new TestShard(
         new Shard(
-            new ShardConfig(JOB, incarnation, ranks, lastVersion(), PULL_DEADLINE_MILLIS, 1e9f),
+            new ShardConfig(
+                JOB, name, incarnation, ranks, lastVersion(), PULL_DEADLINE_MILLIS, 1e9f),
             store,
-            strategy,
+            StrategyFactory.besideServers(
+                strategy.traits(), context -> rules.apply(strategy.create(context))),
             clock,
-            observer,
+            new UpdateOutcomes(store.shard(), clock, refused -> {}),
             windows));
   }
 
@@ -190,6 +196,17 @@ public final class TestJob {
   }
 
   /**
+   * Puts a rule of the test around that of each partition, in shards that are created later.
+   *
+   * @param around returns a rule for the strategy's own, or throws
+   * @return this job
+   */
+  public TestJob withRules(UnaryOperator<ServerStrategy> around) {
+    rules = around;
+    return this;
+  }
+
+  /**
    * Gives shards that are created later the number of ranks that the job's work is divided among,
    * as a job file does. A round then waits for each of these ranks, and a replacement repeats its
    * predecessor's step.
@@ -199,17 +216,6 @@ public final class TestJob {
    */
   public TestJob withRanks(int count) {
     ranks = count;
-    return this;
-  }
-
-  /**
-   * Makes shards that are created later report what their strategies do.
-   *
-   * @param listener called on the calling thread
-   * @return this job
-   */
-  public TestJob withObserver(StrategyObserver listener) {
-    observer = listener;
     return this;
   }
 

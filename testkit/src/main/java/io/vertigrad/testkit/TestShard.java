@@ -122,6 +122,15 @@ public final class TestShard {
   }
 
   /**
+   * Returns why this shard applies nothing any more: a rule has thrown.
+   *
+   * @return the strategy, the partition, and what was thrown; empty while no rule has
+   */
+  public Optional<String> failure() {
+    return Optional.ofNullable(shard.failure().result()).map(RuntimeException::getMessage);
+  }
+
+  /**
    * Returns the number of updates by outcome.
    *
    * @return the counts since this shard was created

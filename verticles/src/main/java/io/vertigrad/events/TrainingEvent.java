@@ -154,6 +154,9 @@ public sealed interface TrainingEvent {
     /** The reason of a member that was undeployed or told to stop. */
     public static final String STOPPED = "stopped";
 
+    /** How the reason of a member begins with which the job fails, before the cause. */
+    public static final String FAILS_JOB = "fails the job: ";
+
     /** The reason of a worker that leaves its incarnation to join under the next one. */
     public static final String JOINS_AGAIN = "joins again";
 

@@ -76,7 +76,8 @@ public final class StrategyFactory {
   public static StrategyFactory besideServers(
       StrategyTraits traits, Function<ServerStrategyContext, ServerStrategy> rule) {
     if (!traits.besideServers()) {
-      throw new IllegalArgumentException("traits are " + traits + ", expected those at servers");
+      throw new IllegalArgumentException(
+          "traits of a rule beside workers, expected those of a rule beside servers");
     }
     return new StrategyFactory(
         traits, rule, context -> refused("workers", "servers"), job -> {}, Optional.empty());
@@ -93,7 +94,8 @@ public final class StrategyFactory {
   public static StrategyFactory besideWorkers(
       StrategyTraits traits, Function<PeerContext, PeerStrategy> rule) {
     if (traits.besideServers()) {
-      throw new IllegalArgumentException("traits are " + traits + ", expected those at workers");
+      throw new IllegalArgumentException(
+          "traits of a rule beside servers, expected those of a rule beside workers");
     }
     return new StrategyFactory(
         traits, context -> refused("servers", "workers"), rule, job -> {}, Optional.empty());

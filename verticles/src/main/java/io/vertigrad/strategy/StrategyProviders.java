@@ -3,6 +3,7 @@ package io.vertigrad.strategy;
 import io.vertigrad.codecs.Compression;
 import io.vertigrad.compute.settings.MissingClass;
 import io.vertigrad.compute.settings.NamedClass;
+import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.NamedConfig;
 import java.util.Optional;
@@ -38,8 +39,15 @@ public final class StrategyProviders {
    */
   public static StrategyFactory configure(NamedConfig strategy, ClassLoader loader) {
     StrategyProvider provider = provider(strategy, loader);
-    return MissingClass.named(
-        "strategy " + strategy.name(), () -> provider.configure(strategy.settings()));
+    try {
+      return MissingClass.named(
+          "strategy " + strategy.name(), () -> provider.configure(strategy.settings()));
+    } catch (SettingsException | IllegalArgumentException explained) {
+      throw explained;
+    } catch (RuntimeException thrown) {
+      String found = "is \"%s\", whose provider failed: %s".formatted(strategy.name(), thrown);
+      throw (SettingsException) strategy.settings().refuse("name", found).initCause(thrown);
+    }
   }
 
   private static StrategyProvider provider(NamedConfig strategy, ClassLoader loader) {

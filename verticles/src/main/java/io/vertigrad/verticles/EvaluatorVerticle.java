@@ -8,6 +8,7 @@ import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.job.VerticleJob;
 import io.vertigrad.internal.membership.LeaveReason;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.JoinException;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
@@ -73,7 +74,8 @@ public final class EvaluatorVerticle extends VerticleBase {
   private void logFailure(Throwable failure, LeaveReason reason) {
     boolean undeployed = member.failAdmission(failure);
     if (!undeployed) {
-      LOG.error("evaluator {}", reason, failure instanceof ExchangeException ? null : failure);
+      boolean explained = failure instanceof ExchangeException || failure instanceof JoinException;
+      LOG.error("evaluator {}", reason, explained ? null : failure);
     }
   }
 }

@@ -8,6 +8,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.exchange.RuleException;
 import io.vertigrad.internal.host.StrategyService.MovedMember;
 import io.vertigrad.internal.job.VerticleJob;
 import io.vertigrad.internal.membership.LeaveReason;
@@ -16,6 +17,7 @@ import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
 import io.vertigrad.internal.worker.WorkerMember;
 import io.vertigrad.internal.worker.WorkerThread;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.JoinException;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -126,9 +128,13 @@ public class WorkerVerticle extends VerticleBase {
   /** Logs a failure after admission. Before admission the deployment fails with the reason. */
   private void logFailure(Throwable failure, LeaveReason reason) {
     boolean undeployed = member.failAdmission(failure);
-    boolean explained = failure instanceof ExchangeException || failure instanceof DataException;
+    boolean explained =
+        failure instanceof DataException
+            || failure instanceof JoinException
+            || failure instanceof ExchangeException && !(failure instanceof RuleException);
     if (!undeployed) {
-      LOG.error("{} {}", member.name(), reason, explained ? null : failure);
+      Throwable trace = failure instanceof RuleException ? failure.getCause() : failure;
+      LOG.error("{} {}", member.name(), reason, explained ? null : trace);
     }
   }
 
@@ -137,6 +143,9 @@ public class WorkerVerticle extends VerticleBase {
    */
   private LeaveReason failed(Throwable failure) {
     String message = String.valueOf(failure.getMessage());
+    if (failure instanceof RuleException) {
+      return new LeaveReason(LeaveReason.Kind.FAILS_JOB, message);
+    }
     String self = member.name() + ": ";
     return LeaveReason.failed(
         message.startsWith(self) ? message.substring(self.length()) : message);

@@ -4,13 +4,17 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.compute.settings.Settings;
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
+import io.vertigrad.strategy.Barrier;
 import io.vertigrad.strategy.ExchangeTiming;
 import io.vertigrad.strategy.LocalGradient;
+import io.vertigrad.strategy.PartitionStore;
 import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
@@ -21,6 +25,7 @@ import io.vertigrad.strategy.StrategyTraits.Rounds;
 import io.vertigrad.testkit.PointsJob;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
@@ -28,6 +33,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Tests strategies that are deployed by class name, as the stock launcher does, beside the members
@@ -115,16 +121,34 @@ class StrategyVerticleTest extends PointsJob {
     awaitFailure(0, place + " was undeployed while its worker trained; undeploy the worker first");
   }
 
-  @Test
+  @ParameterizedTest
+  @ValueSource(classes = {BrokenProvider.class, BrokenServerProvider.class})
   @Tag("slow")
-  void shouldFailItsWorkerNamingItselfWhenTheRuleBreaks() {
-    train(BrokenProvider.class.getName(), 1_000);
+  void shouldFailTheJobOnceNamingTheRuleWhenItBreaks(Class<?> provider) {
+    boolean beside = provider == BrokenProvider.class;
+    train(provider.getName(), 1_000);
+    if (!beside) {
+      deploy(new ParameterServerVerticle());
+    }
     deployEvaluatorAndWorkers(1);
 
-    awaitFailure(
-        0,
-        "at vertigrad.points.strategy.worker.0.0 failed at step 0:"
-            + " java.lang.IllegalStateException: this rule is broken");
+    JsonObject result = await(coordinator.result());
+
+    String why =
+        "%s: strategy \"%s\" failed at %s: java.lang.%s: this rule is broken, at %s"
+            .formatted(
+                beside ? "worker 0" : "server 0",
+                provider.getName(),
+                beside ? "step 0" : "partition 0, version 20",
+                beside ? "IllegalStateException" : "AssertionError",
+                StrategyVerticleTest.class.getName());
+    assertEquals("failed", result.getString("state"));
+    assertTrue(result.getString("failure").startsWith(why), result::encode);
+    assertTrue(result.getLong("version") <= 20, result::encode);
+    Awaitility.await().until(() -> happened(StrategyVerticleTest::failsJob));
+    if (!beside) {
+      return;
+    }
     Awaitility.await("its last scalar")
         .atMost(10, TimeUnit.SECONDS)
         .until(
@@ -165,7 +189,7 @@ class StrategyVerticleTest extends PointsJob {
     JsonObject named = new JsonObject().put("name", strategy);
     job.put("steps", steps)
         .put("strategy", strategy.equals("sync") ? named.put("reduction", "mean") : named);
-    int count = strategy.equals(BrokenProvider.class.getName()) ? 1 : 2;
+    int count = strategy.contains("Broken") ? 1 : 2;
     job.getJsonObject("workers").put("count", count);
     deploy(coordinator);
   }
@@ -186,6 +210,36 @@ class StrategyVerticleTest extends PointsJob {
                             && left.role() == Role.WORKER
                             && left.rank() == rank
                             && left.reason().contains(part)));
+  }
+
+  private static boolean failsJob(TrainingEvent event) {
+    return event instanceof MemberLeft left && left.reason().startsWith(MemberLeft.FAILS_JOB);
+  }
+
+  /** A strategy whose rule beside a server breaks in its 21st round. */
+  public static final class BrokenServerProvider implements StrategyProvider {
+
+    @Override
+    public String name() {
+      return "broken-server";
+    }
+
+    @Override
+    public StrategyFactory configure(Settings settings) {
+      return StrategyFactory.inRounds(
+          context ->
+              Barrier.keepingAll(
+                  name(), Barrier.DEADLINE_MILLIS, context, BrokenServerProvider::reduce));
+    }
+
+    private static void reduce(List<GradientPartition> gradients, PartitionStore store) {
+      if (store.version() == 20) {
+        throw new AssertionError("this rule is broken");
+      }
+      float[] first = new float[store.length()];
+      gradients.get(0).gradient().copyTo(first, 0);
+      store.apply(first, 1, gradients.get(0).samples());
+    }
   }
 
   /** A strategy that fails at the first gradient. */

@@ -2,12 +2,13 @@ package io.vertigrad.benchmarks.exchange;
 
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.compute.Engine;
+import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.shard.ParameterStore;
 import io.vertigrad.internal.shard.ParameterStore.ParameterSource;
 import io.vertigrad.internal.shard.ParameterStore.StoreConfig;
 import io.vertigrad.internal.shard.Shard;
 import io.vertigrad.internal.shard.Shard.ShardConfig;
-import io.vertigrad.internal.shard.Shard.StrategyObserver;
+import io.vertigrad.internal.shard.UpdateOutcomes;
 import io.vertigrad.internal.transport.FrameEndpoint;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.JobConfig;
@@ -61,13 +62,17 @@ public final class ShardServer implements FrameEndpoint {
     return new Shard(
         new ShardConfig(
             job.addresses().jobHash(),
+            job.strategy().name(),
+            0,
             0,
             strategy.traits().lastVersion(job.steps(), exchange.workers()),
-            job.exchange().deadlineMillis()),
+            job.exchange().deadlineMillis(),
+            Float.MAX_VALUE),
         new ParameterStore(store, zeros(exchange.parameters())),
         strategy,
         System::nanoTime,
-        StrategyObserver.NONE);
+        new UpdateOutcomes(0, System::nanoTime, event -> {}),
+        () -> new DuplicateWindow(0));
   }
 
   @Override

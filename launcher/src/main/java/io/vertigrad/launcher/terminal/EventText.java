@@ -126,6 +126,10 @@ final class EventText {
   }
 
   private static Optional<String> problem(TrainingEvent event, JobConfig job) {
+    if (event instanceof MemberLeft left && left.reason().startsWith(MemberLeft.FAILS_JOB)) {
+      // The job's failure says it.
+      return Optional.empty();
+    }
     if (event instanceof MemberLeft left && !left.finished()) {
       return Optional.of(
           format("%s left: %s", job.nameOf(left.role().lower(), left.rank()), left.reason()));

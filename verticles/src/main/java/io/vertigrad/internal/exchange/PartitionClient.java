@@ -191,13 +191,13 @@ public final class PartitionClient {
     }
   }
 
-  /** The ending of a round that did not fail. */
+  /** The ending of a round, or of an exchange without servers, that did not fail. */
   public enum Ending {
-    /** Every partition was answered. */
+    /** Every partition was answered: the next parameters are in the model. */
     COMPLETE,
-    /** A server no longer knows this incarnation: join again. */
+    /** This incarnation is no longer a member: join again. */
     REJOIN,
-    /** {@link Round#isAbandoned()} became true. */
+    /** {@link Round#isAbandoned()} became true, or the group has changed. */
     ABANDONED
   }
 

@@ -4,6 +4,7 @@ import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.events.Scalars;
 import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.exchange.RuleException;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.exchange.TrafficCounters;
 import io.vertigrad.internal.peer.PeerFrames;
@@ -63,7 +64,10 @@ public final class PeerStrategySession {
   private volatile CompletableFuture<?> pending = new CompletableFuture<>();
   private CompletableFuture<Next> begun;
   private PeerStrategy strategy;
+  private boolean opened;
+  private Optional<float[]> gradientArray;
   private RuntimeException deferredFailure;
+  private Throwable ruleFailure;
   private double spectralGap;
   private long step;
 
@@ -136,12 +140,13 @@ public final class PeerStrategySession {
   /** Creates the rule and listens to other workers. Completes when they can send. */
   public Future<Void> open() {
     strategy = call(() -> factory.create(context()), () -> {});
+    gradientArray = call(strategy::gradientArray, () -> {});
     return peers.open();
   }
 
   /** Returns the array in which the strategy wants gradients, once the session is open. */
   public Optional<float[]> gradientArray() {
-    return strategy.gradientArray();
+    return gradientArray;
   }
 
   /** Sets the new membership of the job; any thread. */
@@ -179,10 +184,12 @@ public final class PeerStrategySession {
     return call(
         () -> {
           deferredFailure = null;
+          opened = false;
           Optional<PeerGroup> group = agreement.apply(peers.adopt(), strategy);
           group.ifPresent(
               now -> {
                 strategy.open(now, fresh.getAsBoolean());
+                opened = true;
                 spectralGap = strategy.spectralGap();
               });
           return group.map(now -> next(true));
@@ -306,33 +313,39 @@ public final class PeerStrategySession {
     }
   }
 
+  /**
+   * Runs work and then, after its answer, the follow-up. If the exchange with others fails in the
+   * follow-up, the next step fails. After the rule has failed no more work is done: it may have
+   * done half of something.
+   */
   private <T> void answer(CompletableFuture<T> answer, Supplier<T> work, Runnable followUp) {
     try {
+      if (ruleFailure != null) {
+        throw ruleFailure;
+      }
       answer.complete(work.get());
-    } catch (Throwable failure) {
-      answer.completeExceptionally(failure);
-      return;
-    }
-    try {
       followUp.run();
-    } catch (RuntimeException failure) {
-      deferredFailure = failure;
+    } catch (GroupChangedException | ExchangeException failure) {
+      deferredFailure = answer.completeExceptionally(failure) ? deferredFailure : failure;
+    } catch (Throwable failure) {
+      ruleFailure = failure;
+      answer.completeExceptionally(failure);
     }
   }
 
-  /** Keeps the rule's own error messages and adds the worker and the strategy to all others. */
+  /** Keeps the errors of exchanges; all others are the rule's, unless this worker is stopping. */
   private RuntimeException withContext(Throwable failure) {
     if (failure instanceof ExchangeException || failure instanceof GroupChangedException) {
       return (RuntimeException) failure;
     }
-    return new ExchangeException(
-        "%s: its strategy \"%s\" at %s failed at step %s: %s"
-            .formatted(setup.name(), job.strategy().name(), address, step, failure),
-        failure);
+    boolean stopping = closed || setup.stop().getAsBoolean();
+    return stopping || failure instanceof RejectedExecutionException
+        ? new ExchangeException(setup.name() + " is stopping: " + failure, failure)
+        : new RuleException(job.strategy().name(), "step " + step, failure);
   }
 
   private void begin() {
-    if (setup.replica().updates() < lastVersion && peers.current()) {
+    if (opened && setup.replica().updates() < lastVersion && peers.current()) {
       long begun = setup.timeline().now();
       strategy.begin();
       setup.timeline().span("send", begun, setup.timeline().now(), step);

@@ -230,7 +230,7 @@ public final class StrategyHost implements Shareable {
           go -> {
             try {
               action.call().onComplete(done);
-            } catch (Exception e) {
+            } catch (Throwable e) {
               done.fail(e);
             }
           });

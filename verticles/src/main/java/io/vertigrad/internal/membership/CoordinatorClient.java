@@ -403,7 +403,7 @@ public final class CoordinatorClient {
           close("left: " + reason);
           Future<Void> leaving =
               held.map(as -> sendLeave(as, reason)).orElseGet(Future::succeededFuture);
-          boolean over = reason.kind() == Kind.FINISHED || reason.kind() == Kind.FAILED;
+          boolean over = reason.kind() != Kind.STOPPED && reason.kind() != Kind.LOST;
           source
               .filter(unused -> over)
               .ifPresent(from -> leaving.onComplete(sent -> from.ended(reason.toString())));
@@ -799,7 +799,10 @@ public final class CoordinatorClient {
       if (found.isPresent()) {
         answered.complete(found.get());
       } else {
-        retry(answer instanceof Refused refused ? refused.why() : answer.toString());
+        retry(
+            answer instanceof Refused refused
+                ? refused.why()
+                : "answers with " + answer.getClass().getSimpleName());
       }
     }
 

@@ -615,9 +615,12 @@ public final class CoordinatorState {
     registry.find(from).ifPresent(record -> events.health(record, vitals));
   }
 
-  /** Removes a member that leaves in good order. */
+  /** Removes a member that leaves by itself. */
   void leave(Admission from, LeaveReason reason, MemberStatus status) {
     progress.onStatus(from, status);
+    if (reason.kind() == LeaveReason.Kind.FAILS_JOB) {
+      fail(config.names().of(from) + ": " + reason.detail());
+    }
     registry.find(from).ifPresent(record -> remove(record, reason));
     applyChanges();
   }

@@ -158,7 +158,7 @@ public final class DecisionExecutor implements Consumer<Decision> {
     if (event instanceof ShardRolledBack || event instanceof CheckpointsDelayed) {
       LOG.warn("{}", event);
     } else if (!(event instanceof Figures)) {
-      LOG.info("{}", event);
+      LOG.info("{}", event.toJson().encode());
     }
     events.publish(event);
   }

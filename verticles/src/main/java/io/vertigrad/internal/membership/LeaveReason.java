@@ -8,8 +8,8 @@ import java.util.Objects;
  * {@linkplain #toString() text}.
  *
  * @param kind decides how the job goes on
- * @param detail for {@link Kind#FAILED} what went wrong, for {@link Kind#LOST} how it was noticed;
- *     empty for the others
+ * @param detail for {@link Kind#FAILED} and {@link Kind#FAILS_JOB} what went wrong, for {@link
+ *     Kind#LOST} how it was noticed; empty for the others
  */
 public record LeaveReason(Kind kind, String detail) {
 
@@ -29,6 +29,8 @@ public record LeaveReason(Kind kind, String detail) {
     STOPPED,
     /** It cannot go on and is not expected back. */
     FAILED,
+    /** It cannot go on, and neither can the job: a replacement would do the same. */
+    FAILS_JOB,
     /** It fell silent or disappeared, and may come back. */
     LOST
   }
@@ -64,6 +66,9 @@ public record LeaveReason(Kind kind, String detail) {
     if (text.equals(STOPPED.toString())) {
       return STOPPED;
     }
+    if (text.startsWith(MemberLeft.FAILS_JOB)) {
+      return new LeaveReason(Kind.FAILS_JOB, text.substring(MemberLeft.FAILS_JOB.length()));
+    }
     return text.startsWith(FAILED_PREFIX)
         ? failed(text.substring(FAILED_PREFIX.length()))
         : lost(text);
@@ -79,6 +84,7 @@ public record LeaveReason(Kind kind, String detail) {
       case FINISHED -> MemberLeft.FINISHED;
       case STOPPED -> MemberLeft.STOPPED;
       case FAILED -> FAILED_PREFIX + detail;
+      case FAILS_JOB -> MemberLeft.FAILS_JOB + detail;
       case LOST -> detail;
     };
   }

@@ -16,7 +16,7 @@ final class ReceiveCallback {
 
   private final BiConsumer<Tag, TensorView> taker;
   private final Set<Tag> pending;
-  private RuntimeException failure;
+  private Throwable failure;
   private boolean ended;
 
   ReceiveCallback(Collection<Tag> tags, BiConsumer<Tag, TensorView> taker) {
@@ -33,7 +33,7 @@ final class ReceiveCallback {
     if (!ended && pending.remove(tag)) {
       try {
         taker.accept(tag, tensor);
-      } catch (RuntimeException e) {
+      } catch (Throwable e) {
         failure = e;
       }
       ended = failure != null || pending.isEmpty();
@@ -43,8 +43,11 @@ final class ReceiveCallback {
 
   /** Returns true if no more messages are expected. Throws the failure of a message's handler. */
   synchronized boolean isEnded() {
+    if (failure instanceof Error error) {
+      throw error;
+    }
     if (failure != null) {
-      throw failure;
+      throw (RuntimeException) failure;
     }
     return ended;
   }

@@ -39,26 +39,6 @@ public final class SnapshotServer implements FrameEndpoint {
   private record Snapshot(long version, List<Optional<Tensor>> partitions) {}
 
   /**
-   * Creates an endpoint without a snapshot, of a worker that has the whole model.
-   *
-   * @param plan the partitions of the worker's parameters
-   * @param incarnation incarnation of the worker
-   * @param type data type of the parameters in frames
-   * @param deadlineMillis longest wait of a pull for a later version
-   * @param clock monotonic clock in nanoseconds for that wait
-   */
-  public SnapshotServer(
-      PartitionPlan plan, int incarnation, DataType type, long deadlineMillis, LongSupplier clock) {
-    this(
-        plan,
-        incarnation,
-        type,
-        deadlineMillis,
-        clock,
-        partition -> OptionalInt.of(partition.first()));
-  }
-
-  /**
    * Creates an endpoint without a snapshot, of a worker that may have a part of the model.
    *
    * @param plan the partitions of the model's parameters

@@ -292,7 +292,7 @@ public final class WorkerPeers implements Peers {
   private static Malformed malformed(Frame found) {
     return found instanceof Malformed malformed
         ? malformed
-        : new Malformed("kind", 0, String.valueOf(found), "a peer's frame");
+        : new Malformed("kind", 0, found.getClass().getSimpleName(), "a peer's frame");
   }
 
   private Refusal wrongLayout(PeerFrames.Opened frame) {
@@ -310,7 +310,10 @@ public final class WorkerPeers implements Peers {
   private int incarnation(int rank) {
     return adopted
         .worker(rank)
-        .orElseThrow(() -> new IllegalArgumentException("no worker " + rank + " in " + adopted))
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    "no worker %d in membership epoch %d".formatted(rank, adopted.epoch())))
         .incarnation();
   }
 }

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.pipeline;
 
 import io.vertigrad.internal.exchange.FutureAwait;
+import io.vertigrad.internal.exchange.PartitionClient.Ending;
 import io.vertigrad.internal.worker.Incarnation;
 import io.vertigrad.internal.worker.ParameterExchange;
 import io.vertigrad.internal.worker.StrategyExchange;

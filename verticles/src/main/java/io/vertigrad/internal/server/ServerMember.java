@@ -3,6 +3,7 @@ package io.vertigrad.internal.server;
 import io.vertigrad.internal.checkpoint.CheckpointFolder;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.ContextBridge;
+import io.vertigrad.internal.exchange.RuleException;
 import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.host.StrategyLink;
 import io.vertigrad.internal.host.StrategyService.MovedMember;
@@ -16,6 +17,7 @@ import io.vertigrad.internal.membership.ProposalAnswer;
 import io.vertigrad.internal.membership.RankUpdates;
 import io.vertigrad.internal.timeline.MemberTimeline;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.Membership;
@@ -110,7 +112,15 @@ public final class ServerMember implements MemberHandler {
                   .compose(version -> joinUnlessLeaving(model, version))
                   .compose(admission -> openShard(model, admission));
             })
-        .onFailure(failure -> session.ifPresent(beside -> leaveFailed(failure)));
+        .recover(
+            failure -> {
+              if (failure instanceof RuleException thrown) {
+                failJob(thrown);
+                return Future.failedFuture(new JoinException(thrown.getMessage()));
+              }
+              session.ifPresent(beside -> leaveFailed(failure));
+              return Future.failedFuture(failure);
+            });
   }
 
   /** Returns the shard that a server on this machine has served before in the same run. */
@@ -134,6 +144,17 @@ public final class ServerMember implements MemberHandler {
 
   private Future<Void> leaveFailed(Throwable failure) {
     return coordinator.leave(LeaveReason.failed(String.valueOf(failure.getMessage())));
+  }
+
+  /** Ends this server, and with it the job: the rule has thrown. */
+  private void failJob(RuleException thrown) {
+    LOG.error(
+        "{}: {}",
+        current.map(Admission::toString).orElse("this server"),
+        thrown.getMessage(),
+        thrown.getCause());
+    current = Optional.empty();
+    coordinator.leave(new LeaveReason(LeaveReason.Kind.FAILS_JOB, thrown.getMessage()));
   }
 
   /** Returns the version that this server has in memory from before it was evicted. */
@@ -319,15 +340,27 @@ public final class ServerMember implements MemberHandler {
       return Future.succeededFuture();
     }
     service = Optional.of(opened);
+    opened.failure().onSuccess(thrown -> onRuleFailed(opened, thrown));
     apply(opened);
     return opened
         .status()
         .onSuccess(
             status -> {
               coordinator.report(status);
-              LOG.info("{} serves {}", admission, status);
+              status
+                  .reached()
+                  .ifPresent(at -> LOG.info("{} serves its shard, at version {}", admission, at));
             })
         .mapEmpty();
+  }
+
+  /** Gives the shard up, in which the rule may have done half of a step. */
+  private void onRuleFailed(ShardService failed, RuleException thrown) {
+    failed.abandon(thrown.getMessage());
+    if (service.filter(failed::equals).isPresent()) {
+      service = Optional.empty();
+      failJob(thrown);
+    }
   }
 
   /** Applies the newest pause. Before the first one, the shard itself stops at the first test. */

@@ -4,6 +4,7 @@ import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.Scalars;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
@@ -11,6 +12,7 @@ import io.vertigrad.internal.membership.MemberStatus;
 import io.vertigrad.internal.shard.ParameterStore;
 import io.vertigrad.internal.shard.Shard;
 import io.vertigrad.internal.shard.Shard.ShardConfig;
+import io.vertigrad.internal.shard.UpdateOutcomes;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
@@ -137,6 +139,7 @@ final class ShardAssembly {
         new Shard(
             new ShardConfig(
                 job.addresses().jobHash(),
+                job.strategy().name(),
                 admission.incarnation(),
                 job.workers().count(),
                 strategy.traits().lastVersion(job.steps(), job.workers().count()),
@@ -145,7 +148,8 @@ final class ShardAssembly {
             store,
             rules(),
             pausableClock,
-            new RefusalEvents(admission.rank(), System::nanoTime, events::publish));
+            new UpdateOutcomes(admission.rank(), System::nanoTime, events::publish),
+            () -> new DuplicateWindow(job.workers().count()));
     shard.testAt(firstTest());
     snapshot.ifPresent(shard::restore);
     if (checkpoints.isKnown()) {

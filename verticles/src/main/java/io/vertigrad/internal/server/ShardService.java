@@ -8,6 +8,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.ContextBridge;
+import io.vertigrad.internal.exchange.RuleException;
 import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
@@ -98,6 +99,11 @@ final class ShardService {
             () -> checkpoints.tick(shard),
             () -> checkpoints.roundEnded(shard),
             () -> checkpoints.finish(shard, false));
+  }
+
+  /** Completes when a rule has thrown; from then on nothing is applied, and nothing is saved. */
+  Future<RuleException> failure() {
+    return ContextBridge.to(context, shard.failure());
   }
 
   /** Starts to take frames. */
@@ -325,6 +331,9 @@ final class ShardService {
     @Override
     public Future<Frame> handle(Frame frame) {
       Future<Frame> answer = shard.handle(frame);
+      if (shard.failure().isComplete()) {
+        return answer;
+      }
       if (frame instanceof GradientPartition) {
         updated.run();
       }
@@ -360,6 +369,9 @@ final class ShardService {
     @Override
     public void tick(long nowNanos) {
       shard.tick(pausableClock.getAsLong());
+      if (shard.failure().isComplete()) {
+        return;
+      }
       if (nowNanos - reportedNanos >= PROGRESS_NANOS) {
         reportedNanos = nowNanos;
         reportProgress.run();

@@ -18,24 +18,30 @@ import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.checkpoint.WritePace;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.exchange.PullQueue;
+import io.vertigrad.internal.exchange.RuleException;
 import io.vertigrad.internal.membership.ProposalAnswer;
 import io.vertigrad.internal.membership.RankUpdates;
 import io.vertigrad.strategy.Answers;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
+import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
 import io.vertigrad.strategy.StragglerReport;
 import io.vertigrad.strategy.StrategyFactory;
+import io.vertx.core.AsyncResult;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import java.io.InterruptedIOException;
+import java.util.ArrayList;
 import java.util.Collection;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -56,10 +62,11 @@ public final class Shard {
   private final ShardConfig config;
   private final ParameterStore store;
   private final boolean lockstep;
-  private final OutcomeCount outcomes;
+  private final UpdateOutcomes outcomes;
   private final SortedMap<Integer, ServedPartition> partitions = new TreeMap<>();
   private Membership membership = Membership.NONE;
   private Membership agreedMembership = Membership.NONE;
+  private final Promise<RuleException> failure = Promise.promise();
   private String closeReason;
   private boolean restored;
 
@@ -67,6 +74,7 @@ public final class Shard {
    * The settings that a shard takes from its job.
    *
    * @param job hash of the job's name
+   * @param strategy name of the strategy, for errors
    * @param incarnation of this server; part of every answer
    * @param ranks number of ranks of the job; see {@code ServerStrategyContext}
    * @param lastVersion version at which the job ends; see {@code StrategyFactory.lastVersion}
@@ -76,16 +84,12 @@ public final class Shard {
    */
   public record ShardConfig(
       long job,
+      String strategy,
       int incarnation,
       int ranks,
       long lastVersion,
       long pullDeadlineMillis,
       float maxMagnitude) {
-
-    /** Creates the settings of a shard that waits only for members and applies finite gradients. */
-    public ShardConfig(long job, int incarnation, long lastVersion, long pullDeadlineMillis) {
-      this(job, incarnation, 0, lastVersion, pullDeadlineMillis, Float.MAX_VALUE);
-    }
 
     public ShardConfig {
       if (incarnation < 0 || lastVersion < 1 || pullDeadlineMillis < 1) {
@@ -122,84 +126,24 @@ public final class Shard {
       long refused) {}
 
   /**
-   * Receives the outcome of every update from the filter for stale and repeated updates; called on
-   * the strategy's thread, must not block.
-   */
-  public interface StrategyObserver {
-
-    /** Ignores everything. */
-    StrategyObserver NONE =
-        new StrategyObserver() {
-          @Override
-          public void answered(ExchangeId id, Outcome outcome, int staleness) {}
-
-          @Override
-          public void refused(ExchangeId id, String reason) {}
-
-          @Override
-          public void outdated(ExchangeId id, String reason) {}
-        };
-
-    /**
-     * Called when an update was answered with parameters.
-     *
-     * @param id of the update
-     * @param outcome of the update
-     * @param staleness how many versions it was behind
-     */
-    void answered(ExchangeId id, Outcome outcome, int staleness);
-
-    /**
-     * Called when an update was refused for good; not called for "try again".
-     *
-     * @param id of the update
-     * @param reason the refusal's message, for people
-     */
-    void refused(ExchangeId id, String reason);
-
-    /**
-     * Called when an update was refused because another worker has its rank by now and repeats the
-     * step; this is not an error.
-     *
-     * @param id of the update
-     * @param reason the refusal's message
-     */
-    void outdated(ExchangeId id, String reason);
-  }
-
-  /**
    * Creates a shard that serves a store; it has no members until {@link #membershipChanged}.
    *
    * @param nanoClock monotonic time in nanoseconds, the same as for {@link #tick}
-   * @param observer receives the outcome of every update
-   */
-  public Shard(
-      ShardConfig config,
-      ParameterStore store,
-      StrategyFactory strategy,
-      LongSupplier nanoClock,
-      StrategyObserver observer) {
-    this(config, store, strategy, nanoClock, observer, () -> new DuplicateWindow(config.ranks()));
-  }
-
-  /**
-   * Creates a shard with the caller's duplicate windows.
-   *
-   * @param nanoClock monotonic time in nanoseconds, the same as for {@link #tick}
-   * @param observer receives the outcome of every update
+   * @param outcomes counts the outcome of every update
    * @param windows supplies the window of each partition, in the store's order
+   * @throws RuleException if a rule cannot be created
    */
   public Shard(
       ShardConfig config,
       ParameterStore store,
       StrategyFactory strategy,
       LongSupplier nanoClock,
-      StrategyObserver observer,
+      UpdateOutcomes outcomes,
       Supplier<DuplicateWindow> windows) {
     this.config = config;
     this.store = store;
     this.lockstep = strategy.traits().lockstep();
-    this.outcomes = new OutcomeCount(observer);
+    this.outcomes = outcomes;
     for (StoredPartition stored : store.partitions()) {
       ServedPartition partition = new ServedPartition(stored, strategy, nanoClock, windows.get());
       partitions.put(stored.partition().index(), partition);
@@ -211,7 +155,7 @@ public final class Shard {
    * Malformed} that arrived in its place, so that the sender repeats it.
    *
    * @return completes with a {@link ParameterPartition}, a {@link Refusal} or a {@link Malformed},
-   *     at the latest by the deadline of the strategy or of pulls; fails only on a defect
+   *     at the latest by the deadline of the strategy or of pulls
    */
   public Future<Frame> handle(Frame frame) {
     if (frame instanceof GradientPartition update) {
@@ -223,7 +167,10 @@ public final class Shard {
     if (frame instanceof Malformed) {
       return Future.succeededFuture(frame);
     }
-    return refused(idOf(frame), Reason.PROTOCOL, "expected a gradient or a pull, found " + frame);
+    return refused(
+        idOf(frame),
+        Reason.PROTOCOL,
+        "expected a gradient or a pull, found " + frame.getClass().getSimpleName());
   }
 
   private Future<Frame> serve(
@@ -237,16 +184,57 @@ public final class Shard {
     }
     try {
       return request.apply(partition);
-    } catch (RuntimeException e) {
-      return Future.failedFuture(e);
+    } catch (Throwable thrown) {
+      fail(partition, thrown);
+      return refused(id, Reason.UNAVAILABLE, closeReason);
+    }
+  }
+
+  /**
+   * Completes when a rule has thrown, or answered with something else than parameters or a refusal.
+   * From then on this shard applies nothing and calls no rule; every frame is refused.
+   */
+  public Future<RuleException> failure() {
+    return failure.future();
+  }
+
+  private void fail(ServedPartition partition, Throwable thrown) {
+    if (failure.tryComplete(failure(partition.stored, thrown))) {
+      close("strategy \"%s\" has failed".formatted(config.strategy()));
+    }
+  }
+
+  private RuleException failure(StoredPartition at, Throwable thrown) {
+    String where = "partition %d, version %d".formatted(at.partition().index(), at.version());
+    return new RuleException(config.strategy(), where, thrown);
+  }
+
+  private ServerStrategy create(StrategyFactory strategy, ServerStrategyContext context) {
+    try {
+      return Objects.requireNonNull(strategy.create(context), "no rule created");
+    } catch (Throwable thrown) {
+      throw failure((StoredPartition) context.store(), thrown);
+    }
+  }
+
+  /** Calls the rules of all partitions, until one throws. */
+  private void forEach(Consumer<ServedPartition> action) {
+    for (ServedPartition partition : partitions.values()) {
+      if (failure.future().isComplete()) {
+        return;
+      }
+      try {
+        action.accept(partition);
+      } catch (Throwable thrown) {
+        fail(partition, thrown);
+      }
     }
   }
 
   private Future<Frame> refused(ExchangeId id, Reason reason, String message) {
-    if (reason != Reason.UNAVAILABLE) {
-      outcomes.refused(id, message);
-    }
-    return Future.succeededFuture(new Refusal(id, reason, message));
+    Refusal refusal = new Refusal(id, reason, message);
+    outcomes.refused(refusal);
+    return Future.succeededFuture(refusal);
   }
 
   private String wrongLayout(ExchangeId id, long layout) {
@@ -298,7 +286,7 @@ public final class Shard {
   public ProposalAnswer acceptProposal(Membership next) {
     if (next.epoch() >= membership.epoch()) {
       membership = next;
-      partitions.values().forEach(partition -> partition.filter.membershipChanged(next));
+      forEach(partition -> partition.filter.membershipChanged(next));
     }
     return new ProposalAnswer(OptionalLong.empty(), starts(next.workers()));
   }
@@ -322,27 +310,30 @@ public final class Shard {
     if (now.epoch() >= membership.epoch()) {
       membership = now;
       agreedMembership = now;
-      for (ServedPartition partition : partitions.values()) {
-        partition.filter.membershipChanged(now);
-        partition.pulls.release();
-      }
+      forEach(
+          partition -> {
+            partition.filter.membershipChanged(now);
+            partition.pulls.release();
+          });
     }
   }
 
   /** Lets no update follow this version until it is tested and another version is set. */
   public void testAt(long version) {
-    for (ServedPartition partition : partitions.values()) {
-      partition.filter.testAt(version);
-      partition.pulls.release();
-    }
+    forEach(
+        partition -> {
+          partition.filter.testAt(version);
+          partition.pulls.release();
+        });
   }
 
   /** Ends waits that took too long; call about ten times a second. */
   public void tick(long nowNanos) {
-    for (ServedPartition partition : partitions.values()) {
-      partition.filter.tick(nowNanos);
-      partition.pulls.tick();
-    }
+    forEach(
+        partition -> {
+          partition.filter.tick(nowNanos);
+          partition.pulls.tick();
+        });
   }
 
   /** Returns the counters so far. */
@@ -400,9 +391,14 @@ public final class Shard {
 
   /** Returns the stragglers of the first partition that waits for workers. */
   public Optional<StragglerReport> heldUp() {
-    return partitions.values().stream()
-        .flatMap(partition -> partition.filter.heldUp().stream())
-        .findFirst();
+    List<StragglerReport> found = new ArrayList<>();
+    forEach(
+        partition -> {
+          if (found.isEmpty()) {
+            partition.filter.heldUp().ifPresent(found::add);
+          }
+        });
+    return found.stream().findFirst();
   }
 
   /**
@@ -429,8 +425,13 @@ public final class Shard {
     return List.copyOf(sums.values());
   }
 
-  /** Copies parameters, optimizer state and duplicate windows, to be written on another thread. */
+  /**
+   * Copies parameters, optimizer state and duplicate windows, to be written on another thread.
+   *
+   * @throws RuleException if a rule has thrown, because it may have done half of a step
+   */
   public ShardSnapshot snapshot() {
+    requireWhole();
     return new ShardSnapshot(
         config.job(),
         store.shard(),
@@ -448,14 +449,22 @@ public final class Shard {
    * Starts a copy like {@link #snapshot()}, which takes no time on this thread yet.
    *
    * @param memory pool for the copy
+   * @throws RuleException as {@link #snapshot()}
    */
   public ShardCopy beginCopy(CopyMemory memory) {
+    requireWhole();
     return new ShardCopy(
         config.job(),
         store.shard(),
         config.incarnation(),
         store.layout(),
         partitions.values().stream().map(partition -> partition.beginCopy(memory)).toList());
+  }
+
+  private void requireWhole() {
+    if (failure.future().isComplete()) {
+      throw failure.future().result();
+    }
   }
 
   /**
@@ -493,8 +502,12 @@ public final class Shard {
   public void close(String reason) {
     closeReason = reason;
     for (ServedPartition partition : partitions.values()) {
-      partition.filter.close(reason);
       partition.pulls.close(reason);
+      try {
+        partition.filter.close(reason);
+      } catch (Throwable thrown) {
+        fail(partition, thrown);
+      }
     }
   }
 
@@ -529,7 +542,7 @@ public final class Shard {
               nanoClock);
       this.filter =
           new UpdateFilter(
-              strategy.create(context), context, stored::updatedBy, config, window, outcomes);
+              create(strategy, context), context, stored::updatedBy, config, window, outcomes);
       this.pulls =
           new PullQueue(
               config.pullDeadlineMillis(),
@@ -538,9 +551,28 @@ public final class Shard {
     }
 
     Future<Frame> exchange(GradientPartition update) {
-      Future<Frame> answer = filter.exchange(update).map(this::marked);
+      Future<Frame> answer =
+          filter.exchange(update).transform(result -> checked(update.id(), result));
       pulls.release();
       return answer;
+    }
+
+    /** Returns an answer to the worker; one that no rule may give fails the shard. */
+    private Future<Frame> checked(ExchangeId id, AsyncResult<Frame> result) {
+      Frame answer = result.result();
+      if (answer instanceof Refusal
+          || answer instanceof ParameterPartition parameters
+              && parameters.parameters().length() == stored.length()) {
+        return Future.succeededFuture(marked(answer));
+      }
+      String kind = answer == null ? "null" : answer.getClass().getSimpleName();
+      String found = "it answered with %s, expected %d parameters or a refusal";
+      fail(
+          this,
+          result.failed()
+              ? result.cause()
+              : new IllegalStateException(found.formatted(kind, stored.length())));
+      return Shard.this.refused(id, Reason.UNAVAILABLE, closeReason);
     }
 
     /**
@@ -630,51 +662,6 @@ public final class Shard {
       savedSteps = steps(snapshot.window());
       window.restore(snapshot.window());
       filter.ledger().restore(snapshot.ledger());
-    }
-  }
-
-  /** Counts the outcomes of gradient frames and passes them on to another observer. */
-  private static final class OutcomeCount implements StrategyObserver {
-
-    private final StrategyObserver next;
-    private final Map<Outcome, Long> answeredByOutcome = new EnumMap<>(Outcome.class);
-    private long refused;
-
-    OutcomeCount(StrategyObserver next) {
-      this.next = next;
-    }
-
-    @Override
-    public void answered(ExchangeId id, Outcome outcome, int staleness) {
-      answeredByOutcome.merge(outcome, 1L, Long::sum);
-      next.answered(id, outcome, staleness);
-    }
-
-    @Override
-    public void refused(ExchangeId id, String reason) {
-      refused++;
-      next.refused(id, reason);
-    }
-
-    @Override
-    public void outdated(ExchangeId id, String reason) {
-      refused++;
-      next.outdated(id, reason);
-    }
-
-    ShardCounters counters(long version, long samples) {
-      return new ShardCounters(
-          version,
-          samples,
-          countOf(Outcome.APPLIED),
-          countOf(Outcome.LATE),
-          countOf(Outcome.DUPLICATE),
-          countOf(Outcome.TOO_STALE),
-          refused);
-    }
-
-    private long countOf(Outcome outcome) {
-      return answeredByOutcome.getOrDefault(outcome, 0L);
     }
   }
 }

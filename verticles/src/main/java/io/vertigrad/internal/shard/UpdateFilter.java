@@ -10,7 +10,6 @@ import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.shard.Shard.ShardConfig;
-import io.vertigrad.internal.shard.Shard.StrategyObserver;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.Membership;
@@ -24,6 +23,7 @@ import io.vertx.core.Promise;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.IntConsumer;
 
@@ -59,7 +59,7 @@ final class UpdateFilter {
   private final IntConsumer updatedBy;
   private final ShardConfig config;
   private final DuplicateWindow window;
-  private final StrategyObserver observer;
+  private final UpdateOutcomes outcomes;
   private final PartitionLedger ledger;
   private final Deque<HeldUpdate> heldUpdates = new ArrayDeque<>();
   private Membership membership;
@@ -71,7 +71,7 @@ final class UpdateFilter {
    * Puts the filter before a strategy.
    *
    * @param window the updates that were seen before
-   * @param observer receives the outcome of every update
+   * @param outcomes counts the outcome of every update
    */
   UpdateFilter(
       ServerStrategy strategy,
@@ -79,13 +79,13 @@ final class UpdateFilter {
       IntConsumer updatedBy,
       ShardConfig config,
       DuplicateWindow window,
-      StrategyObserver observer) {
+      UpdateOutcomes outcomes) {
     this.strategy = strategy;
     this.context = context;
     this.updatedBy = updatedBy;
     this.config = config;
     this.window = window;
-    this.observer = observer;
+    this.outcomes = outcomes;
     this.ledger = new PartitionLedger(context.ranks());
     this.membership = context.membership();
   }
@@ -157,7 +157,6 @@ final class UpdateFilter {
 
   /** Ends every wait with {@code UNAVAILABLE}. */
   void close(String reason) {
-    strategy.close(reason);
     List<HeldUpdate> all = List.copyOf(heldUpdates);
     heldUpdates.clear();
     all.forEach(
@@ -166,6 +165,7 @@ final class UpdateFilter {
           window.release(id);
           held.promise().complete(new Refusal(id, Reason.UNAVAILABLE, reason));
         });
+    strategy.close(reason);
   }
 
   private Optional<Refusal> misdirected(GradientPartition update) {
@@ -278,7 +278,9 @@ final class UpdateFilter {
     if (strategy.appliesAtOnce()) {
       updatedBy.accept(id.worker());
     }
-    Future<Frame> answer = strategy.exchange(strategy.borrows() ? update : update.retain());
+    Future<Frame> answer =
+        Objects.requireNonNull(
+            strategy.exchange(strategy.borrows() ? update : update.retain()), "no future returned");
     if (!answer.isComplete()) {
       window.await(id, answer);
       if (strategy.appliesAtOnce()) {
@@ -296,30 +298,20 @@ final class UpdateFilter {
         window.settle(id);
       }
       ledger.count(id, answer.outcome());
-      observer.answered(id, answer.outcome(), answer.staleness());
+      outcomes.answered(answer.outcome());
     } else if (result.result() instanceof Refusal refusal) {
-      notifyRefused(refusal);
-    } else {
-      observer.refused(id, "defect in the strategy: " + result.cause());
+      outcomes.refused(refusal);
     }
   }
 
   private Future<Frame> answered(ExchangeId id, Outcome outcome) {
-    observer.answered(id, outcome, 0);
+    outcomes.answered(outcome);
     return Future.succeededFuture(context.answers().parameters(id, outcome, 0));
   }
 
   private Future<Frame> refused(Refusal refusal) {
-    notifyRefused(refusal);
+    outcomes.refused(refusal);
     return Future.succeededFuture(refusal);
-  }
-
-  private void notifyRefused(Refusal refusal) {
-    if (refusal.reason() == Reason.STALE_INCARNATION) {
-      observer.outdated(refusal.id(), refusal.message());
-    } else if (refusal.reason() != Reason.UNAVAILABLE) {
-      observer.refused(refusal.id(), refusal.message());
-    }
   }
 
   private Refusal stepTooEarly(ExchangeId id, long before) {

@@ -8,6 +8,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.Message;
 import io.vertx.core.eventbus.MessageConsumer;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -44,7 +45,9 @@ final class BusListener implements Listening {
 
   static Future<Listening> open(
       Vertx vertx, String address, Function<Frame, Future<Frame>> handler, boolean lends) {
-    Function<Frame, Future<Frame>> handlerWithErrors = frame -> answer(address, handler, frame);
+    AtomicBoolean logged = new AtomicBoolean();
+    Function<Frame, Future<Frame>> handlerWithErrors =
+        frame -> answer(address, handler, frame, logged);
     return Streams.of(vertx)
         .map(
             streams ->
@@ -78,14 +81,21 @@ final class BusListener implements Listening {
             });
   }
 
+  /** Passes a frame on. The first defect of a listener is logged; the senders learn of all. */
   private static Future<Frame> answer(
-      String address, Function<Frame, Future<Frame>> handler, Frame frame) {
-    return handler
-        .apply(frame)
-        .recover(
-            defect -> {
-              LOG.error("{}: defect, the frame was not dealt with", address, defect);
-              return Future.failedFuture("defect at " + address + ": " + defect);
-            });
+      String address, Function<Frame, Future<Frame>> handler, Frame frame, AtomicBoolean logged) {
+    Future<Frame> answered;
+    try {
+      answered = handler.apply(frame);
+    } catch (Throwable defect) {
+      answered = Future.failedFuture(defect);
+    }
+    return answered.recover(
+        defect -> {
+          if (logged.compareAndSet(false, true)) {
+            LOG.error("{}: a defect; the frame was not dealt with", address, defect);
+          }
+          return Future.failedFuture("defect at " + address + ": " + defect);
+        });
   }
 }

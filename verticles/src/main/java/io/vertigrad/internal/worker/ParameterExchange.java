@@ -2,6 +2,7 @@ package io.vertigrad.internal.worker;
 
 import io.vertigrad.compute.GradientListener;
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.internal.exchange.PartitionClient.Ending;
 import io.vertigrad.internal.exchange.TrafficCounters;
 import io.vertigrad.internal.worker.GradientSource.Computed;
 import io.vertigrad.strategy.Membership;
@@ -38,16 +39,6 @@ public interface ParameterExchange {
    * @param version version of the parameters in the model, the lowest if partitions differ
    */
   record State(Status status, long version) {}
-
-  /** The ending of an exchange that did not fail. */
-  enum Ending {
-    /** The next parameters are in the model. */
-    COMPLETE,
-    /** This incarnation is no longer a member: join again. */
-    REJOIN,
-    /** The step was given up: this incarnation ends, or the group has changed. */
-    ABANDONED
-  }
 
   /**
    * The result of a fetch.

@@ -149,7 +149,8 @@ final class ReceivedGradients extends VectorModel implements AutoCloseable {
     }
     return frame instanceof Malformed
         ? Future.succeededFuture(frame)
-        : Future.failedFuture("expected a gradient or a pull, found " + frame);
+        : Future.failedFuture(
+            "expected a gradient or a pull, found " + frame.getClass().getSimpleName());
   }
 
   private Future<Frame> answerAfter(long ofTurn, ExchangeId id) {

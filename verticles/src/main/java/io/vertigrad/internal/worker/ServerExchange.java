@@ -13,6 +13,7 @@ import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.checkpoint.ResidualFiles;
 import io.vertigrad.internal.exchange.ModelPartitions;
 import io.vertigrad.internal.exchange.PartitionClient;
+import io.vertigrad.internal.exchange.PartitionClient.Ending;
 import io.vertigrad.internal.exchange.PartitionClient.PullRound;
 import io.vertigrad.internal.exchange.PartitionPlan.PartitionVersions;
 import io.vertigrad.internal.exchange.TrafficCounters;
@@ -56,20 +57,6 @@ final class ServerExchange implements ParameterExchange {
   private long nextStep;
   private boolean pulled;
   private boolean keepFailed;
-
-  /**
-   * Creates an exchange that has not pulled anything yet.
-   *
-   * @param client sends partitions to the servers
-   */
-  ServerExchange(
-      Model model,
-      TrainingPlan plan,
-      PartitionClient client,
-      Incarnation self,
-      SpanRecorder timeline) {
-    this(model, plan, client, self, timeline, Optional.empty(), Optional.empty());
-  }
 
   /**
    * Creates an exchange whose residual a replacement of this worker can continue with.
@@ -180,17 +167,16 @@ final class ServerExchange implements ParameterExchange {
   @Override
   public Fetch fetch(long step) {
     Ending ending =
-        ending(
-            client.run(
-                new PullRound(
-                    plan.partitions(),
-                    parameters,
-                    versions,
-                    self.identity(),
-                    client.epoch(),
-                    nextStep,
-                    self.firstVersion(),
-                    self.stop())));
+        client.run(
+            new PullRound(
+                plan.partitions(),
+                parameters,
+                versions,
+                self.identity(),
+                client.epoch(),
+                nextStep,
+                self.firstVersion(),
+                self.stop()));
     pulled = ending == Ending.COMPLETE;
     return new Fetch(ending, versions.highest(), step);
   }
@@ -279,12 +265,12 @@ final class ServerExchange implements ParameterExchange {
    */
   private Step awaitAnswers(
       GradientRound round,
-      Supplier<PartitionClient.Ending> answers,
+      Supplier<Ending> answers,
       Optional<String> leftOut,
       boolean whole,
       long step) {
     long begun = timeline.now();
-    Ending ending = ending(answers.get());
+    Ending ending = answers.get();
     round.recordSpans(begun, timeline.now());
     nextStep = step + 1;
     if (ending != Ending.COMPLETE) {
@@ -299,14 +285,6 @@ final class ServerExchange implements ParameterExchange {
         round.staleness(),
         versions.highest(),
         traffic);
-  }
-
-  private static Ending ending(PartitionClient.Ending of) {
-    return switch (of) {
-      case COMPLETE -> Ending.COMPLETE;
-      case REJOIN -> Ending.REJOIN;
-      case ABANDONED -> Ending.ABANDONED;
-    };
   }
 
   @Override

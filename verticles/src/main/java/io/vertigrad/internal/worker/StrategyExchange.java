@@ -2,6 +2,7 @@ package io.vertigrad.internal.worker;
 
 import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.internal.exchange.FutureAwait;
+import io.vertigrad.internal.exchange.PartitionClient.Ending;
 import io.vertigrad.internal.exchange.TrafficCounters;
 import io.vertigrad.internal.host.PeerStrategySession;
 import io.vertigrad.internal.host.PeerStrategySession.Next;
@@ -352,6 +353,7 @@ public final class StrategyExchange implements ParameterExchange {
     private boolean begun;
     private boolean complete;
     private boolean ended;
+    private Throwable failure;
 
     @Override
     public void begin(int samples) {
@@ -364,7 +366,17 @@ public final class StrategyExchange implements ParameterExchange {
       model.gradient(first, readyFrom);
       int end = readyFrom;
       readyFrom = first;
-      follower.ready(first, end);
+      pass(first, end);
+    }
+
+    /** Passes elements on to the rule; {@link #await} throws what it throws here. */
+    private void pass(int first, int end) {
+      try {
+        follower.ready(first, end);
+      } catch (Throwable thrown) {
+        failure = failure == null ? thrown : failure;
+        follower = NO_FOLLOWER;
+      }
     }
 
     /** Marks the whole gradient as final, and returns the next parameters. */
@@ -380,7 +392,7 @@ public final class StrategyExchange implements ParameterExchange {
       int length = model.vector().length();
       model.gradient(trainable, length);
       complete = true;
-      follower.ready(trainable, length);
+      pass(trainable, length);
       notifyAll();
     }
 
@@ -399,6 +411,12 @@ public final class StrategyExchange implements ParameterExchange {
         }
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
+      }
+      if (failure instanceof Error error) {
+        throw error;
+      }
+      if (failure != null) {
+        throw (RuntimeException) failure;
       }
       if (!complete) {
         throw new GroupChangedException("this incarnation has ended");

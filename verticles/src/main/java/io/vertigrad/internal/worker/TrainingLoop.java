@@ -5,12 +5,12 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.PartitionClient;
+import io.vertigrad.internal.exchange.PartitionClient.Ending;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.internal.worker.BatchGradients.BatchOpener;
 import io.vertigrad.internal.worker.BatchGradients.BatchesOfRank;
 import io.vertigrad.internal.worker.GradientSource.Computed;
-import io.vertigrad.internal.worker.ParameterExchange.Ending;
 import io.vertigrad.internal.worker.ParameterExchange.Fetch;
 import io.vertigrad.internal.worker.ParameterExchange.Overlap;
 import io.vertigrad.internal.worker.ParameterExchange.Report;
@@ -122,7 +122,15 @@ public final class TrainingLoop {
             model,
             data,
             BatchGradients.BatchNumber.STEP,
-            self -> new ServerExchange(model, plan, client, self, requester.timeline()),
+            self ->
+                new ServerExchange(
+                    model,
+                    plan,
+                    client,
+                    self,
+                    requester.timeline(),
+                    Optional.empty(),
+                    Optional.empty()),
             requester,
             nanoClock,
             Optional.empty(),

@@ -54,30 +54,6 @@ public record TrainingPlan(
     }
   }
 
-  /** Creates a plan without epochs, without a magnitude limit, overlap and replicas. */
-  public TrainingPlan(
-      long job,
-      PartitionPlan partitions,
-      DataType type,
-      Compression compression,
-      double clipNorm,
-      long lastVersion,
-      boolean lockstep) {
-    this(
-        job,
-        partitions,
-        type,
-        compression,
-        0,
-        clipNorm,
-        lastVersion,
-        lockstep,
-        Epochs.NONE,
-        Float.MAX_VALUE,
-        false,
-        false);
-  }
-
   /**
    * Returns the plan of a job.
    *

@@ -73,11 +73,6 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   private record Handlers(
       ParameterLayout layout, Consumer<Membership> membership, TrainingLoop loop) {}
 
-  /** Creates a worker that starts no other worker beside it. Call it on the verticle's context. */
-  public WorkerMember(Vertx vertx, JobConfig job) {
-    this(vertx, job, false, () -> {}, Optional.empty());
-  }
-
   /**
    * Creates a worker's membership. Call it on the verticle's context.
    *

@@ -44,6 +44,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.function.Function;
@@ -345,7 +346,8 @@ public class WorkerThread {
                 self.identity().incarnation(),
                 plan.type(),
                 job.exchange().deadlineMillis(),
-                member.clock()));
+                member.clock(),
+                partition -> OptionalInt.of(partition.first())));
   }
 
   private Function<Incarnation, ParameterExchange> withServers(

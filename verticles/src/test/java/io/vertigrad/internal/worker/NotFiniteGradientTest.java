@@ -143,7 +143,7 @@ class NotFiniteGradientTest {
     client.membershipChanged(members);
     return TrainingLoop.withServers(
         new QuadraticModel(TRAINABLE, STATISTICS),
-        new TrainingPlan(TestJob.JOB, job.plan, DataType.FLOAT32, Compression.NONE, 0, STEPS, true),
+        TrainingPlans.of(TestJob.JOB, job.plan, DataType.FLOAT32, Compression.NONE, 0, STEPS, true),
         client,
         () -> Optional.of(self),
         (rank, first) -> new ListedBatches(values.iterator()),

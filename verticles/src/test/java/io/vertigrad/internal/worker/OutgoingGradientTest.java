@@ -216,7 +216,7 @@ class OutgoingGradientTest {
     QuadraticModel large = new QuadraticModel(features.length, 0);
     large.gradient(new Batch(features, new int[1], List.of(features.length), 0));
     PartitionPlan one = PartitionPlan.of(large.layout(), features.length, 1);
-    TrainingPlan training = new TrainingPlan(1, one, DataType.FLOAT32, compression, 0, 1, false);
+    TrainingPlan training = TrainingPlans.of(1, one, DataType.FLOAT32, compression, 0, 1, false);
 
     assertEquals(
         Optional.of(one.partitions().get(0)),
@@ -246,7 +246,7 @@ class OutgoingGradientTest {
     QuadraticModel normed = new QuadraticModel(4, 4);
     normed.gradient(new Batch(new float[] {-1, -2, -3, -4}, new int[1], List.of(4), 0));
     PartitionPlan both = PartitionPlan.of(normed.layout(), 4, 1);
-    TrainingPlan training = new TrainingPlan(1, both, DataType.BFLOAT16, compression, 0, 1, false);
+    TrainingPlan training = TrainingPlans.of(1, both, DataType.BFLOAT16, compression, 0, 1, false);
     OutgoingGradient gradient =
         opened(normed, new ModelPartitions(normed, DataType.BFLOAT16), training);
     gradient.check();
@@ -299,7 +299,7 @@ class OutgoingGradientTest {
   private OutgoingGradient gradient(DataType type, double clipNorm, float element) {
     float[] features = {-1, -1, -1, -1, -element, -1};
     model.gradient(new Batch(features, new int[1], List.of(TRAINABLE), 0));
-    TrainingPlan training = new TrainingPlan(1, plan, type, compression, clipNorm, 1, false);
+    TrainingPlan training = TrainingPlans.of(1, plan, type, compression, clipNorm, 1, false);
     return opened(model, new ModelPartitions(model, type), training);
   }
 }

@@ -45,7 +45,7 @@ class ReceivedGradientsTest {
       new ReceivedGradients(
           model,
           new QuadraticEngine(),
-          new TrainingPlan(1, plan, DataType.FLOAT32, Compression.NONE, 0, 10, true),
+          TrainingPlans.of(1, plan, DataType.FLOAT32, Compression.NONE, 0, 10, true),
           100);
   private volatile boolean stopped;
   private GradientSource source;

@@ -49,7 +49,7 @@ final class ServerExchangeTest {
 
   private ServerExchange exchange(ResidualFiles files, long firstStep) {
     TrainingPlan plan =
-        new TrainingPlan(
+        TrainingPlans.of(
             TrainingLoopFixture.JOB,
             fixture.partitions,
             DataType.FLOAT32,

@@ -44,7 +44,7 @@ final class TrainingLoopFixture {
   }
 
   TrainingPlan plan(long lastVersion, double clipNorm, boolean lockstep) {
-    return new TrainingPlan(
+    return TrainingPlans.of(
         JOB, partitions, DataType.FLOAT32, Compression.NONE, clipNorm, lastVersion, lockstep);
   }
 

@@ -173,7 +173,7 @@ class TrainingLoopTest {
   @Test
   void shouldRoundGradientsWhenTheyTravelAsBfloat16() {
     TrainingPlan plan =
-        new TrainingPlan(JOB, fixture.partitions, DataType.BFLOAT16, Compression.NONE, 0, 1, false);
+        TrainingPlans.of(JOB, fixture.partitions, DataType.BFLOAT16, Compression.NONE, 0, 1, false);
     fixture.shard.script =
         frame -> {
           if (frame instanceof GradientPartition gradient) {

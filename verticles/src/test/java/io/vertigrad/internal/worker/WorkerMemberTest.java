@@ -58,7 +58,8 @@ final class WorkerMemberTest {
 
   private WorkerMember member() throws Exception {
     Promise<WorkerMember> made = Promise.promise();
-    vertx.runOnContext(go -> made.complete(new WorkerMember(vertx, job)));
+    vertx.runOnContext(
+        go -> made.complete(new WorkerMember(vertx, job, false, () -> {}, Optional.empty())));
     return made.future().await(10, TimeUnit.SECONDS);
   }
 

@@ -1,39 +1,44 @@
-package io.vertigrad.internal.server;
+package io.vertigrad.internal.shard;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.vertigrad.codecs.ExchangeId;
+import io.vertigrad.codecs.Refusal;
+import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-final class RefusalEventsTest {
+final class UpdateOutcomesTest {
+
+  private static final ExchangeId UPDATE = new ExchangeId(0, 1, 0, 0, 56, 2);
 
   private final List<TrainingEvent> events = new ArrayList<>();
   private long nanos;
 
   @Test
   void shouldReportNoWorkerWhoseRankWasReassigned() {
-    RefusalEvents refusalEvents = new RefusalEvents(3, () -> nanos, events::add);
+    UpdateOutcomes outcomes = new UpdateOutcomes(3, () -> nanos, events::add);
 
-    refusalEvents.outdated(new ExchangeId(0, 1, 0, 0, 56, 2), "found incarnation 0, expected 1");
+    outcomes.refused(
+        new Refusal(UPDATE, Reason.STALE_INCARNATION, "found incarnation 0, expected 1"));
 
     assertEquals(List.of(), events);
+    assertEquals(1, outcomes.counters(0, 0).refused());
   }
 
   @Test
   void shouldReportTwentyASecondAndCountTheRest() {
-    RefusalEvents refusalEvents = new RefusalEvents(3, () -> nanos, events::add);
-    ExchangeId id = new ExchangeId(0, 1, 0, 0, 56, 2);
+    UpdateOutcomes outcomes = new UpdateOutcomes(3, () -> nanos, events::add);
     for (int i = 0; i < 25; i++) {
-      refusalEvents.refused(id, "holds NaN");
+      outcomes.refused(new Refusal(UPDATE, Reason.NOT_FINITE, "holds NaN"));
     }
-    assertEquals(RefusalEvents.PER_SECOND, events.size());
+    assertEquals(UpdateOutcomes.PER_SECOND, events.size());
 
     nanos += 1_000_000_000L;
-    refusalEvents.refused(id, "holds NaN");
+    outcomes.refused(new Refusal(UPDATE, Reason.NOT_FINITE, "holds NaN"));
 
     UpdateRefused last = (UpdateRefused) events.get(events.size() - 1);
     assertEquals("holds NaN (5 refusals before it not shown)", last.reason());
