@@ -313,7 +313,7 @@ public final class WorkerPeers implements Peers {
         .orElseThrow(
             () ->
                 new IllegalArgumentException(
-                    "no worker %d in membership epoch %d".formatted(rank, adopted.epoch())))
+                    "no worker %s in membership epoch %s".formatted(rank, adopted.epoch())))
         .incarnation();
   }
 }

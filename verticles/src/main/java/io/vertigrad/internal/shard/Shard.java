@@ -205,7 +205,7 @@ public final class Shard {
   }
 
   private RuleException failure(StoredPartition at, Throwable thrown) {
-    String where = "partition %d, version %d".formatted(at.partition().index(), at.version());
+    String where = "partition %s, version %s".formatted(at.partition().index(), at.version());
     return new RuleException(config.strategy(), where, thrown);
   }
 
@@ -566,7 +566,7 @@ public final class Shard {
         return Future.succeededFuture(marked(answer));
       }
       String kind = answer == null ? "null" : answer.getClass().getSimpleName();
-      String found = "it answered with %s, expected %d parameters or a refusal";
+      String found = "it answered with %s, expected %s parameters or a refusal";
       fail(
           this,
           result.failed()

@@ -18,11 +18,4 @@ public record Incarnation(
     long firstVersion,
     long firstStep,
     StepGate gate,
-    BooleanSupplier stop) {
-
-  /** Creates an incarnation whose steps are numbered by the versions that they start from. */
-  public Incarnation(
-      SenderIdentity identity, long firstVersion, StepGate gate, BooleanSupplier stop) {
-    this(identity, firstVersion, firstVersion, gate, stop);
-  }
-}
+    BooleanSupplier stop) {}

@@ -55,7 +55,8 @@ class ReceivedGradientsTest {
     source =
         received
             .parts(self -> null)
-            .source(new Incarnation(new SenderIdentity(1, 3, 2), 0, new StepGate(), () -> stopped));
+            .source(
+                new Incarnation(new SenderIdentity(1, 3, 2), 0, 0, new StepGate(), () -> stopped));
   }
 
   @AfterEach

@@ -254,7 +254,7 @@ class WorkerAgreementTest {
         job,
         traits,
         checkpoints,
-        new Incarnation(self, 0, gate, () -> false),
+        new Incarnation(self, 0, 0, gate, () -> false),
         own,
         candidates -> versions.choose(count, candidates));
   }
