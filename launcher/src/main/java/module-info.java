@@ -11,6 +11,7 @@ open module io.vertigrad.launcher {
   requires io.vertigrad.verticles;
   requires io.vertx.config;
   requires io.vertx.launcher.application;
+  requires java.net.http;
   requires jdk.management;
   requires me.tongfei.progressbar;
   requires org.jline.terminal;

@@ -136,13 +136,14 @@ final class FailureReport {
     return "unexpected: %s; the trace is in the run's log".formatted(oneLine(error.toString()));
   }
 
-  private static String oneLine(String text) {
+  /** Returns a message on one line, without what a terminal obeys: it may quote another's file. */
+  static String oneLine(String text) {
     if (text == null) {
       return "no message";
     }
     String whole = text.strip();
     String shown =
         whole.length() > MOST_CHARACTERS ? whole.substring(0, MOST_CHARACTERS) + "..." : whole;
-    return shown.replaceAll("\\s*\\R\\s*", " | ");
+    return shown.replaceAll("\\s*\\R\\s*", " | ").replaceAll("[\\p{Cc}\\p{Cf}&&[^\t]]", "?");
   }
 }

@@ -23,4 +23,11 @@ class FailureReportTest {
         FailureReport.invalidPath(
             new InvalidPathException("x", "Nul character not allowed"), "ANSI_X3.4-1968"));
   }
+
+  @Test
+  void shouldPrintNothingThatATerminalObeysWhenAMessageQuotesAFile() {
+    assertEquals(
+        "a ?[31mred?[2J ?moc.live | b\tc",
+        FailureReport.oneLine("a \u001b[31mred\u001b[2J \u202emoc.live\r\n b\tc\n"));
+  }
 }

@@ -1,24 +1,48 @@
 package io.vertigrad.launcher.job;
 
+import io.vertigrad.compute.settings.FailureReason;
 import io.vertigrad.compute.settings.JsonText;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertx.config.ConfigRetriever;
 import io.vertx.config.ConfigRetrieverOptions;
 import io.vertx.config.ConfigStoreOptions;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
-import io.vertx.core.buffer.Buffer;
-import io.vertx.core.http.HttpClient;
-import io.vertx.core.http.HttpClientRequest;
-import io.vertx.core.http.HttpClientResponse;
-import io.vertx.core.http.RequestOptions;
 import io.vertx.core.json.JsonObject;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.ConnectException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodySubscriber;
+import java.net.http.HttpResponse.BodySubscribers;
+import java.net.http.HttpResponse.ResponseInfo;
+import java.net.http.HttpTimeoutException;
+import java.nio.channels.UnresolvedAddressException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateFactory;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.TrustManager;
+import javax.net.ssl.TrustManagerFactory;
+import javax.net.ssl.X509TrustManager;
 
 /**
  * A job file as it was written, JSON or YAML, not yet checked.
@@ -44,7 +68,8 @@ public record JobFile(String origin, JsonObject json) {
 
   /** Returns true for a URL. */
   public static boolean isUrl(String text) {
-    return text.startsWith("http://") || text.startsWith("https://");
+    return text.regionMatches(true, 0, "http://", 0, 7)
+        || text.regionMatches(true, 0, "https://", 0, 8);
   }
 
   /**
@@ -54,10 +79,20 @@ public record JobFile(String origin, JsonObject json) {
    * @return fails with an exception that names file, line and column
    */
   public static Future<JobFile> read(Vertx vertx, String name) {
+    return read(vertx, name, Optional::empty);
+  }
+
+  /**
+   * Reads a file as {@link #read(Vertx, String)}.
+   *
+   * @param authority PEM file with an authority's certificate, which a server of https may have
+   *     besides those that Java knows; asked for only then
+   */
+  static Future<JobFile> read(Vertx vertx, String name, Supplier<Optional<String>> authority) {
     try {
       Function<String, JsonObject> reader = reader(name);
       if (isUrl(name)) {
-        return fetch(vertx, name, reader);
+        return fetch(name, reader, authority);
       }
       ConfigStoreOptions store =
           new ConfigStoreOptions()
@@ -83,45 +118,101 @@ public record JobFile(String origin, JsonObject json) {
     }
   }
 
+  /**
+   * Fetches a file with a limit on time and size; of redirects, all but those from https to http.
+   */
   private static Future<JobFile> fetch(
-      Vertx vertx, String url, Function<String, JsonObject> reader) {
-    RequestOptions request =
-        new RequestOptions().setAbsoluteURI(url).setFollowRedirects(true).setTimeout(FETCH_MILLIS);
-    // Vert.x closes a client that nothing refers to any more.
-    HttpClient client = vertx.createHttpClient();
-    return client
-        .request(request)
-        .compose(HttpClientRequest::send)
-        .compose(JobFile::body)
-        .map(body -> new JobFile(url, reader.apply(JsonText.decode(url, body.getBytes()))))
-        .eventually(client::close)
-        .recover(error -> Future.failedFuture(refused(url, error)));
+      String url, Function<String, JsonObject> reader, Supplier<Optional<String>> authority) {
+    try {
+      URI address = URI.create(url);
+      HttpClient.Builder client =
+          HttpClient.newBuilder()
+              .followRedirects(HttpClient.Redirect.NORMAL)
+              .connectTimeout(Duration.ofMillis(FETCH_MILLIS));
+      if (address.getScheme().equalsIgnoreCase("https")) {
+        authority.get().ifPresent(file -> client.sslContext(trusting(Path.of(file))));
+      }
+      ByteArrayOutputStream body = new ByteArrayOutputStream();
+      return Future.fromCompletionStage(
+              client
+                  .build()
+                  .sendAsync(HttpRequest.newBuilder(address).build(), answer -> into(body, answer))
+                  .orTimeout(FETCH_MILLIS, TimeUnit.MILLISECONDS))
+          .map(done -> new JobFile(url, reader.apply(JsonText.decode(url, body.toByteArray()))))
+          .recover(error -> Future.failedFuture(refused(url, error)));
+    } catch (RuntimeException e) {
+      return Future.failedFuture(refused(url, e));
+    }
   }
 
-  private static Future<Buffer> body(HttpClientResponse answer) {
+  private static BodySubscriber<Void> into(ByteArrayOutputStream body, ResponseInfo answer) {
     if (answer.statusCode() != 200) {
-      return Future.failedFuture("HTTP status " + answer.statusCode());
+      throw new InputException("HTTP status " + answer.statusCode());
     }
-    Promise<Buffer> body = Promise.promise();
-    Buffer all = Buffer.buffer();
-    answer
-        .exceptionHandler(body::tryFail)
-        .endHandler(end -> body.tryComplete(all))
-        .handler(
-            part -> {
-              if (all.length() + part.length() <= JsonText.MOST_BYTES) {
-                all.appendBuffer(part);
-              } else if (body.tryFail("more than %s bytes".formatted(JsonText.MOST_BYTES))) {
-                answer.request().connection().close();
-              }
-            });
-    return body.future();
+    return BodySubscribers.ofByteArrayConsumer(
+        part -> {
+          body.writeBytes(part.orElse(new byte[0]));
+          if (body.size() > JsonText.MOST_BYTES) {
+            throw new InputException("more than %s bytes".formatted(JsonText.MOST_BYTES));
+          }
+        });
+  }
+
+  /** Returns what trusts the authorities of this machine, and those in a PEM file. */
+  private static SSLContext trusting(Path authority) {
+    try (InputStream pem = Files.newInputStream(authority)) {
+      TrustManagerFactory usual = trust(null);
+      KeyStore all = KeyStore.getInstance(KeyStore.getDefaultType());
+      all.load(null, null);
+      int number = 0;
+      for (TrustManager manager : usual.getTrustManagers()) {
+        for (X509Certificate known : ((X509TrustManager) manager).getAcceptedIssuers()) {
+          all.setCertificateEntry("usual " + number++, known);
+        }
+      }
+      for (Certificate own : CertificateFactory.getInstance("X.509").generateCertificates(pem)) {
+        all.setCertificateEntry("own " + number++, own);
+      }
+      SSLContext context = SSLContext.getInstance("TLS");
+      context.init(null, trust(all).getTrustManagers(), null);
+      return context;
+    } catch (IOException | GeneralSecurityException e) {
+      throw new InputException(
+          "%s: is no authority's certificate: %s".formatted(authority, FailureReason.of(e)), e);
+    }
+  }
+
+  private static TrustManagerFactory trust(KeyStore certificates) throws GeneralSecurityException {
+    TrustManagerFactory factory =
+        TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+    factory.init(certificates);
+    return factory;
   }
 
   private static RuntimeException refused(String name, Throwable error) {
     return error instanceof SettingsException settings
         ? settings
-        : new InputException("%s: cannot be read: %s".formatted(name, error.getMessage()), error);
+        : new InputException("%s: cannot be read: %s".formatted(name, reason(error)), error);
+  }
+
+  /** Returns why a file was not read; some failures of connections have no message. */
+  private static String reason(Throwable error) {
+    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+      if (cause instanceof InputException known) {
+        return known.getMessage();
+      } else if (cause instanceof TimeoutException || cause instanceof HttpTimeoutException) {
+        return "not complete within %s s".formatted(TimeUnit.MILLISECONDS.toSeconds(FETCH_MILLIS));
+      } else if (cause instanceof UnresolvedAddressException) {
+        return "this machine does not know the host's name";
+      } else if (cause instanceof SSLException tls) {
+        return "%s; expected a certificate of a known authority, or of the one in --tls DIR"
+            .formatted(FailureReason.of(tls));
+      }
+    }
+    boolean refused =
+        Stream.iterate(error, Objects::nonNull, Throwable::getCause)
+            .anyMatch(ConnectException.class::isInstance);
+    return refused ? "nothing answers there" : FailureReason.of(error);
   }
 
   private static String located(String name) {

@@ -109,7 +109,15 @@ public final class JobRequest {
    * @return fails with the first error, naming the file and the changes
    */
   public Future<JobConfig> read(Vertx vertx) {
-    return JobFile.read(vertx, name).map(this::resolve);
+    return JobFile.read(vertx, name, () -> cluster().authority())
+        .map(
+            file -> {
+              JobConfig job = resolve(file);
+              if (JobFile.isUrl(name)) {
+                LocalSettings.refuseIn(file, job, this::isChanged);
+              }
+              return job;
+            });
   }
 
   /** Returns the cluster settings that the changes alone make, before there is a job file. */
@@ -179,10 +187,14 @@ public final class JobRequest {
     return job;
   }
 
+  private boolean isChanged(String path) {
+    return changes.stream().anyMatch(change -> change.assignment().path().equals(path));
+  }
+
   /** Returns true if an option or the job file sets this key. */
   private boolean isSet(String path, JsonObject job) {
     int dot = path.indexOf('.');
-    return changes.stream().anyMatch(change -> change.assignment().path().equals(path))
+    return isChanged(path)
         || job.getValue(path.substring(0, dot)) instanceof JsonObject section
             && section.containsKey(path.substring(dot + 1));
   }

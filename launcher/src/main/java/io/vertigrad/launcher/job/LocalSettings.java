@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 
 /**
  * Separates the settings that are valid on one machine only: paths and addresses. A run's {@code
@@ -38,6 +39,25 @@ public final class LocalSettings {
     JsonObject portable = job.json();
     keys(job).forEach(key -> new Assignment(key, null).applyTo(portable));
     return portable;
+  }
+
+  /**
+   * Refuses paths in a file of another machine: here they mean something else.
+   *
+   * @param file the job file as it was written
+   * @param job the job that it has become
+   * @param replaced whether this machine has its own value of a key
+   * @throws InputException naming the key, and what to do
+   */
+  static void refuseIn(JobFile file, JobConfig job, Predicate<String> replaced) {
+    for (String key : keys(job)) {
+      Object found = value(file.json(), key);
+      if (found instanceof String && !key.endsWith(".host") && !replaced.test(key)) {
+        throw new InputException(
+            "%s: %s is %s, a path of the machine that wrote it; leave it out there, or give this machine's with --set %s=..."
+                .formatted(file.origin(), key, found, key));
+      }
+    }
   }
 
   /**

@@ -9,8 +9,12 @@ import io.vertigrad.job.JobConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.json.JsonObject;
+import io.vertx.core.net.PemKeyCertOptions;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -53,6 +57,17 @@ class JobFileTest {
                       switch (request.path()) {
                         case "/job.json" -> request.response().end("{\"seed\": 5}");
                         case "/job.yaml" -> request.response().end("seed: 5");
+                        case "/away.json" ->
+                            request
+                                .response()
+                                .setStatusCode(302)
+                                .putHeader("location", "/job.json")
+                                .end();
+                        case "/path.json" ->
+                            request
+                                .response()
+                                .end(
+                                    "{\"data\": {\"directory\": \"/theirs\"}, \"cluster\": {\"host\": \"auto\"}}");
                         case "/large.json" -> request.response().end(" ".repeat(20_000_000));
                         default -> request.response().setStatusCode(404).end();
                       }
@@ -62,6 +77,26 @@ class JobFileTest {
     try {
       assertEquals(5, await(JobFile.read(vertx, url + "/job.json?x=1")).json().getInteger("seed"));
       assertEquals(5, await(JobFile.read(vertx, url + "/job.yaml")).json().getInteger("seed"));
+      assertEquals(5, await(JobFile.read(vertx, url + "/away.json")).json().getInteger("seed"));
+      assertEquals(
+          5,
+          await(JobFile.read(vertx, url.replace("http", "HTTP") + "/job.json"))
+              .json()
+              .getInteger("seed"));
+      assertEquals(
+          url
+              + "/path.json: data.directory is /theirs, a path of the machine that wrote it;"
+              + " leave it out there, or give this machine's with --set"
+              + " data.directory=...",
+          refusal(new JobRequest(url + "/path.json").read(vertx)));
+      assertEquals(
+          Optional.of(Path.of("/ours")),
+          await(
+                  new JobRequest(url + "/path.json")
+                      .option("--data", "data.directory", "/ours")
+                      .read(vertx))
+              .data()
+              .directory());
       assertEquals(
           url + "/none.json: cannot be read: HTTP status 404",
           refusal(JobFile.read(vertx, url + "/none.json")));
@@ -69,6 +104,56 @@ class JobFileTest {
           refusal(JobFile.read(vertx, url + "/large.json")).contains("cannot be read: more than"));
       assertTrue(
           refusal(JobFile.read(vertx, url + "/job")).contains("is not named like a job file"));
+    } finally {
+      await(server.close());
+    }
+  }
+
+  @Test
+  void shouldSayWhyAUrlCannotBeReached() throws Exception {
+    int closed;
+    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      closed = free.getLocalPort();
+    }
+    String nothing = "http://[::1]:%s/job.json".formatted(closed);
+    String unknown = "https://no-such-host.invalid/job.json";
+
+    assertEquals(
+        nothing + ": cannot be read: nothing answers there", refusal(JobFile.read(vertx, nothing)));
+    assertEquals(
+        unknown + ": cannot be read: this machine does not know the host's name",
+        refusal(JobFile.read(vertx, unknown)));
+  }
+
+  /** The authority of --tls counts besides those that Java knows. */
+  @Test
+  @Tag("slow")
+  void shouldTrustTheAuthorityOfTheJobWhenTheUrlIsOfHttps() throws Exception {
+    String make =
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj"
+            + " /CN=localhost -addext subjectAltName=DNS:localhost -keyout node.key -out node.pem";
+    Process openssl = new ProcessBuilder(make.split(" ")).directory(folder.toFile()).start();
+    assertEquals(0, openssl.waitFor());
+    Path authority = Files.copy(folder.resolve("node.pem"), folder.resolve("authority.pem"));
+    PemKeyCertOptions own =
+        new PemKeyCertOptions()
+            .setCertPath(authority.toString())
+            .setKeyPath(folder.resolve("node.key").toString());
+    HttpServer server =
+        await(
+            vertx
+                .createHttpServer(new HttpServerOptions().setSsl(true).setKeyCertOptions(own))
+                .requestHandler(request -> request.response().end("{\"seed\": 5}"))
+                .listen(0, "127.0.0.1"));
+    String url = "https://localhost:%s/job.json".formatted(server.actualPort());
+    try {
+      JobRequest request = new JobRequest(url).option("--tls", "cluster.tls", folder.toString());
+
+      assertEquals(5, await(request.read(vertx)).seed());
+      String why = refusal(new JobRequest(url).read(vertx));
+      assertTrue(
+          why.endsWith("expected a certificate of a known authority, or of the one in --tls DIR"),
+          why);
     } finally {
       await(server.close());
     }
