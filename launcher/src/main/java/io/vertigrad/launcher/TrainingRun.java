@@ -536,7 +536,8 @@ final class TrainingRun {
           return null;
         });
     JsonArray checkpoints = begun ? rest() : new JsonArray();
-    Optional<Evaluated> tested = begun ? saveUnfinished() : Optional.empty();
+    Optional<JsonObject> further = furtherSummary();
+    Optional<Evaluated> tested = begun && further.isEmpty() ? saveUnfinished() : Optional.empty();
     tested.filter(found -> found.samples() > 0).ifPresent(monitor::onEvent);
     if (phase == Phase.COORDINATING) {
       Await.cleanUp(coordinator.stop(JobStopped.INTERRUPTED), STOP_SECONDS, "releasing members");
@@ -547,11 +548,30 @@ final class TrainingRun {
     if (!checkpoints.isEmpty()) {
       summary.put("checkpoints", checkpoints);
     }
-    directory.write(directory.summary(), summary);
-    Await.cleanUp(reportToDashboard(Optional.of(summary)), STOP_SECONDS, "the dashboard");
+    if (further.isEmpty()) {
+      directory.write(directory.summary(), summary);
+    }
+    JsonObject last = further.orElse(summary);
+    Await.cleanUp(reportToDashboard(Optional.of(last)), STOP_SECONDS, "the dashboard");
     stop(JobStopped.INTERRUPTED);
-    display.conclude(ResultText.closing(job, directory, summary), summary);
+    display.conclude(ResultText.closing(job, directory, last), last);
     display.offer("to go on with it", next.goingOn().toString());
+  }
+
+  /**
+   * Returns the summary of an earlier attempt that came further than this one. It stays, and so
+   * does the model that it is about.
+   */
+  private Optional<JsonObject> furtherSummary() {
+    long reached = monitor.ask(RunProgress::version);
+    Optional<JsonObject> further =
+        directory.readSummary().filter(before -> before.getLong("version", 0L) > reached);
+    further.ifPresent(
+        before ->
+            monitor.say(
+                "this attempt ended at version %s: summary and model stay those of version %s"
+                    .formatted(reached, before.getLong("version"))));
+    return further;
   }
 
   /** Lets workers finish their current step, then writes checkpoints; returns their files. */

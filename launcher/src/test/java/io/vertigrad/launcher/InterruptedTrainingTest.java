@@ -90,6 +90,7 @@ final class InterruptedTrainingTest {
     String other = folder.resolve("other").toString();
     CommandRun.of("train", "--steps", "2", "--run-dir", other, "--no-dashboard");
     CommandRun compared = CommandRun.of("compare", run.toString(), other);
+    assertKeepsWhatIsThereWhenAResumeEndsEarly(run);
 
     CommandRun on = next.run("--quiet");
 
@@ -102,6 +103,29 @@ final class InterruptedTrainingTest {
     assertEquals(300, summary.getLong("version"));
     assertTrue(summary.getLong("resumedAtVersion") > 0, summary.encode());
     assertTrue(summary.getDouble("samplesPerSecond") > 0, summary.encode());
+  }
+
+  private void assertKeepsWhatIsThereWhenAResumeEndsEarly(Path run) throws Exception {
+    String summary = Files.readString(run.resolve("summary.json"));
+    String hash = hashOf(run.resolve("model.zip"));
+    String launch = Files.readString(run.resolve("launch.json"));
+    int joined = read(run).split("memberJoined", -1).length;
+    // Nobody joins as the worker, so training never starts.
+    Files.writeString(
+        run.resolve("launch.json"), new JsonObject(launch).put("workersHere", 0).encode());
+
+    CommandRun early =
+        terminated(
+            () -> read(run).split("memberJoined", -1).length > joined,
+            List.of("resume", run.toString()));
+
+    assertEquals(TERMINATED, early.exit(), early.err());
+    assertEquals(summary, Files.readString(run.resolve("summary.json")), early.out());
+    assertEquals(hash, hashOf(run.resolve("model.zip")));
+    assertTrue(
+        early.out().contains("this attempt ended at version 0: summary and model stay those of"),
+        early.out());
+    Files.writeString(run.resolve("launch.json"), launch);
   }
 
   @Test
@@ -225,6 +249,11 @@ final class InterruptedTrainingTest {
     arguments.addAll(List.of("--run-dir", run.toString(), "--no-dashboard"));
     arguments.addAll(List.of("--set", "data.train=1000", "--set", "data.test=200"));
     arguments.addAll(List.of(options));
+    return terminated(when, arguments);
+  }
+
+  private static CommandRun terminated(Callable<Boolean> when, List<String> arguments)
+      throws Exception {
     CompletableFuture<CommandRun> train =
         CompletableFuture.supplyAsync(() -> CommandRun.of(arguments.toArray(String[]::new)));
     Awaitility.await().atMost(LIMIT).until(() -> train.isDone() || when.call());
