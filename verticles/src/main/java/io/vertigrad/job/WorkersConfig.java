@@ -154,8 +154,9 @@ public record WorkersConfig(
     if (all != 0 && (long) batch * replicas != all) {
       throw section.refuse(
           "totalBatch",
-          "is %s, expected %s: %s for each of %s workers; leave workers.batch out to share it evenly"
-              .formatted(all, (long) batch * replicas, batch, replicas));
+          "is %s, expected %s: %s for each of %s workers"
+                  .formatted(all, (long) batch * replicas, batch, replicas)
+              + (shared ? "" : "; leave workers.batch out to share it evenly"));
     }
     return batch;
   }

@@ -28,8 +28,7 @@ class WorkersConfigTest {
   @Test
   void shouldNameTheKeyWhenTheBatchOfAllIsNoMultiple() {
     assertEquals(
-        "job.json: workers.totalBatch is 128, expected 126: 42 for each of 3 workers; leave"
-            + " workers.batch out to share it evenly",
+        "job.json: workers.totalBatch is 128, expected 126: 42 for each of 3 workers",
         refusal("{\"count\":3,\"totalBatch\":128}"));
   }
 
