@@ -164,7 +164,7 @@ final class RunAdviceTest {
     List<TrainingEvent> events = new ArrayList<>();
     for (int rank = 0; rank < 2; rank++) {
       String node = "a pid " + (2 + rank);
-      events.add(new MemberJoined(now(), Role.WORKER, rank, 0, node));
+      events.add(new MemberJoined(now(), Role.WORKER, rank, 0, node, ""));
       events.add(
           new MemberVitals(
               now(),

@@ -96,9 +96,9 @@ final class RunMetricsTest {
         advance(
             List.of(
                 new MemberLeft(1, Role.WORKER, 0, 0, "silent for 10000 ms"),
-                new MemberJoined(2, Role.WORKER, 0, 1, "a pid 9"),
+                new MemberJoined(2, Role.WORKER, 0, 1, "a pid 9", ""),
                 new MemberLeft(1, Role.SERVER, 0, 0, "its process ended"),
-                new MemberJoined(2, Role.SERVER, 0, 1, "a pid 8")));
+                new MemberJoined(2, Role.SERVER, 0, 1, "a pid 8", "")));
     assertEquals("{\"0\":20}", member(rejoined, "worker", 0).getJsonObject("staleness").encode());
     assertEquals(40, member(rejoined, "server", 0).getLong("applied"));
 
@@ -137,7 +137,7 @@ final class RunMetricsTest {
       last =
           advance(
               List.of(
-                  new MemberJoined(now, Role.WORKER, 0, incarnation, "a pid 9"),
+                  new MemberJoined(now, Role.WORKER, 0, incarnation, "a pid 9", ""),
                   RunStory.progress(now, 0, incarnation, 3)));
     }
 
@@ -195,7 +195,7 @@ final class RunMetricsTest {
             RunStory.after(15),
             List.of(
                 new MemberLeft(RunStory.START + 1_501, Role.WORKER, 0, 0, "silent for 10000 ms"),
-                new MemberJoined(RunStory.START + 1_502, Role.WORKER, 0, 1, "a pid 9")),
+                new MemberJoined(RunStory.START + 1_502, Role.WORKER, 0, 1, "a pid 9", "")),
             List.of(RunStory.progress(RunStory.START + 1_600, 0, 1, 1)),
             List.of(RunStory.progress(RunStory.START + 1_700, 0, 1, 2)));
     for (List<TrainingEvent> window : story) {

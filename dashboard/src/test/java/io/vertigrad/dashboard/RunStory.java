@@ -30,9 +30,9 @@ public final class RunStory {
 
   public static List<TrainingEvent> beginning() {
     return List.of(
-        new MemberJoined(START, Role.SERVER, 0, 0, "a pid 1"),
-        new MemberJoined(START, Role.WORKER, 0, 0, "a pid 2"),
-        new MemberJoined(START, Role.WORKER, 1, 0, "<b>\"x'</b> pid 3"),
+        new MemberJoined(START, Role.SERVER, 0, 0, "a pid 1", ""),
+        new MemberJoined(START, Role.WORKER, 0, 0, "a pid 2", ""),
+        new MemberJoined(START, Role.WORKER, 1, 0, "<b>\"x'</b> pid 3", ""),
         new JobStarted(START, "sync", 2, 1, 1_960, 200, 200));
   }
 

@@ -1,5 +1,7 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.job.JobConfig;
@@ -8,8 +10,12 @@ import io.vertigrad.launcher.doctor.MemoryEstimate;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.training.LocalMembers;
 import io.vertigrad.training.SavedModel;
+import java.util.EnumSet;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
+import java.util.function.Consumer;
 
 /**
  * Finds what is wrong with a job before a folder is made, a port opened or a process started. It
@@ -44,7 +50,7 @@ final class JobCheck {
       roles.checkDevice(job);
     }
     ClusterStart.check(job.cluster());
-    if (roles.servers() + roles.workers() > 0) {
+    if (roles.workers() > 0) {
       DatasetProvider.check(job.data(), Split.TRAIN, LOADER);
     }
     DatasetProvider.check(job.data(), Split.TEST, LOADER);
@@ -63,5 +69,27 @@ final class JobCheck {
               throw new InputException("%s: %s".formatted(job.origin(), why));
             });
     return estimate.shortage(heap / 2).map(tight -> "memory: " + estimate.describe());
+  }
+
+  /**
+   * Returns the fingerprints of the data and the model files of this machine: all members must have
+   * the same. Without workers here, the training data may be missing.
+   *
+   * @param missing receives a line for people if they are
+   */
+  static Map<String, DataFingerprint> fingerprints(
+      JobConfig job, LocalMembers roles, Consumer<String> missing) {
+    try {
+      return job.fingerprints(EnumSet.allOf(Split.class), LOADER);
+    } catch (DataException none) {
+      if (roles.workers() > 0) {
+        throw none;
+      }
+      Map<String, DataFingerprint> test = job.fingerprints(Set.of(Split.TEST), LOADER);
+      missing.accept(
+          "no training data here: all members must have those of the first that joins (%s)"
+              .formatted(none.getMessage()));
+      return test;
+    }
   }
 }

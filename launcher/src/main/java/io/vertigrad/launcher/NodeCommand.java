@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.data.DataFingerprint.Samples;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.job.ClusterConfig;
@@ -224,9 +225,13 @@ final class NodeCommand implements Callable<Integer> {
     config.checkModel();
     Role role = role(config);
     LocalMembers.one(role).checkDevice(config);
-    Split split = role == Role.EVALUATOR ? Split.TEST : Split.TRAIN;
-    DatasetProvider.check(config.data(), split, NodeCommand.class.getClassLoader());
-    config.checkTargets(split, NodeCommand.class.getClassLoader());
+    boolean known =
+        Samples.in(config.fingerprints(), config.optimizer().schedule().countsEpochs()).isPresent();
+    if (role != Role.SERVER || !known) {
+      Split split = role == Role.EVALUATOR ? Split.TEST : Split.TRAIN;
+      DatasetProvider.check(config.data(), split, NodeCommand.class.getClassLoader());
+      config.checkTargets(split, NodeCommand.class.getClassLoader());
+    }
     while (true) {
       try (Participation joined = Participation.join(config, role)) {
         takePart(joined);

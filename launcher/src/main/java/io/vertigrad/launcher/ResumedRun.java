@@ -23,7 +23,6 @@ import io.vertx.core.json.JsonObject;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -165,15 +164,15 @@ final class ResumedRun {
    * run was trained on.
    *
    * @param notes receives a line if there is nothing to compare with
-   * @return the job with the fingerprints of before, or those found if the run has recorded none
+   * @return the job with the fingerprints of before, and those found of what the run has not
+   *     recorded
    */
   private JobConfig withSameData(JobConfig job, LocalMembers roles, List<String> notes) {
     Map<String, DataFingerprint> before =
         JobConfig.read(directory.job().toString(), directory.readJob()).fingerprints();
-    boolean trains = roles.servers() + roles.workers() > 0;
-    Set<Split> splits = trains ? EnumSet.allOf(Split.class) : EnumSet.of(Split.TEST);
     Map<String, DataFingerprint> found =
-        job.fingerprints(splits, ResumedRun.class.getClassLoader());
+        JobCheck.fingerprints(
+            job, roles, before.containsKey(Split.TRAIN.fingerprint()) ? known -> {} : notes::add);
     DataFingerprint.firstDifference(before, found)
         .ifPresent(
             difference -> {
@@ -182,7 +181,8 @@ final class ResumedRun {
     if (before.isEmpty() && !found.isEmpty()) {
       notes.add("the run recorded no fingerprints: its data cannot be compared with these");
     }
-    return job.withFingerprints(before.isEmpty() ? found : before);
+    found.putAll(before);
+    return job.withFingerprints(found);
   }
 
   private String otherData(String difference) {

@@ -1,5 +1,7 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.compute.data.DataFingerprint;
+import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.job.ClusterConfig;
@@ -19,12 +21,13 @@ import io.vertigrad.strategy.StrategyProviders;
 import io.vertigrad.training.LocalMembers;
 import io.vertigrad.training.PipelinePlan;
 import io.vertx.core.Vertx;
+import java.lang.ref.Reference;
 import java.nio.file.Path;
 import java.time.LocalDateTime;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -139,19 +142,22 @@ final class TrainCommand implements Callable<Integer> {
     Placement placement = Optional.ofNullable(processes.placement()).orElse(Placement.ONE_JVM);
     LocalMembers roles = roles(asked);
     Optional<String> memory = JobCheck.files(asked, roles, placement.apart());
+    boolean trainsHere = placement.here(roles).workers() > 0;
+    Dataset shared = trainsHere ? DatasetProvider.open(asked.data(), Split.TRAIN, LOADER) : null;
+    List<String> notes = new ArrayList<>();
+    Map<String, DataFingerprint> data = JobCheck.fingerprints(asked, roles, notes::add);
     RunDirectory directory =
         runDirectory == null
             ? RunDirectory.fresh(RunDirectory.RUNS, asked.addresses().job(), LocalDateTime.now())
             : RunDirectory.at(runDirectory);
     PipelinePlan start = PipelinePlan.of(directory.begin(asked));
-    JobConfig kept =
-        start.job().withFingerprints(start.job().fingerprints(Set.of(Split.TEST), LOADER));
+    notes.addAll(start.plan());
+    JobConfig kept = start.job().withFingerprints(data);
     Display display = Display.of(Display.Style.chosen(json, quiet), System.out, kept);
     ClusterConfig cluster = kept.cluster();
     boolean joins =
         !cluster.members().isEmpty() || !cluster.discovery().equals(ClusterConfig.MEMBERS);
     boolean open = listen || joins || workersHere != null || serversHere != null;
-    List<String> notes = new ArrayList<>(start.plan());
     ResultText.length(kept).ifPresent(notes::add);
     memory.ifPresent(notes::add);
     long updates =
@@ -170,6 +176,9 @@ final class TrainCommand implements Callable<Integer> {
           .write(directory);
       TrainingRun run = new TrainingRun(kept, directory, lock, display, notes, next);
       return (keepOpen ? run.keepingPage() : run).call(roles, placement, open);
+    } finally {
+      // The workers of this JVM share what was opened for the fingerprint.
+      Reference.reachabilityFence(shared);
     }
   }
 

@@ -41,8 +41,8 @@ final class RunStory {
   /** Returns sixty seconds of a run with one worker, which ends with an accuracy of 99 %. */
   static List<TrainingEvent> of(String node, String reason) {
     List<TrainingEvent> events = new ArrayList<>();
-    events.add(new MemberJoined(START, Role.SERVER, 0, 0, node));
-    events.add(new MemberJoined(START, Role.WORKER, 0, 0, node));
+    events.add(new MemberJoined(START, Role.SERVER, 0, 0, node, ""));
+    events.add(new MemberJoined(START, Role.WORKER, 0, 0, node, ""));
     events.add(new JobStarted(START + 1_000, "sync", 1, 1, 1_960, 60, 60));
     for (int i = 1; i <= 60; i++) {
       long now = START + 1_000 * (i + 1);
@@ -59,8 +59,8 @@ final class RunStory {
    */
   static List<TrainingEvent> ofOverfitting() {
     List<TrainingEvent> events = new ArrayList<>();
-    events.add(new MemberJoined(START, Role.SERVER, 0, 0, "a pid 1"));
-    events.add(new MemberJoined(START, Role.WORKER, 0, 0, "a pid 2"));
+    events.add(new MemberJoined(START, Role.SERVER, 0, 0, "a pid 1", ""));
+    events.add(new MemberJoined(START, Role.WORKER, 0, 0, "a pid 2", ""));
     events.add(new JobStarted(START, "sync", 1, 1, 1_960, 100, 100));
     for (int i = 1; i <= 100; i++) {
       long now = START + 1_000L * i;
@@ -101,9 +101,9 @@ final class RunStory {
    */
   static List<TrainingEvent> withGaps() {
     List<TrainingEvent> events = new ArrayList<>();
-    events.add(new MemberJoined(START, Role.SERVER, 0, 0, "a pid 1"));
-    events.add(new MemberJoined(START, Role.WORKER, 0, 0, "a pid 2"));
-    events.add(new MemberJoined(START, Role.WORKER, 1, 0, "a pid 3"));
+    events.add(new MemberJoined(START, Role.SERVER, 0, 0, "a pid 1", ""));
+    events.add(new MemberJoined(START, Role.WORKER, 0, 0, "a pid 2", ""));
+    events.add(new MemberJoined(START, Role.WORKER, 1, 0, "a pid 3", ""));
     events.add(new JobStarted(START, "async", 2, 1, 1_960, 100, 200));
     for (int second = 1; second <= 100; second++) {
       long now = START + 1_000L * second;
@@ -115,7 +115,7 @@ final class RunStory {
       if (second == 71) {
         events.add(new MemberLeft(now - 1, Role.WORKER, 1, 0, "its process ended"));
       } else if (second == 90) {
-        events.add(new MemberJoined(now - 1, Role.WORKER, 1, 1, "a pid 4"));
+        events.add(new MemberJoined(now - 1, Role.WORKER, 1, 1, "a pid 4", ""));
       }
       if (second <= 40 || second >= 60) {
         int step = second <= 40 ? second : second - 19;
@@ -215,8 +215,8 @@ final class RunStory {
    */
   static List<TrainingEvent> ofTrouble() {
     List<TrainingEvent> events = new ArrayList<>();
-    events.add(new MemberJoined(START, Role.WORKER, 0, 0, "a pid 2"));
-    events.add(new MemberJoined(START, Role.WORKER, 1, 0, "a pid 3"));
+    events.add(new MemberJoined(START, Role.WORKER, 0, 0, "a pid 2", ""));
+    events.add(new MemberJoined(START, Role.WORKER, 1, 0, "a pid 3", ""));
     events.add(new Evaluated(START, 0, 500, 2.3, 10, false, "00"));
     events.add(new JobStarted(START + 1_500, "async", 2, 1, 1_960, 100, 200));
     for (int second = 2; second <= 20; second++) {
@@ -228,7 +228,7 @@ final class RunStory {
     events.add(new MemberSuspected(START + 6_000, Role.WORKER, 1, 0, 3_000));
     events.add(new UpdateRefused(START + 6_500, 0, 0, 5, 1, "holds NaN"));
     events.add(new CheckpointWritten(START + 7_000, 0, 50, "checkpoint-50", 12));
-    events.add(new MemberJoined(START + 8_000, Role.WORKER, 0, 1, "a pid 4"));
+    events.add(new MemberJoined(START + 8_000, Role.WORKER, 0, 1, "a pid 4", ""));
     events.add(new JobFinished(START + 20_000, 81, 81 * 192));
     return events;
   }
@@ -236,7 +236,7 @@ final class RunStory {
   /** Returns one event of each kind that the page lists. */
   static List<TrainingEvent> ofEveryKind() {
     return List.of(
-        new MemberJoined(START, Role.WORKER, 0, 0, "a pid 1"),
+        new MemberJoined(START, Role.WORKER, 0, 0, "a pid 1", ""),
         new JobStarted(START + 1, "sync", 1, 1, 1_960, 60, 60),
         new MemberSuspected(START + 2, Role.WORKER, 0, 0, 3_000),
         new StallFound(START + 3, 17, 15_100, "worker 1", "shard 0 waits", "worker 0: trains"),

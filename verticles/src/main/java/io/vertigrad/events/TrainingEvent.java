@@ -106,8 +106,12 @@ public sealed interface TrainingEvent {
     }
   }
 
-  /** A member was admitted. */
-  record MemberJoined(long timeMillis, Role role, int rank, int incarnation, String node)
+  /**
+   * A member was admitted; {@code data} are its training samples if it is the first to show any, so
+   * that all must have them, and empty otherwise.
+   */
+  record MemberJoined(
+      long timeMillis, Role role, int rank, int incarnation, String node, String data)
       implements TrainingEvent {}
 
   /** A member has been silent for longer than the suspect limit. */

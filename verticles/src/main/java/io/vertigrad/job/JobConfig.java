@@ -305,7 +305,7 @@ public record JobConfig(
   public JobConfig counted(ClassLoader loader) {
     JsonObject json = json();
     JsonObject resolved = new JsonObject();
-    if (needsSamples() || optimizer.schedule().isFinite()) {
+    if (needsSamples() || optimizer.schedule().countsEpochs()) {
       resolved.put(TRAINING_SAMPLES, DatasetProvider.samples(data, Split.TRAIN, loader));
     }
     DatasetProvider.length(data, loader).ifPresent(end -> resolved.put(DATA_LENGTH, end));
@@ -341,8 +341,8 @@ public record JobConfig(
   public Map<String, DataFingerprint> fingerprints(Set<Split> splits, ClassLoader loader) {
     Map<String, DataFingerprint> found = new TreeMap<>();
     for (Split split : splits) {
-      String what = split == Split.TRAIN ? "trainingData" : "testData";
-      DatasetProvider.fingerprint(data, split, loader).ifPresent(made -> found.put(what, made));
+      DatasetProvider.fingerprint(data, split, loader)
+          .ifPresent(made -> found.put(split.fingerprint(), made));
     }
     modelFile().ifPresent(file -> found.put("model", DataFingerprint.of(file)));
     initialParameters()

@@ -3,6 +3,7 @@ package io.vertigrad.verticles;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.EventExecutor;
 import io.vertigrad.compute.data.DataFingerprint;
+import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.internal.job.VerticleJob;
@@ -23,6 +24,7 @@ import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.internal.VertxInternal;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -48,6 +50,8 @@ public final class CoordinatorVerticle extends VerticleBase {
   private static final long READ_MILLIS = 3_000;
   private static final long POLL_MILLIS = 10;
   private static final long RIVAL_MILLIS = 500;
+  private static final Set<Split> BOTH = EnumSet.allOf(Split.class);
+  private static final ClassLoader LOADER = CoordinatorVerticle.class.getClassLoader();
 
   private final Promise<JsonObject> result = Promise.promise();
   private JobConfig job;
@@ -210,7 +214,21 @@ public final class CoordinatorVerticle extends VerticleBase {
 
   @Override
   public Future<?> start() {
-    return VerticleJob.read(vertx, config()).compose(this::coordinate);
+    return VerticleJob.read(vertx, config()).compose(this::withOwnData).compose(this::coordinate);
+  }
+
+  /**
+   * Returns the job with the fingerprints of the data of this machine, for members of others. Where
+   * it has none, the first member's data count.
+   */
+  private Future<JobConfig> withOwnData(JobConfig read) {
+    if (!vertx.isClustered() || !read.fingerprints().isEmpty()) {
+      return Future.succeededFuture(read);
+    }
+    return vertx
+        .executeBlocking(() -> read.withFingerprints(read.fingerprints(BOTH, LOADER)), false)
+        .onFailure(none -> LOG.warn("the first member's data are the job's: {}", none.toString()))
+        .otherwise(read);
   }
 
   @Override
@@ -223,8 +241,7 @@ public final class CoordinatorVerticle extends VerticleBase {
 
   private Future<?> coordinate(JobConfig read) {
     job = read;
-    StrategyTraits traits =
-        StrategyProviders.configure(job, CoordinatorVerticle.class.getClassLoader()).traits();
+    StrategyTraits traits = StrategyProviders.configure(job, LOADER).traits();
     job.warnings(traits.lastVersion(job.steps(), job.workers().count())).forEach(LOG::warn);
     executor = new DecisionExecutor(vertx, job, result);
     coordinatorState = CoordinatorState.of(job, traits, executor);

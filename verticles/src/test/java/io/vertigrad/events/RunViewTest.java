@@ -216,7 +216,7 @@ final class RunViewTest {
   }
 
   private static MemberJoined joined(Role role, int rank, int incarnation) {
-    return new MemberJoined(1, role, rank, incarnation, "a pid 1");
+    return new MemberJoined(1, role, rank, incarnation, "a pid 1", "");
   }
 
   private static MemberLeft left(Role role, int rank, int incarnation, String reason) {

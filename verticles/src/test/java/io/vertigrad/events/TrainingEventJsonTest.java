@@ -21,7 +21,8 @@ final class TrainingEventJsonTest {
   static List<TrainingEvent> everyType() {
     return List.of(
         new TrainingEvent.JobStarted(1, "sync", 2, 3, 1L << 40, 200, 400),
-        new TrainingEvent.MemberJoined(2, Role.WORKER, 1, 2, "127.0.0.1 pid 7"),
+        new TrainingEvent.MemberJoined(
+            2, Role.WORKER, 1, 2, "127.0.0.1 pid 7", "400 samples of 2 classes (hash 0)"),
         new TrainingEvent.MemberSuspected(3, Role.SERVER, 0, 0, 3_001),
         new TrainingEvent.MemberDraining(3, Role.SERVER, 0, 1, "goes to 10.0.0.5 pid 7"),
         new TrainingEvent.MemberLeft(4, Role.WORKER, 1, 2, "silent for 10000 ms"),
@@ -155,7 +156,7 @@ final class TrainingEventJsonTest {
   @Test
   void shouldReadNothingWhenTheRoleIsNotKnown() {
     JsonObject joined =
-        new TrainingEvent.MemberJoined(2, Role.WORKER, 1, 2, "127.0.0.1 pid 7").toJson();
+        new TrainingEvent.MemberJoined(2, Role.WORKER, 1, 2, "127.0.0.1 pid 7", "").toJson();
 
     assertEquals("worker", joined.getString("role"));
     assertNull(TrainingEvent.fromJson(joined.copy().put("role", "referee")));

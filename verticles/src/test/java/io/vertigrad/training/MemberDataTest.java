@@ -88,6 +88,18 @@ final class MemberDataTest {
   }
 
   @Test
+  void shouldStartAServerWithoutDataWhenTheCoordinatorHasShownItsOwn() throws Exception {
+    JsonObject elsewhere = known(job("sync", points));
+    coordinate(elsewhere.copy());
+    elsewhere.getJsonObject("data").put("directory", folder.resolve("none.csv").toString());
+
+    get(join(Role.SERVER, elsewhere));
+
+    String why = refusal(join(Role.WORKER, job("sync", swapped)));
+    assertTrue(why.contains("it has other data than the job, trainingData: found 12"), why);
+  }
+
+  @Test
   void shouldRefuseAnEvaluatorWithOtherTestData() throws Exception {
     coordinate(known(job("sync", points)));
 

@@ -1,6 +1,7 @@
 package io.vertigrad.compute.data;
 
 import io.vertigrad.compute.Targets;
+import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -33,9 +34,15 @@ import java.util.stream.IntStream;
  * @param complete hash of all samples; empty if {@code hash} is that already, or if reading all of
  *     them takes too long
  * @param files the files that the samples come from, in a fixed order; empty if there are none
+ * @param samples number and form of the samples; empty for a file, and in what earlier versions
+ *     wrote
  */
 public record DataFingerprint(
-    String counts, String hash, Optional<String> complete, List<FilePart> files) {
+    String counts,
+    String hash,
+    Optional<String> complete,
+    List<FilePart> files,
+    Optional<Samples> samples) {
 
   /** Most values of {@code files}; of more, a provider gives one for each folder. */
   public static final int MOST_FILES = 500;
@@ -52,6 +59,81 @@ public record DataFingerprint(
   /** Copies the list. */
   public DataFingerprint {
     files = List.copyOf(files);
+  }
+
+  /**
+   * Creates the fingerprint of a file, or of samples of an unknown form.
+   *
+   * @param counts as {@link #counts()}
+   * @param hash as {@link #hash()}
+   * @param complete as {@link #complete()}
+   * @param files as {@link #files()}
+   */
+  public DataFingerprint(
+      String counts, String hash, Optional<String> complete, List<FilePart> files) {
+    this(counts, hash, complete, files, Optional.empty());
+  }
+
+  /**
+   * Number and form of samples: what a model is built for, without the samples.
+   *
+   * @param size number of samples
+   * @param shape one sample's dimensions, channels first
+   * @param targets what a model predicts for each sample
+   * @param tokens number of different token ids; 0 for samples of numbers
+   */
+  public record Samples(int size, List<Integer> shape, Targets targets, int tokens) {
+
+    /** Copies the shape. */
+    public Samples {
+      shape = List.copyOf(shape);
+    }
+
+    /**
+     * Returns number and form of a data set's samples.
+     *
+     * @param data the samples
+     * @return their description
+     */
+    public static Samples of(Dataset data) {
+      return new Samples(data.size(), data.shape(), data.targets(), data.tokens());
+    }
+
+    /**
+     * Returns number and form of a job's training samples. If their number does not matter, it may
+     * be that of the test samples, which have the same form.
+     *
+     * @param known fingerprints by what they are of
+     * @param number whether the number matters
+     * @return empty if the fingerprints do not have them
+     */
+    public static Optional<Samples> in(Map<String, DataFingerprint> known, boolean number) {
+      DataFingerprint test = number ? null : known.get(Split.TEST.fingerprint());
+      return Optional.ofNullable(known.getOrDefault(Split.TRAIN.fingerprint(), test))
+          .flatMap(DataFingerprint::samples)
+          .filter(found -> found.size() > 0);
+    }
+
+    private JsonObject toJson() {
+      return JsonObject.of("size", size, "shape", new JsonArray(new ArrayList<>(shape)))
+          .put("targets", targets.kind().name())
+          .put("outputs", targets.outputs())
+          .put("positions", targets.positions())
+          .put("tokens", tokens);
+    }
+
+    private static Samples read(JsonObject json) {
+      List<Integer> shape = new ArrayList<>();
+      json.getJsonArray("shape").forEach(side -> shape.add((Integer) side));
+      return new Samples(
+          json.getInteger("size"),
+          shape,
+          new Targets(
+              Targets.Kind.valueOf(json.getString("targets")),
+              json.getInteger("outputs"),
+              json.getInteger("positions")),
+          json.getInteger("tokens"));
+    }
   }
 
   /**
@@ -126,7 +208,11 @@ public record DataFingerprint(
       hash = mix(hash, hash(data, content, some));
     }
     return new DataFingerprint(
-        counts(data), text(hash), complete(data, described).map(DataFingerprint::text), List.of());
+        counts(data),
+        text(hash),
+        complete(data, described).map(DataFingerprint::text),
+        List.of(),
+        Optional.of(Samples.of(data)));
   }
 
   private static Optional<Long> complete(Dataset data, long described) {
@@ -159,7 +245,12 @@ public record DataFingerprint(
     for (FilePart file : files) {
       hash = mix(hash, Long.parseUnsignedLong(file.hash(), 16));
     }
-    return new DataFingerprint(counts(data), text(hash), Optional.empty(), List.copyOf(files));
+    return new DataFingerprint(
+        counts(data),
+        text(hash),
+        Optional.empty(),
+        List.copyOf(files),
+        Optional.of(Samples.of(data)));
   }
 
   /**
@@ -302,6 +393,21 @@ public record DataFingerprint(
   }
 
   /**
+   * Describes the training samples for people, if they were not known before.
+   *
+   * @param before fingerprints by what they are of
+   * @param now the same, and further ones
+   * @return such as {@code 400 samples of 2 classes (hash 0123456789abcdef)}; empty if they were
+   *     known, or are still unknown
+   */
+  public static String newTrainingData(
+      Map<String, DataFingerprint> before, Map<String, DataFingerprint> now) {
+    DataFingerprint data =
+        before.containsKey(Split.TRAIN.fingerprint()) ? null : now.get(Split.TRAIN.fingerprint());
+    return data == null ? "" : "%s (hash %s)".formatted(data.counts, data.hash);
+  }
+
+  /**
    * Compares the fingerprints that both sides have.
    *
    * @param expected fingerprints by what they are of
@@ -328,7 +434,8 @@ public record DataFingerprint(
    * Writes fingerprints as job files and messages have them.
    *
    * @param fingerprints fingerprints by what they are of
-   * @return for each one {@code counts}, {@code hash}, {@code complete} and {@code files}
+   * @return for each one {@code counts}, {@code hash}, {@code complete}, {@code files} and {@code
+   *     samples}
    */
   public static JsonObject json(Map<String, DataFingerprint> fingerprints) {
     JsonObject json = new JsonObject();
@@ -348,6 +455,7 @@ public record DataFingerprint(
       files.forEach(file -> parts.add(JsonArray.of(file.name(), file.bytes(), file.hash())));
       json.put("files", parts);
     }
+    samples.ifPresent(form -> json.put("samples", form.toJson()));
     return json;
   }
 
@@ -363,7 +471,10 @@ public record DataFingerprint(
     for (String what : json.fieldNames()) {
       try {
         found.put(what, one(json.getJsonObject(what)));
-      } catch (ClassCastException | NullPointerException | IndexOutOfBoundsException malformed) {
+      } catch (ClassCastException
+          | NullPointerException
+          | IndexOutOfBoundsException
+          | IllegalArgumentException malformed) {
         throw new IllegalArgumentException(
             "fingerprint of %s: found %s, expected counts, hash and files"
                 .formatted(what, json.getValue(what)),
@@ -383,7 +494,8 @@ public record DataFingerprint(
         json.getString("counts", ""),
         Objects.requireNonNull(json.getString("hash")),
         Optional.ofNullable(json.getString("complete")),
-        files);
+        files,
+        Optional.ofNullable(json.getJsonObject("samples")).map(Samples::read));
   }
 
   private static String counts(Dataset data) {

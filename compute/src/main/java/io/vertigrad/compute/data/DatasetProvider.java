@@ -210,9 +210,24 @@ public interface DatasetProvider {
   /** A part of a data set. */
   enum Split {
     /** The samples that are trained on. */
-    TRAIN,
+    TRAIN("trainingData"),
     /** The samples that the model is tested on. */
-    TEST
+    TEST("testData");
+
+    private final String fingerprint;
+
+    Split(String fingerprint) {
+      this.fingerprint = fingerprint;
+    }
+
+    /**
+     * Returns what the fingerprint of these samples is called among those of a job.
+     *
+     * @return a name in job files and messages
+     */
+    public String fingerprint() {
+      return fingerprint;
+    }
   }
 
   /**

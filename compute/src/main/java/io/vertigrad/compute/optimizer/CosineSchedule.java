@@ -17,7 +17,7 @@ public record CosineSchedule(double length, double least) implements LearningRat
   }
 
   @Override
-  public boolean isFinite() {
+  public boolean countsEpochs() {
     return true;
   }
 

@@ -8,6 +8,11 @@ package io.vertigrad.compute.optimizer;
 public record ExponentialSchedule(double gamma) implements LearningRateSchedule {
 
   @Override
+  public boolean countsEpochs() {
+    return true;
+  }
+
+  @Override
   public double factor(long updates, double epochs) {
     return Math.pow(gamma, epochs);
   }

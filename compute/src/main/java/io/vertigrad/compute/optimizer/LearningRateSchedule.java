@@ -23,12 +23,11 @@ public interface LearningRateSchedule {
   }
 
   /**
-   * Returns true when the schedule changes at given epochs, which may lie beyond the end of the
-   * run.
+   * Returns true when the factor depends on the epochs, and so on the size of the training set.
    *
    * @return false by default, unless it needs the run's length
    */
-  default boolean isFinite() {
+  default boolean countsEpochs() {
     return needsRunLength();
   }
 

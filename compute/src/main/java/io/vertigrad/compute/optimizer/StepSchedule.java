@@ -22,7 +22,7 @@ public record StepSchedule(List<Double> milestones, double gamma) implements Lea
   }
 
   @Override
-  public boolean isFinite() {
+  public boolean countsEpochs() {
     return true;
   }
 

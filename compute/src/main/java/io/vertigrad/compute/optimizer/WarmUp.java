@@ -24,7 +24,7 @@ public record WarmUp(long length, double start, LearningRateSchedule next)
   }
 
   @Override
-  public boolean isFinite() {
+  public boolean countsEpochs() {
     return true;
   }
 

@@ -64,8 +64,8 @@ final class GrafanaTest {
     EventPublisher events = new EventPublisher(VERTX, new Addresses("digits"));
     for (TrainingEvent event :
         List.of(
-            new MemberJoined(1, Role.WORKER, 0, 0, "n"),
-            new MemberJoined(1, Role.SERVER, 0, 0, "n"),
+            new MemberJoined(1, Role.WORKER, 0, 0, "n", ""),
+            new MemberJoined(1, Role.SERVER, 0, 0, "n", ""),
             new PredictorProgress(1, "a", 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, Map.of(500, 1L)))) {
       events.publish(event);
     }

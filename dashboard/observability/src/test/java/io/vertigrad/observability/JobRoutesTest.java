@@ -201,8 +201,8 @@ final class JobRoutesTest {
     }
     publish(
         List.of(
-            new MemberJoined(10, Role.WORKER, 0, 1, "n"),
-            new MemberJoined(10, Role.SERVER, 0, 1, "n")));
+            new MemberJoined(10, Role.WORKER, 0, 1, "n", ""),
+            new MemberJoined(10, Role.SERVER, 0, 1, "n", "")));
     Awaitility.await().atMost(LIMIT).until(() -> value("vertigrad_member_up", worker) == 1);
     assertEquals(5_120, value("vertigrad_worker_samples_total", "rank=\"0\""));
     assertEquals(25, value("vertigrad_worker_staleness_total", "rank=\"0\""));
@@ -280,9 +280,9 @@ final class JobRoutesTest {
 
   private static List<TrainingEvent> beginning() {
     return List.of(
-        new MemberJoined(1, Role.SERVER, 0, 0, "n"),
-        new MemberJoined(1, Role.WORKER, 0, 0, "n"),
-        new MemberJoined(1, Role.WORKER, 1, 0, "n"),
+        new MemberJoined(1, Role.SERVER, 0, 0, "n", ""),
+        new MemberJoined(1, Role.WORKER, 0, 0, "n", ""),
+        new MemberJoined(1, Role.WORKER, 1, 0, "n", ""),
         new JobStarted(2, "async", 2, 1, 1_960, 60, 60));
   }
 

@@ -54,7 +54,7 @@ class RunReportTest {
     BlockingQueue<String> lines = new LinkedBlockingQueue<>();
     MemberLog.of(vertx, "run", lines::add);
 
-    run.publish(new MemberJoined(0, Role.WORKER, 1, 0, "here"));
+    run.publish(new MemberJoined(0, Role.WORKER, 1, 0, "here", ""));
     run.publish(progress(0, 0));
     run.publish(new MemberLeft(0, Role.WORKER, 1, 0, "finished"));
 

@@ -64,6 +64,12 @@ final class EventText {
               plural(start.servers()),
               start.parameters()));
     }
+    if (event instanceof MemberJoined joined && !joined.data().isEmpty()) {
+      return Optional.of(
+          "trains on the data of %s at %s: %s; all members must have the same"
+              .formatted(
+                  job.nameOf(joined.role().lower(), joined.rank()), joined.node(), joined.data()));
+    }
     if (event instanceof MemberJoined joined && joined.incarnation() > 0) {
       return Optional.of(job.nameOf(joined.role().lower(), joined.rank()) + " is back");
     }

@@ -168,8 +168,8 @@ final class EpochLogTest {
             .put("resolved", new JsonObject().put("trainingSamples", 200))
             .put("evaluator", new JsonObject(evaluator.replace('\'', '"')));
     EpochLog made = new EpochLog(file, JobConfig.read("job.json", job), view, problems::add);
-    view.apply(new MemberJoined(0, Role.WORKER, 0, 0, "here"));
-    view.apply(new MemberJoined(0, Role.WORKER, 1, 0, "here"));
+    view.apply(new MemberJoined(0, Role.WORKER, 0, 0, "here", ""));
+    view.apply(new MemberJoined(0, Role.WORKER, 1, 0, "here", ""));
     return made;
   }
 }

@@ -23,8 +23,8 @@ final class RunCountersTest {
     progress.apply(worker(0, 30, 10));
     progress.apply(new MemberLeft(0, Role.SERVER, 0, 0, "its process ended"));
     progress.apply(new MemberLeft(0, Role.WORKER, 0, 0, "its process ended"));
-    progress.apply(new MemberJoined(0, Role.SERVER, 0, 1, "n"));
-    progress.apply(new MemberJoined(0, Role.WORKER, 0, 1, "n"));
+    progress.apply(new MemberJoined(0, Role.SERVER, 0, 1, "n", ""));
+    progress.apply(new MemberJoined(0, Role.WORKER, 0, 1, "n", ""));
     assertEquals(80, progress.view().server(0).orElseThrow().applied());
     assertEquals(Map.of(0, 30L, 1, 10L), progress.staleness());
 

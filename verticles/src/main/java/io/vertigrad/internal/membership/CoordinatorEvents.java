@@ -43,7 +43,8 @@ final class CoordinatorEvents {
     this.wallMillis = wallMillis;
   }
 
-  void joined(MemberRecord member) {
+  /** Announces a member, with its training samples if those are the job's from now on. */
+  void joined(MemberRecord member, String data) {
     Admission admission = member.admission();
     decisions.accept(
         new Announce(
@@ -52,7 +53,8 @@ final class CoordinatorEvents {
                 admission.role(),
                 admission.rank(),
                 admission.incarnation(),
-                member.node())));
+                member.node(),
+                data)));
   }
 
   void suspected(Admission member, long silentMillis) {

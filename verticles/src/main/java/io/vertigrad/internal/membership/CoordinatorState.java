@@ -399,9 +399,10 @@ public final class CoordinatorState {
     checkTerms(request);
     checkReadable(request);
     checkCapacity(request);
+    Map<String, DataFingerprint> known = terms.fingerprints();
     terms = terms.with(request.terms().fingerprints());
     MemberRecord newcomer = registry.admit(request, clockMillis.getAsLong());
-    events.joined(newcomer);
+    events.joined(newcomer, DataFingerprint.newTrainingData(known, terms.fingerprints()));
     startTimer.restart();
     request.holds().ifPresent(version -> recordVersions(request, version));
     membershipChanged = true;

@@ -27,10 +27,6 @@ record JobTerms(Map<String, String> values, Map<String, DataFingerprint> fingerp
     fingerprints = Map.copyOf(fingerprints);
   }
 
-  JobTerms(Map<String, String> values) {
-    this(values, Map.of());
-  }
-
   /**
    * Members must agree on this section only if stages test together or training waits for tests.
    */

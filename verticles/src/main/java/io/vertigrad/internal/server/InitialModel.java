@@ -2,9 +2,10 @@ package io.vertigrad.internal.server;
 
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
+import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.DataFingerprint;
-import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DataFingerprint.Samples;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.internal.exchange.InitialParameters;
@@ -17,7 +18,9 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.StrategyFactory;
 import java.nio.FloatBuffer;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 
 /**
  * The parts of a model that a server needs before training: its layout and initial parameters.
@@ -35,19 +38,25 @@ record InitialModel(
     long trainingSamples,
     Map<String, DataFingerprint> fingerprints) {
 
-  /** Opens the data, builds the model, reads its parameters and closes it; blocks. */
+  /**
+   * Builds the model, reads its parameters and closes it; blocks. It opens the data only if the
+   * coordinator has not shown what they look like.
+   */
   static InitialModel of(JobConfig job, ClassLoader loader) {
-    Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
+    Optional<Samples> known =
+        Samples.in(job.fingerprints(), job.optimizer().schedule().countsEpochs());
+    Samples samples =
+        known.orElseGet(() -> Samples.of(DatasetProvider.open(job.data(), Split.TRAIN, loader)));
+    Map<String, DataFingerprint> fingerprints = new TreeMap<>(job.fingerprints());
+    fingerprints.putAll(
+        job.fingerprints(known.isPresent() ? Set.of() : Set.of(Split.TRAIN), loader));
+    ModelConfig config = job.modelOn(samples.shape(), samples.targets(), samples.tokens());
     Engine engine = Engine.named(job.engine());
-    try (Model model = InitialParameters.into(JobModel.of(job, job.modelOn(data)), job)) {
+    try (Model model = InitialParameters.into(JobModel.of(job, config), job)) {
       FloatBuffer vector = FloatBuffer.allocate(model.layout().length());
       model.readParameters(0, vector);
       return new InitialModel(
-          engine,
-          model.layout(),
-          vector.rewind(),
-          data.size(),
-          job.fingerprints(Set.of(Split.TRAIN), loader));
+          engine, model.layout(), vector.rewind(), samples.size(), fingerprints);
     }
   }
 

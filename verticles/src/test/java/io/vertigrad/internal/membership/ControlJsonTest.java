@@ -101,7 +101,7 @@ final class ControlJsonTest {
                     "token",
                     "here pid 1",
                     "",
-                    new JobTerms(Map.of("seed", "7")),
+                    new JobTerms(Map.of("seed", "7"), Map.of()),
                     FakeMember.LAYOUT,
                     false,
                     Optional.of(SERVER),

@@ -411,7 +411,7 @@ final class CoordinatorStateDrainTest {
             same.token(),
             same.node(),
             same.clusterNode(),
-            new JobTerms(Map.of("steps", "7")),
+            new JobTerms(Map.of("steps", "7"), Map.of()),
             same.layout(),
             same.adopts(),
             same.before(),

@@ -55,7 +55,7 @@ final class CoordinatorStateFixture {
         servers > 0 ? StrategyTraits.atServers(rounds) : StrategyTraits.atWorkers(rounds);
     return new CoordinatorConfig(
         new RunConfig(Optional.of("run"), 0),
-        new JobTerms(Map.of()),
+        new JobTerms(Map.of(), Map.of()),
         "sync",
         traits.exchangingEvery(endsEvery),
         1_000,
@@ -175,7 +175,7 @@ final class CoordinatorStateFixture {
         token,
         node,
         "",
-        new JobTerms(Map.of()),
+        new JobTerms(Map.of(), Map.of()),
         FakeMember.LAYOUT,
         false,
         Optional.empty(),
@@ -196,7 +196,7 @@ final class CoordinatorStateFixture {
       MemberStatus status,
       Optional<Admission> before,
       OptionalLong holds) {
-    JobTerms terms = new JobTerms(Map.of());
+    JobTerms terms = new JobTerms(Map.of(), Map.of());
     JoinRequest request =
         new JoinRequest(
             role, "token " + tokens++, "nowhere", "", terms, layout, false, before, holds, status);
@@ -221,7 +221,7 @@ final class CoordinatorStateFixture {
             "token " + tokens++,
             "nowhere",
             "",
-            new JobTerms(Map.of()),
+            new JobTerms(Map.of(), Map.of()),
             FakeMember.LAYOUT,
             true,
             Optional.empty(),

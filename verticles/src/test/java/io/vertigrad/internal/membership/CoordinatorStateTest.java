@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
 import io.vertigrad.internal.membership.MemberStatus.WorkerStatus;
@@ -150,6 +151,9 @@ final class CoordinatorStateTest {
         Map.of("trainingData", fingerprint("aa"), "testData", fingerprint("bb")),
         fixture.coordinator.fingerprints(),
         "a member that was refused decides nothing");
+    assertEquals(
+        List.of("9 samples (hash aa)", "", ""),
+        fixture.events(MemberJoined.class).stream().map(MemberJoined::data).toList());
   }
 
   private static DataFingerprint fingerprint(String hash) {

@@ -68,7 +68,7 @@ final class FailureDetectorTest {
             "token " + registry.count(Role.WORKER),
             "somewhere",
             node,
-            new JobTerms(Map.of()),
+            new JobTerms(Map.of(), Map.of()),
             FakeMember.LAYOUT,
             false,
             Optional.empty(),

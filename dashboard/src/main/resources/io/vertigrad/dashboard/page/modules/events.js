@@ -11,7 +11,8 @@ const WORDS = {
   jobFinished: (e) => `finished at update ${count(e.version)}`,
   jobFailed: (e) => `failed: ${sentence(e.reason)}`,
   jobStopped: (e) => (e.reason === 'interrupted' ? e.reason : `stopped: ${e.reason}`),
-  memberJoined: (e, run) => `${run.called(e)} joined${again(e)} from ${e.node}`,
+  memberJoined: (e, run) =>
+    `${run.called(e)} joined${again(e)} from ${e.node}${e.data ? `, with the job's data: ${e.data}` : ''}`,
   memberDraining: (e, run) => `${run.called(e)} leaves (asked to end): its place ${e.place}`,
   memberSuspected: (e, run) => `${run.called(e)} has been silent for ${seconds(e.silentMillis / 1000)}`,
   stallFound: (e) =>

@@ -67,6 +67,9 @@ class DeployFilesTest {
       assertEquals(
           name.equals("coordinator") ? "180s" : "60s",
           service.get("stop_grace_period").getAsString());
+      boolean reads = service.get("volumes").toString().contains("\"./data:/data:ro\"");
+      assertEquals(!name.equals("server"), reads, "servers need no data: " + name);
+      assertEquals(reads, service.getAsJsonObject("environment").has("VERTIGRAD_DATA"), name);
       if (!name.equals("coordinator")) {
         String command = service.get("command").toString();
         assertTrue(command.contains("\"--job=coordinator\",\"--role=" + name + "\""), command);
@@ -106,7 +109,7 @@ class DeployFilesTest {
   @Test
   void shouldBuildTheManifestsByKustomize() throws Exception {
     assumeTrue(succeeds("kubectl", "version", "--client"), "there is no kubectl kustomize");
-    for (String overlay : List.of("base", "gpu")) {
+    for (String overlay : List.of("base", "gpu", "data")) {
       Path source = DEPLOY.resolve("kubernetes").resolve(overlay).toAbsolutePath();
 
       String built = output(0, List.of("kubectl", "kustomize", source.toString()));
@@ -115,7 +118,7 @@ class DeployFilesTest {
       for (JsonObject manifest : manifests) {
         KubernetesSchema.check(manifest);
       }
-      assertEquals(11, manifests.size(), overlay);
+      assertEquals(overlay.equals("data") ? 12 : 11, manifests.size(), overlay);
       assertEquals(overlay.equals("gpu"), built.contains("nvidia.com/gpu: 1"), overlay);
       assertTrue(
           !built.contains("name: vertigrad-job\n"), "every reference has the hash: " + built);

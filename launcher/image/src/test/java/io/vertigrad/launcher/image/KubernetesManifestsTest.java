@@ -180,6 +180,32 @@ class KubernetesManifestsTest {
   }
 
   @Test
+  void shouldGiveDataToTheCoordinatorAndTheWorkersOnly() throws IOException {
+    Path data = BASE.resolveSibling("data");
+    String claim = text(KubernetesSchema.read(data.resolve("volume.yaml")).get(0), "metadata.name");
+    Set<String> patched = new TreeSet<>();
+    JsonObject all = KubernetesSchema.read(data.resolve("kustomization.yaml")).get(0);
+    for (JsonElement patch : at(all, "patches").getAsJsonArray()) {
+      JsonObject part = KubernetesSchema.read(data.resolve(text(patch, "path"))).get(0);
+      JsonObject base = manifests.get(text(part, "kind") + "/" + text(part, "metadata.name"));
+      JsonObject volume =
+          at(part, "spec.template.spec.volumes").getAsJsonArray().get(0).getAsJsonObject();
+      JsonObject mount =
+          at(container(part), "volumeMounts").getAsJsonArray().get(0).getAsJsonObject();
+
+      assertEquals(text(container(base), "name"), text(container(part), "name"));
+      assertEquals(claim, text(volume, "persistentVolumeClaim.claimName"));
+      assertEquals(text(volume, "name"), text(mount, "name"));
+      JsonObject variable = at(container(part), "env").getAsJsonArray().get(0).getAsJsonObject();
+      assertEquals(
+          "VERTIGRAD_DATA=" + text(mount, "mountPath"),
+          text(variable, "name") + "=" + text(variable, "value"));
+      patched.add(text(container(part), "name"));
+    }
+    assertEquals(Set.of("coordinator", "worker"), patched);
+  }
+
+  @Test
   void shouldNameTheImageOfThisVersion() throws IOException {
     String pom = Files.readString(Path.of("../../pom.xml"));
     String version = pom.replaceFirst("(?s).*?<version>", "").replaceFirst("(?s)</version>.*", "");

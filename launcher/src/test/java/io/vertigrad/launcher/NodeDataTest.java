@@ -1,0 +1,255 @@
+package io.vertigrad.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.JobSecret;
+import io.vertigrad.job.Role;
+import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.training.LocalMembers;
+import io.vertigrad.verticles.CoordinatorVerticle;
+import io.vertx.core.DeploymentOptions;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Tests which data nodes must have when the coordinator trains nothing itself. */
+@Tag("slow")
+final class NodeDataTest {
+
+  private static final Duration LIMIT = Duration.ofSeconds(240);
+
+  @TempDir private Path folder;
+  private final List<Process> nodes = new ArrayList<>();
+  private Path job;
+  private String address = "127.0.0.1:18151";
+
+  @BeforeEach
+  void writeJob() throws IOException {
+    JsonObject json =
+        new JsonObject()
+            .put("job", "points")
+            .put("engine", "dl4j")
+            .put("steps", 30)
+            .put("model", JsonObject.of("name", "mlp"))
+            .put("data", JsonObject.of("name", "csv", "classes", 2))
+            .put("optimizer", JsonObject.of("name", "sgd", "learningRate", 0.1))
+            .put("workers", JsonObject.of("count", 2, "batch", 8, "waitSeconds", 300))
+            .put("servers", JsonObject.of("count", 1))
+            .put("dashboard", JsonObject.of("enabled", false));
+    job = Files.writeString(folder.resolve("points.json"), json.encode());
+  }
+
+  @AfterEach
+  void endNodes() {
+    nodes.forEach(Process::destroyForcibly);
+  }
+
+  /** The layout of examples/deploy/compose.yaml: each member is a process, servers have no data. */
+  @Test
+  void shouldTrainOnTheCoordinatorsDataWhenAllMembersAreNodes() throws Exception {
+    Path own = data("own", 0, 1, 64);
+    Path copy = data("copy", 0, 1, 64);
+    Path swapped = data("swapped", 1, 0, 64);
+    CommandRun alone = train("alone", own, "--quiet");
+    assertEquals(0, alone.exit(), alone.err());
+    CompletableFuture<CommandRun> run =
+        CompletableFuture.supplyAsync(
+            () ->
+                train(
+                    "run",
+                    own,
+                    "--workers-here",
+                    "0",
+                    "--servers-here",
+                    "0",
+                    "--set",
+                    "cluster.port=18051"));
+    Awaitility.await().atMost(LIMIT).until(() -> run.isDone() || isWritten("run/secret"));
+
+    Process refused = node("refused", "worker", "--data", swapped.toString());
+    assertTrue(refused.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS), () -> said("refused"));
+    assertEquals(2, refused.exitValue(), () -> said("refused"));
+    String why = said("refused");
+    assertTrue(
+        why.contains(
+            "is refused: it has other data than the job, trainingData: found 64 samples of 2"
+                + " classes, expected 64 samples of 2 classes; the first file that differs: found"
+                + " train.csv with "),
+        why);
+    node("server", "server");
+    node("worker-0", "worker", "--data", copy.toString());
+    node("worker-1", "worker", "--data", copy.toString());
+    CommandRun ended = run.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+
+    assertEquals(0, ended.exit(), () -> ended + said("server") + said("worker-0"));
+    assertEquals(hash("alone"), hash("run"));
+    for (Process node : nodes.subList(1, nodes.size())) {
+      assertTrue(node.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS));
+      assertEquals(0, node.exitValue(), () -> said("server") + said("worker-0"));
+    }
+  }
+
+  @Test
+  void shouldNameTheDataOfTheFirstNodeWhenTheCoordinatorHasNone() throws Exception {
+    address = "127.0.0.1:18161";
+    Path tests = data("tests", 0, 1, 64);
+    Files.delete(tests.resolve("train.csv"));
+    Path first = data("first", 0, 1, 64);
+    Path shorter = data("shorter", 0, 1, 60);
+    CompletableFuture<CommandRun> run =
+        CompletableFuture.supplyAsync(
+            () ->
+                train(
+                    "run",
+                    tests,
+                    "--workers-here",
+                    "0",
+                    "--workers",
+                    "2",
+                    "--set",
+                    "cluster.port=18061"));
+    Awaitility.await().atMost(LIMIT).until(() -> run.isDone() || isWritten("run/secret"));
+
+    Process one = node("first", "worker", "--data", first.toString());
+    Awaitility.await().atMost(LIMIT).until(() -> !one.isAlive() || events().contains("64 samples"));
+    assertTrue(one.isAlive(), () -> said("first"));
+    Process refused = node("refused", "worker", "--data", shorter.toString());
+    assertTrue(refused.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS), () -> said("refused"));
+    assertEquals(2, refused.exitValue(), () -> said("refused"));
+    assertTrue(said("refused").contains("found 60 samples of 2 classes, expected 64"));
+    node("second", "worker", "--data", first.toString());
+    CommandRun ended = run.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+
+    assertEquals(0, ended.exit(), ended::toString);
+    assertTrue(
+        ended
+            .out()
+            .contains(
+                "no training data here: all members must have those of the first that joins ("
+                    + tests
+                    + ": has no train.csv"),
+        ended::toString);
+    assertTrue(
+        ended
+            .out()
+            .matches(
+                "(?s).*trains on the data of worker 0 at 127\\.0\\.0\\.1 pid \\d+: 64 samples of 2"
+                    + " classes \\(hash \\p{XDigit}{16}\\); all members must have the same\n.*"),
+        ended::toString);
+    assertTrue(events().contains("\"data\":\"64 samples of 2 classes (hash "), events());
+  }
+
+  @Test
+  void shouldAdmitOnlyTheCoordinatorsDataWhenAnApplicationDeploysIt() throws Exception {
+    JsonObject own = new JsonObject(Files.readString(job));
+    own.getJsonObject("data").put("directory", data("own", 0, 1, 64).toString());
+    JobSecret secret = JobSecret.createOrRead(folder.resolve("secret"));
+    own.put(
+        "cluster",
+        JsonObject.of("secretFile", folder.resolve("secret").toString(), "port", 18_071));
+    JsonObject other = own.copy();
+    other.getJsonObject("data").put("directory", data("swapped", 1, 0, 64).toString());
+    ClusterStart start = ClusterStart.ofMember(JobConfig.read("job", own), secret, true);
+    Vertx vertx = get(start.start());
+    try {
+      get(vertx.deployVerticle(new CoordinatorVerticle(), new DeploymentOptions().setConfig(own)));
+
+      ExecutionException refused =
+          assertThrows(
+              ExecutionException.class,
+              () -> get(LocalMembers.one(Role.WORKER).deploy(vertx, JobConfig.read("job", other))));
+
+      assertTrue(
+          refused.getMessage().contains("it has other data than the job"), refused::toString);
+    } finally {
+      get(vertx.close());
+    }
+  }
+
+  private CommandRun train(String name, Path data, String... options) {
+    List<String> words = new ArrayList<>(List.of("train", job.toString(), "--data"));
+    words.addAll(List.of(data.toString(), "--run-dir", folder.resolve(name).toString()));
+    words.addAll(List.of(options));
+    return CommandRun.of(words.toArray(String[]::new));
+  }
+
+  /** Starts a process in a folder of its own, which only knows the job's address and secret. */
+  private Process node(String name, String role, String... options) throws IOException {
+    List<String> words = new ArrayList<>(List.of("node", "--role", role, "--job", address));
+    words.addAll(List.of("--wait", "200", "--secret", folder.resolve("run/secret").toString()));
+    words.addAll(List.of("--set", "checkpoint.directory=" + folder.resolve(name + "-checkpoints")));
+    words.addAll(List.of(options));
+    Process node =
+        new ProcessBuilder(JavaCommand.of("512m", words.toArray(String[]::new)))
+            .directory(Files.createDirectory(folder.resolve("of-" + name)).toFile())
+            .redirectErrorStream(true)
+            .redirectOutput(folder.resolve(name + ".log").toFile())
+            .start();
+    nodes.add(node);
+    return node;
+  }
+
+  private Path data(String name, int low, int high, int rows) throws IOException {
+    Path data = Files.createDirectory(folder.resolve(name + "-data"));
+    Random random = new Random(7);
+    StringBuilder lines = new StringBuilder();
+    for (int i = 0; i < rows; i++) {
+      double x = random.nextDouble() - 0.5;
+      lines.append("%s,%s,%s\n".formatted(x < 0 ? low : high, x, random.nextDouble()));
+    }
+    Files.writeString(data.resolve("train.csv"), lines);
+    Files.writeString(data.resolve("test.csv"), lines);
+    return data;
+  }
+
+  private String hash(String run) throws IOException {
+    Path summary = folder.resolve(run).resolve("summary.json");
+    return new JsonObject(Files.readString(summary)).getString("parametersHash");
+  }
+
+  private boolean isWritten(String file) {
+    return Files.exists(folder.resolve(file));
+  }
+
+  private String events() {
+    return text(folder.resolve("run/events.jsonl"));
+  }
+
+  private String said(String node) {
+    return text(folder.resolve(node + ".log"));
+  }
+
+  private static String text(Path file) {
+    try {
+      return Files.readString(file);
+    } catch (IOException e) {
+      return e.toString();
+    }
+  }
+
+  private static <T> T get(Future<T> future) throws Exception {
+    return future
+        .toCompletionStage()
+        .toCompletableFuture()
+        .get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+  }
+}
