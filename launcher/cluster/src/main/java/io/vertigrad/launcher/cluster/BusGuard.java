@@ -8,23 +8,27 @@ import io.vertigrad.codecs.FrameLimits;
 import io.vertigrad.internal.security.PeerWarnings;
 import io.vertigrad.internal.security.RandomBytes;
 import io.vertigrad.job.JobSecret;
+import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.eventbus.DeliveryContext;
+import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.Message;
 import io.vertx.core.eventbus.MessageCodec;
 import io.vertx.core.eventbus.impl.CodecManager;
 import io.vertx.core.eventbus.impl.MessageImpl;
 import io.vertx.core.eventbus.impl.clustered.ClusteredMessage;
 import io.vertx.core.internal.buffer.BufferInternal;
+import io.vertx.core.json.JsonObject;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.time.Instant;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
-import java.util.Locale;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -39,11 +43,15 @@ import org.slf4j.LoggerFactory;
  * messages from other processes to such an address without a valid proof. Senders and consumers do
  * nothing for it.
  *
- * <p>The proof is a header: sender, number, time of day, and an HMAC over these, the address, the
- * codec's name and the bytes of the body as they travel. The receiver checks it before it decodes
- * the body. Replies carry no proof: their address is random, and only the requester knows it. A
- * message that stays in this process never crosses a socket, and is not checked. Any thread may use
- * it.
+ * <p>The proof is a header: sender, number, time by the sender's own stopwatch, and an HMAC over
+ * these, the address, the codec's name and the bytes of the body as they travel. The receiver
+ * checks it before it decodes the body. Replies carry no proof: their address is random, and only
+ * the requester knows it. A message that stays in this process never crosses a socket, and is not
+ * checked.
+ *
+ * <p>No clock of a machine counts. A receiver that does not know a sender yet asks it for a proof
+ * that it lives and for its stopwatch, and holds its messages until it has answered. Any thread may
+ * use it.
  */
 final class BusGuard {
 
@@ -58,8 +66,21 @@ final class BusGuard {
 
   private static final Logger LOG = LoggerFactory.getLogger(BusGuard.class);
   private static final String PURPOSE = "message of the event bus";
+  private static final String ANSWER_PURPOSE = "sender on the event bus";
+  private static final String SENDERS = "senders.";
   private static final int ID_BYTES = 16;
   private static final int FIELDS = 4;
+
+  /** A sender that has not answered for this long has ended, or its message is an old copy. */
+  private static final long ANSWER_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  private static final long FIRST_PAUSE_MILLIS = 25;
+  private static final long ANSWER_MILLIS = 1_000;
+
+  /** Most messages, and bytes in them, that wait here for the answers of their senders. */
+  private static final int MOST_HELD = 4_096;
+
+  private static final long MOST_HELD_BYTES = 64L << 20;
 
   /** Besides the codecs of frames, the only codecs whose bytes are decoded at a job's address. */
   private static final Set<MessageCodec<?, ?>> PLAIN =
@@ -73,12 +94,21 @@ final class BusGuard {
   private final JobSecret secret;
   private final Set<String> localFrameAddresses;
   private final String sender = HexFormat.of().formatHex(RandomBytes.of(ID_BYTES));
-  private final ReplayFilter replays = new ReplayFilter(System.currentTimeMillis());
+  private final long beganNanos = System.nanoTime();
+  private final ReplayFilter replays = new ReplayFilter(beganNanos);
   private final PeerWarnings warnings = new PeerWarnings(LOG::warn);
   private final Map<String, AtomicLong> sent = new ConcurrentHashMap<>();
   private final Map<String, AtomicLong> published = new ConcurrentHashMap<>();
+  private final Vertx vertx;
 
-  private BusGuard(Addresses job, JobSecret secret, Set<String> localFrameAddresses) {
+  /** Senders that have not answered yet, or whose held messages are still being delivered. */
+  private final Map<String, Newcomer> newcomers = new HashMap<>();
+
+  private int held;
+  private long heldBytes;
+
+  private BusGuard(Vertx vertx, Addresses job, JobSecret secret, Set<String> localFrameAddresses) {
+    this.vertx = vertx;
     this.prefix = Addresses.PREFIX + job.job() + ".";
     this.metricsAddresses = Set.of(job.metrics(), job.metricsRequests());
     this.secret = secret;
@@ -93,9 +123,10 @@ final class BusGuard {
    */
   static void install(
       Vertx vertx, Addresses job, JobSecret secret, Set<String> localFrameAddresses) {
-    BusGuard guard = new BusGuard(job, secret, localFrameAddresses);
+    BusGuard guard = new BusGuard(vertx, job, secret, localFrameAddresses);
     vertx.eventBus().addOutboundInterceptor(guard::addProof);
     vertx.eventBus().addInboundInterceptor(guard::checkProof);
+    vertx.eventBus().consumer(guard.addressOf(guard.sender), guard::answer);
   }
 
   private boolean guards(String address) {
@@ -120,7 +151,7 @@ final class BusGuard {
         (send ? sent : published)
             .computeIfAbsent(address, first -> new AtomicLong())
             .getAndIncrement();
-    String head = sender + ":" + number + ":" + System.currentTimeMillis();
+    String head = sender + ":" + number + ":" + ownMillis();
     byte[] code;
     if (body instanceof Frame frame) {
       FrameBytes bytes = FrameCodecs.encode(frame);
@@ -140,58 +171,231 @@ final class BusGuard {
       context.next();
       return;
     }
-    Optional<Refusal> refusal = refusal(fromWire, address, context.send());
-    if (refusal.isEmpty()) {
+    Optional<Proof> proof = Optional.empty();
+    String unproved = "its proof is malformed";
+    try {
+      proof = Optional.of(proved(fromWire, address, context.send()));
+    } catch (IllegalArgumentException wrong) {
+      unproved = wrong instanceof NumberFormatException ? unproved : wrong.getMessage();
+    }
+    if (proof.isEmpty()) {
+      refuse(message, NOT_PROVED, unproved);
+    } else if (address.equals(addressOf(sender))) {
+      // A copy of a question gets the same kind of answer: it tells nobody anything new.
       context.next();
-      return;
-    }
-    String why = "a message to %s is refused: %s".formatted(address, refusal.get().why());
-    // No field of an unproved message reliably identifies its sender.
-    warnings.warn("senders without proof", why, System.nanoTime());
-    if (message.replyAddress() != null) {
-      message.fail(refusal.get().code(), why);
+    } else {
+      admit(new Held(context, vertx.getOrCreateContext(), proof.get()));
     }
   }
 
-  private record Refusal(int code, String why) {}
+  /** What a valid proof says about its message. */
+  private record Proof(ReplayFilter.Source source, long number, long stampMillis, int bytes) {}
 
-  private static Optional<Refusal> notProved(String why) {
-    return Optional.of(new Refusal(NOT_PROVED, why));
-  }
-
-  private Optional<Refusal> refusal(ClusteredMessage<?, ?> message, String address, boolean send) {
+  /** Returns the proof of a message; throws with the reason when it is not valid. */
+  private Proof proved(ClusteredMessage<?, ?> message, String address, boolean send) {
     String proof = message.headers().get(PROOF);
     if (proof == null) {
-      return notProved("it carries no proof of the job's secret (cluster.secretFile)");
+      throw notProved("it carries no proof of the job's secret (cluster.secretFile)");
     }
-    int end = proof.lastIndexOf(':');
     String[] fields = proof.split(":", FIELDS + 1);
     if (fields.length != FIELDS) {
-      return notProved("its proof is malformed");
+      throw notProved("its proof is malformed");
     }
     MessageCodec<?, ?> codec = message.codec();
     if (!isDecoded(codec)) {
-      return notProved(
+      throw notProved(
           "its body is encoded as \"%s\", expected a frame, a JSON object or a buffer"
               .formatted(codec.name()));
     }
-    try {
-      byte[] found = Base64.getDecoder().decode(fields[FIELDS - 1]);
-      byte[] expected = code(proof.substring(0, end), address, send, codec, WireBody.of(message));
-      if (!JobSecret.equal(found, expected)) {
-        return notProved("its sender has another secret (cluster.secretFile)");
-      }
-      return replays
-          .refusal(
-              new ReplayFilter.Source(fields[0], address, send),
-              Long.parseLong(fields[1]),
-              Long.parseLong(fields[2]),
-              System.currentTimeMillis(),
-              System.nanoTime())
-          .map(why -> new Refusal(NOT_NEW, why));
-    } catch (IllegalArgumentException malformed) {
-      return notProved("its proof is malformed");
+    ByteBuffer body = WireBody.of(message);
+    String head = proof.substring(0, proof.lastIndexOf(':'));
+    if (!JobSecret.equal(decoded(fields[FIELDS - 1]), code(head, address, send, codec, body))) {
+      throw notProved("its sender has another secret (cluster.secretFile)");
     }
+    return new Proof(
+        new ReplayFilter.Source(fields[0], address, send),
+        Long.parseLong(fields[1]),
+        Long.parseLong(fields[2]),
+        body.remaining());
+  }
+
+  private static IllegalArgumentException notProved(String why) {
+    return new IllegalArgumentException(why);
+  }
+
+  private static byte[] decoded(String code) {
+    try {
+      return Base64.getDecoder().decode(code);
+    } catch (IllegalArgumentException malformed) {
+      return new byte[0];
+    }
+  }
+
+  private void refuse(Message<Object> message, int code, String reason) {
+    String why = "a message to %s is refused: %s".formatted(message.address(), reason);
+    // No field of an unproved message reliably identifies its sender.
+    warnings.warn("senders without proof", why, System.nanoTime());
+    if (message.replyAddress() != null) {
+      message.fail(code, why);
+    }
+  }
+
+  /** A message whose code is right, and the context on which it is delivered. */
+  private record Held(DeliveryContext<Object> delivery, Context context, Proof proof) {}
+
+  /** A sender that has not answered yet, with its messages in the order of their arrival. */
+  private static final class Newcomer {
+    private final Set<Held> messages = new LinkedHashSet<>();
+    private final long sinceNanos = System.nanoTime();
+    private boolean answered;
+  }
+
+  /**
+   * Delivers a message, unless it is a copy; holds it while its sender has not answered, or while
+   * earlier ones of that sender are still held.
+   */
+  private void admit(Held message) {
+    String from = message.proof().source().sender();
+    boolean isNew = false;
+    synchronized (newcomers) {
+      Newcomer newcomer = newcomers.get(from);
+      if (newcomer != null || !replays.knows(from)) {
+        if (held >= MOST_HELD || heldBytes + message.proof().bytes() > MOST_HELD_BYTES) {
+          refuse(message.delivery().message(), NOT_NEW, "too many wait here for their senders");
+          return;
+        }
+        isNew = newcomer == null;
+        newcomer = newcomers.computeIfAbsent(from, first -> new Newcomer());
+        newcomer.messages.add(message);
+        held++;
+        heldBytes += message.proof().bytes();
+        if (newcomer.answered) {
+          deliverLater(from, newcomer, message);
+        }
+        if (!isNew) {
+          return;
+        }
+      }
+    }
+    if (isNew) {
+      ask(from, FIRST_PAUSE_MILLIS);
+    } else {
+      deliver(message);
+    }
+  }
+
+  private void deliver(Held message) {
+    Proof proof = message.proof();
+    Optional<String> refusal =
+        replays.refusal(proof.source(), proof.number(), proof.stampMillis(), System.nanoTime());
+    if (refusal.isEmpty()) {
+      message.delivery().next();
+    } else {
+      refuse(message.delivery().message(), NOT_NEW, refusal.get());
+    }
+  }
+
+  /** Delivers on the message's own context, behind those that were held there before it. */
+  private void deliverLater(String from, Newcomer newcomer, Held message) {
+    message
+        .context()
+        .runOnContext(
+            now -> {
+              synchronized (newcomers) {
+                release(newcomer, message);
+                if (newcomer.messages.isEmpty()) {
+                  newcomers.remove(from);
+                }
+              }
+              deliver(message);
+            });
+  }
+
+  private void release(Newcomer newcomer, Held message) {
+    newcomer.messages.remove(message);
+    held--;
+    heldBytes -= message.proof().bytes();
+  }
+
+  /**
+   * Asks a sender for a proof that it lives, again and again until it answers or the time is up.
+   */
+  private void ask(String from, long pauseMillis) {
+    byte[] nonce = RandomBytes.of(ID_BYTES);
+    vertx
+        .eventBus()
+        .<JsonObject>request(
+            addressOf(from),
+            new JsonObject().put("nonce", nonce),
+            new DeliveryOptions().setSendTimeout(ANSWER_MILLIS))
+        .map(reply -> stopwatch(from, nonce, reply.body()))
+        .onSuccess(millis -> answered(from, millis))
+        .onFailure(
+            error -> {
+              if (System.nanoTime() - newcomer(from).sinceNanos < ANSWER_NANOS) {
+                vertx.setTimer(pauseMillis, again -> ask(from, 2 * pauseMillis));
+              } else {
+                silent(from);
+              }
+            });
+  }
+
+  private Newcomer newcomer(String from) {
+    synchronized (newcomers) {
+      return newcomers.get(from);
+    }
+  }
+
+  /** Answers another process that asks whether this one lives. */
+  private void answer(Message<JsonObject> question) {
+    String millis = Long.toString(ownMillis());
+    byte[] nonce = question.body().getBinary("nonce");
+    question.reply(
+        new JsonObject().put("time", millis).put("code", answerCode(sender, nonce, millis)));
+  }
+
+  private byte[] answerCode(String from, byte[] nonce, String millis) {
+    ByteBuffer text = ByteBuffer.wrap((from + ":" + millis).getBytes(StandardCharsets.UTF_8));
+    return secret.sign(ANSWER_PURPOSE, ByteBuffer.wrap(nonce), text);
+  }
+
+  private long stopwatch(String from, byte[] nonce, JsonObject answer) {
+    String millis = answer.getString("time");
+    if (!JobSecret.equal(answer.getBinary("code"), answerCode(from, nonce, millis))) {
+      throw notProved("its sender has another secret (cluster.secretFile)");
+    }
+    return Long.parseLong(millis);
+  }
+
+  private void answered(String from, long millis) {
+    synchronized (newcomers) {
+      replays.introduce(from, millis, System.nanoTime());
+      Newcomer newcomer = newcomers.get(from);
+      newcomer.answered = true;
+      newcomer.messages.forEach(message -> deliverLater(from, newcomer, message));
+    }
+  }
+
+  private void silent(String from) {
+    List<Held> left;
+    synchronized (newcomers) {
+      Newcomer newcomer = newcomers.remove(from);
+      left = List.copyOf(newcomer.messages);
+      left.forEach(message -> release(newcomer, message));
+    }
+    String why =
+        "its sender has not answered for %s s: it has ended, or this is a copy of an old message"
+            .formatted(TimeUnit.NANOSECONDS.toSeconds(ANSWER_NANOS));
+    left.forEach(message -> refuse(message.delivery().message(), NOT_NEW, why));
+  }
+
+  /** The address at which a sender answers. */
+  private String addressOf(String id) {
+    return prefix + SENDERS + id;
+  }
+
+  private long ownMillis() {
+    return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - beganNanos);
   }
 
   private static boolean isDecoded(MessageCodec<?, ?> codec) {
@@ -294,21 +498,15 @@ final class BusGuard {
    * reveal them.
    *
    * <p>A sender numbers its messages to each address, and the filter accepts a number once. The
-   * first message of an unknown sender must have been sent after this filter was created, with a
-   * tolerance for different clocks. So a message that was recorded in an earlier run cannot
-   * introduce a sender.
+   * first message to an address must have been sent after this filter was created, by the sender's
+   * stopwatch, which the sender has shown when it proved that it lives. So a message that was
+   * recorded before cannot be the first.
    *
    * <p>A published message reaches each consumer of a process separately, so its copies are
    * accepted for half a minute. In that time a copy changes nothing: pauses are numbered,
    * memberships carry an epoch, and a stop is final. Any thread may use it.
    */
-  private static final class ReplayFilter {
-
-    /** Most milliseconds between a new sender's clock and this one's. */
-    private static final long MAX_CLOCK_DIFFERENCE_MILLIS = 60_000;
-
-    /** Most milliseconds by which a new sender's message may seem older than this filter. */
-    private static final long MAX_EARLY_MILLIS = 5_000;
+  static final class ReplayFilter {
 
     private static final long COPIES_NANOS = TimeUnit.SECONDS.toNanos(30);
     private static final int MOST_SENDERS = 4_000;
@@ -316,8 +514,11 @@ final class BusGuard {
     /** Numbers that are tracked; a number further behind the highest is refused. */
     private static final int WINDOW = 1_024;
 
-    private final long beganMillis;
-    private final Map<Source, Window> senders = new LinkedHashMap<>();
+    /** By sender: the time here, by {@code System.nanoTime()}, at which its stopwatch began. */
+    private final Map<String, Long> stopwatches = new LinkedHashMap<>();
+
+    private final Map<Source, Window> windows = new LinkedHashMap<>();
+    private long beganNanos;
 
     /**
      * The sender and address for which messages are numbered.
@@ -340,53 +541,60 @@ final class BusGuard {
     /**
      * Creates a filter that has seen no message.
      *
-     * @param nowMillis the time of day
+     * @param nowNanos time of {@code System.nanoTime()}, as below
      */
-    ReplayFilter(long nowMillis) {
-      beganMillis = nowMillis;
+    ReplayFilter(long nowNanos) {
+      beganNanos = nowNanos;
+    }
+
+    /** Returns whether a sender has proved that it lives. */
+    synchronized boolean knows(String sender) {
+      return stopwatches.containsKey(sender);
+    }
+
+    /**
+     * Adds a sender that has proved that it lives.
+     *
+     * @param stampMillis its stopwatch, not long ago
+     */
+    synchronized void introduce(String sender, long stampMillis, long nowNanos) {
+      if (stopwatches.size() == MOST_SENDERS) {
+        forgetFirst(stopwatches, nowNanos);
+      }
+      stopwatches.put(sender, nowNanos - TimeUnit.MILLISECONDS.toNanos(stampMillis));
     }
 
     /**
      * Checks a message whose code was correct.
      *
+     * @param from a sender that is known
      * @param number number of the message, from 0
-     * @param stampMillis the time of day by the sender's clock
-     * @param nowMillis the time of day by this process's clock
-     * @param nowNanos time of {@code System.nanoTime()}
+     * @param stampMillis the sender's stopwatch when it sent the message
      * @return why the message is refused; empty when it is new
      */
     synchronized Optional<String> refusal(
-        Source from, long number, long stampMillis, long nowMillis, long nowNanos) {
-      Window window = senders.get(from);
+        Source from, long number, long stampMillis, long nowNanos) {
+      Window window = windows.get(from);
       if (window == null) {
-        Optional<String> refusal = clockRefusal(stampMillis, nowMillis);
-        if (refusal.isPresent()) {
-          return refusal;
+        Long watch = stopwatches.get(from.sender());
+        if (watch == null || watch + TimeUnit.MILLISECONDS.toNanos(stampMillis) - beganNanos < 0) {
+          return Optional.of("it was sent before this process began to listen");
         }
-        if (senders.size() == MOST_SENDERS) {
-          senders.remove(senders.keySet().iterator().next());
+        if (windows.size() == MOST_SENDERS) {
+          forgetFirst(windows, nowNanos);
         }
         window = new Window(from.sent());
-        senders.put(from, window);
+        windows.put(from, window);
       }
       return isNew(window, number, nowNanos)
           ? Optional.empty()
           : Optional.of("it is a copy of one that was here before");
     }
 
-    private Optional<String> clockRefusal(long stampMillis, long nowMillis) {
-      if (Math.abs(nowMillis - stampMillis) > MAX_CLOCK_DIFFERENCE_MILLIS) {
-        return Optional.of(
-            String.format(
-                Locale.ROOT,
-                "its sender's clock says %s, %.0f s from this one's: it is old, or the clocks of the"
-                    + " machines have to be set",
-                Instant.ofEpochMilli(stampMillis),
-                (nowMillis - stampMillis) / 1e3));
-      }
-      return stampMillis < beganMillis - MAX_EARLY_MILLIS
-          ? Optional.of("it was sent before this process began to listen")
-          : Optional.empty();
+    /** After it has forgotten something, this filter knows no more than a new one. */
+    private void forgetFirst(Map<?, ?> known, long nowNanos) {
+      known.remove(known.keySet().iterator().next());
+      beganNanos = nowNanos;
     }
 
     private static boolean isNew(Window window, long number, long nowNanos) {

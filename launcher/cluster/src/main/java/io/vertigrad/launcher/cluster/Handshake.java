@@ -19,7 +19,7 @@ final class Handshake {
   /** Length of the longest message of either end, in bytes. */
   static final int MOST_BYTES = ConnectionProof.CHALLENGE_BYTES;
 
-  private static final byte[] MARK = "VGPROOF1".getBytes(StandardCharsets.US_ASCII);
+  private static final byte[] MARK = "VGPROOF2".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] NOTHING = {};
 
   private enum State {

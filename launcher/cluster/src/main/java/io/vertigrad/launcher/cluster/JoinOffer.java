@@ -15,7 +15,6 @@ import java.net.Socket;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
-import java.util.Locale;
 import java.util.Optional;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
@@ -34,9 +33,8 @@ public record JoinOffer(JsonObject job, String cluster, String localHost) {
    * Largest difference between clocks; beyond it messages may be refused, see
    * docs/reference/control-protocol.md.
    */
-  private static final long CLOCKS_MILLIS = 4_000;
-
   private static final int CONNECT_MILLIS = 3_000;
+
   private static final int ATTEMPTS = 5;
   private static final long ATTEMPTS_NANOS = 8_000_000_000L;
   private static final long PAUSE_MILLIS = 200;
@@ -101,7 +99,6 @@ public record JoinOffer(JsonObject job, String cluster, String localHost) {
       agree(plain, there, greeting.get(), tls.isPresent());
       Socket socket = tls.isPresent() ? secured(plain, tls.get(), there) : plain;
       JsonObject answer = answer(socket, there, secret, job);
-      compareClocks(answer.getLong("timeMillis"), there);
       return Optional.of(
           new JoinOffer(
               answer.getJsonObject("job"),
@@ -195,19 +192,5 @@ public record JoinOffer(JsonObject job, String cluster, String localHost) {
                 .formatted(there, what)
             : "this node does not accept the certificate of the job at %s (cluster.authority): %s"
                 .formatted(there, what));
-  }
-
-  private static void compareClocks(long there, String where) {
-    double seconds = (System.currentTimeMillis() - there) / 1e3;
-    if (Math.abs(seconds) * 1e3 > CLOCKS_MILLIS) {
-      throw JoinException.refused(
-          String.format(
-              Locale.ROOT,
-              "this machine's clock is %.0f s %s of that of the job at %s, which refuses messages as"
-                  + " old then: set both, for example by NTP",
-              Math.abs(seconds),
-              seconds > 0 ? "ahead" : "behind",
-              where));
-    }
   }
 }

@@ -126,10 +126,7 @@ public final class JoinPort implements AutoCloseable {
   }
 
   private static JsonObject answer(JoinOffer offer) {
-    return new JsonObject()
-        .put("job", offer.job())
-        .put("cluster", offer.cluster())
-        .put("timeMillis", System.currentTimeMillis());
+    return new JsonObject().put("job", offer.job()).put("cluster", offer.cluster());
   }
 
   private static ServerSocket bind(String host, int first) throws IOException {
