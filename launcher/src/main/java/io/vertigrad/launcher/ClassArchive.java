@@ -45,6 +45,7 @@ public final class ClassArchive {
 
   /** Runs the training and ends the JVM with one of the codes of {@link ExitStatus}. */
   public static void main(String[] arguments) throws Exception {
+    CacheFolders.prepare();
     PrintStream out = System.out;
     System.setOut(new PrintStream(OutputStream.nullOutputStream()));
     Path folder = Files.createTempDirectory("vertigrad-classes");

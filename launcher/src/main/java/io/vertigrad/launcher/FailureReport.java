@@ -1,5 +1,6 @@
 package io.vertigrad.launcher;
 
+import com.sun.management.UnixOperatingSystemMXBean;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.settings.FailureReason;
 import io.vertigrad.compute.settings.MissingClass;
@@ -11,6 +12,7 @@ import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.training.JobFailedException;
 import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.InvalidPathException;
 import java.util.ArrayList;
 import java.util.List;
@@ -78,6 +80,12 @@ final class FailureReport {
       command.getErr().println("vertigrad: " + related(result, message));
       return ExitStatus.BAD_INPUT;
     }
+    Optional<String> limit =
+        causes(error).map(FailureReport::limit).flatMap(Optional::stream).findFirst();
+    if (limit.isPresent()) {
+      command.getErr().println("vertigrad: " + limit.get());
+      return ExitStatus.JOB_FAILED;
+    }
     Optional<String> missing = MissingClass.in(error);
     if (missing.isPresent()) {
       command.getErr().println("vertigrad: " + missing.get());
@@ -99,6 +107,26 @@ final class FailureReport {
     }
     return "%s: a name with letters beyond ASCII needs a UTF-8 locale, and that of this process is %s: set LC_ALL=C.UTF-8, or another UTF-8 locale of this machine (locale -a lists them)"
         .formatted(error.getInput(), encoding);
+  }
+
+  /** Names the limit of the operating system that a failure has met, and how to raise it. */
+  static Optional<String> limit(Throwable error) {
+    String message = String.valueOf(error.getMessage());
+    if (message.contains("Too many open files")
+        || message.contains("failed to create a child event loop")
+        || message.contains("failed to open a new selector")) {
+      String files =
+          ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean unix
+              ? "%s files and connections".formatted(unix.getMaxFileDescriptorCount())
+              : "no more files and connections";
+      return Optional.of(
+          "this process may open %s at once, which is too few: raise it with ulimit -n 4096, or as LimitNOFILE= of a service"
+              .formatted(files));
+    }
+    return message.contains("unable to create native thread")
+        ? Optional.of(
+            "the operating system allows no more threads: raise the limit with ulimit -u, as TasksMax= of a service, or as the pids limit of a container")
+        : Optional.empty();
   }
 
   private static boolean isJob(Throwable error) {

@@ -44,7 +44,12 @@ public final class VertigradApplication extends VertxApplication implements Vert
   public static void main(String[] arguments) {
     // What libraries write as text is read back on machines of other languages.
     Locale.setDefault(Locale.ROOT);
-    CacheFolders.prepare();
+    try {
+      CacheFolders.prepare();
+    } catch (InputException e) {
+      System.err.println("vertigrad: " + e.getMessage());
+      System.exit(ExitStatus.BAD_INPUT);
+    }
     if (arguments.length == 0 || isCommand(arguments[0])) {
       VertigradCommand.main(arguments);
     } else {

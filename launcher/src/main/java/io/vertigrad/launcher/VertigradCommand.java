@@ -58,7 +58,8 @@ final class VertigradCommand implements Runnable {
 
   /** Runs the command line and ends the JVM with the command's exit code. */
   static void main(String[] arguments) {
-    System.exit(execute(arguments));
+    StandardOutput out = StandardOutput.install();
+    System.exit(out.exitCode(execute(arguments), System.err));
   }
 
   /** Runs one command to its end; the result is one of {@link ExitStatus}. */

@@ -1,11 +1,15 @@
 package io.vertigrad.launcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.launcher.job.InputException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Set;
@@ -40,6 +44,52 @@ class CacheFoldersTest {
               "another"),
           left.map(path -> path.getFileName().toString()).collect(Collectors.toSet()));
     }
+  }
+
+  @Test
+  void shouldMakeAPrivateFolderWhenTheUserHasNoHome() throws IOException {
+    String former = System.setProperty("user.home", "?");
+    try {
+      CacheFolders.prepareHome(temporary, null);
+
+      Path home = Path.of(System.getProperty("user.home"));
+      assertEquals(temporary, home.getParent());
+      assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(home)));
+      assertEquals(
+          home.resolve(".javacpp/cache").toString(),
+          System.getProperty("org.bytedeco.javacpp.cachedir"));
+      assertEquals(home.resolve(".cache/JNA").toString(), System.getProperty("jna.tmpdir"));
+
+      System.setProperty("user.home", "?");
+      CacheFolders.prepareHome(temporary, temporary.toString());
+      assertEquals(temporary.toString(), System.getProperty("user.home"));
+    } finally {
+      restore(former);
+    }
+  }
+
+  @Test
+  void shouldRefuseAFolderThatOthersCanRead() throws IOException {
+    String former = System.setProperty("user.home", "?");
+    try {
+      CacheFolders.prepareHome(temporary, null);
+      Path home = Path.of(System.getProperty("user.home"));
+      Files.setPosixFilePermissions(home, PosixFilePermissions.fromString("rwxr-xr-x"));
+      System.setProperty("user.home", "?");
+
+      InputException refused =
+          assertThrows(InputException.class, () -> CacheFolders.prepareHome(temporary, null));
+
+      assertTrue(refused.getMessage().contains("set HOME to a folder of yours"));
+    } finally {
+      restore(former);
+    }
+  }
+
+  private static void restore(String home) {
+    System.setProperty("user.home", home);
+    System.clearProperty("org.bytedeco.javacpp.cachedir");
+    System.clearProperty("jna.tmpdir");
   }
 
   private void old(String name) throws IOException {

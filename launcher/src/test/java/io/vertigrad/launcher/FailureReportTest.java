@@ -1,11 +1,25 @@
 package io.vertigrad.launcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.InvalidPathException;
 import org.junit.jupiter.api.Test;
 
 class FailureReportTest {
+
+  @Test
+  void shouldNameTheLimitOfTheSystemThatWasMet() {
+    String files =
+        FailureReport.limit(new IllegalStateException("failed to create a child event loop"))
+            .orElseThrow();
+    String threads =
+        FailureReport.limit(new OutOfMemoryError("unable to create native thread")).orElseThrow();
+
+    assertTrue(files.matches("this process may open \\d+ files.* ulimit -n 4096.*"), files);
+    assertTrue(threads.contains("ulimit -u"), threads);
+    assertTrue(FailureReport.limit(new IllegalStateException("other")).isEmpty());
+  }
 
   @Test
   void shouldNameTheLocaleWhenANameCannotBeRead() {

@@ -313,6 +313,34 @@ class StartScriptTest {
         Files.readString(folder.resolve("user-home")).strip());
   }
 
+  @Test
+  void shouldFindItsFolderWhenCdSearchesOtherFolders() throws Exception {
+    built();
+    environment.put("CDPATH", ".:" + folder);
+    // By a relative path: only then does cd search.
+    Process start =
+        process("sh", "-c", "cd \"$1\" >/dev/null && exec home/vertigrad doctor", "-", ".");
+
+    assertEnds(0, start);
+
+    assertEquals(List.of("without"), calls());
+  }
+
+  @Test
+  void shouldTakeTheRunThatWasStartedLastWhenACopyIsNewer() throws Exception {
+    built();
+    for (String[] run : new String[][] {{"new one", "2000", "pytorch"}, {"old", "1000", "dl4j"}}) {
+      Path path = Files.createDirectories(folder.resolve("runs").resolve(run[0]));
+      Files.writeString(path.resolve("launch.json"), "{\"startedMillis\" : " + run[1] + "}");
+      Files.writeString(path.resolve("job.json"), "{\"engine\" : \"" + run[2] + "\"}");
+    }
+    go();
+
+    assertEnds(0, start("evaluate", "last"));
+
+    assertEquals("build", calls().get(0), "the engine of the newer run is not built yet");
+  }
+
   /** Runs a build, so that later commands need none. */
   private void built() throws Exception {
     go();
@@ -333,6 +361,10 @@ class StartScriptTest {
   private Process start(String... arguments) throws IOException {
     List<String> command = new ArrayList<>(List.of(home.resolve("vertigrad").toString()));
     command.addAll(List.of(arguments));
+    return process(command.toArray(String[]::new));
+  }
+
+  private Process process(String... command) throws IOException {
     ProcessBuilder builder = new ProcessBuilder(command).directory(folder.toFile());
     builder.environment().put("PATH", folder.resolve("bin") + ":" + System.getenv("PATH"));
     builder

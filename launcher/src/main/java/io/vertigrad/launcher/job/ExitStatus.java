@@ -15,5 +15,8 @@ public final class ExitStatus {
   /** Ctrl-C interrupted the command; members left in good order. */
   public static final int INTERRUPTED = 130;
 
+  /** The program that reads this command's output has ended before it. */
+  public static final int BROKEN_PIPE = 141;
+
   private ExitStatus() {}
 }

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.job;
 
 import io.vertigrad.compute.settings.KeyTrait;
+import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
@@ -111,7 +112,8 @@ public final class LocalSettings {
 
   private static List<String> options(JobConfig job, JsonObject json) {
     List<String> options = new ArrayList<>();
-    if (!job.cluster().host().equals(LOOPBACK)) {
+    boolean usual = job.cluster().discovery().equals(ClusterConfig.MEMBERS);
+    if (!usual || !job.cluster().host().equals(LOOPBACK)) {
       options.addAll(List.of("--host", job.cluster().host()));
     }
     job.data()

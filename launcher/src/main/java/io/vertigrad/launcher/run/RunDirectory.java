@@ -214,7 +214,9 @@ public record RunDirectory(Path path) {
       try (Stream<Path> runs = Files.isDirectory(parent) ? Files.list(parent) : Stream.empty()) {
         return runs.map(RunDirectory::new)
             .filter(run -> Files.isReadable(run.launch()))
-            .max(Comparator.comparing(RunDirectory::begun))
+            .max(
+                Comparator.comparingLong(RunLaunch::startedMillis)
+                    .thenComparing(RunDirectory::modified))
             .orElseThrow(
                 () ->
                     new InputException(
@@ -250,7 +252,7 @@ public record RunDirectory(Path path) {
     return !Files.exists(path) && Files.isDirectory(below) ? below : path;
   }
 
-  private FileTime begun() {
+  private FileTime modified() {
     try {
       return Files.getLastModifiedTime(job());
     } catch (IOException e) {
@@ -282,7 +284,7 @@ public record RunDirectory(Path path) {
     return read(nodes());
   }
 
-  private static Optional<JsonObject> read(Path file) {
+  static Optional<JsonObject> read(Path file) {
     try {
       return Files.exists(file)
           ? Optional.of(new JsonObject(JsonText.read(file)))

@@ -25,6 +25,9 @@ public record RunLaunch(
     int workersHere,
     int resumes) {
 
+  /** Key of the time, in milliseconds since 1970, at which the newest coordinator was started. */
+  private static final String STARTED = "startedMillis";
+
   /** Returns the launch of the next coordinator. */
   public RunLaunch again(JsonObject newLocal, Placement newPlacement) {
     return new RunLaunch(newLocal, newPlacement, listen, serversHere, workersHere, resumes + 1);
@@ -40,7 +43,20 @@ public record RunLaunch(
             .put("listen", listen)
             .put("serversHere", serversHere)
             .put("workersHere", workersHere)
-            .put("resumes", resumes));
+            .put("resumes", resumes)
+            .put(STARTED, System.currentTimeMillis()));
+  }
+
+  /**
+   * Returns when the newest coordinator of a run was started, in milliseconds since 1970; 0 where
+   * that is not recorded.
+   */
+  static long startedMillis(RunDirectory run) {
+    return RunDirectory.read(run.launch())
+        .map(json -> json.getValue(STARTED))
+        .filter(Number.class::isInstance)
+        .map(millis -> ((Number) millis).longValue())
+        .orElse(0L);
   }
 
   /**

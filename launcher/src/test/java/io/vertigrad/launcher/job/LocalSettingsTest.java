@@ -48,6 +48,16 @@ class LocalSettingsTest {
   }
 
   @Test
+  void shouldPassLoopbackWhenADiscoveryMakesAnotherAddressUsual() {
+    JsonObject cluster = JsonObject.of("host", "127.0.0.1", "discovery", "multicast");
+    JobConfig job = JobConfig.read("test", new JsonObject().put("cluster", cluster));
+
+    List<String> options = LocalSettings.absolute(job);
+
+    assertEquals("127.0.0.1", options.get(options.indexOf("--host") + 1));
+  }
+
+  @Test
   void shouldPassLocalSettingsToAMemberOfThisMachine() {
     List<String> options = LocalSettings.absolute(JOB);
 

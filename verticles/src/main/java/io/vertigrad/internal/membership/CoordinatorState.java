@@ -1914,9 +1914,9 @@ public final class CoordinatorState {
             apartMillis / 1_000.0,
             config.checkpoint().seconds(),
             writeMillis >= exchangeMillis
-                ? "writing one costs %d ms, and at most 2 %% of the time goes to it; a faster disk helps"
+                ? "writing one costs %s ms, and at most 2 %% of the time goes to it; a faster disk helps"
                     .formatted(cost)
-                : "workers write them after an exchange, every %d steps (strategy.syncEvery)"
+                : "workers write them after an exchange, every %s steps (strategy.syncEvery)"
                     .formatted(every));
       }
     }
