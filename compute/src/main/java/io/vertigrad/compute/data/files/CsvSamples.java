@@ -46,6 +46,11 @@ final class CsvSamples {
 
   private static final int MOST_WARNINGS = 5;
 
+  /** Share of different labels, in at least so many rows, from which on they are no classes. */
+  private static final double IDENTIFIERS = 0.5;
+
+  private static final int LEAST_ROWS_OF_IDENTIFIERS = 20;
+
   private static final int ABSENT = -1;
   private static final Set<String> MISSING = Set.of("", "na", "n/a", "nan", "null", "?");
 
@@ -287,7 +292,7 @@ final class CsvSamples {
 
   private CsvSamples readFile(Path path) {
     try (DataFile file = DataFile.open(path);
-        CsvReader<List<String>> reader = reader().build(new Cells(), file.stream())) {
+        CsvReader<List<String>> reader = reader().build(new Cells(), file.text())) {
       readAll(reader);
     } catch (UncheckedIOException e) {
       throw DataFile.failure(path, e.getCause());
@@ -422,8 +427,8 @@ final class CsvSamples {
     int found = names.indexOf(name);
     if (found < 0) {
       throw new DataException(
-          "%s:1: has no column \"%s\", expected those of the training: %s; line 1 holds %s"
-              .formatted(source, name, join(columns.names()), join(names)));
+          "%s:1: has no column \"%s\", expected those of the training: %s; line 1 holds %s%s"
+              .formatted(source, name, join(columns.names()), join(names), alike(name)));
     }
     if (found != names.lastIndexOf(name)
         || columns.names().indexOf(name) != columns.names().lastIndexOf(name)) {
@@ -509,8 +514,14 @@ final class CsvSamples {
       int found = names.indexOf(name);
       if (found < 0 || found != names.lastIndexOf(name)) {
         throw new DataException(
-            "%s:1: has %s column \"%s\" (option %s), expected one of its columns: %s"
-                .formatted(source, found < 0 ? "no" : "more than one", name, option, join(names)));
+            "%s:1: has %s column \"%s\" (option %s), expected one of its columns: %s%s"
+                .formatted(
+                    source,
+                    found < 0 ? "no" : "more than one",
+                    name,
+                    option,
+                    join(names),
+                    found < 0 ? alike(name) : ""));
       }
       return found;
     }
@@ -520,6 +531,13 @@ final class CsvSamples {
               .formatted(cellCount, column.index() + 1, option));
     }
     return column.index();
+  }
+
+  /** Returns what to know about a name in line 1 that looks like a name that was not found. */
+  private String alike(String name) {
+    return names.stream().anyMatch(other -> Confusables.areAlike(name, other))
+        ? "; one of them looks the same, but has other characters: copy it from there"
+        : "";
   }
 
   private static String join(List<String> names) {
@@ -889,7 +907,23 @@ final class CsvSamples {
                 found.add(
                     columns
                         + " has one value only, so other values cannot be scaled later; option ignore leaves it out"));
+    words.forEach(
+        (feature, dictionary) -> {
+          Map<String, Long> counts =
+              counts(
+                  dictionary,
+                  IntStream.range(0, rows.size())
+                      .mapToDouble(row -> rows.get(row, feature))
+                      .filter(word -> !Double.isNaN(word))
+                      .mapToInt(word -> (int) word));
+          Confusables.describe(counts, "rows")
+              .forEach(one -> found.add(called(featureCells[feature]) + ": " + one));
+        });
     if (findsClasses) {
+      Map<String, Long> counts = counts(classes, labels.stream().mapToInt(Integer::intValue));
+      Confusables.describe(counts, "rows")
+          .forEach(one -> found.add("%s, the label: %s".formatted(called(targetCells[0]), one)));
+      identifiers().ifPresent(found::add);
       spellings().ifPresent(found::add);
       classes.words.stream()
           .filter(CsvSamples::isMissing)
@@ -910,6 +944,23 @@ final class CsvSamples {
       shown.add(place + "%s more warnings".formatted(found.size() - MOST_WARNINGS));
     }
     return shown;
+  }
+
+  /** Returns how often each word stands in the rows that were read. */
+  private static Map<String, Long> counts(Dictionary dictionary, IntStream ids) {
+    Map<String, Long> counts = new TreeMap<>();
+    ids.forEach(id -> counts.merge(dictionary.words.get(id), 1L, Long::sum));
+    return counts;
+  }
+
+  /** Labels that differ in nearly all rows name samples, not classes. */
+  private Optional<String> identifiers() {
+    int count = classes.words.size();
+    return rows.size() < LEAST_ROWS_OF_IDENTIFIERS || count < IDENTIFIERS * rows.size()
+        ? Optional.empty()
+        : Optional.of(
+            "%s, the label, has %,d values in %,d rows, which names rows rather than classes; option label names another column, and option targets columns of real values"
+                .formatted(called(targetCells[0]), count, rows.size()));
   }
 
   private boolean isMerged(int column) {

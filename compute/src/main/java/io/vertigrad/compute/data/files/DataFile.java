@@ -66,6 +66,18 @@ final class DataFile implements AutoCloseable {
     return in;
   }
 
+  /**
+   * Returns the rest of the content as a stream that throws at the first byte that is not UTF-8,
+   * except in UTF-16 with a byte order mark; pass errors from it to {@link #failure}.
+   */
+  InputStream text() {
+    try {
+      return Utf8Input.of(in, true);
+    } catch (IOException e) {
+      throw failure(path, e);
+    }
+  }
+
   /** Reads exactly {@code length} bytes; {@code what} names them in errors. */
   byte[] read(long length, String what) {
     long from = position;
@@ -150,6 +162,9 @@ final class DataFile implements AutoCloseable {
 
   /** Returns the error for the user when reading {@code path} has failed. */
   static DataException failure(Path path, IOException cause) {
+    if (cause instanceof Utf8Input.NotUtf8 wrong) {
+      return new DataException(wrong.of(path), cause);
+    }
     if (cause instanceof ZipException || cause instanceof EOFException) {
       return new DataException(
           "%s: corrupt gzip (%s), expected a complete .gz file; fetch it again"

@@ -26,6 +26,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -203,6 +204,12 @@ public final class ImagesProvider implements DatasetProvider {
             .flatMap(Optional::stream)
             .collect(Collectors.toCollection(ArrayList::new));
     Path root = root(config);
+    Map<String, Long> counts = new TreeMap<>();
+    listing
+        .pictures()
+        .forEach(picture -> counts.merge(listing.classes().get(picture.label()), 1L, Long::sum));
+    Confusables.describe(counts, "pictures")
+        .forEach(one -> warnings.add("%s: classes %s".formatted(root, one)));
     boolean tested = Files.isDirectory(root.resolve(folder(Split.TEST)));
     if (tested || options.testShare().isPresent()) {
       untested(root, listing(config, Split.TEST, Options.read(config, Split.TEST)))

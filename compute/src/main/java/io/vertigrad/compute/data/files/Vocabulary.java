@@ -1,8 +1,9 @@
 package io.vertigrad.compute.data.files;
 
 import io.vertigrad.compute.data.DataException;
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -110,12 +111,11 @@ final class Vocabulary {
 
   private static String text(Path path) {
     try (DataFile opened = DataFile.open(path)) {
-      byte[] bytes = opened.readAll(MOST_BYTES);
-      String text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
+      InputStream bytes = new ByteArrayInputStream(opened.readAll(MOST_BYTES));
+      String text = new String(Utf8Input.of(bytes, false).readAllBytes(), StandardCharsets.UTF_8);
       return text.startsWith("\uFEFF") ? text.substring(1) : text;
-    } catch (CharacterCodingException e) {
-      throw new DataException(
-          "%s: is not UTF-8 text, expected that where a vocabulary is used".formatted(path), e);
+    } catch (IOException e) {
+      throw DataFile.failure(path, e);
     }
   }
 

@@ -17,6 +17,7 @@ import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.SequentialBatches;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertx.core.json.JsonObject;
+import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -679,6 +680,81 @@ class CsvProviderTest {
         warnings(folder, Map.of("normalization", "standard")));
     train("0,1790000000,1\n1,1790000050,2\n");
     assertEquals(1, warnings(folder, Map.of("targets", 2)).size(), "targets are float32");
+  }
+
+  @Test
+  void shouldRefuseOtherEncodingsWithLineAndByte() {
+    byte[] latin = "t\u00e4xt,class\n1,f\u00fcr\n2,neu\n".getBytes(StandardCharsets.ISO_8859_1);
+    Path file = write(folder.resolve("prices.csv"), latin);
+    String expected =
+        "which is not UTF-8, expected UTF-8, which `iconv -f WINDOWS-1252 -t UTF-8 FILE > NEWFILE`"
+            + " makes of it; name its own encoding where it is not WINDOWS-1252";
+    assertEquals(
+        file + ":1: found the byte 0xe4, byte 2 of the file, " + expected,
+        refused(() -> ofFile(file, Split.TRAIN, Map.of("label", 2), Map.of())));
+    String ascii = "x,class\n1,new\n2,";
+    write(file, (ascii + "f\u00fcr\n").getBytes(StandardCharsets.ISO_8859_1));
+    assertEquals(
+        file + ":3: found the byte 0xfc, byte 18 of the file, " + expected,
+        refused(() -> ofFile(file, Split.TRAIN, Map.of("label", 2), Map.of())));
+    write(file, (ascii + "f\u00fc").getBytes(StandardCharsets.ISO_8859_1));
+    assertTrue(
+        refused(() -> new CsvProvider().warnings(SampleFiles.in("csv", file, Map.of("label", 2))))
+            .startsWith(file + ":3: found the byte 0xfc, byte 18 of"));
+    write(file, "x,class\n1,f\u00fcr\n2,neu\n".getBytes(StandardCharsets.UTF_16LE));
+    assertEquals(
+        file
+            + ":1: is UTF-16LE, expected UTF-8, which `iconv -f UTF-16LE -t UTF-8 FILE > NEWFILE` makes of it",
+        refused(() -> ofFile(file, Split.TRAIN, Map.of("label", 2), Map.of())));
+  }
+
+  @Test
+  void shouldReadTextWithAByteOrderMark() {
+    String text = "class,x\nf\u00e4r,1\nf\u00fcr \ud83d\ude00,2\nf\u00e4r,3\n";
+    for (Charset encoding : List.of(StandardCharsets.UTF_8, StandardCharsets.UTF_16LE)) {
+      Path file = write(folder.resolve("prices.csv"), ("\ufeff" + text).getBytes(encoding));
+      assertEquals(
+          List.of("f\u00e4r", "f\u00fcr \ud83d\ude00"), names(file, Map.of("label", "class")));
+    }
+  }
+
+  @Test
+  void shouldWarnOfWordsThatLookAlike() {
+    Path file =
+        prices(
+            "x,w,class\n1,a\u00a0b,k\u00fchl\n2,a b,ku\u0308hl\n3,a b,k\u00fchl\n4,a b,neu\u0000\n");
+    assertEquals(
+        List.of(
+            file
+                + ": column 2 (\"w\"): \"a b\" (3 rows) and \"a\u00a0b\" (with U+00A0; 1 rows) look alike, but are 2"
+                + " words; write them in one way if they are one",
+            file
+                + ": column 3 (\"class\"), the label: \"ku\u0308hl\" (with U+0308; 1 rows) and \"k\u00fchl\""
+                + " (with U+00FC; 2 rows) look alike, but are 2 words; write them in one way if they are one",
+            file
+                + ": column 3 (\"class\"), the label: \"neu\\u0000\" (with U+0000; 1 rows) has a character that"
+                + " is not seen; remove it if it is not meant"),
+        warnings(file, Map.of("label", "class", "categories", "w")));
+    prices("gro\u0308\u00dfe,class\n1,a\n2,b\n");
+    assertTrue(
+        refused(() -> ofFile(file, Split.TRAIN, Map.of("label", "gr\u00f6\u00dfe"), Map.of()))
+            .endsWith(
+                "; one of them looks the same, but has other characters: copy it from there"));
+  }
+
+  @Test
+  void shouldWarnOfLabelsThatNameRows() {
+    Path file =
+        prices(
+            IntStream.range(0, 30)
+                .mapToObj(i -> "id" + i + "," + i % 7 + "\n")
+                .collect(Collectors.joining("", "id,x\n", "")));
+    assertEquals(
+        List.of(
+            file
+                + ": column 1 (\"id\"), the label, has 30 values in 30 rows, which names rows rather than classes;"
+                + " option label names another column, and option targets columns of real values"),
+        warnings(file, Map.of("label", "id")));
   }
 
   @Test

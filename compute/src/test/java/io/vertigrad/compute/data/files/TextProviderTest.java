@@ -181,7 +181,7 @@ class TextProviderTest {
     Path binary = SampleFiles.write(folder.resolve("binary"), new byte[] {'a', '\n', (byte) 0xFF});
     assertTrue(
         refusal(file, Split.TRAIN, Map.of("length", 2, "vocabulary", binary.toString()))
-            .endsWith("binary: is not UTF-8 text, expected that where a vocabulary is used"));
+            .contains("binary:2: found the byte 0xff, byte 3 of the file, which is not UTF-8"));
     assertTrue(
         assertThrows(
                 DataException.class,
