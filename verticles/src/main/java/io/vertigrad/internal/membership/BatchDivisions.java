@@ -36,6 +36,12 @@ final class BatchDivisions {
    */
   static final double LEAST_GAIN = 1.1;
 
+  /**
+   * A worker with a small batch counts as at most so much faster than before. A worker with a quota
+   * of its processor is fast while its batch is small, and slow again with a larger one.
+   */
+  static final double MOST_RECOVERY = 1.1;
+
   private final int ranks;
   private final int samples;
   private final List<BatchDivision> divisions;
@@ -162,7 +168,13 @@ final class BatchDivisions {
   }
 
   private double[] nanosByRank() {
-    return IntStream.range(0, ranks).mapToDouble(reported::get).toArray();
+    double[] nanos = IntStream.range(0, ranks).mapToDouble(reported::get).toArray();
+    for (int rank = 0; rank < previousNanos.length; rank++) {
+      if (newest().get(rank) < samples / ranks) {
+        nanos[rank] = Math.max(nanos[rank], previousNanos[rank] / MOST_RECOVERY);
+      }
+    }
+    return nanos;
   }
 
   /** Returns whether other shares would be faster; false if the speeds are unknown. */

@@ -5,8 +5,6 @@ import io.vertigrad.internal.membership.BatchDivision;
 import io.vertigrad.internal.worker.BatchGradients.BatchesOfRank;
 import io.vertigrad.internal.worker.ParameterExchange.Overlap;
 import io.vertigrad.job.Role;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 
@@ -16,11 +14,13 @@ import java.util.Optional;
  */
 final class BatchBalance {
 
-  /** Number of recent rounds whose median is the speed. */
-  private static final int MOST_ROUNDS = 1_000;
-
   private final Divider divider;
-  private final Deque<Double> nanosPerSample = new ArrayDeque<>();
+
+  /** The samples since the last question, and what it took to read and to compute them. */
+  private long samples;
+
+  private double readNanos;
+  private double computedNanos;
   private Optional<BatchDivision> division = Optional.empty();
 
   /** Decides how the samples of a round are divided, for all workers together. */
@@ -31,7 +31,7 @@ final class BatchBalance {
      * Returns the division of a round. Blocks until all workers that begin the round have asked, if
      * it is not decided yet.
      *
-     * @param nanosPerSample the worker's time for a sample in its recent rounds; 0 if unknown
+     * @param nanosPerSample the worker's mean time for a sample since it asked last; 0 if unknown
      * @param known the newest division that it had before
      * @throws io.vertigrad.strategy.GroupChangedException when the membership changes meanwhile, or
      *     the worker's incarnation ends
@@ -58,13 +58,21 @@ final class BatchBalance {
    * @param source computes the gradients of these batches
    */
   GradientSource source(Incarnation self, BatchesOfRank batches, GradientSource source) {
-    nanosPerSample.clear();
+    forget();
     return new Source(self, batches, source);
   }
 
-  private long medianNanos() {
-    double[] sorted = nanosPerSample.stream().mapToDouble(Double::doubleValue).sorted().toArray();
-    return sorted.length == 0 ? 0 : Math.max(1, Math.round(sorted[sorted.length / 2]));
+  /** Sums, because a worker that is stopped in bursts is fast in most rounds. */
+  private long meanNanos() {
+    // Batches are read while others are computed, so the slower of both counts.
+    double nanos = Math.max(readNanos, computedNanos);
+    return samples == 0 ? 0 : Math.max(1, Math.round(nanos / samples));
+  }
+
+  private void forget() {
+    samples = 0;
+    readNanos = 0;
+    computedNanos = 0;
   }
 
   /** Computes the gradients of one incarnation. */
@@ -87,18 +95,15 @@ final class BatchBalance {
         divide(version);
       }
       Computed computed = source.compute(version, step, overlap);
-      double computing = (double) computed.computedNanos() / computed.samples();
-      // Batches are read while others are computed, so the slower of both counts.
-      nanosPerSample.add(Math.max(computing, batches.nanosPerSample()));
-      if (nanosPerSample.size() > MOST_ROUNDS) {
-        nanosPerSample.remove();
-      }
+      samples += computed.samples();
+      readNanos += computed.samples() * batches.nanosPerSample();
+      computedNanos += computed.computedNanos();
       return computed;
     }
 
     private void divide(long round) {
-      BatchDivision next = divider.division(self, round, medianNanos(), division);
-      nanosPerSample.clear();
+      BatchDivision next = divider.division(self, round, meanNanos(), division);
+      forget();
       if (division.isPresent() && !division.get().shares().equals(next.shares())) {
         // The batches that were read ahead are of other sizes.
         batches.close();
