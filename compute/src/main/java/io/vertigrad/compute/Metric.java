@@ -119,7 +119,8 @@ public enum Metric {
   public String figure(double value) {
     return switch (this) {
       case ACCURACY, LABEL_ACCURACY -> String.format(Locale.ROOT, "%.2f %%", value);
-      case RMSE, PERPLEXITY -> String.format(Locale.ROOT, "%.4g", value);
+      case RMSE -> ValueErrors.figure(value);
+      case PERPLEXITY -> String.format(Locale.ROOT, "%.4g", value);
     };
   }
 

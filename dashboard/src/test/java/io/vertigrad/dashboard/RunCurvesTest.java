@@ -101,9 +101,10 @@ final class RunCurvesTest {
   @Test
   void shouldReadWhatOtherLossesMeasure() throws IOException {
     List<TrainingEvent> events = new ArrayList<>(RunStory.beginning());
-    events.add(new Evaluated(5, 1, 10, 0.25, 0, 0, 0, false, "00", "rmse", 0.5));
-    events.add(new Evaluated(6, 2, 10, Double.NaN, 0, 0, 0, false, "00", "rmse", Double.NaN));
-    events.add(new Evaluated(7, 3, 0, 1, 1, 0, 0, false, "00", "rmse", 1));
+    events.add(new Evaluated(5, 1, 10, 0.25, 0, 0, 0, false, "00", "rmse", 0.5, List.of()));
+    events.add(
+        new Evaluated(6, 2, 10, Double.NaN, 0, 0, 0, false, "00", "rmse", Double.NaN, List.of()));
+    events.add(new Evaluated(7, 3, 0, 1, 1, 0, 0, false, "00", "rmse", 1, List.of()));
 
     JsonObject tests = curves(events).getJsonObject("tests");
 

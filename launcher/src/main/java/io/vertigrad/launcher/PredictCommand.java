@@ -4,6 +4,7 @@ import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.Normalisation;
+import io.vertigrad.compute.data.TargetColumn;
 import io.vertigrad.compute.data.files.ImageFile;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.launcher.job.ExitStatus;
@@ -388,10 +389,11 @@ final class PredictCommand implements Callable<Integer> {
               ? ModelText.predictionJson(kind, name, outputs, top, saved.classNames()).encode()
               : ModelText.prediction(name, outputs, top, saved.classNames()));
     } else {
+      List<String> names = saved.targetColumns().stream().map(TargetColumn::name).toList();
       System.out.println(
           json
-              ? ModelText.answersJson(kind, name, outputs, targets).encode()
-              : ModelText.answers(name, outputs, targets));
+              ? ModelText.answersJson(kind, name, outputs, targets, names).encode()
+              : ModelText.answers(name, outputs, targets, names));
     }
   }
 

@@ -158,6 +158,10 @@ final class TrainCommand implements Callable<Integer> {
     boolean joins =
         !cluster.members().isEmpty() || !cluster.discovery().equals(ClusterConfig.MEMBERS);
     boolean open = listen || joins || workersHere != null || serversHere != null;
+    if (trainsHere || data.containsKey("testData")) {
+      Dataset opened = trainsHere ? shared : DatasetProvider.open(kept.data(), Split.TEST, LOADER);
+      notes.add("data: " + DatasetProvider.describe(kept.data(), opened, LOADER));
+    }
     ResultText.length(kept).ifPresent(notes::add);
     memory.ifPresent(notes::add);
     long updates =

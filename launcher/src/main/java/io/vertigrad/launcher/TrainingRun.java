@@ -1,6 +1,10 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.compute.data.Baseline;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.dashboard.MetricsVerticle;
 import io.vertigrad.events.TrainingEvent.Evaluated;
@@ -58,6 +62,7 @@ final class TrainingRun {
 
   private static final Logger LOG = LoggerFactory.getLogger(TrainingRun.class);
   private static final long START_SECONDS = 120;
+  private static final ClassLoader LOADER = TrainingRun.class.getClassLoader();
   private static final long END_SECONDS = 300;
   private static final long RECEIVE_SECONDS = 5;
   private static final long STOP_SECONDS = 15;
@@ -305,6 +310,13 @@ final class TrainingRun {
     coordinator.fingerprints().onSuccess(known -> writeJob(job.withFingerprints(known)));
   }
 
+  /** Returns what a constant answer scores; the test set is in use already, or is opened. */
+  private Optional<Baseline> baseline() {
+    Dataset test = DatasetProvider.open(job.data(), Split.TEST, LOADER);
+    return Baseline.of(
+        test, DatasetProvider.targetColumns(job.data().fitted(test.fitted()), LOADER));
+  }
+
   private void writeJob(JobConfig known) {
     directory.write(directory.job(), LocalSettings.removedFrom(known));
   }
@@ -490,6 +502,7 @@ final class TrainingRun {
     }
     JsonObject summary =
         RunSummary.of(job, monitor.progress(), "finished", Optional.of(last), Versions.all());
+    baseline().ifPresent(constant -> RunSummary.compare(summary, last, constant));
     directory.write(directory.summary(), summary);
     enter(Phase.FINISHED);
     Await.cleanUp(reportToDashboard(Optional.of(summary)), STOP_SECONDS, "the dashboard");

@@ -79,8 +79,19 @@ class LossesTrainingTest {
     assertFalse(summary.containsKey("accuracy"), summary.encodePrettily());
     assertFalse(summary.containsKey("trainingAccuracy"), summary.encodePrettily());
     assertFalse(trained.out().contains("accuracy"), trained.out());
-    String figure = String.format(Locale.ROOT, "RMSE %.4g on the whole test set (200", rmse);
-    assertTrue(trained.out().contains(figure), trained.out());
+    JsonObject far = summary.getJsonArray("errors").getJsonObject(0);
+    assertEquals("column 3", far.getString("name"));
+    String figures =
+        String.format(
+            Locale.ROOT,
+            "RMSE of column 3 %.4g (MAE %.4g), of column 4 ",
+            far.getDouble("rmse"),
+            far.getDouble("mae"));
+    assertTrue(trained.out().contains(figures), trained.out());
+    assertTrue(
+        trained.out().contains("data: targets column 3, column 4, 4 inputs, 2 real values"),
+        trained.out());
+    assertTrue(summary.getJsonObject("baseline").getBoolean("beaten"), summary.encodePrettily());
     JsonObject tested = tests(run).get(0);
     assertEquals("rmse", tested.getString("metric"));
     assertEquals("NaN", tested.getValue("accuracy"));
@@ -91,13 +102,47 @@ class LossesTrainingTest {
     assertEquals((float) rmse, curves.get("test/rmse"));
     assertFalse(curves.containsKey("test/accuracy"), curves.toString());
     CommandRun evaluated = CommandRun.of("evaluate", run.toString());
+    assertTrue(evaluated.out().startsWith(figures), evaluated.out() + evaluated.err());
+  }
+
+  @Test
+  void shouldReportPricesInTheirUnitAndSayWhenGuessingIsAsGood() throws IOException {
+    List<String> rows = new ArrayList<>(List.of("rooms,price"));
+    for (int i = 0; i < 300; i++) {
+      rows.add("%d,%d".formatted(i % 9, 250_000 + 45_000 * (i % 9) + i % 7));
+    }
+    Path file = Files.write(folder.resolve("prices.csv"), rows);
+    JsonObject job =
+        job("meanSquaredError", new JsonObject().put("targets", "price"))
+            .put("model", JsonObject.of("name", "mlp", "hidden", 16, "loss", "meanSquaredError"))
+            .put("epochs", 60);
+    job.getJsonObject("data").put("directory", file.toString());
+    Path run = folder.resolve("prices");
+
+    CommandRun trained = train(run, job);
+
+    assertEquals(0, trained.exit(), trained.err());
+    JsonObject summary = summary(run);
+    double rmse = summary.getDouble("rmse");
+    assertTrue(rmse < 60_000 && rmse > 1, "of deviations of 116,000: " + summary.encodePrettily());
+    assertEquals(116_000, summary.getJsonObject("baseline").getDouble("value"), 25_000);
+    assertTrue(trained.out().contains("RMSE of price "), trained.out());
+    assertFalse(trained.out().contains("GUESSING"), trained.out());
+    CommandRun predicted = CommandRun.of("predict", run.toString(), "4", "--json");
+    JsonObject answer = new JsonObject(predicted.out());
+    assertEquals(430_000, answer.getJsonArray("values").getDouble(0), 60_000, predicted.out());
+    assertEquals("price", answer.getJsonArray("names").getString(0));
+    JsonObject tested = new JsonObject(CommandRun.of("evaluate", run.toString(), "--json").out());
+    assertEquals(rmse, tested.getDouble("rmse"), 1e-6 * rmse);
+
+    Path again = folder.resolve("guesses");
+    job.put("optimizer", JsonObject.of("name", "sgd", "learningRate", 1e-9)).put("epochs", 1);
+    CommandRun guessed = train(again, job);
+
+    assertFalse(summary(again).getJsonObject("baseline").getBoolean("beaten"), guessed.out());
     assertTrue(
-        evaluated
-            .out()
-            .startsWith(
-                String.format(
-                    Locale.ROOT, "RMSE %.4g on the whole test set of csv (200 samples)", rmse)),
-        evaluated.out() + evaluated.err());
+        guessed.out().contains("NO BETTER THAN GUESSING: the mean of price always has RMSE "),
+        guessed.out());
   }
 
   @ParameterizedTest

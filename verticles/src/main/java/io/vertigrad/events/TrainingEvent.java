@@ -2,6 +2,7 @@ package io.vertigrad.events;
 
 import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.Score;
+import io.vertigrad.compute.ValueErrors;
 import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonObject;
@@ -250,6 +251,7 @@ public sealed interface TrainingEvent {
    *     because no stage has all parameters
    * @param metric key of the metric reported beside the loss; empty for the accuracy
    * @param metricValue value of the metric; 0 for the accuracy. Both are left out of the JSON then
+   * @param errors errors of each value in its unit; empty, and left out, if there are none
    */
   record Evaluated(
       long timeMillis,
@@ -262,7 +264,8 @@ public sealed interface TrainingEvent {
       boolean wholeTestSet,
       String parametersHash,
       String metric,
-      double metricValue)
+      double metricValue,
+      List<ValueErrors> errors)
       implements Figures {
 
     /**
@@ -295,7 +298,8 @@ public sealed interface TrainingEvent {
           wholeTestSet,
           parametersHash,
           Metric.ACCURACY.key(),
-          0);
+          0,
+          List.of());
     }
 
     /**
@@ -320,7 +324,8 @@ public sealed interface TrainingEvent {
           whole,
           hash,
           score.metric().key(),
-          score.metric() == Metric.ACCURACY ? 0 : score.metricValue());
+          score.metric() == Metric.ACCURACY ? 0 : score.metricValue(),
+          score.errors());
     }
 
     /**
@@ -341,7 +346,8 @@ public sealed interface TrainingEvent {
           wholeTestSet,
           hash,
           metric,
-          metricValue);
+          metricValue,
+          errors);
     }
 
     /**
@@ -357,10 +363,10 @@ public sealed interface TrainingEvent {
      * Returns the test as a text for people, without its loss.
      *
      * @param top text after the accuracy, or nothing
-     * @return such as {@code accuracy 95.10 %}
+     * @return such as {@code accuracy 95.10 %}, or {@code RMSE of price 195,214 (MAE 120,331)}
      */
     public String text(String top) {
-      return kind().text(loss, accuracy, top);
+      return errors.isEmpty() ? kind().text(loss, accuracy, top) : ValueErrors.text(errors);
     }
   }
 

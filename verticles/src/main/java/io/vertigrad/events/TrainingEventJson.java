@@ -66,11 +66,11 @@ final class TrainingEventJson {
   }
 
   /**
-   * Leaves out an empty list of class names, the metric of a test if it is the accuracy, and the
-   * use of GPUs where there is none.
+   * Leaves out an empty list of class names or errors, the metric of a test if it is the accuracy,
+   * and the use of GPUs where there is none.
    */
   private static boolean omits(Record event, String key, Object value) {
-    if (event instanceof JobStarted) {
+    if (event instanceof JobStarted || key.equals("errors")) {
       return List.of().equals(value);
     }
     if (event instanceof MemberVitals vitals) {

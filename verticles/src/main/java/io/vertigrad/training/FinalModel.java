@@ -153,7 +153,7 @@ public final class FinalModel {
   /** Saves parameters that were read before. Blocks, and needs no member of the job. */
   static void write(JobConfig job, TrainedModel trained, Path file) throws IOException {
     Dataset test = open(job);
-    try (Model model = JobModel.of(job, job.modelOn(test))) {
+    try (Model model = JobModel.of(job, job.data().fitted(test.fitted()), job.modelOn(test))) {
       model.writeParameters(0, FloatBuffer.wrap(trained.parameters()));
       save(job, model, test, file);
     }
@@ -189,7 +189,7 @@ public final class FinalModel {
     Dataset test = open(job);
     stage = "building the model";
     ModelConfig config = job.modelOn(test);
-    try (Model model = JobModel.of(job, config)) {
+    try (Model model = JobModel.of(job, job.data().fitted(test.fitted()), config)) {
       stage = "reading the parameters";
       ParameterSnapshot snapshot = newest.reader(config, model).source().pull();
       stage = "saving";

@@ -4,6 +4,7 @@ import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.Score;
+import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.JobFinished;
 import io.vertigrad.internal.exchange.ExchangeException;
@@ -191,12 +192,13 @@ public final class NewestParameters {
   /**
    * Builds the job's model, as its members do. The calling thread owns it.
    *
+   * @param data samples of the job, which the caller has opened
    * @param config from which the engine builds it
    * @return a model without parameters of the job
    * @throws IllegalArgumentException with a message for the user when it cannot be built
    */
-  public Model model(ModelConfig config) {
-    return JobModel.of(job, config);
+  public Model model(Dataset data, ModelConfig config) {
+    return JobModel.of(job, job.data().fitted(data.fitted()), config);
   }
 
   /**

@@ -17,6 +17,7 @@ import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.FieldReader;
 import io.vertigrad.compute.data.Normalisation;
 import io.vertigrad.compute.data.SequentialBatches;
+import io.vertigrad.compute.data.TargetColumn;
 import io.vertigrad.compute.formats.SafetensorsFile;
 import io.vertigrad.internal.exchange.InitialParameters;
 import io.vertigrad.internal.exchange.JobModel;
@@ -223,6 +224,16 @@ public final class SavedModel implements AutoCloseable {
    */
   public List<Integer> inputShape() {
     return input.shape();
+  }
+
+  /**
+   * Returns the real values that the model predicts, by name.
+   *
+   * @return as many as there are {@link #classes}; empty for classes, labels and values without
+   *     names
+   */
+  public List<TargetColumn> targetColumns() {
+    return DatasetProvider.targetColumns(data(), LOADER);
   }
 
   /**

@@ -3,6 +3,7 @@ package io.vertigrad.events;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
+import io.vertigrad.compute.ValueErrors;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonObject;
@@ -29,7 +30,21 @@ final class TrainingEventJsonTest {
         progress(0.25),
         new TrainingEvent.ServerProgress(6, 0, 1, 57, 5_000, 114, 1, 2, 3, 4),
         new TrainingEvent.Evaluated(7, 57, 1_152, 0.5, 87.25, true, "c0ffee"),
-        new TrainingEvent.Evaluated(7, 57, 1_152, 0.5, 87.25, 5, 98.5, true, "c0ffee", "", 0),
+        new TrainingEvent.Evaluated(
+            7, 57, 1_152, 0.5, 87.25, 5, 98.5, true, "c0ffee", "", 0, List.of()),
+        new TrainingEvent.Evaluated(
+            7,
+            57,
+            100,
+            0.5,
+            0,
+            0,
+            0,
+            true,
+            "c0ffee",
+            "rmse",
+            195_214.5,
+            List.of(new ValueErrors("price", 195_214.5, 120_331.25))),
         new TrainingEvent.EpochTrained(6, 1, 0, 2, 782, 50_000, 0.75, 80.5, 12.5),
         new TrainingEvent.StreamTested(
             6,
@@ -133,7 +148,8 @@ final class TrainingEventJsonTest {
   void shouldNameTheMetricOnlyWhenItIsNotTheAccuracy() {
     TrainingEvent classes = new TrainingEvent.Evaluated(1, 10, 500, 0.5, 87, true, "ab");
     TrainingEvent values =
-        new TrainingEvent.Evaluated(1, 10, 500, 0.25, Double.NaN, 0, 0, true, "ab", "rmse", 0.5);
+        new TrainingEvent.Evaluated(
+            1, 10, 500, 0.25, Double.NaN, 0, 0, true, "ab", "rmse", 0.5, List.of());
 
     assertEquals(
         "{\"type\":\"evaluated\",\"timeMillis\":1,\"version\":10,\"samples\":500,\"loss\":0.5,"

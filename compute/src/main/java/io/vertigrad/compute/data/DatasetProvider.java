@@ -13,9 +13,13 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.ServiceLoader;
+import java.util.stream.Collectors;
 
 /** Opens a data set by name. Providers are found through ServiceLoader, or by class name. */
 public interface DatasetProvider {
+
+  /** Number of classes that {@link #describe(DataConfig, Dataset)} names. */
+  int MOST_CLASSES_SHOWN = 10;
 
   /**
    * Returns the name that job files use.
@@ -130,6 +134,45 @@ public interface DatasetProvider {
    */
   default List<String> classNames(DataConfig config) {
     return List.of();
+  }
+
+  /**
+   * Returns the real values that a model predicts, with their units.
+   *
+   * @param config the data section of a job, with the values fitted in training
+   * @return as many as a model has outputs; empty if it predicts no values, or they have no names
+   */
+  default List<TargetColumn> targetColumns(DataConfig config) {
+    return List.of();
+  }
+
+  /**
+   * Describes what a model is to predict from what, for a person to check before training.
+   *
+   * @param config the data section of a job file
+   * @param opened one of its splits
+   * @return such as {@code label "species" (column 5), 4 inputs, 3 classes: a, b, c}
+   */
+  default String describe(DataConfig config, Dataset opened) {
+    List<Integer> shape = opened.shape();
+    int inputs = shape.stream().reduce(1, Math::multiplyExact);
+    List<String> names = opened.classNames();
+    String shown =
+        names.isEmpty()
+            ? ""
+            : names.stream().limit(MOST_CLASSES_SHOWN).collect(Collectors.joining(", ", ": ", ""))
+                + (names.size() > MOST_CLASSES_SHOWN ? ", ..." : "");
+    return "%s, %,d %s%s"
+        .formatted(
+            opened.tokens() > 0
+                ? "windows of %,d tokens".formatted(inputs)
+                : shape.size() > 1
+                    ? "inputs "
+                        + shape.stream().map(String::valueOf).collect(Collectors.joining("x"))
+                    : "%,d inputs".formatted(inputs),
+            opened.classes(),
+            opened.targets().kind().text(),
+            shown);
   }
 
   /**
@@ -349,6 +392,29 @@ public interface DatasetProvider {
    */
   static List<String> classNames(DataConfig config, ClassLoader loader) {
     return find(config, loader).classNames(config);
+  }
+
+  /**
+   * Describes what a model of the data set that {@code config} names is to predict from what.
+   *
+   * @param config the data section of a job file
+   * @param opened one of its splits
+   * @param loader class loader that finds providers
+   * @return part of a sentence
+   */
+  static String describe(DataConfig config, Dataset opened, ClassLoader loader) {
+    return find(config, loader).describe(config, opened);
+  }
+
+  /**
+   * Returns the real values that a model of the data set that {@code config} names predicts.
+   *
+   * @param config the data section of a job, with the values fitted in training
+   * @param loader class loader that finds providers
+   * @return as many as a model has outputs; empty if it predicts no values, or they have no names
+   */
+  static List<TargetColumn> targetColumns(DataConfig config, ClassLoader loader) {
+    return find(config, loader).targetColumns(config);
   }
 
   /**

@@ -68,7 +68,7 @@ final class FinishedRun {
               run.metric = tested.kind();
               run.accuracies.put(
                   tested.version() * samplesPerVersion,
-                  run.metric.value(tested.loss(), tested.accuracy()));
+                  run.metric == Metric.ACCURACY ? tested.accuracy() : tested.metricValue());
             } else if (event instanceof ScalarReported scalar) {
               run.scalars
                   .computeIfAbsent(scalar.name(), name -> new TreeMap<>())

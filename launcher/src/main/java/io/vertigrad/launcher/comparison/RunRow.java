@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.comparison;
 
 import io.vertigrad.compute.Metric;
+import io.vertigrad.compute.Share;
 import io.vertigrad.compute.settings.JsonText;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.events.TrainingEvent;
@@ -191,9 +192,12 @@ final class RunRow {
       putNumber(key, summary.getValue(key));
     }
     boolean streamed = !summary.containsKey("testSamples");
-    JsonObject tested =
-        streamed && summary.getValue("stream") instanceof JsonObject stream ? stream : summary;
-    addTested(tested);
+    if (streamed && summary.getValue("stream") instanceof JsonObject stream) {
+      addTested(stream);
+      Share.of(stream, "accuracy").ifPresent(share -> putNumber("accuracy", share.percent()));
+    } else {
+      addTested(summary);
+    }
     if (summary.getValue("diverged") instanceof JsonObject) {
       row.put("diverged", true);
     }
@@ -245,7 +249,13 @@ final class RunRow {
   }
 
   private void addTest(Evaluated tested) {
-    addTested(RunSummary.put(new JsonObject(), tested.kind(), tested.loss(), tested.accuracy()));
+    addTested(
+        RunSummary.put(
+            new JsonObject(),
+            tested.kind(),
+            tested.metricValue(),
+            tested.accuracy(),
+            tested.errors()));
     putNumber("loss", tested.loss());
     row.put("hash", tested.parametersHash());
   }
@@ -260,11 +270,24 @@ final class RunRow {
     row.put("settings", settings);
     putText("model", settings.getValue("model.name"));
     putText("data", settings.getValue("data.name"));
+    if (job.getValue(JobConfig.RESOLVED) instanceof JsonObject resolved) {
+      // Runs are compared only if they were tested on the same samples.
+      fingerprint(resolved, "testData")
+          .or(() -> fingerprint(resolved, "trainingData"))
+          .ifPresent(hash -> row.put("dataHash", hash));
+    }
     putIfAbsent("strategy", settings.getValue("strategy.name"));
     putIfAbsent("workers", settings.getValue("workers.count"));
     putIfAbsent("servers", settings.getValue("servers.count"));
     putIfAbsent(JobConfig.ENGINE, settings.getValue(JobConfig.ENGINE));
     putIfAbsent("device", settings.getValue("workers.device"));
+  }
+
+  private static Optional<String> fingerprint(JsonObject resolved, String what) {
+    return resolved.getValue("fingerprints") instanceof JsonObject all
+            && all.getValue(what) instanceof JsonObject one
+        ? Optional.ofNullable(one.getString("hash"))
+        : Optional.empty();
   }
 
   /** Adds settings by their whole keys; a list is a text, such as {@code [128,64]}. */

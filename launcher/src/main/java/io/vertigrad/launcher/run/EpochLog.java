@@ -1,5 +1,6 @@
 package io.vertigrad.launcher.run;
 
+import io.vertigrad.compute.Metric;
 import io.vertigrad.events.RunView;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
@@ -151,7 +152,7 @@ public final class EpochLog implements AutoCloseable {
 
   /** Returns the test's figure; percentages have no sign here. */
   private static String figure(Evaluated test) {
-    double value = test.kind().value(test.loss(), test.accuracy());
+    double value = test.kind() == Metric.ACCURACY ? test.accuracy() : test.metricValue();
     return test.kind().figure(value).replace(" %", "");
   }
 

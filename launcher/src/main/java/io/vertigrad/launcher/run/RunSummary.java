@@ -2,6 +2,8 @@ package io.vertigrad.launcher.run;
 
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Metric;
+import io.vertigrad.compute.ValueErrors;
+import io.vertigrad.compute.data.Baseline;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobEnding;
 import io.vertigrad.events.TrainingEvent.JobStarted;
@@ -10,6 +12,7 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.TrainingLength.Unit;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -22,6 +25,7 @@ public final class RunSummary {
   public static final String REPEATS_TO = "repeatsTo";
 
   private static final String DIVERGED = "diverged";
+  private static final String BASELINE = "baseline";
 
   /**
    * A loss above this multiple of the loss before the first step does not occur in good training.
@@ -112,6 +116,33 @@ public final class RunSummary {
         .put("versions", versionsJson);
   }
 
+  private static JsonObject toJson(Baseline baseline) {
+    return new JsonObject()
+        .put("metric", baseline.metric().key())
+        .put("value", baseline.value())
+        .put("answer", baseline.answer());
+  }
+
+  /** Adds what a constant answer scores on the test set, and whether the model is better. */
+  public static void compare(JsonObject summary, Evaluated tested, Baseline baseline) {
+    // The stages of a pipeline test values in standard deviations.
+    boolean inUnit = tested.kind() != Metric.RMSE || !tested.errors().isEmpty();
+    if (tested.samples() > 0 && tested.kind() == baseline.metric() && inUnit) {
+      double figure = tested.kind() == Metric.ACCURACY ? tested.accuracy() : tested.metricValue();
+      summary.put(BASELINE, toJson(baseline).put("beaten", baseline.isBeatenBy(figure)));
+    }
+  }
+
+  /**
+   * Returns what a constant answer scores as {@code metric}, {@code value} and {@code answer}, if
+   * the model is no better. Empty for other runs, and for those that did not finish.
+   */
+  public static Optional<JsonObject> unbeaten(JsonObject summary) {
+    return Optional.ofNullable(summary.getJsonObject(BASELINE))
+        .filter(found -> !found.getBoolean("beaten", true))
+        .filter(found -> "finished".equals(summary.getString("state")));
+  }
+
   /** Returns the name of the engine, the device, and what the engine says of its platform. */
   public static JsonObject engine(JobConfig job) {
     JsonObject engine =
@@ -170,7 +201,7 @@ public final class RunSummary {
     if (tested.samples() == 0) {
       return;
     }
-    put(summary, tested.kind(), tested.loss(), tested.accuracy())
+    put(summary, tested.kind(), tested.metricValue(), tested.accuracy(), tested.errors())
         .put("loss", tested.loss())
         .put("testSamples", tested.samples())
         .put("wholeTestSet", tested.wholeTestSet());
@@ -180,16 +211,32 @@ public final class RunSummary {
   }
 
   /**
-   * Puts the accuracy into the summary, or the metric that a test has instead of it or besides it.
+   * Puts the accuracy into the summary, or the metric that a test has instead of it or besides it,
+   * and the errors of each value.
    *
    * @return the summary
    */
-  public static JsonObject put(JsonObject summary, Metric metric, double loss, double accuracy) {
+  public static JsonObject put(
+      JsonObject summary,
+      Metric metric,
+      double metricValue,
+      double accuracy,
+      List<ValueErrors> errors) {
     if (metric == Metric.ACCURACY || metric == Metric.PERPLEXITY) {
       summary.put("accuracy", accuracy);
     }
     if (metric != Metric.ACCURACY) {
-      putKnown(summary, metric.key(), metric.value(loss, accuracy));
+      putKnown(summary, metric.key(), metricValue);
+    }
+    if (!errors.isEmpty()) {
+      JsonArray all = new JsonArray();
+      for (ValueErrors each : errors) {
+        JsonObject one = new JsonObject().put("name", each.name());
+        putKnown(one, "rmse", each.rmse());
+        putKnown(one, "mae", each.mae());
+        all.add(one);
+      }
+      summary.put("errors", all);
     }
     return summary;
   }

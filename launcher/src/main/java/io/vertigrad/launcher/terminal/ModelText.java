@@ -24,7 +24,7 @@ public final class ModelText {
     String top = topK > 0 ? EventText.format(" (top %d %.2f %%)", topK, score.topAccuracy()) : "";
     return EventText.format(
         "%s on the whole test set of %s (%,d samples%s), loss %.4f; parameters %s",
-        score.metric().text(score.loss(), score.accuracy(), top),
+        score.text(top),
         data,
         score.samples(),
         classNames.isEmpty() ? "" : " of " + shown(classNames),
@@ -41,7 +41,12 @@ public final class ModelText {
   /** Returns the same test with the keys of {@code summary.json}. */
   public static JsonObject testJson(Score score, int topK, String hash, List<String> classNames) {
     JsonObject json =
-        RunSummary.put(new JsonObject(), score.metric(), score.loss(), score.accuracy())
+        RunSummary.put(
+                new JsonObject(),
+                score.metric(),
+                score.metricValue(),
+                score.accuracy(),
+                score.errors())
             .put("loss", score.loss())
             .put("testSamples", score.samples())
             .put("wholeTestSet", true)
@@ -89,8 +94,13 @@ public final class ModelText {
     return json.put("probability", probabilities[k]);
   }
 
-  /** Returns a line about a sample with several labels or values: all of them, in order. */
-  public static String answers(String name, float[] outputs, Targets.Kind kind) {
+  /**
+   * Returns a line about a sample with several labels or values: all of them, in order.
+   *
+   * @param names names of the values; empty for labels, and for values without names
+   */
+  public static String answers(
+      String name, float[] outputs, Targets.Kind kind, List<String> names) {
     return name
         + ": "
         + IntStream.range(0, outputs.length)
@@ -98,23 +108,35 @@ public final class ModelText {
                 k ->
                     kind == Targets.Kind.LABELS
                         ? EventText.format("label %d %.2f %%", k, 100.0 * outputs[k])
-                        : EventText.format("value %d %.6g", k, outputs[k]))
+                        : "%s %s"
+                            .formatted(
+                                names.isEmpty() ? "value " + k : names.get(k), decimal(outputs[k])))
             .collect(Collectors.joining(", "));
+  }
+
+  /** Returns the digits that a float has, without an exponent where people write none. */
+  private static String decimal(float value) {
+    double size = Math.abs(value);
+    return size >= 1e6 && size < 1e12
+        ? EventText.format("%.0f", value)
+        : EventText.format("%.6g", value);
   }
 
   /**
    * Returns the same answers as JSON. {@code kind} is the key of the sample's name, such as {@code
-   * image}.
+   * image}; {@code names} are those of {@link #answers}.
    */
   public static JsonObject answersJson(
-      String kind, String name, float[] outputs, Targets.Kind targets) {
+      String kind, String name, float[] outputs, Targets.Kind targets, List<String> names) {
     JsonArray all = new JsonArray();
     for (float output : outputs) {
       all.add(output);
     }
-    return new JsonObject()
-        .put(kind, name)
-        .put(targets == Targets.Kind.LABELS ? "probabilities" : "values", all);
+    JsonObject json =
+        new JsonObject()
+            .put(kind, name)
+            .put(targets == Targets.Kind.LABELS ? "probabilities" : "values", all);
+    return names.isEmpty() ? json : json.put("names", new JsonArray(names));
   }
 
   /** Returns a line about a text: the most probable tokens that follow it. */

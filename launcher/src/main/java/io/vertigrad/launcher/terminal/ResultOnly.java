@@ -53,7 +53,10 @@ final class ResultOnly implements Display {
                 lines.stream()
                     .skip(1)
                     .filter(
-                        l -> l.startsWith(ResultText.DIVERGED) || l.startsWith(ResultText.SAVED)))
+                        l ->
+                            l.startsWith(ResultText.DIVERGED)
+                                || l.startsWith(ResultText.GUESSES)
+                                || l.startsWith(ResultText.SAVED)))
             .collect(Collectors.joining("; ")));
   }
 

@@ -1,6 +1,8 @@
 package io.vertigrad.launcher.terminal;
 
 import io.vertigrad.compute.Metric;
+import io.vertigrad.compute.Share;
+import io.vertigrad.compute.ValueErrors;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.TrainingLength.Unit;
 import io.vertigrad.launcher.run.RunDirectory;
@@ -19,6 +21,9 @@ public final class ResultText {
 
   /** Start of the line that reports that training has made the model worse. */
   static final String DIVERGED = "DIVERGED: ";
+
+  /** Start of the line that reports that a constant answer is as good as the model. */
+  static final String GUESSES = "NO BETTER THAN GUESSING: ";
 
   private static final int PROBLEMS = 4;
 
@@ -65,7 +70,11 @@ public final class ResultText {
     List<String> lines = new ArrayList<>();
     lines.add(outcome(summary));
     RunSummary.divergence(summary)
-        .ifPresent(losses -> lines.add(DIVERGED + divergence(job, summary, losses)));
+        .ifPresentOrElse(
+            losses -> lines.add(DIVERGED + divergence(job, summary, losses)),
+            () ->
+                RunSummary.unbeaten(summary)
+                    .ifPresent(constant -> lines.add(GUESSES + guesses(job, constant))));
     if (summary.getLong("samples") > 0) {
       lines.add(throughput(job, summary));
       RunSummary.computedBy(summary).ifPresent(engine -> lines.add("computed by " + engine));
@@ -149,14 +158,18 @@ public final class ResultText {
           stream.getDouble("mean"));
     }
     return EventText.format(
-        "accuracy %.2f %% on %s before training on each, %.2f %% on the last ones, kappa %.3f"
-            + " (no change %.2f %%, majority %.2f %%)",
-        100 * stream.getDouble("accuracy", 0.0),
+        "accuracy %s on %s before training on each, %s on the last ones, kappa %.3f"
+            + " (no change %s, majority %s)",
+        share(stream, "accuracy"),
         events,
-        100 * stream.getDouble("windowAccuracy", 0.0),
+        share(stream, "windowAccuracy"),
         stream.getDouble("kappa", 0.0),
-        100 * stream.getDouble("noChange", 0.0),
-        100 * stream.getDouble("majority", 0.0));
+        share(stream, "noChange"),
+        share(stream, "majority"));
+  }
+
+  private static Share share(JsonObject stream, String key) {
+    return Share.of(stream, key).orElse(new Share(0));
   }
 
   private static String divergence(JobConfig job, JsonObject summary, JsonObject losses) {
@@ -173,6 +186,17 @@ public final class ResultText {
         rose, number(job.optimizer().learningRate()));
   }
 
+  private static String guesses(JobConfig job, JsonObject constant) {
+    Metric metric = Metric.of(constant.getString("metric"));
+    return EventText.format(
+        "%s has %s %s on the test set. Try another optimizer.learningRate (%s), a tenth or ten times"
+            + " as much, or train longer; check that the label is the right column",
+        constant.getString("answer"),
+        metric.label(),
+        metric.figure(constant.getDouble("value")),
+        number(job.optimizer().learningRate()));
+  }
+
   private static String number(double value) {
     return value == Math.rint(value) ? String.valueOf((long) value) : String.valueOf(value);
   }
@@ -183,6 +207,19 @@ public final class ResultText {
             ? EventText.format(
                 " (top %d %.2f %%)", summary.getInteger("topK"), summary.getDouble("topAccuracy"))
             : "";
+    List<ValueErrors> errors =
+        summary.getJsonArray("errors", new JsonArray()).stream()
+            .map(JsonObject.class::cast)
+            .map(
+                one ->
+                    new ValueErrors(
+                        one.getString("name"),
+                        one.getDouble("rmse", Double.NaN),
+                        one.getDouble("mae", Double.NaN)))
+            .toList();
+    if (!errors.isEmpty()) {
+      return ValueErrors.text(errors);
+    }
     Metric metric = RunSummary.metricOf(summary);
     double accuracy =
         summary.getDouble(metric == Metric.LABEL_ACCURACY ? metric.key() : "accuracy", Double.NaN);

@@ -263,6 +263,16 @@ final class RunListTest {
   }
 
   @Test
+  void shouldShowTheShareOfAStreamInPercent() throws IOException {
+    Path run = finished("stream", START);
+    write(
+        run.resolve("summary.json"),
+        "{\"state\": \"finished\", \"stream\": {\"events\": 9, \"accuracy\": 0.919}}");
+
+    assertEquals(91.9, row("stream").getDouble("accuracy"), 1e-9);
+  }
+
+  @Test
   void shouldSayHowARunWithoutASummaryEnded() throws IOException {
     unfinished("killed");
     append(unfinished("failed").resolve("events.jsonl"), json(new JobFailed(START, "no workers")));

@@ -137,7 +137,7 @@ final class EpochLogTest {
     trained(0, 1, 1, 1);
     trained(1, 1, 1, 1);
 
-    record(new Evaluated(0, 10, 500, 1, 40, 5, 90.5, false, "", "", 0));
+    record(new Evaluated(0, 10, 500, 1, 40, 5, 90.5, false, "", "", 0, List.of()));
 
     assertEquals(List.of("0 1.000 1.0000 40.00 90.50"), lines());
   }

@@ -36,7 +36,7 @@ final class FollowedModel implements ServedModel {
   static FollowedModel open(JobConfig job, NewestParameters newest) {
     Dataset test = DatasetProvider.open(job.data(), Split.TEST, LOADER);
     ModelConfig config = job.modelOn(test).on(job.workers().device());
-    Model model = newest.model(config);
+    Model model = newest.model(test, config);
     try {
       return new FollowedModel(
           SampleFormat.of(job, test, LOADER), model, newest.into(config, model));

@@ -9,6 +9,7 @@ import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DecimalNotation;
 import io.vertigrad.compute.data.FieldReader;
 import io.vertigrad.compute.data.MergedValues;
+import io.vertigrad.compute.data.TargetColumn;
 import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.streams.EventSource;
@@ -205,6 +206,13 @@ public final class StreamProvider implements DatasetProvider {
   @Override
   public List<String> classNames(DataConfig config) {
     return EventSchema.read(config).classes();
+  }
+
+  @Override
+  public List<TargetColumn> targetColumns(DataConfig config) {
+    EventSchema schema = EventSchema.read(config);
+    // The model itself answers in the unit of the label.
+    return schema.values() ? List.of(new TargetColumn(schema.label(), 0, 1)) : List.of();
   }
 
   @Override

@@ -77,7 +77,7 @@ final class EvaluatorThread {
     }
     member.show(job.fingerprints(Set.of(Split.TEST), loader));
     ModelConfig config = job.modelOn(test).on(job.workers().device());
-    try (Model model = JobModel.of(job, config)) {
+    try (Model model = JobModel.of(job, job.data().fitted(test.fitted()), config)) {
       Evaluation evaluation =
           new Evaluation(
               model,

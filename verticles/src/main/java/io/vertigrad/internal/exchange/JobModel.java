@@ -24,7 +24,7 @@ public final class JobModel {
   }
 
   /**
-   * Builds a model of saved parameters.
+   * Builds a model that answers in the units of the data's values.
    *
    * @param data the data section with the values that were fitted in training
    */

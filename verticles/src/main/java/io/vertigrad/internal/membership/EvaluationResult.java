@@ -24,18 +24,4 @@ public record EvaluationResult(
     @MayBeAbsent int topK,
     @MayBeAbsent double topAccuracy,
     String parametersHash,
-    @MayBeAbsent String metric) {
-
-  /** Creates the result of a model whose metric is the accuracy. */
-  public EvaluationResult(
-      long version,
-      long highestVersion,
-      int samples,
-      double loss,
-      double accuracy,
-      int topK,
-      double topAccuracy,
-      String parametersHash) {
-    this(version, highestVersion, samples, loss, accuracy, topK, topAccuracy, parametersHash, "");
-  }
-}
+    @MayBeAbsent String metric) {}

@@ -113,7 +113,7 @@ final class PipelineEvaluation {
             Locale.ROOT,
             "version %d: %s, loss %.4f (%d test samples%s)",
             version,
-            score.metric().text(score.loss(), score.accuracy(), ""),
+            score.text(""),
             score.loss(),
             score.samples(),
             all ? ", all of them" : ""));

@@ -182,9 +182,9 @@ final class ControlCodecTest {
 
   static Stream<EvaluationResult> evaluations() {
     return Stream.of(
-        new EvaluationResult(10, 11, 64, 0.5, 97.5, 3, 99.5, "ab"),
-        new EvaluationResult(10, 11, 64, Double.NaN, 0, 0, 0, "ab"),
-        new EvaluationResult(10, 11, 64, Double.POSITIVE_INFINITY, 0, 0, 0, "ab"));
+        new EvaluationResult(10, 11, 64, 0.5, 97.5, 3, 99.5, "ab", ""),
+        new EvaluationResult(10, 11, 64, Double.NaN, 0, 0, 0, "ab", ""),
+        new EvaluationResult(10, 11, 64, Double.POSITIVE_INFINITY, 0, 0, 0, "ab", ""));
   }
 
   @ParameterizedTest

@@ -229,7 +229,7 @@ final class ControlJsonTest {
         arguments(
             ControlCodec.write(new StepState(9, 3, false)), "{'version':9,'pause':3,'idle':false}"),
         arguments(
-            ControlCodec.write(new EvaluationResult(10, 11, 64, 0.5, 97.5, 0, 0, "ab")),
+            ControlCodec.write(new EvaluationResult(10, 11, 64, 0.5, 97.5, 0, 0, "ab", "")),
             "{'version':10,'highestVersion':11,'samples':64,'loss':0.5,'accuracy':97.5,'topK':0,"
                 + "'topAccuracy':0.0,'parametersHash':'ab'}"),
         arguments(
@@ -284,7 +284,7 @@ final class ControlJsonTest {
         arguments(
             reading(ControlCodec::evaluation),
             "{'version':1,'highestVersion':2,'samples':3,'loss':'-Infinity','parametersHash':''}",
-            new EvaluationResult(1, 2, 3, Double.NEGATIVE_INFINITY, 0, 0, 0, "")),
+            new EvaluationResult(1, 2, 3, Double.NEGATIVE_INFINITY, 0, 0, 0, "", "")),
         arguments(
             reading(ControlCodec::memberRequest),
             "{'command':'evaluate'}",

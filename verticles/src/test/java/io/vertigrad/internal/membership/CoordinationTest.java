@@ -125,7 +125,7 @@ final class CoordinationTest extends BusJobFixture {
     FakeMember evaluator = member(Role.EVALUATOR);
     FakeMember worker = member(Role.WORKER);
     EvaluationResult evaluation =
-        new EvaluationResult(1_000, 1_000, 64, 0.1, 97.5, 0, 0, "0123456789abcdef");
+        new EvaluationResult(1_000, 1_000, 64, 0.1, 97.5, 0, 0, "0123456789abcdef", "");
     evaluator.evaluation = Future.succeededFuture(evaluation);
     server.counters =
         Future.succeededFuture(

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.worker;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.data.BatchSource;
@@ -8,6 +9,11 @@ import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.membership.BatchDivision;
 import io.vertigrad.internal.worker.BatchGradients.BatchesOfRank;
 import io.vertigrad.internal.worker.GradientSource.Computed;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -57,6 +63,48 @@ class BatchBalanceTest {
             "worker 1: round 20, 258 ns, knows 0",
             "worker 1: round 40, 300 ns, knows 20"),
         asked);
+  }
+
+  /** With a quota of a fifth, most rounds are fast, and some wait for the next period. */
+  @Test
+  void shouldCountTheTimeInWhichAQuotaStopsTheWorker() throws IOException {
+    Path group = Path.of("/sys/fs/cgroup/cpu/vertigrad-balance-" + ProcessHandle.current().pid());
+    assumeTrue(
+        Files.isWritable(group.getParent().resolve("tasks")),
+        "needs root and the processor's groups of cgroup v1, which take single threads");
+    Files.createDirectory(group);
+    String thread = Path.of("/proc/thread-self").toRealPath().getFileName().toString();
+    try {
+      Files.writeString(group.resolve("cpu.cfs_quota_us"), "20000");
+      Files.writeString(group.resolve("tasks"), thread);
+      GradientSource source = begin(0);
+      long begun = System.nanoTime();
+      for (int round = 0; round < 20; round++) {
+        long before = System.nanoTime();
+        spin(5_000_000);
+        computedNanos = System.nanoTime() - before;
+        source.compute(round, round, Optional.empty());
+      }
+      long nanos = System.nanoTime() - begun;
+      source.compute(20, 20, Optional.empty());
+
+      String stat = Files.readString(group.resolve("cpu.stat"));
+      assumeTrue(!stat.contains("nr_throttled 0"), "this machine keeps no quota: " + stat);
+      long reported = Long.parseLong(asked.get(1).replaceAll(".*20, | ns.*", ""));
+      assertEquals(nanos / (20.0 * 8), reported, 0.2 * nanos / (20 * 8), asked.get(1));
+    } finally {
+      Files.writeString(group.getParent().resolve("tasks"), thread);
+      Files.delete(group);
+    }
+  }
+
+  /** Uses so much processor time. */
+  private static void spin(long nanos) {
+    ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+    long end = threads.getCurrentThreadCpuTime() + nanos;
+    while (threads.getCurrentThreadCpuTime() < end) {
+      Thread.onSpinWait();
+    }
   }
 
   @Test

@@ -1,6 +1,7 @@
 package io.vertigrad.compute.data.files;
 
 import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.TargetColumn;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
@@ -25,6 +26,10 @@ import java.util.stream.IntStream;
  * @param means by feature, the mean of the training rows; empty if values are not standardised
  * @param deviations by feature, the standard deviation, 1 for a constant column; empty like the
  *     means
+ * @param targetMeans by target, the mean of the training rows; empty if targets are not
+ *     standardised
+ * @param targetDeviations by target, the standard deviation, 1 for a constant column; empty like
+ *     the means
  */
 record CsvColumns(
     int count,
@@ -35,7 +40,9 @@ record CsvColumns(
     List<String> classes,
     List<Double> fill,
     List<Double> means,
-    List<Double> deviations) {
+    List<Double> deviations,
+    List<Double> targetMeans,
+    List<Double> targetDeviations) {
 
   CsvColumns {
     names = List.copyOf(names);
@@ -46,13 +53,28 @@ record CsvColumns(
     fill = List.copyOf(fill);
     means = List.copyOf(means);
     deviations = List.copyOf(deviations);
+    targetMeans = List.copyOf(targetMeans);
+    targetDeviations = List.copyOf(targetDeviations);
   }
 
   /** Returns the columns before anything is fitted. */
   static CsvColumns of(
       int count, List<String> names, List<Integer> targets, List<Integer> features) {
     return new CsvColumns(
-        count, names, targets, features, Map.of(), List.of(), List.of(), List.of(), List.of());
+        count, names, targets, features, Map.of(), List.of(), List.of(), List.of(), List.of(),
+        List.of(), List.of());
+  }
+
+  /** Returns the targets by name, or by number if there are no names, as they are standardised. */
+  List<TargetColumn> targetColumns() {
+    return IntStream.range(0, targets.size())
+        .mapToObj(
+            i ->
+                new TargetColumn(
+                    names.isEmpty() ? "column " + (targets.get(i) + 1) : names.get(targets.get(i)),
+                    targetMeans.isEmpty() ? 0 : targetMeans.get(i),
+                    targetMeans.isEmpty() ? 1 : targetDeviations.get(i)))
+        .toList();
   }
 
   /**
@@ -117,6 +139,8 @@ record CsvColumns(
     put(json, "fill", fill);
     put(json, "means", means);
     put(json, "deviations", deviations);
+    put(json, "targetMeans", targetMeans);
+    put(json, "targetDeviations", targetDeviations);
     if (!words.isEmpty()) {
       JsonObject byFeature = new JsonObject();
       words.forEach((feature, list) -> put(byFeature, feature.toString(), list));
@@ -148,9 +172,11 @@ record CsvColumns(
                 : others(count, targets),
             words,
             texts(json, "classes"),
-            numbers(json, "fill").stream().map(Number::doubleValue).toList(),
-            numbers(json, "means").stream().map(Number::doubleValue).toList(),
-            numbers(json, "deviations").stream().map(Number::doubleValue).toList());
+            doubles(json, "fill"),
+            doubles(json, "means"),
+            doubles(json, "deviations"),
+            doubles(json, "targetMeans"),
+            doubles(json, "targetDeviations"));
     columns.check();
     return columns;
   }
@@ -165,7 +191,9 @@ record CsvColumns(
             && (names.isEmpty() || names.size() == count)
             && (fill.isEmpty() || fill.size() == size)
             && means.size() == deviations.size()
-            && (means.isEmpty() || means.size() == size);
+            && (means.isEmpty() || means.size() == size)
+            && targetMeans.size() == targetDeviations.size()
+            && (targetMeans.isEmpty() || targetMeans.size() == targets.size());
     if (!fits) {
       throw new IllegalArgumentException("columns of a csv file that do not go together");
     }
@@ -187,6 +215,10 @@ record CsvColumns(
 
   private static List<String> texts(JsonObject json, String key) {
     return json.getJsonArray(key, new JsonArray()).stream().map(String.class::cast).toList();
+  }
+
+  private static List<Double> doubles(JsonObject json, String key) {
+    return numbers(json, key).stream().map(Number::doubleValue).toList();
   }
 
   private static List<Number> numbers(JsonObject json, String key) {

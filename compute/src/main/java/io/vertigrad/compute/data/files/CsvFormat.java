@@ -20,7 +20,8 @@ import java.util.stream.Stream;
  * @param categories feature columns of words, each word an input of 0 or 1
  * @param missing what to do with missing values of features
  * @param scale factor on every value
- * @param standard whether each column is standardised by its mean and deviation
+ * @param standard whether each feature is standardised by its mean and deviation
+ * @param standardTargets the same for each target; false unless targets are real values
  * @param shape one sample's dimensions; empty for flat
  * @param header whether the first line holds names
  * @param separator character between two values
@@ -38,6 +39,7 @@ record CsvFormat(
     Missing missing,
     float scale,
     boolean standard,
+    boolean standardTargets,
     List<Integer> shape,
     boolean header,
     char separator,
@@ -98,6 +100,7 @@ record CsvFormat(
         missing,
         scale,
         standard,
+        standardTargets,
         shape,
         true,
         separator,
@@ -116,6 +119,11 @@ record CsvFormat(
 
   /** Returns whether the training rows have to be read before other rows can be converted. */
   boolean isFitted() {
+    return standardTargets || fitsInputs();
+  }
+
+  /** Returns whether the training rows have to be read before a row without targets can be. */
+  boolean fitsInputs() {
     return usesNames() || standard || missing.mean() || !categories.isEmpty();
   }
 

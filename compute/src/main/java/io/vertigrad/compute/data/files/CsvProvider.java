@@ -1,5 +1,6 @@
 package io.vertigrad.compute.data.files;
 
+import io.vertigrad.compute.Model;
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.Augmentations;
 import io.vertigrad.compute.data.DataConfig;
@@ -10,6 +11,7 @@ import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DecimalNotation;
 import io.vertigrad.compute.data.FieldReader;
+import io.vertigrad.compute.data.TargetColumn;
 import io.vertigrad.compute.data.files.CsvFormat.Column;
 import io.vertigrad.compute.settings.Settings;
 import io.vertx.core.json.Json;
@@ -20,6 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -150,7 +153,7 @@ public final class CsvProvider implements DatasetProvider {
     if (!config.fitted().isEmpty()) {
       return whole(CsvSamples.unlabelled(file, format, CsvDataset.columns(config.fitted())));
     }
-    if (format.isFitted()) {
+    if (format.fitsInputs()) {
       throw new DataException(
           "%s: the model was saved without the columns of its training, expected one that was trained with this version"
               .formatted(file));
@@ -170,9 +173,43 @@ public final class CsvProvider implements DatasetProvider {
   }
 
   @Override
+  public String describe(DataConfig config, Dataset opened) {
+    CsvColumns columns = CsvDataset.columns(opened.fitted());
+    Settings options = config.settings();
+    Targets.Kind kind = kind(options);
+    String option =
+        kind == Targets.Kind.CLASS ? "label" : kind == Targets.Kind.LABELS ? "labels" : "targets";
+    String named =
+        columns.targets().stream()
+            .limit(MOST_CLASSES_SHOWN)
+            .map(columns::name)
+            .collect(Collectors.joining(", "));
+    return "%s %s%s%s, %s"
+        .formatted(
+            option,
+            named,
+            columns.targets().size() > MOST_CLASSES_SHOWN ? ", ..." : "",
+            options.has(option) ? "" : ", because data.label is not set",
+            DatasetProvider.super.describe(config, opened));
+  }
+
+  @Override
+  public List<TargetColumn> targetColumns(DataConfig config) {
+    return kind(config.settings()) == Targets.Kind.VALUES && !config.fitted().isEmpty()
+        ? CsvDataset.columns(config.fitted()).targetColumns()
+        : List.of();
+  }
+
+  @Override
+  public Model adapt(DataConfig config, Model model) {
+    List<TargetColumn> columns = targetColumns(config);
+    return columns.isEmpty() ? model : new StandardisedModel(model, columns);
+  }
+
+  @Override
   public Optional<FieldReader> fields(DataConfig config, List<Integer> shape) {
     CsvFormat format = options(config).format();
-    if (config.fitted().isEmpty() && format.isFitted()) {
+    if (config.fitted().isEmpty() && format.fitsInputs()) {
       return Optional.empty();
     }
     CsvColumns columns =
@@ -269,6 +306,7 @@ public final class CsvProvider implements DatasetProvider {
             missing(options),
             (float) options.number("scale", 1, -Float.MAX_VALUE, Float.MAX_VALUE),
             standard,
+            kind == Targets.Kind.VALUES && (standard || !options.has(NORMALIZATION)),
             shape,
             options.flag("header", false),
             separator,

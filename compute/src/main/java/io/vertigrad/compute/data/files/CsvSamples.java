@@ -8,6 +8,7 @@ import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.DecimalNotation;
 import io.vertigrad.compute.data.MergedValues;
+import io.vertigrad.compute.data.TargetColumn;
 import io.vertigrad.compute.data.files.CsvFormat.Column;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -58,7 +59,7 @@ final class CsvSamples {
   private final CsvFormat format;
   private final Table rows;
   private final List<Integer> labels = new ArrayList<>();
-  private final List<float[]> answers = new ArrayList<>();
+  private final List<double[]> answers = new ArrayList<>();
   private final Map<Integer, Dictionary> words = new TreeMap<>();
   private final Dictionary classes = new Dictionary();
 
@@ -646,8 +647,8 @@ final class CsvSamples {
     }
   }
 
-  private float[] answer(List<String> cells) {
-    float[] answer = new float[targetCells.length];
+  private double[] answer(List<String> cells) {
+    double[] answer = new double[targetCells.length];
     for (int i = 0; i < answer.length; i++) {
       int column = targetCells[i];
       double value = number(cells.get(column), column);
@@ -657,7 +658,7 @@ final class CsvSamples {
             "%s, a label, is %s, expected 0 or 1 (option labels; real values are option targets)"
                 .formatted(called(column), quote(cells.get(column))));
       }
-      answer[i] = (float) value;
+      answer[i] = value;
     }
     return answer;
   }
@@ -667,7 +668,7 @@ final class CsvSamples {
     if (Float.isFinite((float) value)) {
       if (looksForMistakes) {
         if (merged[column] == null) {
-          merged[column] = new MergedValues(format.standard() && !isTarget(column));
+          merged[column] = new MergedValues(isStandard(column));
         }
         merged[column].add(cell.replace(format.decimal().mark(), '.'), value);
       }
@@ -782,6 +783,8 @@ final class CsvSamples {
             findsClasses ? classes.words : List.of(),
             List.of(),
             List.of(),
+            List.of(),
+            List.of(),
             List.of());
   }
 
@@ -794,7 +797,8 @@ final class CsvSamples {
    * them.
    */
   CsvColumns fit(int[] chosen) {
-    if (isFitted || !format.standard() && format.missing().isRefused()) {
+    boolean plain = !format.standard() && !format.standardTargets();
+    if (isFitted || plain && format.missing().isRefused()) {
       return columns;
     }
     int size = columns.features().size();
@@ -829,13 +833,16 @@ final class CsvSamples {
                   .map(value -> Double.isNaN(value) ? fill[feature] : value)
                   .toArray();
       means[i] = mean(filled);
-      double squares = 0;
-      for (double value : filled) {
-        squares += (value - means[i]) * (value - means[i]);
-      }
-      double deviation = Math.sqrt(squares / chosen.length);
-      // A column that is constant, except for rounding, becomes 0.
-      deviations[i] = deviation > 8 * Math.ulp(means[i]) ? deviation : 1;
+      deviations[i] = deviation(filled, means[i]);
+    }
+    int targets = format.standardTargets() && !isUnlabelled ? columns.targets().size() : 0;
+    double[] targetMeans = new double[targets];
+    double[] targetDeviations = new double[targets];
+    for (int i = 0; i < targets; i++) {
+      int target = i;
+      double[] values = IntStream.of(chosen).mapToDouble(row -> answers.get(row)[target]).toArray();
+      targetMeans[i] = mean(values);
+      targetDeviations[i] = deviation(values, targetMeans[i]);
     }
     return new CsvColumns(
         columns.count(),
@@ -846,7 +853,19 @@ final class CsvSamples {
         columns.classes(),
         format.missing().isRefused() ? List.of() : boxed(fill),
         format.standard() ? boxed(means) : List.of(),
-        format.standard() ? boxed(deviations) : List.of());
+        format.standard() ? boxed(deviations) : List.of(),
+        boxed(targetMeans),
+        boxed(targetDeviations));
+  }
+
+  /** Returns 1 for values that are constant, except for rounding, so that they become 0. */
+  private static double deviation(double[] values, double mean) {
+    double squares = 0;
+    for (double value : values) {
+      squares += (value - mean) * (value - mean);
+    }
+    double deviation = Math.sqrt(squares / values.length);
+    return deviation > 8 * Math.ulp(mean) ? deviation : 1;
   }
 
   /** Sums differences to the first value, which are exact where all values are close together. */
@@ -872,9 +891,22 @@ final class CsvSamples {
     Targets targets =
         fitted.classes().isEmpty() ? format.targets() : Targets.classes(fitted.classes().size());
     int[] classOf = labels.isEmpty() ? new int[0] : IntStream.of(chosen).map(labels::get).toArray();
+    List<TargetColumn> columnsOfTargets = fitted.targetColumns();
     List<float[]> targetValues =
-        answers.isEmpty() ? List.of() : IntStream.of(chosen).mapToObj(answers::get).toList();
+        answers.isEmpty()
+            ? List.of()
+            : IntStream.of(chosen)
+                .mapToObj(row -> standardised(answers.get(row), columnsOfTargets))
+                .toList();
     return new CsvDataset(inputs, classOf, targetValues, shape, targets, fitted);
+  }
+
+  private static float[] standardised(double[] values, List<TargetColumn> columns) {
+    float[] targets = new float[values.length];
+    for (int i = 0; i < targets.length; i++) {
+      targets[i] = columns.get(i).standardised(values[i]);
+    }
+    return targets;
   }
 
   private float[] inputs(double[] row, CsvColumns fitted) {
@@ -894,10 +926,7 @@ final class CsvSamples {
     for (int column = 0; column < merged.length; column++) {
       Optional<String> pair = Optional.ofNullable(merged[column]).flatMap(MergedValues::describe);
       if (pair.isPresent()) {
-        String advice =
-            format.standard() || isTarget(column)
-                ? ""
-                : "; normalization standard keeps them apart";
+        String advice = isStandard(column) ? "" : "; normalization standard keeps them apart";
         found.add(called(column) + ": " + pair.get() + advice);
       }
     }
@@ -967,8 +996,10 @@ final class CsvSamples {
     return merged[column] != null && merged[column].describe().isPresent();
   }
 
-  private boolean isTarget(int column) {
-    return IntStream.of(targetCells).anyMatch(target -> target == column);
+  private boolean isStandard(int column) {
+    return IntStream.of(targetCells).anyMatch(target -> target == column)
+        ? format.standardTargets()
+        : format.standard();
   }
 
   /** Names the first standardised column with a single value, if there is one. */

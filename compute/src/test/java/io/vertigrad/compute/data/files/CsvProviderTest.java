@@ -9,14 +9,18 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.Model;
+import io.vertigrad.compute.Score;
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.SequentialBatches;
+import io.vertigrad.compute.data.TargetColumn;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertx.core.json.JsonObject;
+import java.lang.reflect.Proxy;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -289,7 +293,8 @@ class CsvProviderTest {
   void shouldReadValuesFromTheColumnsThatTargetsName() {
     train("1,0.5,-1,20\n2,-2.5,3,40\n");
 
-    Dataset train = open(Split.TRAIN, Map.of("targets", List.of(4, 2), "scale", 0.1));
+    Dataset train =
+        open(Split.TRAIN, Map.of("targets", List.of(4, 2), "scale", 0.1, "normalization", "raw"));
 
     assertEquals(Targets.values(2), train.targets());
     assertEquals(2, train.classes());
@@ -303,6 +308,80 @@ class CsvProviderTest {
     assertArrayEquals(new float[] {20, 0.5f, 40, -2.5f}, batch.targets());
     assertArrayEquals(
         new float[] {40, -2.5f}, batch.part(1, 2, new float[2], List.of(2)).targets());
+  }
+
+  @Test
+  void shouldStandardiseTargetsByTheTrainingRowsAndAnswerInTheirUnit() {
+    Path file =
+        prices(
+            IntStream.range(0, 40)
+                .mapToObj(i -> i + "," + (1_790_000_000_000L + 2 * (i % 2)) + ",7\n")
+                .collect(Collectors.joining("", "x,price,same\n", "")));
+    Map<String, Object> options = Map.of("targets", List.of("price", "same"), "testShare", 0.5);
+
+    Dataset train = ofFile(file, Split.TRAIN, options, Map.of());
+    Dataset test = ofFile(file, Split.TEST, options, Map.of());
+    DataConfig config = SampleFiles.in("csv", file, options).fitted(test.fitted());
+    List<TargetColumn> columns = new CsvProvider().targetColumns(config);
+
+    assertEquals(train.fitted(), test.fitted());
+    double sum = 0;
+    float[] values = new float[2];
+    for (int i = 0; i < train.size(); i++) {
+      train.readTargets(i, values, 0);
+      sum += values[0];
+      assertEquals(1, Math.abs(values[0]), 0.5, "differences of a large number are kept");
+      assertEquals(0, values[1], "a constant is 0");
+    }
+    assertEquals(0, sum, 1e-3);
+    assertEquals(List.of("price", "same"), columns.stream().map(TargetColumn::name).toList());
+    assertEquals(7, columns.get(1).value(0));
+    test.readTargets(0, values, 0);
+    assertEquals(0, columns.get(0).value(values[0]) % 2, 1e-3);
+    assertEquals(
+        "targets column 2 (\"price\"), column 3 (\"same\"), 1 inputs, 2 real values",
+        new CsvProvider().describe(config, test));
+  }
+
+  @Test
+  void shouldScoreInTheUnitOfEachTarget() {
+    Model network =
+        (Model)
+            Proxy.newProxyInstance(
+                Model.class.getClassLoader(),
+                new Class<?>[] {Model.class},
+                (proxy, method, arguments) ->
+                    method.getName().equals("probabilities")
+                        ? new float[] {0, 1, 0.5f, -1}
+                        : method.getReturnType() == int.class ? 0 : null);
+    List<TargetColumn> columns =
+        List.of(new TargetColumn("price", 400_000, 100_000), new TargetColumn("rooms", 4, 2));
+    Model model = new StandardisedModel(network, columns);
+    float[] targets = {0.3f, 1, 0.1f, 0};
+    Batch batch = new Batch(2, new float[2], new int[0], targets, List.of(1), 0);
+
+    Score score = model.score(batch, 0);
+
+    assertArrayEquals(new float[] {400_000, 6, 450_000, 2}, model.probabilities(batch, 2));
+    assertEquals((0.09 + 0.16 + 1) / 4, score.loss(), 1e-6, "in standard deviations");
+    assertEquals("price", score.errors().get(0).name());
+    assertEquals(Math.sqrt((9e8 + 16e8) / 2), score.errors().get(0).rmse(), 0.01);
+    assertEquals(35_000, score.errors().get(0).mae(), 0.01);
+    assertEquals("RMSE of price 35,355 (MAE 35,000), of rooms 1.414 (MAE 1.000)", score.text(""));
+    assertEquals(score.errors().get(1), score.plus(score).errors().get(1));
+  }
+
+  @Test
+  void shouldSayWhichColumnIsTheLabelWhenNoneIsNamed() {
+    Path file = prices("id,x,class\n1,2,a\n2,3,b\n3,4,a\n4,5,b\n");
+    Map<String, Object> options = Map.of("header", true, "ignore", "class");
+    Dataset train = ofFile(file, Split.TRAIN, options, Map.of());
+
+    assertTrue(
+        new CsvProvider()
+            .describe(SampleFiles.in("csv", file, options), train)
+            .startsWith(
+                "label column 1 (\"id\"), because data.label is not set, 1 inputs, 4 classes: 1, 2"));
   }
 
   @Test
@@ -679,7 +758,9 @@ class CsvProviderTest {
                 + " 1790000000000000000"),
         warnings(folder, Map.of("normalization", "standard")));
     train("0,1790000000,1\n1,1790000050,2\n");
-    assertEquals(1, warnings(folder, Map.of("targets", 2)).size(), "targets are float32");
+    assertEquals(List.of(), warnings(folder, Map.of("targets", 2)), "standardised as doubles");
+    Map<String, Object> raw = Map.of("targets", 2, "normalization", "raw");
+    assertEquals(1, warnings(folder, raw).size(), "raw targets are float32");
   }
 
   @Test

@@ -205,13 +205,16 @@ function holds(values, sign, wanted) {
   }
 }
 
-/** Returns the best of the runs with the same data and metric, for each such pair: {key, data, runs, winners}. */
+/**
+ * Returns the best of the runs with the same data and metric, for each such pair: {key, data, runs, winners}. Data are
+ * the same if their fingerprints are; runs without one are compared by the name of their data.
+ */
 function best(runs) {
   const kinds = new Map();
   for (const run of runs) {
     const key = metricOf(run);
     if (Number.isFinite(valueOf(run, key))) {
-      const kind = JSON.stringify([run.data, key]);
+      const kind = JSON.stringify([run.data, run.dataHash, key]);
       kinds.set(kind, kinds.get(kind) ?? { key, data: run.data, runs: [] });
       kinds.get(kind).runs.push(run);
     }

@@ -72,7 +72,8 @@ class TrackedMetricsTest {
     Recording metrics = new Recording(job("{}"));
 
     List<Metric> test =
-        metrics.record(new Evaluated(7, 20, 100, Double.NaN, 55, 5, 90, false, "h", "", 0));
+        metrics.record(
+            new Evaluated(7, 20, 100, Double.NaN, 55, 5, 90, false, "h", "", 0, List.of()));
     List<Metric> averaged = metrics.record(new ReplicasAveraged(8, 21, 2, 0.25, 50));
 
     assertEquals(

@@ -1,0 +1,102 @@
+package io.vertigrad.compute.data;
+
+import io.vertigrad.compute.Metric;
+import io.vertigrad.compute.Targets;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What a constant answer scores on a test set: the most frequent class, the more frequent value of
+ * each label, or the mean of each value. A model that is no better has learned nothing that counts.
+ *
+ * @param metric figure of the test
+ * @param value the constant answer's figure; in the unit of the value if there is one only
+ * @param answer the constant answer, for people
+ */
+public record Baseline(Metric metric, double value, String answer) {
+
+  /**
+   * Computes the score of the best constant answer; reads the targets of all samples.
+   *
+   * @param test the test set
+   * @param columns its real values; empty if it has none, or they have no names
+   * @return empty for samples with a class at each of several positions, and for no samples
+   */
+  public static Optional<Baseline> of(Dataset test, List<TargetColumn> columns) {
+    Targets targets = test.targets();
+    if (test.size() == 0 || targets.positions() > 1 || test.tokens() > 0) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        switch (targets.kind()) {
+          case CLASS -> majority(test);
+          case LABELS -> labels(test);
+          case VALUES -> mean(test, columns);
+        });
+  }
+
+  private static Baseline majority(Dataset test) {
+    long[] counts = new long[test.classes()];
+    int most = 0;
+    for (int i = 0; i < test.size(); i++) {
+      int label = test.label(i);
+      counts[label]++;
+      most = counts[label] > counts[most] ? label : most;
+    }
+    String name = test.classNames().isEmpty() ? String.valueOf(most) : test.classNames().get(most);
+    return new Baseline(
+        Metric.ACCURACY, 100.0 * counts[most] / test.size(), "class %s always".formatted(name));
+  }
+
+  private static Baseline labels(Dataset test) {
+    double[] sums = sums(test, new double[test.classes()], 1);
+    double correct = 0;
+    for (double ones : sums) {
+      correct += Math.max(ones, test.size() - ones);
+    }
+    double share = correct / sums.length / test.size();
+    return new Baseline(
+        Metric.LABEL_ACCURACY, 100 * share, "the more frequent value of each label always");
+  }
+
+  private static Baseline mean(Dataset test, List<TargetColumn> columns) {
+    double[] means = sums(test, new double[test.classes()], 1);
+    for (int i = 0; i < means.length; i++) {
+      means[i] /= test.size();
+    }
+    double squares = 0;
+    for (double sum : sums(test, means, 2)) {
+      squares += sum;
+    }
+    double rmse = Math.sqrt(squares / means.length / test.size());
+    boolean single = columns.size() == 1;
+    return new Baseline(
+        Metric.RMSE,
+        single ? rmse * columns.get(0).deviation() : rmse,
+        single ? "the mean of %s always".formatted(columns.get(0).name()) : "the means always");
+  }
+
+  /** Returns by target the sum of its differences to a number, or of their squares. */
+  private static double[] sums(Dataset test, double[] from, int power) {
+    float[] values = new float[from.length];
+    double[] sums = new double[from.length];
+    for (int i = 0; i < test.size(); i++) {
+      test.readTargets(i, values, 0);
+      for (int k = 0; k < values.length; k++) {
+        double difference = values[k] - from[k];
+        sums[k] += power == 1 ? difference : difference * difference;
+      }
+    }
+    return sums;
+  }
+
+  /**
+   * Returns whether a model's figure is better than that of the constant answer.
+   *
+   * @param figure accuracy in percent, or RMSE
+   * @return false for equal figures, and for NaN
+   */
+  public boolean isBeatenBy(double figure) {
+    return metric == Metric.RMSE ? figure < value : figure > value;
+  }
+}
