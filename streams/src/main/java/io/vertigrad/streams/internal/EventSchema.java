@@ -43,6 +43,10 @@ record EventSchema(
   /** Whole numbers up to this one are float32 without rounding. */
   private static final int EXACT_WHOLE = 1 << 24;
 
+  /** What helps against rounding. */
+  static final String ORIGIN_ADVICE =
+      "give a feature an \"origin\" near its values, which is subtracted first, and send a label as a difference";
+
   /** Fields whose rounding has been logged in this JVM. */
   private static final Set<String> ROUNDED = ConcurrentHashMap.newKeySet();
 
@@ -69,11 +73,17 @@ record EventSchema(
    *
    * @param values index of each listed category; empty for numbers and hashed categories
    * @param buckets number of categories that a text is hashed into; 0 for others
+   * @param origin subtracted from a number while it is a double; 0 for others
    * @param missing what takes the place of a missing value
-   * @param substitute the stated number
+   * @param substitute the stated number, less the origin
    */
   record Feature(
-      String field, Map<String, Integer> values, int buckets, Missing missing, float substitute) {
+      String field,
+      Map<String, Integer> values,
+      int buckets,
+      double origin,
+      Missing missing,
+      float substitute) {
 
     boolean number() {
       return values.isEmpty() && buckets == 0;
@@ -89,13 +99,14 @@ record EventSchema(
       if (type.equals("number")) {
         boolean mean = "mean".equals(section.toJson().getValue(MISSING));
         boolean stated = section.has(MISSING);
+        double origin = section.number("origin", 0, -Float.MAX_VALUE, Float.MAX_VALUE);
         float substitute =
             stated && !mean
-                ? (float) section.number(MISSING, 0, -Float.MAX_VALUE, Float.MAX_VALUE)
+                ? (float) (section.number(MISSING, 0, -Float.MAX_VALUE, Float.MAX_VALUE) - origin)
                 : 0;
         section.refuseUnknown();
         Missing missing = mean ? Missing.MEAN : stated ? Missing.NUMBER : Missing.REFUSE;
-        return new Feature(field, Map.of(), 0, missing, substitute);
+        return new Feature(field, Map.of(), 0, origin, missing, substitute);
       }
       int buckets = section.integer("buckets", 0, 1, MOST_VALUES);
       List<String> listed = section.textList("values", List.of());
@@ -115,13 +126,14 @@ record EventSchema(
       String missing = section.choice(MISSING, "refuse", "refuse", "none");
       section.refuseUnknown();
       return new Feature(
-          field, values, buckets, missing.equals("none") ? Missing.NONE : Missing.REFUSE, 0);
+          field, values, buckets, 0, missing.equals("none") ? Missing.NONE : Missing.REFUSE, 0);
     }
 
     /** Writes the feature's elements, which are 0. */
     void write(Object value, DecimalNotation decimal, float[] into, int offset) {
       if (number()) {
-        into[offset] = value == null ? inPlace() : EventSchema.number(field, value, decimal);
+        into[offset] =
+            value == null ? inPlace() : EventSchema.number(field, value, origin, decimal);
         return;
       }
       if (value == null) {
@@ -319,7 +331,7 @@ record EventSchema(
           "field \"%s\" is missing, expected %s".formatted(label, labelExpected()));
     }
     if (values()) {
-      return number(label, value, decimal);
+      return number(label, value, 0, decimal);
     }
     int index = classes.indexOf(text(value));
     if (index < 0) {
@@ -333,16 +345,19 @@ record EventSchema(
     return values() ? "a number" : "one of " + String.join(", ", classes);
   }
 
-  private static float number(String field, Object value, DecimalNotation decimal) {
-    double exact = exact(value, decimal);
-    float number = value instanceof Number found ? found.floatValue() : (float) exact;
+  private static float number(String field, Object value, double origin, DecimalNotation decimal) {
+    double exact = exact(value, decimal) - origin;
+    float number =
+        origin == 0 && value instanceof Number found ? found.floatValue() : (float) exact;
     if (Float.isFinite(number)) {
       if (number != exact && Math.abs(number) >= EXACT_WHOLE && ROUNDED.add(field)) {
         LOG.warn(
-            "field \"{}\": {} becomes {}: numbers are float32, so values close to it may be the same; send differences to a fixed number instead",
+            "field \"{}\": {}{} becomes {}: numbers are float32, so values close to it may be the same; {}",
             field,
             value,
-            BigDecimal.valueOf(number).toPlainString());
+            origin == 0 ? "" : " less " + origin,
+            BigDecimal.valueOf(number).toPlainString(),
+            ORIGIN_ADVICE);
       }
       return number;
     }

@@ -20,6 +20,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -149,9 +150,14 @@ public final class StreamProvider implements DatasetProvider {
     }
     EventSchema schema = options.schema();
     Map<String, MergedValues> numbers = new LinkedHashMap<>();
+    Map<String, Double> origins = new HashMap<>();
     schema.features().stream()
         .filter(EventSchema.Feature::number)
-        .forEach(feature -> numbers.put(feature.field(), new MergedValues(false)));
+        .forEach(
+            feature -> {
+              numbers.put(feature.field(), new MergedValues(false));
+              origins.put(feature.field(), feature.origin());
+            });
     if (schema.values()) {
       numbers.put(schema.label(), new MergedValues(false));
     }
@@ -162,7 +168,8 @@ public final class StreamProvider implements DatasetProvider {
             event[i] == null ? Double.NaN : EventSchema.exact(event[i], schema.decimal());
         if (Double.isFinite(value) && !(event[i] instanceof Boolean)) {
           String text = String.valueOf(event[i]).replace(schema.decimal().mark(), '.');
-          numbers.get(fields.get(i)).add(text, value);
+          String field = fields.get(i);
+          numbers.get(field).add(text, value - origins.getOrDefault(field, 0.0));
         }
       }
     }
@@ -174,8 +181,12 @@ public final class StreamProvider implements DatasetProvider {
                 .ifPresent(
                     pair ->
                         warnings.add(
-                            "%s: field \"%s\": %s; write differences to a fixed number instead"
-                                .formatted(source.requiredString("path"), field, pair))));
+                            "%s: field \"%s\": %s; %s"
+                                .formatted(
+                                    source.requiredString("path"),
+                                    field,
+                                    pair,
+                                    EventSchema.ORIGIN_ADVICE))));
     return warnings;
   }
 

@@ -72,6 +72,24 @@ class EventSchemaTest {
   }
 
   @Test
+  void shouldKeepDifferencesOfLargeNumbersToTheirOrigin() {
+    EventSchema schema =
+        schema(
+            "{'features':[{'field':'time','origin':1790000000,'missing':1790000007}],"
+                + "'label':{'field':'y'},'normalization':'raw'}");
+    float[] features = new float[1];
+
+    for (Object time : List.of("1790000003", 1_790_000_003, 1_790_000_003L, 1_790_000_003.0)) {
+      schema.write(new Object[] {time, 1}, new float[0], features, 0);
+      assertArrayEquals(new float[] {3}, features);
+    }
+    schema.write(new Object[] {null, 1}, new float[0], features, 0);
+    assertArrayEquals(new float[] {7}, features);
+    schema.writeAsked(new Object[] {1_790_000_003}, features, 0);
+    assertArrayEquals(new float[] {3}, features);
+  }
+
+  @Test
   void shouldReportAnInvalidEvent() {
     EventSchema schema = schema(USUAL);
 

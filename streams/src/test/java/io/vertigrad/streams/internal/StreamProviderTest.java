@@ -84,17 +84,21 @@ class StreamProviderTest {
     assertEquals(
         List.of(
             file
-                + ": field \"a\": 1790000000 and 1790000050 become the same float32, 1790000000; write"
-                + " differences to a fixed number instead"),
+                + ": field \"a\": 1790000000 and 1790000050 become the same float32, 1790000000; "
+                + EventSchema.ORIGIN_ADVICE),
         new StreamProvider().warnings(config(options)));
     Files.writeString(file, "{\"a\": 1, \"b\": true, \"y\": 16777216.5}\n{\"y\": 16777217}\nx\n");
     String json = options.replace("'separator'", "'format':'json','separator'");
     assertEquals(
         List.of(
             file
-                + ": field \"y\": 1.67772165E7 and 16777217 become the same float32, 16777216; write"
-                + " differences to a fixed number instead"),
+                + ": field \"y\": 1.67772165E7 and 16777217 become the same float32, 16777216; "
+                + EventSchema.ORIGIN_ADVICE),
         new StreamProvider().warnings(config(json)));
+    Files.writeString(file, "a;b;y\n1790000000;0,5;1\n1790000050;0,25;2\n");
+    String away = options.replace("{'field':'a'}", "{'field':'a','origin':1790000000}");
+    assertEquals(List.of(), new StreamProvider().warnings(config(away)));
+    assertArrayEquals(new float[] {50.25f, 0}, sample(asked(away, "1790000050,25;0"), 0));
   }
 
   private static Dataset asked(String options, String line) {
