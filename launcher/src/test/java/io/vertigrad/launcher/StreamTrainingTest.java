@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -88,12 +89,12 @@ class StreamTrainingTest {
     CommandRun stopped = train("run", "checkpoint.every=20");
 
     assertEquals(1, stopped.exit(), stopped.out());
-    assertTrue(
-        stopped.err().contains(events + ": line 1002: field \"demand\" is \"x\""), stopped.err());
-    CommandRun again = PastedCommand.after("to go on without it:", firstOf(stopped)).run();
+    String bad = events + ": line 1002: field \"demand\" is \"x\"";
+    requireOneFailure(bad, stopped, "run");
+    CommandRun again = PastedCommand.after("to go on without it:", commandOf(stopped)).run();
     assertEquals(1, again.exit(), again.out());
     assertTrue(again.err().contains(events + ": line 1302: has 1 values"), again.err());
-    CommandRun ended = PastedCommand.after("to go on without it:", firstOf(again)).run();
+    CommandRun ended = PastedCommand.after("to go on without it:", commandOf(again)).run();
     assertEquals(0, ended.exit(), ended.err());
     assertTrue(ended.out().contains("; 2 events left out"), ended.out());
 
@@ -103,11 +104,31 @@ class StreamTrainingTest {
         summary("run").getString("parametersHash"), summary("other").getString("parametersHash"));
     assertEquals(2, summary("other").getJsonObject("stream").getInteger("bad"));
     assertEquals(1_597, summary("other").getJsonObject("stream").getInteger("events"));
+
+    String[] apart = arguments("apart", "cluster.port=17645").toArray(String[]::new);
+    CommandRun processes =
+        CommandRun.of(
+            Stream.concat(Stream.of(apart), Stream.of("--processes")).toArray(String[]::new));
+    assertEquals(1, processes.exit(), processes.out());
+    requireOneFailure(bad, processes, "apart");
   }
 
-  /** Returns the first command of an error, which has one for each time that the worker failed. */
-  private static String firstOf(CommandRun failed) {
-    return failed.err().split("; worker ")[0].split("; log: ")[0];
+  /** Requires that the worker was not started again to read the same event. */
+  private void requireOneFailure(String bad, CommandRun failed, String run) throws IOException {
+    String printed = failed.out() + failed.err();
+    assertEquals(2, printed.split(Pattern.quote(bad), -1).length, printed);
+    assertEquals(1, failed.err().lines().count(), failed.err());
+    List<String> members =
+        Files.readString(folder.resolve(run).resolve("events.jsonl"))
+            .lines()
+            .filter(
+                line -> line.contains("\"memberJoined\"") || line.contains("\"memberRestarted\""))
+            .toList();
+    assertEquals(3, members.size(), members::toString);
+  }
+
+  private static String commandOf(CommandRun failed) {
+    return failed.err().split("; log: ")[0];
   }
 
   @Test

@@ -143,12 +143,12 @@ public class WorkerVerticle extends VerticleBase {
    */
   private LeaveReason failed(Throwable failure) {
     String message = String.valueOf(failure.getMessage());
-    if (failure instanceof RuleException) {
-      return new LeaveReason(LeaveReason.Kind.FAILS_JOB, message);
-    }
     String self = member.name() + ": ";
-    return LeaveReason.failed(
-        message.startsWith(self) ? message.substring(self.length()) : message);
+    String detail = message.startsWith(self) ? message.substring(self.length()) : message;
+    boolean again =
+        !(failure instanceof RuleException
+            || failure instanceof DataException data && data.isPermanent());
+    return again ? LeaveReason.failed(detail) : new LeaveReason(LeaveReason.Kind.FAILS_JOB, detail);
   }
 
   private void report(String event) {

@@ -35,7 +35,8 @@ public final class DataException extends RuntimeException {
   }
 
   /**
-   * Creates an exception about samples that are wrong: whoever reads them again finds the same.
+   * Creates an exception about samples that are wrong: whoever reads them again finds the same. A
+   * worker that fails with it during the training ends the job; no other takes its place.
    *
    * @param message which sample, what was found, what was expected
    * @return the exception

@@ -272,7 +272,7 @@ final class KafkaReader implements EventReader {
                 offset,
                 oldest - offset);
         if (!reading.goesOn()) {
-          throw new DataException(
+          throw DataException.permanent(
               gone
                   + "; expected a longer retention; to go on without them: vertigrad resume RUN --set data.onBadEvent=skip");
         }
