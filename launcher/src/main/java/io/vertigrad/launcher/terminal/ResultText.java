@@ -181,8 +181,7 @@ public final class ResultText {
             : EventText.format("the loss came to %.4g", summary.getDouble("loss"));
     return EventText.format(
         "%s, and the model is no better than before. optimizer.learningRate %s is likely too high:"
-            + " train again with a lower one, a warm-up (optimizer.schedule.warmUpUpdates) or"
-            + " optimizer.clipNorm",
+            + " train again with a lower one, or with a warm-up (optimizer.schedule.warmUpUpdates)",
         rose, number(job.optimizer().learningRate()));
   }
 

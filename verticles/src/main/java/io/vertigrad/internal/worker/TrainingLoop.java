@@ -385,7 +385,7 @@ public final class TrainingLoop {
     if (leftOutInSequence >= LEFT_OUT_LIMIT) {
       throw new ExchangeException(
           ("worker %s: training diverged: %s gradients in a row were refused, the last at step %s"
-                  + " (loss %s): %s. Lower optimizer.learningRate or set optimizer.clipNorm")
+                  + " (loss %s): %s. Lower optimizer.learningRate")
               .formatted(
                   counters.snapshot().rank(),
                   leftOutInSequence,
