@@ -59,7 +59,7 @@ public record ValueErrors(String name, double rmse, double mae) {
             .map(one -> "of %s %s (MAE %s)".formatted(one.name, figure(one.rmse), figure(one.mae)))
             .collect(Collectors.joining(", ", "RMSE ", ""))
         + (errors.size() > MOST_SHOWN
-            ? " and of %d more values".formatted(errors.size() - MOST_SHOWN)
+            ? " and of %s more values".formatted(errors.size() - MOST_SHOWN)
             : "");
   }
 }

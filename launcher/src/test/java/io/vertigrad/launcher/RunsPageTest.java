@@ -382,7 +382,6 @@ final class RunsPageTest {
     browser.await("all lines", () -> browser.run("return window.taken") != null);
     List<?> taken = (List<?>) browser.run("return window.taken.map(Math.round)");
     System.out.printf("100 runs overlaid after %s ms, %s of them by the page%n", taken.toArray());
-    assertTrue(((Number) taken.get(1)).doubleValue() < 2_000, taken::toString);
     assertTrue(browser.text("#drawn").startsWith("Many points: "), browser.text("#drawn"));
     browser.screenshot("runs-hundred", 1280);
     assertEquals(List.of(), browser.complaints());

@@ -9,6 +9,7 @@ import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -162,17 +163,14 @@ public interface DatasetProvider {
             ? ""
             : names.stream().limit(MOST_CLASSES_SHOWN).collect(Collectors.joining(", ", ": ", ""))
                 + (names.size() > MOST_CLASSES_SHOWN ? ", ..." : "");
-    return "%s, %,d %s%s"
-        .formatted(
-            opened.tokens() > 0
-                ? "windows of %,d tokens".formatted(inputs)
-                : shape.size() > 1
-                    ? "inputs "
-                        + shape.stream().map(String::valueOf).collect(Collectors.joining("x"))
-                    : "%,d inputs".formatted(inputs),
-            opened.classes(),
-            opened.targets().kind().text(),
-            shown);
+    String read =
+        opened.tokens() > 0
+            ? String.format(Locale.ROOT, "windows of %,d tokens", inputs)
+            : shape.size() > 1
+                ? "inputs " + shape.stream().map(String::valueOf).collect(Collectors.joining("x"))
+                : String.format(Locale.ROOT, "%,d inputs", inputs);
+    String kind = opened.targets().kind().text();
+    return String.format(Locale.ROOT, "%s, %,d %s%s", read, opened.classes(), kind, shown);
   }
 
   /**

@@ -4,6 +4,7 @@ import java.text.Normalizer;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
@@ -33,7 +34,7 @@ final class Confusables {
         (seen, words) -> {
           if (words.size() > 1) {
             found.add(
-                "%s look alike, but are %d words; write them in one way if they are one"
+                "%s look alike, but are %s words; write them in one way if they are one"
                     .formatted(
                         words.stream()
                             .map(word -> shown(word, counts.get(word), what))
@@ -80,7 +81,12 @@ final class Confusables {
             .filter(code -> code >= FIRST_BEYOND_ASCII || isUnseen(code))
             .mapToObj("U+%04X"::formatted)
             .collect(Collectors.joining(" "));
-    return "\"%s\" (%s%,d %s)"
-        .formatted(visible, beyond.isEmpty() ? "" : "with " + beyond + "; ", count, what);
+    return String.format(
+        Locale.ROOT,
+        "\"%s\" (%s%,d %s)",
+        visible,
+        beyond.isEmpty() ? "" : "with " + beyond + "; ",
+        count,
+        what);
   }
 }

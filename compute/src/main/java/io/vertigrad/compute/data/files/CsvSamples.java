@@ -988,8 +988,12 @@ final class CsvSamples {
     return rows.size() < LEAST_ROWS_OF_IDENTIFIERS || count < IDENTIFIERS * rows.size()
         ? Optional.empty()
         : Optional.of(
-            "%s, the label, has %,d values in %,d rows, which names rows rather than classes; option label names another column, and option targets columns of real values"
-                .formatted(called(targetCells[0]), count, rows.size()));
+            String.format(
+                Locale.ROOT,
+                "%s, the label, has %,d values in %,d rows, which names rows rather than classes; option label names another column, and option targets columns of real values",
+                called(targetCells[0]),
+                count,
+                rows.size()));
   }
 
   private boolean isMerged(int column) {

@@ -52,12 +52,12 @@ final class Utf8Input extends InputStream {
 
     /** Returns the message for a file. */
     String of(Object file) {
-      return "%s:%d: %s".formatted(file, line, found);
+      return "%s:%s: %s".formatted(file, line, found);
     }
 
     @Override
     public String getMessage() {
-      return "line %d: %s".formatted(line, found);
+      return "line %s: %s".formatted(line, found);
     }
   }
 
@@ -156,7 +156,7 @@ final class Utf8Input extends InputStream {
   private NotUtf8 wrong() {
     return new NotUtf8(
         line,
-        "found the byte 0x%02x, byte %d of the file, which is not UTF-8, expected %s; name its own encoding where it is not WINDOWS-1252"
+        "found the byte 0x%02x, byte %s of the file, which is not UTF-8, expected %s; name its own encoding where it is not WINDOWS-1252"
             .formatted(lead, leadPosition + 1, advice("WINDOWS-1252")));
   }
 
