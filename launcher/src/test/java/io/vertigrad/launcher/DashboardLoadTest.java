@@ -11,6 +11,7 @@ import io.vertigrad.strategy.StrategyProviders;
 import io.vertigrad.training.LocalMembers;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertx.core.DeploymentOptions;
+import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.WebSocket;
 import io.vertx.core.http.WebSocketClient;
@@ -79,7 +80,7 @@ final class DashboardLoadTest {
       long grown = usedHeap() - heap;
       assertTrue(grown < HEAP_GROWTH, "the heap grew by " + grown + " bytes");
       vertx.cancelTimer(asking);
-      watchers.forEach(WebSocket::close);
+      leave(watchers);
     }
 
     assertTrue(messages.get() > SOCKETS, "they heard " + messages);
@@ -161,6 +162,16 @@ final class DashboardLoadTest {
       watchers.add(socket);
     }
     return watchers;
+  }
+
+  /** Closes sockets and waits until they are closed, so that the next ones find their places. */
+  private void leave(List<WebSocket> watchers) {
+    List<Future<Void>> closed = new ArrayList<>();
+    for (WebSocket socket : watchers) {
+      socket.resume();
+      closed.add(socket.close());
+    }
+    Await.result(Future.join(closed), LIMIT_SECONDS, "closing the sockets");
   }
 
   private void askForSnapshot(WebSocket socket) {
