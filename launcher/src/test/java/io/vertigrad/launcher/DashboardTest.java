@@ -27,6 +27,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -567,6 +568,28 @@ final class DashboardTest {
     }
     assertTrue(browser.has("#nodes-cores canvas"), "the processors of the nodes over time");
     assertEquals(List.of(), browser.complaints());
+  }
+
+  @Test
+  void shouldDownloadEachUpdateOnceWhenStepsWereRepeated() throws Exception {
+    browser.open(replay(RunStory.ofResume(), 0));
+    browser.await("the end", () -> browser.text("#phase").equals("finished"));
+    browser.run("document.querySelector('[name=axis][value=version]').click()");
+    browser.run(
+        """
+        window.blobs = [];
+        const make = URL.createObjectURL;
+        URL.createObjectURL = (blob) => { window.blobs.push(blob); return make(blob); };
+        """);
+
+    browser.click("#loss [data-tool=csv]");
+
+    browser.await("a file", () -> Long.valueOf(1).equals(browser.run("return blobs.length")));
+    List<String> rows = ((String) browser.run("return blobs[0].text()")).lines().toList();
+    assertEquals("updates,worker 0,test", rows.get(0));
+    assertEquals(
+        IntStream.rangeClosed(1, 60).mapToObj(String::valueOf).toList(),
+        rows.stream().skip(1).map(row -> row.substring(0, row.indexOf(','))).toList());
   }
 
   @Test

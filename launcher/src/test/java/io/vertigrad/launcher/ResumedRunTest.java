@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
 import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.launcher.tracking.EventFileParser;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -22,7 +23,9 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -56,7 +59,7 @@ final class ResumedRunTest {
   @ValueSource(
       strings = {"digits-sync servers.count=2 exchange.partitionElements=400", "digits-pipeline"})
   void shouldEndWithTheBitsOfAnUndisturbedRunWhenEverythingWasKilled(String job) throws Exception {
-    String[] words = (job + " steps=200 checkpoint.every=5").split(" ");
+    String[] words = (job + " steps=200 checkpoint.every=5 tracking.tensorboard=true").split(" ");
     String undisturbed = undisturbed(words);
     Process killed = train("run", words);
     await(killed, () -> count("checkpointWritten") > 4);
@@ -69,6 +72,30 @@ final class ResumedRunTest {
     assertEquals(undisturbed, resumed);
     assertTrue(summary("run").getLong("resumedAtVersion") >= 5, summary("run").encode());
     assertEquals(1, summary("run").getInteger("resumes"));
+    Map<String, List<Long>> exported = exported();
+    assertFalse(exported.isEmpty());
+    exported.forEach(
+        (curve, steps) -> assertEquals(steps.stream().sorted().distinct().toList(), steps, curve));
+  }
+
+  /** Returns the steps of each curve for TensorBoard, which reads files by name. */
+  private Map<String, List<Long>> exported() throws IOException {
+    Map<String, List<Long>> steps = new TreeMap<>();
+    List<Path> files;
+    try (Stream<Path> all = Files.list(folder.resolve("run"))) {
+      files = all.filter(file -> file.toString().contains("tfevents")).sorted().toList();
+    }
+    assertEquals(2, files.size(), files.toString());
+    for (Path file : files) {
+      for (EventFileParser.Event event : EventFileParser.parse(file)) {
+        event
+            .values()
+            .keySet()
+            .forEach(
+                curve -> steps.computeIfAbsent(curve, c -> new ArrayList<>()).add(event.step()));
+      }
+    }
+    return steps;
   }
 
   @Test

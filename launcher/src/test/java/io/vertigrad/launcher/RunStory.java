@@ -134,6 +134,27 @@ final class RunStory {
     return events;
   }
 
+  /**
+   * Returns a run of one worker that is killed after 40 steps and resumed from step 30. Its tests
+   * are of the same versions as its reports.
+   */
+  static List<TrainingEvent> ofResume() {
+    List<TrainingEvent> events = new ArrayList<>();
+    for (int second = 1; second <= 70; second++) {
+      long now = START + 1_000L * second;
+      int step = second <= 40 ? second : second - 10;
+      int incarnation = second <= 40 ? 0 : 10_000;
+      if (second == 1 || second == 41) {
+        events.add(new MemberJoined(now - 1, Role.WORKER, 0, incarnation, "a pid 1", ""));
+        events.add(new JobStarted(now - 1, "sync", 1, 1, 1_960, 60, 60));
+      }
+      events.add(report(now, 0, incarnation, step, step));
+      events.add(new Evaluated(now, step, 500, 1 + 1.0 / step, 39, false, "00"));
+    }
+    events.add(new JobFinished(START + 71_000, 60, 60 * 64));
+    return events;
+  }
+
   /** Returns a report of one of two workers, whose curves are far apart. */
   private static WorkerProgress report(long now, int rank, int incarnation, int step, int version) {
     return report(now, rank, incarnation, step, version, 3 + rank + 1.0 / step);

@@ -44,6 +44,8 @@ final class JobStatus {
   private final Map<MemberName, MemberVitals> vitals = new HashMap<>();
   private final Map<String, PredictorProgress> predictors = new HashMap<>();
   private final Map<ScalarName, Double> scalars = new HashMap<>();
+  private final Map<Integer, WorkerProgress> firstOfWorkers = new HashMap<>();
+  private final Map<Integer, ServerProgress> firstOfServers = new HashMap<>();
   private boolean interrupted;
   private long version;
   private long samples;
@@ -63,13 +65,21 @@ final class JobStatus {
   synchronized void apply(TrainingEvent event) {
     view.apply(event);
     version = Math.max(version, view.version());
-    samples = Math.max(samples, view.samples());
     if (event instanceof WorkerProgress progress) {
+      firstOfWorkers.putIfAbsent(progress.rank(), progress);
+      double trained =
+          firstOfWorkers.keySet().stream()
+              .mapToDouble(rank -> workerTotal(rank, WorkerProgress::samples))
+              .sum();
+      samples = Math.max(samples, (long) trained);
       double rate = book.enter(List.of(progress)).workers().get(0).samplesPerSecond();
       samplesPerSecond.put(progress.rank(), rate);
     } else if (event instanceof ServerProgress server) {
+      firstOfServers.putIfAbsent(server.shard(), server);
       version = Math.max(version, server.version());
-      samples = Math.max(samples, server.samples());
+      ServerProgress first = firstOfServers.get(server.shard());
+      samples =
+          Math.max(samples, server.samples() - (first.incarnation() > 0 ? first.samples() : 0));
     } else if (event instanceof MemberVitals report) {
       vitals.put(new MemberName(report.role(), report.rank()), report);
     } else if (event instanceof PredictorProgress progress) {
@@ -187,9 +197,15 @@ final class JobStatus {
         : Double.NaN;
   }
 
-  /** Returns a total of a worker over all of its incarnations. */
+  /**
+   * Returns a total of a worker over all of its incarnations that were seen here. In the process
+   * that resumes a run it begins at 0, as Prometheus expects it: a total that continued from a
+   * checkpoint would be lower than before, and Prometheus would add all of it once more.
+   */
   synchronized double workerTotal(int rank, ToDoubleFunction<WorkerProgress> total) {
-    return view.worker(rank).map(total::applyAsDouble).orElse(0.0);
+    WorkerProgress first = firstOfWorkers.get(rank);
+    double before = first != null && first.incarnation() > 0 ? total.applyAsDouble(first) : 0;
+    return view.worker(rank).map(total::applyAsDouble).orElse(before) - before;
   }
 
   /** Returns a figure of a worker's last report; NaN before the newest incarnation has reported. */
@@ -200,9 +216,11 @@ final class JobStatus {
         .orElse(Double.NaN);
   }
 
-  /** Returns a total of a server over all of its incarnations. */
+  /** Returns a total of a server over all of its incarnations, as that of a worker. */
   synchronized double serverTotal(int shard, ToDoubleFunction<ServerProgress> total) {
-    return view.server(shard).map(total::applyAsDouble).orElse(0.0);
+    ServerProgress first = firstOfServers.get(shard);
+    double before = first != null && first.incarnation() > 0 ? total.applyAsDouble(first) : 0;
+    return view.server(shard).map(total::applyAsDouble).orElse(before) - before;
   }
 
   /** Returns a figure of a server's last report; NaN before the newest incarnation has reported. */

@@ -217,6 +217,35 @@ final class JobRoutesTest {
     assertEquals(4, value("vertigrad_server_updates_total", "outcome=\"late\""));
   }
 
+  /** Prometheus takes a lower value for a counter that began at 0 again, and adds all of it. */
+  @Test
+  @Tag("slow")
+  void shouldBeginCountersAtZeroInTheProcessThatResumesARun() {
+    publish(
+        List.of(
+            new MemberJoined(1, Role.SERVER, 0, 10_000, "n", ""),
+            new MemberJoined(1, Role.WORKER, 0, 10_000, "n", ""),
+            new JobStarted(2, "async", 1, 1, 1_960, 60, 60),
+            progress(0, 10_000),
+            new ServerProgress(5, 0, 10_000, 40, 10_240, 80, 3, 2, 1, 4)));
+    Awaitility.await().atMost(LIMIT).until(() -> metrics().contains("vertigrad_server_version{"));
+    Awaitility.await().atMost(LIMIT).until(() -> value("vertigrad_job_version") == 40);
+
+    for (String counter :
+        names("(?m)^(vertigrad_(?:job|worker|server)_\\w+_total)\\{", metrics())) {
+      assertEquals(0, values(counter).sum(), counter);
+    }
+
+    publish(
+        List.of(progress(0, 10_001), new ServerProgress(9, 0, 10_000, 41, 10_300, 90, 3, 2, 1, 4)));
+    Awaitility.await()
+        .atMost(LIMIT)
+        .until(() -> value("vertigrad_server_updates_total", "outcome=\"applied\"") == 10);
+    assertEquals(5_120, value("vertigrad_worker_samples_total", "rank=\"0\""));
+    assertEquals(5_120, value("vertigrad_job_samples_total"));
+    assertEquals(0, value("vertigrad_worker_steps_total", "rank=\"0\""), "repeated steps");
+  }
+
   @Test
   void shouldAnswerOpenMetricsWhenAskedForThem() {
     HttpClientResponse answer =

@@ -349,10 +349,27 @@ export class Chart {
   }
 }
 
-/** Makes x rise, as uPlot requires; a worker that starts again, or a repeated test, may step back a little. */
-export function rising(values) {
+/**
+ * Makes the x of a line rise, as uPlot requires. Times may step back a little. Along versions and totals, steps that
+ * were repeated after a loss or a resume are drawn once; of two tests of one version, the later is.
+ */
+export function rising(axis, line) {
   let last = -Infinity;
-  return values.map((value) => (last = value > last ? value : last + 1e-6));
+  if (axis === 'time') {
+    return { ...line, x: line.x.map((value) => (last = value > last ? value : last + 1e-6)) };
+  }
+  const kept = [];
+  line.x.forEach((value, i) => {
+    if (value === last) {
+      kept.pop();
+    }
+    if (value >= last) {
+      kept.push(i);
+      last = value;
+    }
+  });
+  const only = (column) => kept.map((i) => column[i]);
+  return { ...line, x: only(line.x), y: only(line.y), segment: only(line.segment) };
 }
 
 /**

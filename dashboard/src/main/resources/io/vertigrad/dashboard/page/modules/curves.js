@@ -56,13 +56,13 @@ export class Curves {
     const factor = Number(this.smoothing.value);
     const line = (worker, column) => {
       const curve = run.curves.get(`worker ${worker.rank}`);
-      return {
+      return rising(this.axis, {
         name: run.called(worker),
         color: ofRank(worker.rank),
         x: this.#along(curve),
         y: smoothed(curve[column], factor, curve.segment),
         segment: curve.segment,
-      };
+      });
     };
     const marks = this.#marks();
     const end = this.#end();
@@ -110,7 +110,7 @@ export class Curves {
 
   #test(name, column) {
     const tests = this.run.tests.filter((test) => Number.isFinite(test[column]));
-    return {
+    return rising(this.axis, {
       name,
       color: named('ink'),
       width: 2,
@@ -121,14 +121,12 @@ export class Curves {
       }),
       y: tests.map((test) => test[column]),
       segment: tests.map((test) => test.segment),
-    };
+    });
   }
 
   #along(columns) {
     const start = this.run.startMillis;
-    return rising(
-      this.axis === 'time' ? columns.timeMillis.map((t) => Math.max(0, (t - start) / 1000)) : columns[this.axis],
-    );
+    return this.axis === 'time' ? columns.timeMillis.map((t) => Math.max(0, (t - start) / 1000)) : columns[this.axis];
   }
 
   #end() {

@@ -38,13 +38,13 @@ export class Nodes {
     for (const [column, chart] of this.charts) {
       const lines = [...run.nodes].map(([name, history], i) => {
         const kept = history.timeMillis.map((_, k) => k).filter((k) => history.timeMillis[k] >= run.startMillis);
-        return {
+        return rising('time', {
           name,
           color: ofRank(i),
-          x: rising(kept.map((k) => (history.timeMillis[k] - run.startMillis) / 1000)),
+          x: kept.map((k) => (history.timeMillis[k] - run.startMillis) / 1000),
           y: kept.map((k) => history[column][k]),
           segment: kept.map((k) => history.segment[k]),
-        };
+        });
       });
       // Without a GPU there is nothing to draw.
       chart.host.hidden = /gpu/i.test(column) && !lines.some(({ y }) => y.some((value) => value > 0));

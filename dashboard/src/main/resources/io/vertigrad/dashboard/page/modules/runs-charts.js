@@ -101,19 +101,21 @@ export class RunCharts {
     const lines = [];
     for (const run of runs) {
       const [columns, y] = curve(run);
-      const x = rising(this.#along(run, columns));
+      const x = this.#along(run, columns);
       const kept = x.map((_, i) => i).filter((i) => Number.isFinite(y[i]) && Number.isFinite(x[i]));
       if (kept.length > 0) {
         this.drawn.add(run);
       }
-      lines.push({
-        name: run.name,
-        ...run.look,
-        width: WIDTH,
-        x: kept.map((i) => x[i]),
-        y: kept.map((i) => y[i]),
-        segment: kept.map((i) => columns.segment[i]),
-      });
+      lines.push(
+        rising(this.axis, {
+          name: run.name,
+          ...run.look,
+          width: WIDTH,
+          x: kept.map((i) => x[i]),
+          y: kept.map((i) => y[i]),
+          segment: kept.map((i) => columns.segment[i]),
+        }),
+      );
     }
     const end = Math.max(...lines.map((line) => line.x.at(-1) ?? 0), 1e-3);
     chart.show(this.#fewer(lines, end), this.axis, [], end);

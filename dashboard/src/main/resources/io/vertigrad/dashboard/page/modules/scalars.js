@@ -60,13 +60,15 @@ export class Scalars {
   }
 
   #lines(name) {
-    return this.#sources(name).map(([source, columns], i) => ({
-      name: source,
-      color: ofRank(i),
-      x: rising(this.#along(columns)),
-      y: columns.value,
-      segment: columns.segment,
-    }));
+    return this.#sources(name).map(([source, columns], i) =>
+      rising(this.axis, {
+        name: source,
+        color: ofRank(i),
+        x: this.#along(columns),
+        y: columns.value,
+        segment: columns.segment,
+      }),
+    );
   }
 
   #sources(name) {
@@ -81,7 +83,7 @@ export class Scalars {
   #end(name) {
     const { run } = this;
     const ends = { time: run.spanSeconds, version: run.state.version, samples: run.state.samples, bytes: run.sentBytes };
-    const last = this.#sources(name).map(([, columns]) => this.#along(columns).at(-1) ?? 0);
+    const last = this.#lines(name).map(({ x }) => x.at(-1) ?? 0);
     return Math.max(1, ends[this.axis] ?? 1, ...last);
   }
 }

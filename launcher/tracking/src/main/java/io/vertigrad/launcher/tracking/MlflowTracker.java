@@ -45,6 +45,10 @@ final class MlflowTracker implements Tracker {
   private static final long BATCH_MILLIS = 1_000;
   private static final long RETRY_MILLIS = 5_000;
 
+  private static final String NOTED = "mlflow.json";
+  private static final String RUN = "runId";
+  private static final String EXPORTED = "exported";
+
   /** Sections that describe one run, and what follows from its data. */
   private static final Set<String> LEFT_OUT = Set.of("run", "resolved");
 
@@ -54,6 +58,12 @@ final class MlflowTracker implements Tracker {
   private final Consumer<String> onProblem;
   private final Thread thread = new Thread(this::run, "mlflow");
   private final Deque<Metric> waiting = new ArrayDeque<>();
+  private final ExportedCurves queued = new ExportedCurves();
+  private final ExportedCurves sent = new ExportedCurves();
+
+  /** What {@code mlflow.json} contains: the run's id, and the points that the server has. */
+  private final JsonObject noted;
+
   private final long retryMillis;
 
   /** Points that were dropped since the last batch was taken. */
@@ -77,13 +87,16 @@ final class MlflowTracker implements Tracker {
     this.folder = folder;
     this.onProblem = onProblem;
     this.retryMillis = retryMillis;
+    noted = read(folder.resolve(NOTED));
+    queued.addAll(noted.getJsonObject(EXPORTED, new JsonObject()));
+    sent.addAll(noted.getJsonObject(EXPORTED, new JsonObject()));
     thread.setDaemon(true);
     thread.start();
   }
 
   @Override
   public synchronized void add(List<Metric> metrics) {
-    waiting.addAll(metrics);
+    waiting.addAll(queued.admit(metrics));
     while (waiting.size() > MOST_WAITING) {
       waiting.removeFirst();
       dropped++;
@@ -174,6 +187,18 @@ final class MlflowTracker implements Tracker {
                       .put("step", metric.step())));
       api.logBatch(runId, new JsonObject().put("metrics", points));
       removeSent(batch.size());
+      sent.admit(batch);
+      noteSent();
+    }
+  }
+
+  /** Records what a coordinator that resumes the run must not send again. */
+  private void noteSent() {
+    noted.put(EXPORTED, sent.toJson());
+    try {
+      write();
+    } catch (IOException e) {
+      warn("%s; after a resume it may get points twice".formatted(e.getMessage()));
     }
   }
 
@@ -193,19 +218,16 @@ final class MlflowTracker implements Tracker {
   }
 
   private void begin() throws IOException, InterruptedException {
-    if (runId == null) {
-      Path noted = folder.resolve("mlflow.json");
-      String known = Files.exists(noted) ? read(noted) : null;
-      if (known != null) {
-        api.update(known, "RUNNING", 0);
-        parametersSent = true;
-        runId = known;
-        return;
-      }
+    if (runId == null && noted.containsKey(RUN)) {
+      api.update(noted.getString(RUN), "RUNNING", 0);
+      parametersSent = true;
+      runId = noted.getString(RUN);
+    } else if (runId == null) {
       String experiment = api.experiment(job.tracking().experiment());
       String name = folder.toAbsolutePath().normalize().getFileName().toString();
       runId = api.createRun(experiment, name, System.currentTimeMillis());
-      write(noted, new JsonObject().put("experimentId", experiment).put("runId", runId));
+      noted.put("experimentId", experiment).put(RUN, runId);
+      write();
     }
     if (!parametersSent) {
       sendParameters();
@@ -213,18 +235,23 @@ final class MlflowTracker implements Tracker {
     }
   }
 
-  /** A reader finds no file, or a complete one. */
-  private static void write(Path noted, JsonObject run) throws IOException {
-    Path unfinished = noted.resolveSibling(noted.getFileName() + ".unfinished");
-    Files.writeString(unfinished, run.encodePrettily() + System.lineSeparator());
-    Files.move(unfinished, noted, StandardCopyOption.ATOMIC_MOVE);
+  /** Writes the file; a reader finds none, or a complete one. */
+  private void write() throws IOException {
+    Path file = folder.resolve(NOTED);
+    Path unfinished = file.resolveSibling(NOTED + ".unfinished");
+    Files.writeString(unfinished, noted.encodePrettily() + System.lineSeparator());
+    Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
   }
 
-  private static String read(Path noted) throws IOException {
+  /** Returns what an earlier coordinator of the run has written; empty if that is unusable. */
+  private static JsonObject read(Path file) {
     try {
-      return new JsonObject(Files.readString(noted)).getString("runId");
-    } catch (RuntimeException unusable) {
-      return null;
+      JsonObject found = new JsonObject(Files.readString(file));
+      found.getString(RUN);
+      new ExportedCurves().addAll(found.getJsonObject(EXPORTED, new JsonObject()));
+      return found;
+    } catch (IOException | RuntimeException unusable) {
+      return new JsonObject();
     }
   }
 

@@ -11,6 +11,7 @@ import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -38,6 +39,9 @@ final class TrackedMetrics {
   private final List<WorkerProgress> interval = new ArrayList<>();
   private final Map<String, ScalarReported> scalars = new LinkedHashMap<>();
   private long scalarsSince;
+
+  /** By rank, samples of the steps before the first report to a coordinator that resumes a run. */
+  private final Map<Integer, Long> samplesBefore = new HashMap<>();
 
   /** Samples that the workers had trained on at the end of the interval. */
   private long samples;
@@ -117,8 +121,19 @@ final class TrackedMetrics {
             && worker.timeMillis() - interval.get(0).timeMillis() >= INTERVAL_MILLIS;
     List<Metric> points = over ? workers() : List.of();
     interval.add(worker);
-    samples = view.samples() + view.samplesBefore();
+    if (job.run().resumes() > 0) {
+      samplesBefore.computeIfAbsent(worker.rank(), rank -> samplesBefore(worker));
+    }
+    samples =
+        view.samples()
+            + view.samplesBefore()
+            + samplesBefore.values().stream().mapToLong(Long::longValue).sum();
     return points;
+  }
+
+  /** Returns the samples of the steps of a worker's rank that this report does not count. */
+  private long samplesBefore(WorkerProgress worker) {
+    return Math.max(0, worker.step() * job.workers().batch() - worker.samples());
   }
 
   /** Keeps the newest value of each scalar until the oldest report among them is a second old. */

@@ -123,6 +123,26 @@ class MlflowTrackerTest {
   }
 
   @Test
+  void shouldRepeatNoPointWhenAKilledRunIsResumed() {
+    tracker("{}").add(points(0, 6));
+    Path noted = run.resolve("mlflow.json");
+    Awaitility.await()
+        .atMost(LIMIT)
+        .until(() -> Files.exists(noted) && Files.readString(noted).contains("\"step\" : 5"));
+
+    MlflowTracker resumed = tracker("{}");
+    resumed.add(points(3, 6));
+    resumed.add(points(6, 8));
+    resumed.end(Tracker.End.FINISHED);
+
+    List<Long> steps = new ArrayList<>();
+    of("runs/log-batch").stream()
+        .flatMap(batch -> batch.getJsonArray("metrics", new JsonArray()).stream())
+        .forEach(metric -> steps.add(((JsonObject) metric).getLong("step")));
+    assertEquals(List.of(0L, 1L, 2L, 3L, 4L, 5L, 6L, 7L), steps);
+  }
+
+  @Test
   void shouldWarnOnceAndReportEverythingWhenTheServerReturns() {
     status = 503;
     MlflowTracker tracker = tracker("{}");

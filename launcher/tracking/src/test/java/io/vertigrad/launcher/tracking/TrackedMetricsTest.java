@@ -68,6 +68,23 @@ class TrackedMetricsTest {
   }
 
   @Test
+  void shouldGoOnWithTheScheduleWhenTheRunIsResumed() {
+    String resumed =
+        "{\"optimizer\": {\"learningRate\": 0.5, \"schedule\": {\"name\": \"step\","
+            + " \"milestones\": [2], \"gamma\": 0.1}}, \"workers\": {\"count\": 1, \"batch\": 10},"
+            + " \"run\": {\"resumes\": 1}, \"resolved\": {\"trainingSamples\": 1000}}";
+    Recording metrics = new Recording(job(resumed));
+
+    metrics.record(TestProgress.of(0, 0, 10_000, 198, 30, 1));
+    double before = values(metrics.rest()).get("train/learning_rate");
+    metrics.record(TestProgress.of(1_000, 0, 10_000, 202, 70, 1));
+    double after = values(metrics.rest()).get("train/learning_rate");
+
+    assertEquals(0.5, before, 1e-12);
+    assertEquals(0.05, after, 1e-12);
+  }
+
+  @Test
   void shouldForwardTestsAtOnceAndSkipNonFiniteValues() {
     Recording metrics = new Recording(job("{}"));
 
