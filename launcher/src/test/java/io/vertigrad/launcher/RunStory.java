@@ -20,6 +20,7 @@ import io.vertigrad.events.TrainingEvent.ProcessRestarted;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.StallFound;
+import io.vertigrad.events.TrainingEvent.StateTaken;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
@@ -267,6 +268,7 @@ final class RunStory {
         new CheckpointWritten(START + 7, 0, 50, "checkpoint-50", 12),
         new CheckpointFailed(START + 8, 0, 50, "no space"),
         new ShardRolledBack(START + 8, 0, 59, 50, ""),
+        new StateTaken(START + 8, 0, 50, 1),
         new JobPaused(START + 9),
         new JobResumed(START + 10, 1),
         new EvaluationSkipped(START + 10, 50, "evaluator 0 is gone"),

@@ -683,6 +683,15 @@ public sealed interface TrainingEvent {
       implements TrainingEvent {}
 
   /**
+   * The replacement of a lost worker or stage goes on from a copy in memory, without a checkpoint.
+   *
+   * @param rank rank of the worker
+   * @param version version that it goes on at
+   * @param holder the rank that had the copy; {@code rank} if the process of the replacement had it
+   */
+  record StateTaken(long timeMillis, int rank, long version, int holder) implements TrainingEvent {}
+
+  /**
    * The samples of a round are divided in another way from now on ({@code workers.balance}).
    *
    * @param version version of the parameters of the first such round

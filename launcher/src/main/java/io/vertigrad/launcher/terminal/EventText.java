@@ -20,6 +20,7 @@ import io.vertigrad.events.TrainingEvent.MemberSuspected;
 import io.vertigrad.events.TrainingEvent.ProcessRestarted;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.StallFound;
+import io.vertigrad.events.TrainingEvent.StateTaken;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.events.TrainingEvent.VersionRefused;
@@ -168,6 +169,16 @@ final class EventText {
               back.version(),
               back.known(),
               back.reason().isEmpty() ? "" : ": " + back.reason()));
+    }
+    if (event instanceof StateTaken taken) {
+      return Optional.of(
+          format(
+              "%s goes on at version %d from the memory of %s; no checkpoint was read",
+              job.nameOf("worker", taken.rank()),
+              taken.version(),
+              taken.holder() == taken.rank()
+                  ? "its new process, which followed it while it waited for a place"
+                  : job.nameOf("worker", taken.holder())));
     }
     if (event instanceof VersionRefused refused) {
       return Optional.of(

@@ -10,6 +10,7 @@ import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.ProcessRestarted;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.StallFound;
+import io.vertigrad.events.TrainingEvent.StateTaken;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
@@ -108,6 +109,17 @@ final class EventTextTest {
     assertEquals(
         "stage 1 of replica 0 could not write checkpoint 50: no space; training goes on",
         EventText.of(full, stages).orElseThrow());
+  }
+
+  @Test
+  void shouldSayWhoHadTheStateOfALostRank() {
+    assertEquals(
+        "worker 2 goes on at version 140 from the memory of worker 0; no checkpoint was read",
+        EventText.of(new StateTaken(0, 2, 140, 0), JOB).orElseThrow());
+    assertEquals(
+        "worker 2 goes on at version 140 from the memory of its new process, which followed it while"
+            + " it waited for a place; no checkpoint was read",
+        EventText.of(new StateTaken(0, 2, 140, 2), JOB).orElseThrow());
   }
 
   @Test

@@ -48,8 +48,10 @@ final class StageAgreement implements ReplicaAgreement {
     List<RunVersion> kept = replica.savedVersions(context.checkpoints(), identity);
     Optional<RunVersion> held = replica.heldVersion(identity.rank());
     Admission self = new Admission(Role.WORKER, identity.rank(), identity.incarnation());
+    List<RunVersion> copies =
+        context.checkpoints().copies().map(each -> each.held(true)).orElse(List.of());
     Candidates candidates =
-        new Candidates(self, all.epoch(), Rule.COMMON_STATE, held, kept, List.of(), false, true);
+        new Candidates(self, all.epoch(), Rule.COMMON_STATE, held, kept, copies, false, true);
     Choice choice = context.versions().apply(candidates);
     RunVersion from = choice.from().orElseThrow(() -> noCommonVersion(kept));
     long before = replica.vector().updates();

@@ -27,7 +27,6 @@ import io.vertigrad.job.PipelineConfig;
 import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Vertx;
 import java.util.EnumSet;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -69,7 +68,7 @@ public final class StageThread extends WorkerThread {
             true,
             member,
             events,
-            Optional.empty());
+            copies(true, plan.hash()));
     StageContext context =
         new StageContext(
             vertx,

@@ -22,6 +22,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -93,11 +94,14 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   }
 
   /** Returns the copies of states; empty if the states are in files only. */
-  Optional<StateCopies> copies() {
+  public Optional<StateCopies> copies() {
     return copies;
   }
 
-  /** Returns the states in this rank's complete files, after all pending writes have finished. */
+  /**
+   * Returns the states of this rank in this process and in complete files, after all pending writes
+   * have finished.
+   */
   public List<RunVersion> points(int rank) {
     writer.awaitAll();
     try {
@@ -105,7 +109,8 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     } catch (IOException e) {
       throw new ExchangeException(name(rank) + ": " + e.getMessage());
     }
-    return read(rank).stream().map(this::point).distinct().toList();
+    Stream<RunVersion> inMemory = copies.stream().flatMap(all -> all.own().stream());
+    return Stream.concat(inMemory, read(rank).stream().map(this::point)).distinct().toList();
   }
 
   /**
@@ -114,11 +119,14 @@ public final class ReplicaCheckpoints implements AutoCloseable {
    * @param stop ends the wait for the next rank
    */
   public PartitionSnapshot restore(int rank, RunVersion point, BooleanSupplier stop) {
-    return read(rank).stream()
-        .filter(file -> point.equals(point(file)))
-        .map(file -> file.partitions().get(0))
-        .findFirst()
-        .or(() -> copies.map(all -> all.fetch(point, stop)))
+    return copies
+        .flatMap(all -> all.fetch(point, stop))
+        .or(
+            () ->
+                read(rank).stream()
+                    .filter(file -> point.equals(point(file)))
+                    .map(file -> file.partitions().get(0))
+                    .findFirst())
         .orElseThrow(
             () ->
                 new ExchangeException(

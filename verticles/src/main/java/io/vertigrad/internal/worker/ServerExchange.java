@@ -9,14 +9,18 @@ import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Model;
 import io.vertigrad.internal.checkpoint.MemberState;
+import io.vertigrad.internal.checkpoint.PartitionHead;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.checkpoint.ResidualFiles;
+import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.exchange.ModelPartitions;
 import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.exchange.PartitionClient.Ending;
 import io.vertigrad.internal.exchange.PartitionClient.PullRound;
 import io.vertigrad.internal.exchange.PartitionPlan.PartitionVersions;
 import io.vertigrad.internal.exchange.TrafficCounters;
+import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.internal.worker.GradientSource.Computed;
 import io.vertigrad.job.Partition;
@@ -45,6 +49,8 @@ final class ServerExchange implements ParameterExchange {
   private final PartitionVersions versions;
   private final OutgoingGradient gradient;
   private final Optional<ResidualFiles> residuals;
+  private final Optional<StateCopies> copies;
+  private final long run;
   private final Optional<LocalSteps> local;
 
   /** What the next step starts with besides the parameters. */
@@ -56,6 +62,7 @@ final class ServerExchange implements ParameterExchange {
   private final TrafficCounters traffic = new TrafficCounters();
   private long nextStep;
   private boolean pulled;
+  private boolean restored;
   private boolean keepFailed;
 
   /**
@@ -63,6 +70,8 @@ final class ServerExchange implements ParameterExchange {
    *
    * @param residuals files that hold the residual and the optimizer's state of local steps; closed
    *     with the exchange
+   * @param copies holds the same in the memory of other members
+   * @param run hash of the run's name
    * @param local the steps between two exchanges; empty for one
    */
   ServerExchange(
@@ -72,6 +81,8 @@ final class ServerExchange implements ParameterExchange {
       Incarnation self,
       SpanRecorder timeline,
       Optional<ResidualFiles> residuals,
+      Optional<StateCopies> copies,
+      long run,
       Optional<LocalSteps> local) {
     this.plan = plan;
     this.client = client;
@@ -81,6 +92,8 @@ final class ServerExchange implements ParameterExchange {
     this.versions = new PartitionVersions(plan.partitions());
     this.gradient = new OutgoingGradient(model, parameters, plan);
     this.residuals = residuals;
+    this.copies = copies;
+    this.run = run;
     this.local = local;
     this.current = state(gradient.currentResidual());
     this.onceDelivered = state(gradient.pendingResidual());
@@ -95,6 +108,7 @@ final class ServerExchange implements ParameterExchange {
   @Override
   public void membershipChanged(Membership now) {
     client.membershipChanged(now);
+    copies.ifPresent(all -> all.membershipChanged(now));
   }
 
   @Override
@@ -104,16 +118,14 @@ final class ServerExchange implements ParameterExchange {
 
   @Override
   public void open() {
-    if (residuals.isEmpty()) {
-      warnLostResidual();
-    } else if (self.firstStep() > 0) {
-      restore(residuals.get(), self.firstStep());
+    if (residuals.isPresent() && self.firstStep() > 0) {
       keep(files -> files.continueFrom(self.firstStep()));
     }
-  }
-
-  private boolean keepsNothing() {
-    return current.parts().stream().allMatch(part -> part.length() == 0);
+    copies.ifPresent(
+        all -> {
+          FutureAwait.await(all.open(self.identity()).map(true), self.stop());
+          all.held(true);
+        });
   }
 
   /** Returns what a warning calls the state that is kept between two steps. */
@@ -126,35 +138,30 @@ final class ServerExchange implements ParameterExchange {
     return residual.isEmpty() || state.isEmpty() ? residual + state : residual + " and " + state;
   }
 
-  private void warnLostResidual() {
-    if (!keepsNothing() && self.firstStep() > 0) {
+  /** Goes on with what the first step starts with, as an earlier incarnation has kept it. */
+  private void restore() {
+    long step = self.firstStep();
+    if (restored || step == 0 || current.parts().stream().allMatch(part -> part.length() == 0)) {
+      return;
+    }
+    restored = true;
+    RunVersion at = new RunVersion(step, run);
+    try {
+      Optional<PartitionSnapshot> found =
+          residuals.isPresent() ? residuals.get().read(step) : Optional.empty();
+      current.restore(
+          found
+              .or(() -> copies.flatMap(all -> all.fetch(at, self.stop())))
+              .orElseThrow(
+                  () -> new ExchangeException("no checkpoint and no other worker has it")));
+    } catch (IOException | RuntimeException e) {
       LOG.warn(
-          "worker {}: {} before step {} is lost, its next gradient goes without: it is kept only"
-              + " where checkpoints are on, for ranks below workers.count",
+          "worker {}: {} before step {} is lost, its next gradient goes without: {}",
           self.identity().rank(),
           keptName(),
-          self.firstStep());
+          step,
+          e.getMessage());
     }
-  }
-
-  /** Goes on with what the step starts with, as an earlier incarnation has kept it. */
-  private void restore(ResidualFiles files, long step) {
-    String why = "it is not in the checkpoints' folder of this machine";
-    try {
-      Optional<PartitionSnapshot> found = files.read(step);
-      if (found.isPresent()) {
-        current.restore(found.get());
-        return;
-      }
-    } catch (IOException | IllegalArgumentException e) {
-      why = e.toString();
-    }
-    LOG.warn(
-        "worker {}: {} before step {} is lost, its next gradient goes without: {}",
-        self.identity().rank(),
-        keptName(),
-        step,
-        why);
   }
 
   /** The version is the one that all partitions have reached; in lockstep it is the next round. */
@@ -166,6 +173,7 @@ final class ServerExchange implements ParameterExchange {
   /** Pulls all partitions; in lockstep those of the first round that this worker takes part in. */
   @Override
   public Fetch fetch(long step) {
+    restore();
     Ending ending =
         client.run(
             new PullRound(
@@ -209,9 +217,9 @@ final class ServerExchange implements ParameterExchange {
   }
 
   private Step exchangeWhole(Optional<Partition> notFinite, Computed computed, long step) {
-    if (notFinite.isEmpty() && residuals.isPresent()) {
+    if (notFinite.isEmpty()) {
       // Before the gradient is sent, so that a replacement always finds it.
-      keep(files -> files.write(step + 1, onceDelivered));
+      keep(step + 1, onceDelivered);
     }
     List<Partition> order = notFinite.map(List::of).orElseGet(versions::oldestFirst);
     GradientRound round = new GradientRound(order, step, computed.samples());
@@ -222,16 +230,28 @@ final class ServerExchange implements ParameterExchange {
             Optional.empty(),
             notFinite.isEmpty() || plan.lockstep(),
             step);
-    if (residuals.isPresent()) {
-      if (notFinite.isPresent() || ended.ending() == Ending.COMPLETE && gradient.lacksDelivery()) {
-        // Some of the gradient was not applied.
-        keep(files -> files.write(step + 1, current));
-      }
-      if (round.saved) {
-        keep(files -> files.keep(step));
-      }
+    if (notFinite.isPresent() || ended.ending() == Ending.COMPLETE && gradient.lacksDelivery()) {
+      // Some of the gradient was not applied.
+      keep(step + 1, current);
+    }
+    if (round.saved && residuals.isPresent()) {
+      keep(files -> files.keep(step));
     }
     return ended;
+  }
+
+  /** Keeps what a step starts with for a replacement. */
+  private void keep(long step, MemberState state) {
+    if (residuals.isPresent()) {
+      keep(files -> files.write(step, state));
+    }
+    copies.ifPresent(
+        all -> {
+          PartitionHead head = new PartitionHead(step, 0);
+          RunVersion at = new RunVersion(step, run);
+          all.keep(self.identity().rank(), at, () -> state.snapshot(head));
+          all.awaitHeld(self.stop());
+        });
   }
 
   /** A change of the files that a replacement continues with. */
@@ -294,6 +314,7 @@ final class ServerExchange implements ParameterExchange {
 
   @Override
   public void close() {
+    copies.ifPresent(StateCopies::close);
     client.close();
     gradient.close();
     try {

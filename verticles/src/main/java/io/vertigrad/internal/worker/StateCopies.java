@@ -8,13 +8,15 @@ import io.vertigrad.strategy.Membership;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * Copies of saved states in memory: those of a worker, and those of the rank before it. When that
- * rank is lost, its next worker gets the state from here and reads no checkpoint.
+ * Copies of states in memory: those of a worker, and those of the rank before it. When that rank is
+ * lost, its next worker gets the state from here and reads no checkpoint. A worker that waits for a
+ * place holds those of all ranks.
  *
  * <p>Only workers in several processes need it, so the provider is in {@code vertigrad-cluster}.
  */
@@ -28,21 +30,23 @@ public interface StateCopies {
      *
      * @param layout hash of the layout of the replica's vector
      * @param clock monotonic clock in nanoseconds for waits
+     * @param waits whether the worker waits for its first place
      */
-    StateCopies create(Vertx vertx, JobConfig job, long layout, LongSupplier clock);
+    StateCopies create(
+        Vertx vertx, JobConfig job, long layout, LongSupplier clock, BooleanSupplier waits);
   }
 
   /** Begins an incarnation. Completes when other ranks can get states from here. */
   Future<Void> open(SenderIdentity incarnation);
 
-  /** Ends an incarnation; the states stay. */
+  /** Ends an incarnation, or the wait for a place; the states stay. */
   Future<Void> close();
 
   /** Sets the new membership of the job. */
   void membershipChanged(Membership now);
 
   /**
-   * Keeps a state that was saved.
+   * Keeps a state that the next worker of the rank may go on from.
    *
    * @param state copies the state, if it is wanted
    */
@@ -55,13 +59,17 @@ public interface StateCopies {
    */
   List<RunVersion> held(boolean wanted);
 
+  /** Returns the states of this worker's rank that are in this process. */
+  List<RunVersion> own();
+
+  /** Blocks until the members that copy this worker's states have the newest, or are silent. */
+  void awaitHeld(BooleanSupplier stop);
+
   /**
-   * Gets a state of this worker's rank from the next rank; blocks.
+   * Gets a state of this worker's rank from this process or the next rank; blocks.
    *
-   * @param stop ends the wait
-   * @throws io.vertigrad.strategy.GroupChangedException if it was stopped, or the membership has
-   *     changed
-   * @throws io.vertigrad.internal.exchange.ExchangeException if the next rank has not got it
+   * @return empty if neither has it
+   * @throws io.vertigrad.strategy.GroupChangedException if it was stopped, or the next rank is gone
    */
-  PartitionSnapshot fetch(RunVersion at, BooleanSupplier stop);
+  Optional<PartitionSnapshot> fetch(RunVersion at, BooleanSupplier stop);
 }

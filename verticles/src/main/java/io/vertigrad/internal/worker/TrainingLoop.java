@@ -130,6 +130,8 @@ public final class TrainingLoop {
                     self,
                     requester.timeline(),
                     Optional.empty(),
+                    Optional.empty(),
+                    0,
                     Optional.empty()),
             requester,
             nanoClock,

@@ -1,5 +1,6 @@
 package io.vertigrad.internal.worker;
 
+import io.vertigrad.codecs.Addresses;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
@@ -68,6 +69,7 @@ public class WorkerThread {
   private final ClassLoader loader = WorkerThread.class.getClassLoader();
   private final Promise<Boolean> ended = Promise.promise();
   private volatile TrainingLoop loop;
+  private Optional<StateCopies> copies = Optional.empty();
 
   /** Creates the thread's task. Call it on the verticle's context. */
   public WorkerThread(Vertx vertx, JobConfig job, WorkerMember member) {
@@ -140,6 +142,8 @@ public class WorkerThread {
       ended.complete(train());
     } catch (Throwable e) {
       ended.fail(e);
+    } finally {
+      copies.ifPresent(StateCopies::close);
     }
   }
 
@@ -163,6 +167,8 @@ public class WorkerThread {
       if (traits.besideServers()) {
         Optional<LocalSteps> local = localSteps(traits, model, data);
         Model sent = local.map(LocalSteps::model).orElse(model);
+        // One copy for each step would cost more than compression saves.
+        copies(local.isPresent() && keepsState(plan, local), model.layout().hash());
         Function<Incarnation, ParameterExchange> servers = withServers(traits, plan, sent, local);
         return train(plan, model, data, BatchNumber.STEP, servers, local, member);
       }
@@ -318,10 +324,19 @@ public class WorkerThread {
         traits.needsEveryRank(),
         member,
         new EventPublisher(vertx, job.addresses())::publish,
+        copies(traits.needsEveryRank(), model.layout().hash()));
+  }
+
+  /** Returns copies of states in memory; empty if they are not wanted, or without a provider. */
+  protected final Optional<StateCopies> copies(boolean wanted, long layout) {
+    copies =
         ServiceLoader.load(StateCopies.Provider.class, loader)
             .findFirst()
-            .filter(some -> traits.needsEveryRank())
-            .map(some -> some.create(vertx, job, model.layout().hash(), member.clock())));
+            .filter(some -> wanted)
+            .map(
+                some ->
+                    some.create(vertx, job, layout, member.clock(), () -> member.run().isEmpty()));
+    return copies;
   }
 
   private VectorModel vector(TrainingPlan plan, Model model, Dataset data) {
@@ -362,6 +377,8 @@ public class WorkerThread {
             self,
             member.timeline(),
             residuals(traits, plan, self, local),
+            copies.filter(all -> self.identity().rank() < job.workers().count()),
+            Addresses.hash(member.run()),
             local);
   }
 
@@ -370,10 +387,7 @@ public class WorkerThread {
       StrategyTraits traits, TrainingPlan plan, Incarnation self, Optional<LocalSteps> local) {
     int rank = self.identity().rank();
     CheckpointConfig checkpoint = job.checkpoint();
-    boolean isKept =
-        (plan.leavesOut() || local.filter(steps -> steps.optimizer().length() > 0).isPresent())
-            && checkpoint.isOn()
-            && rank < job.workers().count();
+    boolean isKept = keepsState(plan, local) && checkpoint.isOn() && rank < job.workers().count();
     // Servers that count on their own write their checkpoints at steps of their own.
     int moments = traits.lockstep() ? 1 : job.servers().count();
     return isKept
@@ -385,6 +399,11 @@ public class WorkerThread {
                 plan.partitions().layout(),
                 moments * checkpoint.keep() + SPARE_RESIDUALS))
         : Optional.empty();
+  }
+
+  /** Returns whether a step starts with more than the servers' parameters. */
+  private static boolean keepsState(TrainingPlan plan, Optional<LocalSteps> local) {
+    return plan.leavesOut() || local.filter(steps -> steps.optimizer().length() > 0).isPresent();
   }
 
   /**

@@ -66,6 +66,8 @@ final class ServerExchangeTest {
         self,
         SpanRecorder.OFF,
         Optional.of(files),
+        Optional.empty(),
+        0,
         Optional.empty());
   }
 

@@ -34,6 +34,10 @@ const WORDS = {
   shardRolledBack: (e) =>
     `${e.shard < 0 ? 'all workers go' : `shard ${e.shard} goes`} on at update ${count(e.version)}, although ` +
     `${count(e.known)} was reached${e.reason ? `: ${e.reason}` : ''}; what is missing is trained again`,
+  stateTaken: (e, run) =>
+    `${run.called({ role: 'worker', rank: e.rank })} goes on at update ${count(e.version)} from the memory of ` +
+    `${e.holder === e.rank ? 'its new process, which followed it while it waited for a place' : run.called({ role: 'worker', rank: e.holder })}` +
+    '; no checkpoint was read',
 };
 
 const END = ['jobFinished', 'jobFailed', 'jobStopped'];
