@@ -98,10 +98,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     return copies;
   }
 
-  /**
-   * Returns the states of this rank in this process and in complete files, after all pending writes
-   * have finished.
-   */
+  /** Returns the rank's states in this process and in files, after pending writes have ended. */
   public List<RunVersion> points(int rank) {
     writer.awaitAll();
     try {

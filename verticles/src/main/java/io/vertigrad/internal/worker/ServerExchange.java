@@ -118,7 +118,7 @@ final class ServerExchange implements ParameterExchange {
 
   @Override
   public void open() {
-    if (residuals.isPresent() && self.firstStep() > 0) {
+    if (self.firstStep() > 0) {
       keep(files -> files.continueFrom(self.firstStep()));
     }
     copies.ifPresent(
@@ -234,7 +234,7 @@ final class ServerExchange implements ParameterExchange {
       // Some of the gradient was not applied.
       keep(step + 1, current);
     }
-    if (round.saved && residuals.isPresent()) {
+    if (round.saved) {
       keep(files -> files.keep(step));
     }
     return ended;
@@ -242,9 +242,7 @@ final class ServerExchange implements ParameterExchange {
 
   /** Keeps what a step starts with for a replacement. */
   private void keep(long step, MemberState state) {
-    if (residuals.isPresent()) {
-      keep(files -> files.write(step, state));
-    }
+    keep(files -> files.write(step, state));
     copies.ifPresent(
         all -> {
           PartitionHead head = new PartitionHead(step, 0);
@@ -264,7 +262,9 @@ final class ServerExchange implements ParameterExchange {
   /** Changes the files. A failure costs a replacement what they hold, so training goes on. */
   private void keep(ResidualChange change) {
     try {
-      change.apply(residuals.orElseThrow());
+      if (residuals.isPresent()) {
+        change.apply(residuals.get());
+      }
     } catch (IOException e) {
       if (!keepFailed) {
         keepFailed = true;
