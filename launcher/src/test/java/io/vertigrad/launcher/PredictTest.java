@@ -71,7 +71,9 @@ class PredictTest {
     String first = lines.out().lines().findFirst().orElseThrow();
     assertTrue(
         first.matches(
-            "\\Q" + file + "\\E\\[0\\]: label 0 [0-9.]+ %, label 1 [0-9.]+ %, label 2 [0-9.]+ %"),
+            "\\Q"
+                + file
+                + "\\E\\[0\\]: column 4 [0-9.]+ %, column 5 [0-9.]+ %, column 6 [0-9.]+ %"),
         first);
     assertRefused(
         CommandRun.of(

@@ -227,10 +227,9 @@ public final class SavedModel implements AutoCloseable {
   }
 
   /**
-   * Returns the real values that the model predicts, by name.
+   * Returns the labels or real values that the model predicts, by name.
    *
-   * @return as many as there are {@link #classes}; empty for classes, labels and values without
-   *     names
+   * @return as many as there are {@link #classes}; empty for classes, and for targets without names
    */
   public List<TargetColumn> targetColumns() {
     return DatasetProvider.targetColumns(data(), LOADER);

@@ -138,10 +138,10 @@ public interface DatasetProvider {
   }
 
   /**
-   * Returns the real values that a model predicts, with their units.
+   * Returns the labels or real values that a model predicts, by name, with the units of values.
    *
    * @param config the data section of a job, with the values fitted in training
-   * @return as many as a model has outputs; empty if it predicts no values, or they have no names
+   * @return as many as a model has outputs; empty if it predicts classes, or targets have no names
    */
   default List<TargetColumn> targetColumns(DataConfig config) {
     return List.of();
@@ -405,11 +405,12 @@ public interface DatasetProvider {
   }
 
   /**
-   * Returns the real values that a model of the data set that {@code config} names predicts.
+   * Returns the labels or real values that a model of the data set that {@code config} names
+   * predicts.
    *
    * @param config the data section of a job, with the values fitted in training
    * @param loader class loader that finds providers
-   * @return as many as a model has outputs; empty if it predicts no values, or they have no names
+   * @return as many as a model has outputs; empty if it predicts classes, or targets have no names
    */
   static List<TargetColumn> targetColumns(DataConfig config, ClassLoader loader) {
     return find(config, loader).targetColumns(config);

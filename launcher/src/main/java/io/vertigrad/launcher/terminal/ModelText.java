@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.terminal;
 
 import io.vertigrad.compute.Score;
+import io.vertigrad.compute.Share;
 import io.vertigrad.compute.Targets;
 import io.vertigrad.launcher.run.RunSummary;
 import io.vertx.core.json.Json;
@@ -97,21 +98,23 @@ public final class ModelText {
   /**
    * Returns a line about a sample with several labels or values: all of them, in order.
    *
-   * @param names names of the values; empty for labels, and for values without names
+   * @param names names of the labels or values; empty if they have none
    */
   public static String answers(
       String name, float[] outputs, Targets.Kind kind, List<String> names) {
     return name
         + ": "
         + IntStream.range(0, outputs.length)
-            .mapToObj(
-                k ->
-                    kind == Targets.Kind.LABELS
-                        ? EventText.format("label %d %.2f %%", k, 100.0 * outputs[k])
-                        : "%s %s"
-                            .formatted(
-                                names.isEmpty() ? "value " + k : names.get(k), decimal(outputs[k])))
+            .mapToObj(k -> answer(k, outputs[k], kind, names))
             .collect(Collectors.joining(", "));
+  }
+
+  private static String answer(int k, float output, Targets.Kind kind, List<String> names) {
+    boolean label = kind == Targets.Kind.LABELS;
+    return "%s %s"
+        .formatted(
+            names.isEmpty() ? (label ? "label " : "value ") + k : names.get(k),
+            label ? new Share(output) : decimal(output));
   }
 
   /** Returns the digits that a float has, without an exponent where people write none. */

@@ -23,11 +23,13 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.function.LongConsumer;
@@ -721,8 +723,15 @@ record InferenceRequest(float[] inputs, Optional<String> id, Map<String, Boolean
     return all;
   }
 
+  /** Returns the names of the outputs: all in one, then the class, or each label or value. */
   private static List<String> names(SampleFormat format) {
-    return format.targets().kind() == Targets.Kind.CLASS ? List.of(OUTPUT, CLASS) : List.of(OUTPUT);
+    if (format.targets().kind() == Targets.Kind.CLASS) {
+      return List.of(OUTPUT, CLASS);
+    }
+    Set<String> names = new LinkedHashSet<>(List.of(OUTPUT));
+    names.addAll(format.columns());
+    // Without names of their own, columns have no tensors of their own.
+    return names.size() == 1 + format.columns().size() ? List.copyOf(names) : List.of(OUTPUT);
   }
 
   /** Returns the response to this request. Takes long if there are many outputs. */
@@ -766,34 +775,45 @@ record InferenceRequest(float[] inputs, Optional<String> id, Map<String, Boolean
       SampleFormat format,
       ByteArrayOutputStream binary)
       throws IOException {
-    boolean texts = name.equals(CLASS);
+    boolean texts = name.equals(CLASS) && format.targets().kind() == Targets.Kind.CLASS;
+    int column = name.equals(OUTPUT) || texts ? -1 : format.columns().indexOf(name);
+    float[] numbers = column < 0 ? outputs : column(outputs, column, format.outputs());
     json.writeStartObject();
     json.writeStringField(NAME, name);
     json.writeStringField(DATATYPE, (texts ? Type.BYTES : Type.FP32).name());
     json.writeArrayFieldStart(SHAPE);
     json.writeNumber(outputs.length / format.outputs());
-    for (int dimension : texts ? positions(format) : outputShape(format)) {
+    for (int dimension : texts || column >= 0 ? positions(format) : outputShape(format)) {
       json.writeNumber(dimension);
     }
     json.writeEndArray();
     if (inBinary) {
-      byte[] bytes = texts ? bytes(classes) : bytes(outputs);
+      byte[] bytes = texts ? bytes(classes) : bytes(numbers);
       binary.writeBytes(bytes);
       json.writeObjectFieldStart(PARAMETERS);
       json.writeNumberField(BINARY_SIZE, bytes.length);
       json.writeEndObject();
     } else {
       json.writeArrayFieldStart("data");
-      for (int i = 0; i < (texts ? classes.size() : outputs.length); i++) {
+      for (int i = 0; i < (texts ? classes.size() : numbers.length); i++) {
         if (texts) {
           json.writeString(classes.get(i));
         } else {
-          json.writeNumber(outputs[i]);
+          json.writeNumber(numbers[i]);
         }
       }
       json.writeEndArray();
     }
     json.writeEndObject();
+  }
+
+  /** Returns one output of each sample. */
+  private static float[] column(float[] outputs, int column, int each) {
+    float[] found = new float[outputs.length / each];
+    for (int i = 0; i < found.length; i++) {
+      found[i] = outputs[i * each + column];
+    }
+    return found;
   }
 
   private static byte[] bytes(float[] values) {
@@ -838,10 +858,17 @@ record InferenceRequest(float[] inputs, Optional<String> id, Map<String, Boolean
     } else {
       inputs.add(described(INPUT, Type.FP32, format.shape()));
     }
-    JsonArray outputs = new JsonArray().add(described(OUTPUT, Type.FP32, outputShape(format)));
-    if (format.targets().kind() == Targets.Kind.CLASS) {
-      outputs.add(described(CLASS, Type.BYTES, positions(format)));
+    JsonObject all = described(OUTPUT, Type.FP32, outputShape(format));
+    if (!format.outputNames().isEmpty()) {
+      all.put(PARAMETERS, JsonObject.of("names", new JsonArray(format.outputNames())));
     }
+    JsonArray outputs = new JsonArray().add(all);
+    boolean classes = format.targets().kind() == Targets.Kind.CLASS;
+    names(format).stream()
+        .skip(1)
+        .forEach(
+            name ->
+                outputs.add(described(name, classes ? Type.BYTES : Type.FP32, positions(format))));
     JsonArray versions = version < 0 ? new JsonArray() : JsonArray.of(Long.toString(version));
     return new JsonObject()
         .put(NAME, model)

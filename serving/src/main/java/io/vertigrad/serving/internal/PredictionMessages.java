@@ -19,7 +19,7 @@ import java.util.List;
 
 /**
  * The messages between clients and predictors on the event bus: JSON both ways, or frames both
- * ways. An answer in a frame has its version, its age and its classes in headers.
+ * ways. An answer in a frame has its version, its age, and its classes or names in headers.
  */
 public final class PredictionMessages {
 
@@ -28,6 +28,7 @@ public final class PredictionMessages {
   private static final String HIGHEST = "highestVersion";
   private static final String AGE = "ageMillis";
   private static final String CLASSES = "classes";
+  private static final String NAMES = "names";
   private static final String OUTPUTS = "outputs";
 
   private PredictionMessages() {}
@@ -35,7 +36,12 @@ public final class PredictionMessages {
   /** Makes a client's value of an answer. */
   @FunctionalInterface
   public interface Maker<T> {
-    T of(List<float[]> outputs, List<String> classes, long version, long ageMillis);
+    T of(
+        List<float[]> outputs,
+        List<String> classes,
+        List<String> names,
+        long version,
+        long ageMillis);
   }
 
   /** Returns the options of a request in JSON. */
@@ -129,6 +135,9 @@ public final class PredictionMessages {
     if (!classes.isEmpty()) {
       json.put(CLASSES, new JsonArray(classes));
     }
+    if (!format.columns().isEmpty()) {
+      json.put(NAMES, new JsonArray(format.columns()));
+    }
     return answer.highestVersion() > answer.version()
         ? json.put(HIGHEST, answer.highestVersion())
         : json;
@@ -148,6 +157,9 @@ public final class PredictionMessages {
     List<String> classes = format.classes(answer.outputs());
     if (!classes.isEmpty()) {
       options.addHeader(CLASSES, new JsonArray(classes).encode());
+    }
+    if (!format.columns().isEmpty()) {
+      options.addHeader(NAMES, new JsonArray(format.columns()).encode());
     }
     return answer.highestVersion() > answer.version()
         ? options.addHeader(HIGHEST, Long.toString(answer.highestVersion()))
@@ -169,6 +181,7 @@ public final class PredictionMessages {
     return maker.of(
         outputs,
         texts(json.getJsonArray(CLASSES, new JsonArray())),
+        texts(json.getJsonArray(NAMES, new JsonArray())),
         json.getLong(VERSION),
         json.getLong(AGE));
   }
@@ -185,12 +198,16 @@ public final class PredictionMessages {
     for (int i = 0; i < samples; i++) {
       outputs.add(Arrays.copyOfRange(all, i * each, (i + 1) * each));
     }
-    String classes = headers.get(CLASSES);
     return maker.of(
         outputs,
-        classes == null ? List.of() : texts(new JsonArray(classes)),
+        texts(headers, CLASSES),
+        texts(headers, NAMES),
         Long.parseLong(headers.get(VERSION)),
         Long.parseLong(headers.get(AGE)));
+  }
+
+  private static List<String> texts(MultiMap headers, String name) {
+    return texts(new JsonArray(headers.contains(name) ? headers.get(name) : "[]"));
   }
 
   private static List<String> texts(JsonArray array) {

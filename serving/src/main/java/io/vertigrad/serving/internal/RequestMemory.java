@@ -36,7 +36,9 @@ final class RequestMemory {
 
   /** Returns the bytes that samples hold until their answer has been sent. */
   static long answerBytes(long samples, SampleFormat format) {
-    return samples * ((long) Float.BYTES * format.inputs() + OUTPUT_BYTES * format.outputs());
+    // Labels and values with names are answered by name, too.
+    long outputs = (long) format.outputs() + format.columns().size();
+    return samples * ((long) Float.BYTES * format.inputs() + OUTPUT_BYTES * outputs);
   }
 
   /** Returns the most bytes that one request may hold. */

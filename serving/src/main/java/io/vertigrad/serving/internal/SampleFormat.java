@@ -8,6 +8,7 @@ import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.FieldReader;
 import io.vertigrad.compute.data.FieldReader.Field;
 import io.vertigrad.compute.data.Normalisation;
+import io.vertigrad.compute.data.TargetColumn;
 import io.vertigrad.compute.data.files.ImageFile;
 import io.vertigrad.compute.data.files.ImageFile.Treatment;
 import io.vertigrad.compute.settings.Settings;
@@ -32,7 +33,8 @@ import java.util.function.Supplier;
  * @param shape one sample's dimensions, channels first
  * @param targets what the model predicts for each sample
  * @param tokens number of different token ids; 0 if features are numbers
- * @param classNames names of the classes; empty if classes are only numbers
+ * @param outputNames names of the outputs: of the classes, labels or values; empty if they have
+ *     only numbers
  * @param fields reads samples with named values; empty if the data set has none
  * @param tables for each channel of an image, the inputs of the 256 bytes; empty if samples are not
  *     images
@@ -43,7 +45,7 @@ record SampleFormat(
     List<Integer> shape,
     Targets targets,
     int tokens,
-    List<String> classNames,
+    List<String> outputNames,
     Optional<FieldReader> fields,
     List<float[]> tables,
     Treatment treatment) {
@@ -55,15 +57,16 @@ record SampleFormat(
 
   /** Returns the format of a running job's samples. Only the description of its data is used. */
   static SampleFormat of(JobConfig job, Dataset test, ClassLoader loader) {
+    DataConfig data = job.data().fitted(test.fitted());
     return new SampleFormat(
-        job.data().name(),
+        data.name(),
         test.shape(),
         test.targets(),
         test.tokens(),
-        test.classNames(),
-        DatasetProvider.fields(job.data().fitted(test.fitted()), test.shape(), loader),
+        names(test.classNames(), DatasetProvider.targetColumns(data, loader)),
+        DatasetProvider.fields(data, test.shape(), loader),
         tables(test.normalisation()),
-        treatment(job.data()));
+        treatment(data));
   }
 
   /** Returns the format that a model's file describes. */
@@ -74,10 +77,14 @@ record SampleFormat(
         model.inputShape(),
         model.targets(),
         model.tokens(),
-        model.classNames(),
+        names(model.classNames(), model.targetColumns()),
         model.fields(),
         tables(model.normalisation()),
         treatment(data));
+  }
+
+  private static List<String> names(List<String> classes, List<TargetColumn> columns) {
+    return columns.isEmpty() ? classes : columns.stream().map(TargetColumn::name).toList();
   }
 
   private static List<float[]> tables(Optional<List<Normalisation>> rules) {
@@ -103,6 +110,11 @@ record SampleFormat(
   /** Returns the number of outputs of one sample. */
   int outputs() {
     return targets.outputs() * targets.positions();
+  }
+
+  /** Returns the names of labels or values, in the order of the outputs; empty for classes. */
+  List<String> columns() {
+    return targets.kind() == Targets.Kind.CLASS ? List.of() : outputNames;
   }
 
   /** Returns whether samples are images. */
@@ -314,7 +326,7 @@ record SampleFormat(
       for (int k = 1; k < each; k++) {
         best = outputs[first + k] > outputs[first + best] ? k : best;
       }
-      classes.add(classNames.isEmpty() ? Integer.toString(best) : classNames.get(best));
+      classes.add(outputNames.isEmpty() ? Integer.toString(best) : outputNames.get(best));
     }
     return classes;
   }

@@ -9,6 +9,8 @@ import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.FieldReader;
 import io.vertigrad.compute.data.files.ImageFile.Treatment;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.serving.Prediction;
+import io.vertigrad.serving.Predictions;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -60,7 +62,7 @@ class BusEndpointTest {
             List.of(INPUTS),
             Targets.values(1),
             0,
-            List.of(),
+            List.of("price"),
             Optional.of(new Words()),
             List.of(),
             Treatment.ON_BLACK);
@@ -91,8 +93,25 @@ class BusEndpointTest {
     JsonObject answer = ask(1);
 
     assertEquals(1, answer.getJsonArray("outputs").size());
+    assertEquals(JsonArray.of("price"), answer.getJsonArray("names"));
     assertFalse(onEventLoop.get());
     Awaitility.await().until(() -> memory.held() == 0);
+  }
+
+  @Test
+  void shouldNameTheValuesOfAnswersInBothForms() throws Exception {
+    Predictions predictions = Predictions.of(vertx, "fake");
+
+    Prediction byName = get(predictions.predict(JsonObject.of("word", "a")));
+    Prediction binary = get(predictions.predict(new float[INPUTS], new float[INPUTS]));
+
+    assertEquals(List.of("price"), byName.names());
+    assertEquals(byName.outputs().get(0)[0], byName.output(0, "price"));
+    assertEquals(List.of("price"), binary.names());
+    assertEquals(binary.outputs().get(1)[0], binary.output(1, "price"));
+    assertEquals(
+        "\"prize\": the model has no such output, expected one of [price]",
+        assertThrows(IllegalArgumentException.class, () -> binary.output(0, "prize")).getMessage());
   }
 
   @Test

@@ -18,6 +18,7 @@ import io.vertigrad.serving.internal.PredictionRequest.PredictionAnswer;
 import io.vertigrad.serving.internal.Refusal.Code;
 import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -683,6 +684,89 @@ class InferenceRequestTest {
             """),
         new JsonObject(body.getString(0, header)));
     assertEquals(1e-7f, body.getFloatLE(header + 8));
+  }
+
+  @Test
+  void shouldAnswerValuesByTheNamesOfTheirColumns() {
+    SampleFormat prices = values(List.of("price", "area"));
+    InferenceRequest all = InferenceRequest.of(new float[4], prices);
+    PredictionAnswer answer =
+        new PredictionAnswer(new float[] {430_000, 80, 250_000, 45}, 7, 7, 12);
+
+    JsonArray outputs =
+        new JsonObject(all.response("m", answer, prices).body()).getJsonArray("outputs");
+
+    assertEquals(
+        new JsonArray(
+            """
+            [{"name": "output", "datatype": "FP32", "shape": [2, 2],
+              "data": [430000.0, 80.0, 250000.0, 45.0]},
+             {"name": "price", "datatype": "FP32", "shape": [2], "data": [430000.0, 250000.0]},
+             {"name": "area", "datatype": "FP32", "shape": [2], "data": [80.0, 45.0]}]
+            """),
+        outputs);
+    assertEquals(
+        new JsonArray(
+            """
+            [{"name": "output", "datatype": "FP32", "shape": [-1, 2],
+              "parameters": {"names": ["price", "area"]}},
+             {"name": "price", "datatype": "FP32", "shape": [-1]},
+             {"name": "area", "datatype": "FP32", "shape": [-1]}]
+            """),
+        InferenceRequest.metadata("m", 7, prices).getJsonArray("outputs"));
+    String request =
+        """
+        {"outputs": [{"name": "area", "parameters": {"binary_data": true}}],
+         "inputs": [{"name": "input", "shape": [1, 2], "datatype": "FP32", "data": [0,0]}]}
+        """;
+    Buffer body =
+        InferenceRequest.read(
+                request.getBytes(StandardCharsets.UTF_8), OptionalInt.empty(), prices, MOST, ANY)
+            .response("m", answer, prices)
+            .body();
+    assertEquals(45, body.getFloatLE(body.length() - 4));
+    assertEquals(80, body.getFloatLE(body.length() - 8));
+  }
+
+  @Test
+  void shouldAnswerInOneTensorWhereNamesAreNotDistinct() {
+    for (List<String> names : List.of(List.of("a", "a"), List.of("output", "a"))) {
+      assertEquals(
+          1, InferenceRequest.metadata("m", 7, values(names)).getJsonArray("outputs").size());
+    }
+  }
+
+  @Test
+  void shouldNameTheClassesInTheMetadata() {
+    SampleFormat flowers =
+        new SampleFormat(
+            "csv",
+            List.of(2),
+            Targets.classes(2),
+            0,
+            List.of("setosa", "virginica"),
+            Optional.empty(),
+            List.of(),
+            Treatment.ON_BLACK);
+
+    JsonArray outputs = InferenceRequest.metadata("m", 7, flowers).getJsonArray("outputs");
+
+    assertEquals(
+        JsonObject.of("names", JsonArray.of("setosa", "virginica")),
+        outputs.getJsonObject(0).getJsonObject("parameters"));
+    assertEquals("class", outputs.getJsonObject(1).getString("name"));
+  }
+
+  private static SampleFormat values(List<String> names) {
+    return new SampleFormat(
+        "csv",
+        List.of(2),
+        Targets.values(2),
+        0,
+        names,
+        Optional.empty(),
+        List.of(),
+        Treatment.ON_BLACK);
   }
 
   private static Form form(String... headers) {

@@ -195,7 +195,7 @@ public final class CsvProvider implements DatasetProvider {
 
   @Override
   public List<TargetColumn> targetColumns(DataConfig config) {
-    return kind(config.settings()) == Targets.Kind.VALUES && !config.fitted().isEmpty()
+    return kind(config.settings()) != Targets.Kind.CLASS && !config.fitted().isEmpty()
         ? CsvDataset.columns(config.fitted()).targetColumns()
         : List.of();
   }
@@ -203,7 +203,9 @@ public final class CsvProvider implements DatasetProvider {
   @Override
   public Model adapt(DataConfig config, Model model) {
     List<TargetColumn> columns = targetColumns(config);
-    return columns.isEmpty() ? model : new StandardisedModel(model, columns);
+    return kind(config.settings()) == Targets.Kind.VALUES && !columns.isEmpty()
+        ? new StandardisedModel(model, columns)
+        : model;
   }
 
   @Override
