@@ -4,6 +4,7 @@ import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.Score;
 import java.nio.FloatBuffer;
+import java.util.Optional;
 
 /**
  * One stage of a model on one thread: activations forward, gradients backward.
@@ -136,6 +137,16 @@ public interface StageModel extends AutoCloseable {
    */
   default Score score(Batch part, int topK) {
     return score(part.features(), part.labels(), topK);
+  }
+
+  /**
+   * Returns the predictions of real values in the last stage, in inference mode.
+   *
+   * @param part {@code part.count() * spec().inputLength()} features
+   * @return the values of each sample; empty if this engine does not give them
+   */
+  default Optional<float[]> values(Batch part) {
+    return Optional.empty();
   }
 
   /**

@@ -3,15 +3,20 @@ package io.vertigrad.internal.pipeline;
 import io.vertigrad.codecs.StageTensor.Direction;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Score;
+import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.SequentialBatches;
+import io.vertigrad.compute.data.TargetColumn;
 import io.vertigrad.compute.pipeline.StageModel;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.EvaluationPlan;
 import java.nio.FloatBuffer;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.function.LongConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,11 +32,13 @@ import org.slf4j.LoggerFactory;
 final class PipelineEvaluation {
 
   private static final Logger LOG = LoggerFactory.getLogger(PipelineEvaluation.class);
+  private static final ClassLoader LOADER = PipelineEvaluation.class.getClassLoader();
 
   private final StageContext context;
   private final EvaluationPlan plan;
   private final StageModel model;
-  private final StageEvaluation test;
+  private final StageNeighbours neighbours;
+  private StageEvaluation test;
   private SequentialBatches part;
   private SequentialBatches whole;
 
@@ -44,15 +51,7 @@ final class PipelineEvaluation {
     this.context = context;
     this.plan = EvaluationPlan.of(context.job(), context.traits());
     this.model = model;
-    int microBatches = context.job().pipeline().orElseThrow().microBatches();
-    this.test =
-        new StageEvaluation(
-            model,
-            neighbours,
-            batch(context.job()),
-            microBatches,
-            context.job().evaluator().topK(),
-            context.testedSamples()::addAndGet);
+    this.neighbours = neighbours;
   }
 
   /** Tests this version if a test is due; blocks during the test. */
@@ -84,6 +83,17 @@ final class PipelineEvaluation {
       JobConfig job = context.job();
       Dataset data = context.testSet().get();
       int batch = batch(job);
+      test =
+          new StageEvaluation(
+              model,
+              neighbours,
+              batch,
+              job.pipeline().orElseThrow().microBatches(),
+              job.evaluator().topK(),
+              data.targets().kind() == Targets.Kind.VALUES
+                  ? DatasetProvider.targetColumns(job.data().fitted(data.fitted()), LOADER)
+                  : List.of(),
+              context.testedSamples()::addAndGet);
       part = SequentialBatches.subset(data, batch, job.evaluator().samples(), job.seed());
       whole = SequentialBatches.all(data, batch);
     }
@@ -136,6 +146,7 @@ final class PipelineEvaluation {
     private final int batch;
     private final int firstIndex;
     private final int topK;
+    private final List<TargetColumn> values;
     private final LongConsumer progress;
 
     /**
@@ -145,6 +156,7 @@ final class PipelineEvaluation {
      * @param firstIndex number of the first test batch of a step; the step's micro-batches have the
      *     numbers below
      * @param topK also counts samples whose class is among this many most probable ones; 0 for none
+     * @param values real values by name, with their units; empty if there are none
      * @param progress called with the number of samples that went through, batch by batch
      */
     StageEvaluation(
@@ -153,12 +165,14 @@ final class PipelineEvaluation {
         int batch,
         int firstIndex,
         int topK,
+        List<TargetColumn> values,
         LongConsumer progress) {
       this.model = model;
       this.neighbours = neighbours;
       this.batch = batch;
       this.firstIndex = firstIndex;
       this.topK = topK;
+      this.values = values;
       this.progress = progress;
     }
 
@@ -179,7 +193,7 @@ final class PipelineEvaluation {
         Batch own = readsData() ? data.next() : null;
         float[] input = input(step, index + i, count, own);
         if (model.hasLoss()) {
-          score = score.plus(model.score(own.with(input, model.spec().input()), topK));
+          score = score.plus(score(own.with(input, model.spec().input())));
         } else {
           FloatBuffer output = model.infer(input, count);
           if (i >= MAX_BATCHES_AHEAD) {
@@ -193,6 +207,13 @@ final class PipelineEvaluation {
         awaitAcknowledgement(step, index + i);
       }
       return score;
+    }
+
+    private Score score(Batch of) {
+      Optional<float[]> outputs = values.isEmpty() ? Optional.empty() : model.values(of);
+      return outputs
+          .map(found -> TargetColumn.score(values, of.count(), found, of.targets()))
+          .orElseGet(() -> model.score(of, topK));
     }
 
     /** Returns the number of batches for this many samples. */

@@ -81,7 +81,8 @@ class StageEvaluationTest {
           }
         };
 
-    new StageEvaluation(new Doubling(0), line(0, peers), 1, MICRO_BATCHES, 0, count -> {})
+    new StageEvaluation(
+            new Doubling(0), line(0, peers), 1, MICRO_BATCHES, 0, List.of(), count -> {})
         .run(STEP, 20, samples);
 
     assertEquals(List.of(1, 2, 3, 4, 4, 4, 4, 4, 4, 4), ahead);
@@ -91,7 +92,7 @@ class StageEvaluationTest {
   private StageEvaluation test(int stage, InMemoryPeers through) {
     Peers peers = through.of(new PeerGroup(1, List.of(0, 1), stage));
     return new StageEvaluation(
-        new Doubling(stage), line(stage, peers), 3, MICRO_BATCHES, 0, went::addAndGet);
+        new Doubling(stage), line(stage, peers), 3, MICRO_BATCHES, 0, List.of(), went::addAndGet);
   }
 
   private static StageNeighbours line(int stage, Peers peers) {

@@ -2,18 +2,15 @@ package io.vertigrad.compute.data.files;
 
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.GradientListener;
-import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.Score;
-import io.vertigrad.compute.ValueErrors;
 import io.vertigrad.compute.data.TargetColumn;
 import io.vertigrad.compute.optimizer.DeviceUpdateRule;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import java.io.IOException;
 import java.nio.FloatBuffer;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -36,27 +33,8 @@ final class StandardisedModel implements Model {
 
   @Override
   public Score score(Batch batch, int topK) {
-    int width = columns.size();
-    float[] outputs = network.probabilities(batch, width);
-    double loss = 0;
-    double[] squares = new double[width];
-    double[] absolutes = new double[width];
-    for (int i = 0; i < outputs.length; i++) {
-      double error = (double) outputs[i] - batch.targets()[i];
-      loss += error * error;
-      double inUnit = error * columns.get(i % width).deviation();
-      squares[i % width] += inUnit * inUnit;
-      absolutes[i % width] += Math.abs(inUnit);
-    }
-    List<ValueErrors> errors = new ArrayList<>();
-    for (int i = 0; i < width; i++) {
-      errors.add(
-          new ValueErrors(
-              columns.get(i).name(),
-              Math.sqrt(squares[i] / batch.count()),
-              absolutes[i] / batch.count()));
-    }
-    return new Score(batch.count(), loss / width, 0, 0, 0, Metric.RMSE, errors);
+    float[] outputs = network.probabilities(batch, columns.size());
+    return TargetColumn.score(columns, batch.count(), outputs, batch.targets());
   }
 
   @Override

@@ -11,6 +11,7 @@ import io.vertigrad.engine.dl4j.kernels.NativeFloats;
 import java.nio.FloatBuffer;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.memory.conf.WorkspaceConfiguration;
 import org.nd4j.linalg.api.memory.enums.AllocationPolicy;
@@ -102,10 +103,19 @@ final class Dl4jStage implements StageModel {
 
   @Override
   public Score score(Batch part, int topK) {
+    return Probabilities.score(outputs(part), part, config.loss(), config.metric(), topK);
+  }
+
+  @Override
+  public Optional<float[]> values(Batch part) {
+    return Optional.of(outputs(part));
+  }
+
+  private float[] outputs(Batch part) {
     FloatBuffer output = output(labelled(part), false);
     float[] values = new float[output.remaining()];
     output.get(values);
-    return Probabilities.score(values, part, config.loss(), config.metric(), topK);
+    return values;
   }
 
   @Override

@@ -9,6 +9,7 @@ import io.vertigrad.compute.pipeline.StageModel;
 import io.vertigrad.compute.pipeline.StageSpec;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
+import java.util.Optional;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.GradMode;
 import org.bytedeco.pytorch.Tensor;
@@ -111,6 +112,14 @@ final class PyTorchStage implements StageModel {
   public Score score(Batch part, int topK) {
     PyTorchModel.checkTargets(part, config);
     return module.onBatch(part.count(), () -> compared(part, topK));
+  }
+
+  @Override
+  public Optional<float[]> values(Batch part) {
+    FloatBuffer output = infer(part.features(), part.count());
+    float[] values = new float[output.remaining()];
+    output.get(values);
+    return Optional.of(values);
   }
 
   @SuppressWarnings("try")
