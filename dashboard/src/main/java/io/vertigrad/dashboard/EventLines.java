@@ -131,6 +131,12 @@ final class EventLines {
     return at(type.bytes(), from + BEGIN.length);
   }
 
+  /** Returns whether a value is true. */
+  boolean isTrue(Name key) {
+    int at = find(key);
+    return at >= 0 && buffer[at] == 't';
+  }
+
   /** Returns a whole number; 0 if there is none. */
   long whole(Name key) {
     int at = find(key);

@@ -1,11 +1,14 @@
 package io.vertigrad.dashboard;
 
+import io.vertigrad.compute.Metric;
+import io.vertigrad.compute.Share;
 import io.vertigrad.dashboard.EventLines.Name;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -16,7 +19,7 @@ import java.util.function.ToDoubleFunction;
 
 /**
  * The curves of a run: the training loss of all workers together, and loss and accuracy of each
- * test. The number of points has a limit.
+ * test, or the accuracy of a stream's events so far. The number of points has a limit.
  */
 public final class RunCurves {
 
@@ -25,6 +28,7 @@ public final class RunCurves {
   private static final Name JOINED = Name.type("memberJoined");
   private static final Name PROGRESS = Name.type("workerProgress");
   private static final Name TESTED = Name.type("evaluated");
+  private static final Name STREAMED = Name.type("streamTested");
   private static final Name SCALAR = Name.type("scalarReported");
   private static final Name TIME = Name.value("timeMillis");
   private static final Name ROLE = Name.value("role");
@@ -41,16 +45,24 @@ public final class RunCurves {
   private static final Name VALUE = Name.value("value");
   private static final Name REPORTS = Name.value("reports");
   private static final Name NOT_FINITE = Name.value("notFinite");
+  private static final Name VALUES = Name.value("values");
+  private static final Name EVENTS = Name.value("events");
+  private static final Name SCORE = Name.value("score");
 
   private final Curve losses = new Curve("version", "loss");
   private final Tests tests = new Tests();
   private final ScalarCurves scalars = new ScalarCurves();
   private final Map<Long, Report> reports = new LinkedHashMap<>();
+  private final Map<Long, Streamed> streamed = new HashMap<>();
   private final Set<Long> ranks = new HashSet<>();
   private long startedMillis;
   private boolean started;
+  private long newest;
 
   private record Report(long timeMillis, long version, double loss) {}
+
+  /** A worker's tests of a stream, each of an event before it was trained on. */
+  private record Streamed(long events, double score) {}
 
   private RunCurves() {}
 
@@ -92,6 +104,7 @@ public final class RunCurves {
       long time = time(event);
       long rank = event.whole(RANK);
       long version = event.whole(VERSION);
+      newest = Math.max(newest, version);
       // A stage that is not the last one counts no samples and has no loss.
       if (event.whole(SAMPLES) > 0) {
         report(rank, new Report(time, version, event.number(LOSS)));
@@ -102,8 +115,12 @@ public final class RunCurves {
       if (event.whole(SAMPLES) > 0) {
         double loss = event.number(LOSS);
         double accuracy = event.number(ACCURACY);
-        tests.add(time, version, loss, accuracy, event.text(METRIC), event);
+        String metric = event.text(METRIC);
+        double value = metric.isEmpty() ? Double.NaN : event.number(METRIC_VALUE);
+        tests.add(time, version, loss, accuracy, metric, value);
       }
+    } else if (event.is(STREAMED)) {
+      stream(event);
     } else if (event.is(SCALAR)) {
       scalars.add(scalar(event), 0, 0);
     } else if (event.is(STARTED)) {
@@ -120,6 +137,22 @@ public final class RunCurves {
       join(event.text(ROLE), event.whole(RANK), event.whole(INCARNATION));
     } else if (startedMillis == 0) {
       time(event);
+    }
+  }
+
+  /** Adds a point for all workers; shares of right answers become percent, as those of tests. */
+  private void stream(EventLines event) {
+    long time = time(event);
+    long rank = event.whole(RANK);
+    boolean values = event.isTrue(VALUES);
+    long tested = event.whole(EVENTS);
+    streamed.put(rank, new Streamed(tested, event.number(SCORE)));
+    double all = streamed.values().stream().mapToLong(Streamed::events).sum();
+    double mean = streamed.values().stream().mapToDouble(Streamed::score).sum() / all;
+    if (values) {
+      tests.add(time, newest, Double.NaN, Double.NaN, Metric.RMSE.key(), Math.sqrt(mean));
+    } else {
+      tests.add(time, newest, Double.NaN, new Share(mean).percent(), "", Double.NaN);
     }
   }
 
@@ -208,7 +241,7 @@ public final class RunCurves {
       begun = false;
     }
 
-    void add(long time, long version, double loss, double accuracy, String kind, EventLines event) {
+    void add(long time, long version, double loss, double accuracy, String kind, double value) {
       if (size == TestCurve.CAPACITY) {
         size /= 2;
         for (double[] column : columns) {
@@ -217,7 +250,6 @@ public final class RunCurves {
           }
         }
       }
-      double value = kind.isEmpty() ? Double.NaN : event.number(METRIC_VALUE);
       double[] values = {time, version, loss, accuracy, segment, value};
       for (int c = 0; c < columns.length; c++) {
         columns[c][size] = values[c];

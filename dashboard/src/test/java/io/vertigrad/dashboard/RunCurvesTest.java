@@ -3,11 +3,13 @@ package io.vertigrad.dashboard;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobPaused;
 import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
+import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -111,6 +113,29 @@ final class RunCurvesTest {
     assertEquals("[0.25,null]", tests.getJsonArray("loss").encode());
     assertEquals("[\"rmse\",null]", tests.getJsonArray("metric").encode());
     assertEquals("[0.5,null]", tests.getJsonArray("metricValue").encode());
+  }
+
+  @Test
+  void shouldReadTheTestsOfAStreamInPercentOrInTheirUnit() throws IOException {
+    List<TrainingEvent> events = new ArrayList<>(RunStory.beginning());
+    events.addAll(RunStory.after(1).subList(0, 1));
+    events.add(StreamTested.of(RunStory.START + 100, 0, 0, streamed(false, 50, 40)));
+    events.add(StreamTested.of(RunStory.START + 200, 1, 0, streamed(false, 50, 50)));
+
+    JsonObject tests = curves(events).getJsonObject("tests");
+
+    assertEquals("[80.0,90.0]", tests.getJsonArray("accuracy").encode());
+    assertEquals("[1,1]", tests.getJsonArray("version").encode());
+    assertEquals("[null,null]", tests.getJsonArray("loss").encode());
+    JsonObject values =
+        curves(List.of(StreamTested.of(RunStory.START, 0, 0, streamed(true, 4, 4 * 2.5e9))))
+            .getJsonObject("tests");
+    assertEquals("[\"rmse\"]", values.getJsonArray("metric").encode());
+    assertEquals("[50000.0]", values.getJsonArray("metricValue").encode());
+  }
+
+  private static StreamTests streamed(boolean values, long events, double score) {
+    return new StreamTests(values, events, score, 10, 7, 3, 2, Map.of(), Map.of(), 0, 0, 0, 0);
   }
 
   @Test

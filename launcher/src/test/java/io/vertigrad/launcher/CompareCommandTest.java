@@ -65,6 +65,50 @@ final class CompareCommandTest {
   }
 
   @Test
+  void shouldCompareStreamsInPercentAndErrorsInTheirUnit() throws IOException {
+    Path one = run("one", "sync", 40, 40 * 256, 0.5);
+    Path other = run("other", "async", 80, 80 * 128, 0.25);
+    stream(one, JsonObject.of("accuracy", 0.9194, "events", 1_000));
+    stream(other, JsonObject.of("rmse", 173_000.4, "events", 1_000));
+
+    CommandRun run = CommandRun.of("compare", one.toString(), other.toString());
+
+    List<List<String>> rows =
+        run.out().lines().map(line -> List.of(line.strip().split(" {2,}"))).toList();
+    assertTrue(rows.contains(List.of("accuracy, %", "91.94", "-")), run.out());
+    assertTrue(rows.contains(List.of("RMSE", "-", "173,000")), run.out());
+  }
+
+  @Test
+  void shouldSayThatRunsOnOtherDataDoNotCompare() throws IOException {
+    Path one = run("one", "sync", 40, 40 * 256, 0.5);
+    Path other = run("other", "async", 80, 80 * 128, 0.25);
+    String said = "the runs have other data: their accuracies and losses do not compare";
+
+    fingerprint(one, "aa");
+    fingerprint(other, "aa");
+    CommandRun same = CommandRun.of("compare", one.toString(), other.toString());
+    fingerprint(other, "bb");
+    CommandRun unlike = CommandRun.of("compare", one.toString(), other.toString());
+
+    assertTrue(!same.out().contains(said), same.out());
+    assertTrue(unlike.out().contains(said), unlike.out());
+  }
+
+  private static void stream(Path run, JsonObject stream) throws IOException {
+    JsonObject summary = new JsonObject(Files.readString(run.resolve("summary.json")));
+    Files.writeString(run.resolve("summary.json"), summary.put("stream", stream).encode());
+    Files.writeString(run.resolve("events.jsonl"), "");
+  }
+
+  private static void fingerprint(Path run, String hash) throws IOException {
+    JsonObject all = JsonObject.of("testData", JsonObject.of("hash", hash));
+    Files.writeString(
+        run.resolve("job.json"),
+        JsonObject.of("resolved", JsonObject.of("fingerprints", all)).encode());
+  }
+
+  @Test
   void shouldPrintTheLastValueOfEachScalar() throws IOException {
     Path one = run("one", "sync", 40, 40 * 256, 0.5);
     Path other = run("other", "async", 80, 80 * 128, 0.25);

@@ -58,6 +58,10 @@ final class ComparisonTable {
     summaries.add(row("state", FinishedRun::state));
     summaries.add(row("model", run -> setting(run, "model.name")));
     summaries.add(row("data", run -> setting(run, "data.name")));
+    if (runs.stream().flatMap(run -> run.dataHash().stream()).distinct().count() > 1) {
+      summaries.add(
+          List.of("the runs have other data: their accuracies and losses do not compare"));
+    }
     for (String key : new String[] {"strategy", "workers", "servers"}) {
       summaries.add(row(key, run -> summary(run, key)));
     }
@@ -75,8 +79,7 @@ final class ComparisonTable {
     }
     for (Metric metric : Metric.values()) {
       if (runs.stream().anyMatch(run -> run.summary().containsKey(metric.key()))) {
-        String format = metric == Metric.LABEL_ACCURACY ? "%.2f" : "%.4g";
-        number(label(metric), format, metric.key(), 1);
+        summaries.add(row(label(metric), run -> figure(metric, run.summary())));
       }
     }
     number("loss", "%.4f", "loss", 1);
@@ -151,6 +154,12 @@ final class ComparisonTable {
       double samples = first + (last - first) * i / (COUNTS - 1);
       accuracies.add(row(format("  %,.0f samples", samples), run -> accuracy(run, samples)));
     }
+  }
+
+  private static String figure(Metric metric, JsonObject summary) {
+    return summary.getValue(metric.key()) instanceof Number found
+        ? metric.figure(found.doubleValue()).replace(" %", "")
+        : NOTHING;
   }
 
   private static String label(Metric metric) {

@@ -56,10 +56,11 @@ final class FinishedRun {
       FinishedRun run =
           new FinishedRun(
               folder,
-              new JsonObject(JsonText.read(directory.summary())),
+              RunSummary.withStream(new JsonObject(JsonText.read(directory.summary()))),
               Files.isReadable(directory.job())
                   ? new JsonObject(JsonText.read(directory.job()))
                   : new JsonObject());
+      run.metric = RunSummary.metricOf(run.summary);
       double samplesPerVersion = run.samplesPerVersion();
       EventFile.forEach(
           directory.events(),
@@ -92,6 +93,11 @@ final class FinishedRun {
   /** Returns the summary as {@link RunSummary} wrote it. */
   JsonObject summary() {
     return summary;
+  }
+
+  /** Returns the fingerprint of the data that the run was tested on; empty if it is not known. */
+  Optional<String> dataHash() {
+    return RunRow.dataHash(job);
   }
 
   /**

@@ -85,17 +85,19 @@ export class Curves {
   /** Shows the samples of a stream, each tested before it was trained on, beside two rules without a model. */
   #showStream(run, marks, end) {
     const values = run.state.stream.rmse !== undefined;
-    const format = values ? metric('rmse').value : (share) => accuracy(100 * share);
     const title = values ? 'RMSE before training on each event' : 'Accuracy before training on each event';
     setText(byId('accuracy-title'), title);
-    this.accuracy.named(title, format);
+    this.accuracy.named(values ? title : `${title}, in percent`, values ? metric('rmse').value : accuracy);
+    // A stream has shares from 0 to 1, and its chart percent, as those of other tests.
+    const unit = values ? 1 : 100;
     const rules = [
       { name: 'no change', column: 'noChange', color: ofRank(1), width: 1 },
       { name: values ? 'mean' : 'majority', column: values ? 'mean' : 'majority', color: ofRank(2), width: 1 },
       { name: 'model, all events', column: values ? 'rmse' : 'accuracy', color: ofRank(0), width: 1 },
     ];
-    const last = this.#test('model, last events', values ? 'windowRmse' : 'windowAccuracy');
-    this.accuracy.show([last, ...rules.map((rule) => ({ ...this.#test(rule.name, rule.column), ...rule }))], this.axis, marks, end);
+    const last = this.#test('model, last events', values ? 'windowRmse' : 'windowAccuracy', unit);
+    const others = rules.map((rule) => ({ ...this.#test(rule.name, rule.column, unit), ...rule }));
+    this.accuracy.show([last, ...others], this.axis, marks, end);
   }
 
   #showTests(run, marks, end) {
@@ -108,7 +110,7 @@ export class Curves {
     this.accuracy.show([this.#test('test', other ? 'metricValue' : 'accuracy')], this.axis, marks, end);
   }
 
-  #test(name, column) {
+  #test(name, column, unit = 1) {
     const tests = this.run.tests.filter((test) => Number.isFinite(test[column]));
     return rising(this.axis, {
       name,
@@ -119,7 +121,7 @@ export class Curves {
         version: tests.map((test) => test.version),
         ...(this.#alongTotals() && { [this.axis]: tests.map((test) => this.#totalAt(test.version)) }),
       }),
-      y: tests.map((test) => test[column]),
+      y: tests.map((test) => unit * test[column]),
       segment: tests.map((test) => test.segment),
     });
   }

@@ -1,5 +1,6 @@
 package io.vertigrad.launcher.tracking;
 
+import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.events.RunView;
 import io.vertigrad.events.ThroughputBook;
@@ -8,6 +9,7 @@ import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
+import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import java.util.ArrayList;
@@ -16,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -27,6 +30,8 @@ import java.util.stream.Collectors;
 final class TrackedMetrics {
 
   private static final long INTERVAL_MILLIS = 1_000;
+
+  private static final double PERCENT = 100;
 
   /** A schedule that depends on epochs has different factors at epoch 0 and at this epoch. */
   private static final double MANY_EPOCHS = 1e6;
@@ -42,6 +47,12 @@ final class TrackedMetrics {
 
   /** By rank, samples of the steps before the first report to a coordinator that resumes a run. */
   private final Map<Integer, Long> samplesBefore = new HashMap<>();
+
+  /** Tests of a stream that are no points yet. */
+  private Optional<StreamTests> untold = Optional.empty();
+
+  private long untoldMillis;
+  private long streamedMillis;
 
   /** Samples that the workers had trained on at the end of the interval. */
   private long samples;
@@ -72,6 +83,12 @@ final class TrackedMetrics {
     if (event instanceof ScalarReported scalar) {
       return scalar(scalar);
     }
+    if (event instanceof StreamTested) {
+      boolean over = event.timeMillis() - streamedMillis >= INTERVAL_MILLIS;
+      untold = view.stream();
+      untoldMillis = event.timeMillis();
+      return over ? stream() : List.of();
+    }
     if (event instanceof JobResumed) {
       throughput.resumed(event.timeMillis());
     }
@@ -81,8 +98,25 @@ final class TrackedMetrics {
   /** Returns the points of the reports and scalars since the last points. */
   List<Metric> rest() {
     List<Metric> all = takeScalars();
+    all.addAll(stream());
     all.addAll(workers());
     return all;
+  }
+
+  /** Returns the newest tests of a stream, accuracies in percent as those of other tests. */
+  private List<Metric> stream() {
+    streamedMillis = untoldMillis;
+    Points points = points(view.version(), untoldMillis);
+    untold.ifPresent(
+        tests -> {
+          String figure = tests.values() ? "rmse" : "accuracy";
+          double unit = tests.values() ? 1 : PERCENT;
+          points
+              .with("stream/" + figure, unit * tests.figure())
+              .with("stream/window_" + figure, unit * tests.windowFigure());
+        });
+    untold = Optional.empty();
+    return points.list();
   }
 
   private List<Metric> workers() {

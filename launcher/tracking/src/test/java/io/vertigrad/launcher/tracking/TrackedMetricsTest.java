@@ -2,11 +2,13 @@ package io.vertigrad.launcher.tracking;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.events.RunView;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
+import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.testkit.TestProgress;
@@ -97,6 +99,41 @@ class TrackedMetricsTest {
         List.of(new Metric("test/accuracy", 20, 7, 55), new Metric("test/top_accuracy", 20, 7, 90)),
         test);
     assertEquals(List.of(new Metric("workers/consensus_distance", 21, 8, 0.25)), averaged);
+  }
+
+  @Test
+  void shouldShowTheAccuracyOfAStreamInPercentOnceASecond() {
+    Recording metrics = new Recording(job("{}"));
+
+    List<Metric> first = metrics.record(streamed(1_000, 100, 91));
+    List<Metric> early = metrics.record(streamed(1_500, 150, 138));
+    List<Metric> rest = metrics.rest();
+
+    assertEquals(Map.of("stream/accuracy", 91.0, "stream/window_accuracy", 80.0), values(first));
+    assertEquals(List.of(), early);
+    assertEquals(Map.of("stream/accuracy", 92.0, "stream/window_accuracy", 80.0), values(rest));
+    assertEquals(List.of(), metrics.rest());
+  }
+
+  private static StreamTested streamed(long timeMillis, long events, double right) {
+    return StreamTested.of(
+        timeMillis,
+        0,
+        0,
+        new StreamTests(
+            false,
+            events,
+            right,
+            50,
+            40,
+            10,
+            20,
+            Map.of(0, events),
+            Map.of(0, events),
+            0,
+            0,
+            0,
+            0));
   }
 
   @Test
