@@ -1,8 +1,12 @@
 package io.vertigrad.dashboard;
 
+import io.vertigrad.compute.Divergence;
+import io.vertigrad.compute.Metric;
+import io.vertigrad.compute.data.Baseline;
 import io.vertigrad.dashboard.RunFigures.Host;
 import io.vertigrad.dashboard.RunFigures.Test;
 import io.vertigrad.dashboard.RunFigures.Worker;
+import io.vertx.core.json.JsonObject;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
@@ -11,6 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.DoubleStream;
 
@@ -22,6 +27,8 @@ import java.util.stream.DoubleStream;
 enum AdviceRule {
   /** The loss is not finite, or well above its first values. */
   DIVERGES("diverges", AdviceRule::diverges),
+  /** The final model is no better than a constant answer. */
+  GUESSES("guesses", AdviceRule::guesses),
   /** The loss stays where a model is that only guesses. */
   LEARNS_NOTHING("learnsNothing", AdviceRule::learnsNothing),
   /** The test loss rises while the training loss falls. */
@@ -38,12 +45,6 @@ enum AdviceRule {
   LEVEL("level", AdviceRule::level),
   /** The training loss falls. */
   FALLS("falls", AdviceRule::falls);
-
-  /** A training loss above its first values by this factor diverges, as in the run's summary. */
-  static final double WORSE = 1.5;
-
-  /** So many refused updates in the last seconds are no accident. */
-  static final long REFUSED = 5;
 
   /** A model that learns is better than guessing by at least this share of the loss. */
   static final double BETTER = 0.02;
@@ -91,6 +92,7 @@ enum AdviceRule {
   private static final int LAST_POINTS = 5;
   private static final Set<String> TEN_CLASSES = Set.of("digits", "mnist", "cifar10");
   private static final String RATE = "optimizer.learningRate";
+  private static final Pattern KEYS = Pattern.compile("\\b(" + RATE + "|workers\\.count)\\b");
 
   private final String key;
   private final Function<RunFigures, Optional<Advice>> rule;
@@ -112,6 +114,11 @@ enum AdviceRule {
 
   private static Optional<Advice> diverges(RunFigures run) {
     String verb = run.ended() ? "The training diverged" : "The training diverges";
+    if (run.summary().containsKey("testSamples")) {
+      return run.summary().getValue("diverged") instanceof JsonObject losses
+          ? advice(verb + ": " + rise(run, losses) + ".", lowerRate(run))
+          : Optional.empty();
+    }
     if (!run.lossIsFinite()) {
       return advice(verb + ": the loss is not a finite number.", lowerRate(run));
     }
@@ -121,29 +128,54 @@ enum AdviceRule {
     double first = firstLoss(run);
     double last = lastLoss(run);
     boolean judged = !isStream(run) && (!startsTrained(run) || run.trend(1).rises());
-    if (judged && leastOfLast(run) > WORSE * first) {
+    double model = judged ? leastOfLast(run) : first;
+    if (Divergence.isShownBy(first, Double.NaN, last, model, 0)) {
       String found = verb + ": the training loss is %s, and was %s at first.";
       return advice(found.formatted(loss(last), loss(first)), lowerRate(run));
     }
-    if (run.refused() >= REFUSED && last >= first) {
+    if (Divergence.isShownBy(first, Double.NaN, last, model, run.refused())) {
       String found = verb + ": %,d updates were refused, and the training loss is %s.";
       return advice(format(found, run.refused(), loss(last)), lowerRate(run));
     }
     return Optional.empty();
   }
 
+  private static String rise(RunFigures run, JsonObject losses) {
+    return Divergence.rise(
+        losses.getDouble("initialLoss", Double.NaN),
+        losses.getDouble("worstLoss", Double.NaN),
+        run.summary().getDouble("loss", Double.NaN));
+  }
+
   private static String lowerRate(RunFigures run) {
-    String value = " (%s)".formatted(run.text(RATE, "0.01"));
-    if (run.has("strategy.name", "async")
-        && run.text("strategy.damping", "none").equals("none")
-        && run.workers().size() > 1) {
-      return "Divide `" + RATE + "`" + value + " by `workers.count`.";
+    return marked(Divergence.remedy(run.config(), run.workers().size()));
+  }
+
+  /** Returns a sentence with its keys in backticks, and its full stop. */
+  private static String marked(String sentence) {
+    return KEYS.matcher(sentence).replaceAll("`$1`") + ".";
+  }
+
+  private static Optional<Advice> guesses(RunFigures run) {
+    if (!(run.summary().getValue("baseline") instanceof JsonObject constant)
+        || !Boolean.FALSE.equals(constant.getValue("beaten"))
+        || !"finished".equals(run.summary().getValue("state"))
+        || diverges(run).isPresent()) {
+      return Optional.empty();
     }
-    return "Lower `" + RATE + "`" + value + ", to a tenth.";
+    Metric metric = Metric.of(constant.getString("metric"));
+    return advice(
+        "The model is no better than guessing: %s has %s %s on the %s."
+            .formatted(
+                constant.getString("answer"),
+                metric.label(),
+                metric.figure(constant.getDouble("value")),
+                isStream(run) ? "same events" : "test set"),
+        marked(Baseline.remedy(run.config())));
   }
 
   private static Optional<Advice> learnsNothing(RunFigures run) {
-    if (tooShort(run) || isStream(run)) {
+    if (tooShort(run) || isStream(run) || guesses(run).isPresent()) {
       return Optional.empty();
     }
     double initial = startsTrained(run) ? Double.POSITIVE_INFINITY : initialLoss(run);

@@ -70,6 +70,7 @@ final class RunAdvice {
   private Totals earlier;
   private Totals later;
   private Totals last;
+  private JsonObject summary = new JsonObject();
   private boolean lossIsFinite = true;
   private int testSamples;
 
@@ -97,6 +98,11 @@ final class RunAdvice {
         && (nodes.size() < NODES || nodes.containsKey(vitals.node()))) {
       nodes.put(vitals.node(), vitals);
     }
+  }
+
+  /** Takes the {@code summary.json} of a run that is over. */
+  void summarize(JsonObject result) {
+    summary = result;
   }
 
   /** Keeps a test with as many samples as the first one; another one has another mean loss. */
@@ -219,6 +225,7 @@ final class RunAdvice {
   private RunFigures figures(boolean ended, Totals base) {
     return new RunFigures(
         config,
+        summary,
         ended,
         view.phase() == Phase.STOPPED || view.ending().isPresent(),
         view.started().map(JobStarted::parameters).orElse(0L),

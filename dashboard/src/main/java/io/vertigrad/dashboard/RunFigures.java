@@ -9,6 +9,7 @@ import java.util.Map;
  * run goes on, and those of the whole run at its end.
  *
  * @param config the resolved job file
+ * @param summary {@code summary.json} of a run that is over; empty before, and without one
  * @param ended whether the run is over
  * @param cutShort whether it ended before its last step
  * @param parameters elements of the model
@@ -23,6 +24,7 @@ import java.util.Map;
  */
 record RunFigures(
     JsonObject config,
+    JsonObject summary,
     boolean ended,
     boolean cutShort,
     long parameters,

@@ -114,6 +114,7 @@ final class RunMetrics {
   /** Applies the {@code summary.json} of a run that is over; the next delta contains it. */
   public void summarize(JsonObject summary) {
     state.summarize(summary);
+    advice.summarize(summary);
   }
 
   /** Returns everything up to the last delta. */

@@ -42,6 +42,8 @@ final class RunState {
           "testSamples",
           "version",
           "stream",
+          "diverged",
+          "baseline",
           "updates");
 
   private final RunView view;

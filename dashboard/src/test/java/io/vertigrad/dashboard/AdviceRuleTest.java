@@ -126,6 +126,53 @@ final class AdviceRuleTest {
   }
 
   @Test
+  void shouldDecideAsTheSummaryAtTheEnd() {
+    run.ended = true;
+    run.losses(20, i -> i < 10 ? 2 : 8);
+    run.summary = new JsonObject().put("testSamples", 100).put("loss", 2.33);
+    assertSilent(AdviceRule.DIVERGES);
+
+    run.losses(20, i -> 2);
+    run.summary.put("diverged", JsonObject.of("initialLoss", 2.3535, "worstLoss", 20.72));
+    assertAdvice(
+        AdviceRule.DIVERGES,
+        "The training diverged: the loss rose from 2.354 before the first step to 20.72.",
+        "Lower `optimizer.learningRate` (0.01), to a tenth.");
+  }
+
+  @Test
+  void shouldReportAModelThatIsNoBetterThanAConstantAnswer() {
+    run.ended = true;
+    run.losses(60, i -> i == 0 ? 90 : 2.301 + 0.01 * scatter(i));
+    run.summary =
+        new JsonObject()
+            .put("state", "finished")
+            .put("testSamples", 100)
+            .put(
+                "baseline",
+                JsonObject.of(
+                    "metric", "rmse", "value", 173_000.0, "answer", "the mean of price always"))
+            .put("loss", 1.1);
+    run.summary.getJsonObject("baseline").put("beaten", false);
+    run.with("data.name", "csv");
+
+    assertAdvice(
+        AdviceRule.GUESSES,
+        "The model is no better than guessing: the mean of price always has RMSE 173,000 on the"
+            + " test set.",
+        "Try another `optimizer.learningRate` (0.01), a tenth or ten times as much, or train longer;"
+            + " check that the label is the right column.");
+    run.with("data.name", "digits");
+    assertSilent(AdviceRule.LEARNS_NOTHING);
+    run.summary.getJsonObject("baseline").put("beaten", true);
+    assertSilent(AdviceRule.GUESSES);
+    assertTrue(AdviceRule.LEARNS_NOTHING.judge(run.build()).isPresent());
+    run.summary.getJsonObject("baseline").put("beaten", false);
+    run.summary.put("diverged", new JsonObject());
+    assertSilent(AdviceRule.GUESSES);
+  }
+
+  @Test
   void shouldReportAModelThatOnlyGuesses() {
     // The first losses of mnist-horovod.json are far higher: its inputs are not normalised.
     run.losses(60, i -> i == 0 ? 90 : 2.301 + 0.01 * scatter(i));
@@ -539,6 +586,7 @@ final class AdviceRuleTest {
 
     private final JsonObject config = RunDescription.of(RunStory.job(), false).config().json();
     private final List<RunFigures.Test> tests = new ArrayList<>();
+    private JsonObject summary = new JsonObject();
     private boolean ended;
     private boolean cutShort;
     private long parameters = 1_960;
@@ -582,6 +630,7 @@ final class AdviceRuleTest {
       double[] versions = IntStream.range(0, losses.length).mapToDouble(i -> 10.0 * i).toArray();
       return new RunFigures(
           config,
+          summary,
           ended,
           cutShort,
           parameters,

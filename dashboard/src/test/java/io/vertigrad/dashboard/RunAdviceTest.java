@@ -141,6 +141,24 @@ final class RunAdviceTest {
   }
 
   @Test
+  void shouldSayAtTheEndWhatTheSummaryFound() {
+    report(2.3, 70, 0.2);
+    end(new JobFinished(now(), reports, 1));
+    assertEquals(List.of("learnsNothing", "level"), rules());
+
+    JsonObject baseline = JsonObject.of("metric", "", "value", 57.0, "answer", "class 3 always");
+    metrics.summarize(JsonObject.of("state", "finished", "testSamples", 100, "baseline", baseline));
+    baseline.put("beaten", false);
+    metrics.advance(List.of(), now());
+
+    assertEquals(List.of("guesses", "level"), rules());
+    assertEquals(
+        "The model is no better than guessing: class 3 always has accuracy 57.00 % on the test set.",
+        advice().getJsonObject(0).getString("found"));
+    assertEquals(baseline, metrics.snapshot(0).getJsonObject("state").getJsonObject("baseline"));
+  }
+
+  @Test
   void shouldLeaveTheReasonOfAFailureAlone() {
     report(Double.NaN, EARLY + RunAdvice.HELD);
 

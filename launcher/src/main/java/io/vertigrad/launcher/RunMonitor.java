@@ -4,6 +4,7 @@ import io.vertigrad.codecs.Addresses;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.JobFinished;
 import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.UpdateRefused;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.deploy.StartProgress;
@@ -23,6 +24,8 @@ import io.vertx.core.json.JsonObject;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The launcher's subscription to a job's events. Passes each to {@link RunProgress}, the run's
@@ -32,6 +35,8 @@ import java.util.function.Function;
  * once the job has ended.
  */
 final class RunMonitor implements AutoCloseable {
+
+  private static final Logger LOG = LoggerFactory.getLogger(RunMonitor.class);
 
   private final RunProgress progress;
   private final RunRecorder recorder;
@@ -122,7 +127,14 @@ final class RunMonitor implements AutoCloseable {
           }
           waiting.ifPresent(report -> report.record(event));
         });
-    if (event instanceof JobStarted) {
+    if (event instanceof UpdateRefused refused) {
+      LOG.info(
+          "shard {} refused step {} of worker {}: {}",
+          refused.shard(),
+          refused.step(),
+          refused.rank(),
+          refused.reason());
+    } else if (event instanceof JobStarted) {
       started.tryComplete();
     } else if (event instanceof JobFinished) {
       ended.tryComplete();

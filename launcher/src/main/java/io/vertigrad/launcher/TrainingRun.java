@@ -237,7 +237,9 @@ final class TrainingRun {
   private void finish(JsonObject end) {
     enter(Phase.CONCLUDING);
     if (!end.getString("state").equals("finished")) {
-      String prefix = end.getString("state").equals("stopped") ? "stopped: " : "";
+      boolean begun = monitor.ask(progress -> progress.view().started().isPresent());
+      String name = begun ? "job \"%s\": ".formatted(job.addresses().job()) : "";
+      String prefix = end.getString("state").equals("stopped") ? "stopped: " : name;
       throw new JobFailedException(
           prefix + next.inThisRun(end.getString("failure")) + "; log: " + directory.log());
     }
@@ -310,11 +312,19 @@ final class TrainingRun {
     coordinator.fingerprints().onSuccess(known -> writeJob(job.withFingerprints(known)));
   }
 
-  /** Returns what a constant answer scores; the test set is in use already, or is opened. */
+  /**
+   * Returns what a constant answer scores; the test set is in use already, or is opened. Empty if
+   * its files are gone by now: the run is good all the same.
+   */
   private Optional<Baseline> baseline() {
-    Dataset test = DatasetProvider.open(job.data(), Split.TEST, LOADER);
-    return Baseline.of(
-        test, DatasetProvider.targetColumns(job.data().fitted(test.fitted()), LOADER));
+    try {
+      Dataset test = DatasetProvider.open(job.data(), Split.TEST, LOADER);
+      return Baseline.of(
+          test, DatasetProvider.targetColumns(job.data().fitted(test.fitted()), LOADER));
+    } catch (RuntimeException unreadable) {
+      LOG.warn("the result is not compared with guessing", unreadable);
+      return Optional.empty();
+    }
   }
 
   private void writeJob(JobConfig known) {

@@ -20,6 +20,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -234,6 +235,43 @@ final class DashboardTest {
 
   /** Sends nothing. */
   private static final class NoSource extends VerticleBase {}
+
+  @Test
+  void shouldNotCallARunFinishedWithoutSayingThatItGuesses() throws Exception {
+    browser.open(replay(guesses()));
+    browser.await(
+        "the end", () -> browser.text("#phase").equals("finished, no better than guessing"));
+
+    assertTrue(
+        browser.text("#verdict").startsWith("Finished, no better than guessing: "),
+        browser.text("#verdict"));
+    assertTrue(
+        browser
+            .text("#advice")
+            .startsWith(
+                "The model is no better than guessing: class 3 always has accuracy 57.00 % on the"
+                    + " test set. Try another optimizer.learningRate"),
+        browser.text("#advice"));
+    assertReadable(browser.all("#phase").get(0), "flawed");
+  }
+
+  @Test
+  void shouldNotCallARunFinishedWithoutSayingThatItDiverged() throws Exception {
+    JsonObject losses = JsonObject.of("initialLoss", 2.3, "worstLoss", 20.0);
+    browser.open(replay(guesses().put("diverged", losses)));
+    browser.await("the end", () -> browser.text("#phase").equals("finished, diverged"));
+    assertTrue(
+        browser.text("#verdict").startsWith("Finished, diverged: "), browser.text("#verdict"));
+    assertTrue(
+        browser.text("#advice").contains("The training diverged: the loss rose from 2.300"),
+        browser.text("#advice"));
+  }
+
+  private static JsonObject guesses() {
+    JsonObject baseline = JsonObject.of("metric", "", "value", 57.0, "answer", "class 3 always");
+    return JsonObject.of("state", "finished", "testSamples", 100, "accuracy", 57.0, "loss", 2.3)
+        .put("baseline", baseline.put("beaten", false));
+  }
 
   @Test
   void shouldDrawNoLineWhereNothingWasMeasured() throws Exception {
@@ -699,6 +737,12 @@ final class DashboardTest {
 
   private boolean has(String member, String condition) {
     return browser.has(".node[data-member='%s'][data-condition='%s']".formatted(member, condition));
+  }
+
+  /** Serves the replay of a run with this summary. */
+  private String replay(JsonObject summary) throws IOException {
+    Files.writeString(folder.resolve("summary.json"), summary.encode());
+    return replay(RunStory.withGaps(), 0);
   }
 
   private String replay(List<TrainingEvent> events, int port) throws IOException {

@@ -5,7 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.data.SplitMix64;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.tracking.EventFileParser;
+import io.vertigrad.serving.Prediction;
+import io.vertigrad.serving.Predictions;
+import io.vertigrad.serving.Predictors;
+import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -107,16 +113,7 @@ class LossesTrainingTest {
 
   @Test
   void shouldReportPricesInTheirUnitAndSayWhenGuessingIsAsGood() throws IOException {
-    List<String> rows = new ArrayList<>(List.of("rooms,price"));
-    for (int i = 0; i < 300; i++) {
-      rows.add("%d,%d".formatted(i % 9, 250_000 + 45_000 * (i % 9) + i % 7));
-    }
-    Path file = Files.write(folder.resolve("prices.csv"), rows);
-    JsonObject job =
-        job("meanSquaredError", new JsonObject().put("targets", "price"))
-            .put("model", JsonObject.of("name", "mlp", "hidden", 16, "loss", "meanSquaredError"))
-            .put("epochs", 60);
-    job.getJsonObject("data").put("directory", file.toString());
+    JsonObject job = prices(60);
     Path run = folder.resolve("prices");
 
     CommandRun trained = train(run, job);
@@ -134,6 +131,9 @@ class LossesTrainingTest {
     assertEquals("price", answer.getJsonArray("names").getString(0));
     JsonObject tested = new JsonObject(CommandRun.of("evaluate", run.toString(), "--json").out());
     assertEquals(rmse, tested.getDouble("rmse"), 1e-6 * rmse);
+    Prediction served = served(run, JsonObject.of("rooms", 4));
+    assertEquals(List.of("price"), served.names());
+    assertEquals(answer.getJsonArray("values").getFloat(0), served.output(0, "price"), 1);
 
     Path again = folder.resolve("guesses");
     job.put("optimizer", JsonObject.of("name", "sgd", "learningRate", 1e-9)).put("epochs", 1);
@@ -143,6 +143,39 @@ class LossesTrainingTest {
     assertTrue(
         guessed.out().contains("NO BETTER THAN GUESSING: the mean of price always has RMSE "),
         guessed.out());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "allreduce", "sync --processes"})
+  void shouldSayOnceThatATrainingDiverged(String strategy) throws IOException {
+    String[] words = strategy.split(" ");
+    Path run = folder.resolve("run");
+    JsonObject job =
+        values()
+            .put("optimizer", JsonObject.of("name", "sgd", "learningRate", 100))
+            .put("strategy", JsonObject.of("name", words[0]))
+            .put("steps", 2_000);
+
+    CommandRun trained =
+        words.length == 1 ? train(run, job) : train(run, job, words[1], "--host=127.0.0.1");
+
+    assertEquals(1, trained.exit(), trained.out() + trained.err());
+    String screen = trained.out() + trained.err();
+    List<String> said = screen.lines().filter(line -> line.contains("diverged")).toList();
+    assertEquals(1, said.size(), screen);
+    assertTrue(
+        said.get(0)
+            .matches(
+                "vertigrad: job \"losses\": worker [01]: training diverged at step \\d+: the loss is"
+                    + " .*, and 20 gradients in sequence were refused\\. Lower"
+                    + " optimizer\\.learningRate \\(100\\), to a tenth; log: .*run\\.log"),
+        screen);
+    assertTrue(screen.lines().filter(line -> line.contains("refused a")).count() <= 1, screen);
+    assertFalse(screen.contains("started again"), screen);
+    if (words[0].equals("sync")) {
+      String log = Files.readString(run.resolve("run.log"));
+      assertTrue(log.lines().filter(line -> line.contains(" refused step ")).count() > 1, log);
+    }
   }
 
   @ParameterizedTest
@@ -164,6 +197,10 @@ class LossesTrainingTest {
         CommandRun.of(
             "export", run.toString(), "--to", "safetensors", "--output", tensors.toString());
     assertEquals(0, export.exit(), export.err());
+    CommandRun predicted = CommandRun.of("predict", run.toString(), "0.5,-0.5,1.5,1.3");
+    assertTrue(
+        predicted.out().matches(".*: column 5 \\d+\\.\\d\\d %, column 6 \\d+\\.\\d\\d %\\s*"),
+        predicted.out() + predicted.err());
     CommandRun evaluated =
         CommandRun.of("evaluate", tensors.toString(), "--data", data.toString(), "--json");
     JsonObject found = new JsonObject(evaluated.out());
@@ -185,6 +222,30 @@ class LossesTrainingTest {
     assertEquals(0, trained.exit(), trained.err());
     assertTrue(summary(run).getDouble("rmse") < 0.2, summary(run).encodePrettily());
     assertFalse(trained.out().contains("accuracy"), trained.out());
+    assertTrue(trained.out().contains("RMSE of column 3 "), trained.out());
+  }
+
+  @Test
+  void shouldReportPricesOfAPipelineInTheirUnit() throws IOException {
+    Path run = folder.resolve("prices");
+    JsonObject job =
+        prices(60)
+            .put("pipeline", JsonObject.of("stages", 2, "microBatches", 2))
+            .put("workers", JsonObject.of("batch", 32));
+
+    CommandRun trained = train(run, job);
+
+    assertEquals(0, trained.exit(), trained.err());
+    double rmse = summary(run).getDouble("rmse");
+    assertTrue(rmse < 60_000 && rmse > 1, summary(run).encodePrettily());
+    assertTrue(trained.out().contains("RMSE of price "), trained.out());
+    JsonObject baseline = summary(run).getJsonObject("baseline");
+    assertEquals(116_000, baseline.getDouble("value"), 25_000);
+    assertTrue(baseline.getBoolean("beaten"));
+    JsonObject tested = new JsonObject(CommandRun.of("evaluate", run.toString(), "--json").out());
+    assertEquals(rmse, tested.getDouble("rmse"), 1e-3 * rmse);
+    assertEquals(
+        summary(run).getDouble("loss"), tested.getDouble("loss"), 1e-3 * tested.getDouble("loss"));
   }
 
   @Test
@@ -242,6 +303,39 @@ class LossesTrainingTest {
 
   private static JsonObject values() {
     return job("meanSquaredError", JsonObject.of("targets", List.of(3, 4)));
+  }
+
+  /** Returns a job that learns prices of about 430,000 by the number of rooms. */
+  private JsonObject prices(int epochs) throws IOException {
+    List<String> rows = new ArrayList<>(List.of("rooms,price"));
+    for (int i = 0; i < 300; i++) {
+      rows.add("%d,%d".formatted(i % 9, 250_000 + 45_000 * (i % 9) + i % 7));
+    }
+    Path file = Files.write(folder.resolve("prices.csv"), rows);
+    JsonObject job =
+        job("meanSquaredError", new JsonObject().put("targets", "price"))
+            .put("model", JsonObject.of("name", "mlp", "hidden", 16, "loss", "meanSquaredError"))
+            .put("epochs", epochs);
+    job.getJsonObject("data").put("directory", file.toString());
+    return job;
+  }
+
+  /** Returns the answer of a predictor that holds the model of a run. */
+  private static Prediction served(Path run, JsonObject sample) throws IOException {
+    JsonObject config = new RunDirectory(run).readJob();
+    config.put(
+        "serving",
+        JsonObject.of("file", new RunDirectory(run).model().orElseThrow().toString(), "port", 0));
+    Vertx vertx = Vertx.vertx();
+    try {
+      Predictors predictors =
+          Await.result(
+              Predictors.deploy(vertx, JobConfig.read("run", config)), 30, "opening the model");
+      assertTrue(predictors.url().isPresent());
+      return Await.result(Predictions.of(vertx, "losses").predict(sample), 30, "the answer");
+    } finally {
+      Await.result(vertx.close(), 30, "closing");
+    }
   }
 
   private static JsonObject labels() {

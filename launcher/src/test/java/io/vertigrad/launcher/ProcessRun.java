@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -91,6 +92,13 @@ record ProcessRun(Path folder, CompletableFuture<CommandRun> command) {
 
   long count(String type) throws IOException {
     return events(type).count();
+  }
+
+  /** Returns the samples of a step of each worker, once they were divided by speed. */
+  Optional<List<Integer>> shares() throws IOException {
+    return events("batchesDivided")
+        .map(event -> event.getJsonArray("shares").stream().map(Integer.class::cast).toList())
+        .reduce((before, newest) -> newest);
   }
 
   /** Returns true when an event of this type named this role and incarnation. */

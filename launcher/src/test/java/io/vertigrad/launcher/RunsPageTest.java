@@ -143,6 +143,53 @@ final class RunsPageTest {
   }
 
   @Test
+  void shouldCompareOnlyRunsThatWereTestedOnTheSameData() throws Exception {
+    double[] accuracies = {70, 80, 90, 95};
+    for (int i = 1; i <= 4; i++) {
+      Path made = run(i, i / 100.0, 32, accuracies[i - 1]);
+      JsonObject hash = JsonObject.of("hash", i <= 2 ? "aa" : "bb");
+      JsonObject resolved = JsonObject.of("fingerprints", JsonObject.of("testData", hash));
+      Files.writeString(
+          made.resolve("job.json"), job(i / 100.0, 32).put("resolved", resolved).encode());
+    }
+    open(serve(0));
+
+    String verdict = browser.text("#verdict");
+    assertTrue(
+        verdict.contains("Best accuracy on digits (2 runs on the same files): 80.00 % by run-2; "),
+        verdict);
+    assertTrue(
+        verdict.contains("Best accuracy on digits (2 runs on the same files): 95.00 % by run-4; "),
+        verdict);
+    assertEquals(List.of("run-4", "run-2"), texts("#list tr:has(.wins) th a"));
+    assertEquals(List.of(), browser.complaints());
+
+    JsonObject alone = JsonObject.of("fingerprints", JsonObject.of("testData", "none"));
+    alone.put("fingerprints", JsonObject.of("testData", JsonObject.of("hash", "cc")));
+    Files.writeString(
+        run(5, 0.05, 32, 99).resolve("job.json"), job(0.05, 32).put("resolved", alone).encode());
+    browser.await("the run", () -> browser.has("#list tr[data-run=run-5]"));
+    assertFalse(browser.text("#verdict").contains("run-5"), browser.text("#verdict"));
+  }
+
+  @Test
+  void shouldSayWhichRunsGuessOrDiverged() throws Exception {
+    Path guesses = run(1, 0.1, 32, 57);
+    Path diverged = run(2, 10, 32, 9);
+    JsonObject summary = new JsonObject(Files.readString(guesses.resolve("summary.json")));
+    summary.put("baseline", JsonObject.of("metric", "", "value", 57.0, "beaten", false));
+    Files.writeString(guesses.resolve("summary.json"), summary.encode());
+    summary.put("diverged", new JsonObject());
+    Files.writeString(diverged.resolve("summary.json"), summary.encode());
+    open(serve(0));
+
+    assertEquals(
+        List.of("finished, diverged", "finished, no better than guessing"),
+        texts("#list tbody [data-key=state]"));
+    assertEquals(List.of(), browser.complaints());
+  }
+
+  @Test
   void shouldOrderSettingsByRunsThatDifferAndLeaveOutThoseOfOtherStrategies() throws Exception {
     open(serve(0));
 

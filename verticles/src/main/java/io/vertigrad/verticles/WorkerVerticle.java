@@ -1,6 +1,7 @@
 package io.vertigrad.verticles;
 
 import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.compute.Divergence;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.events.EventPublisher;
@@ -8,6 +9,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.exchange.ExchangeException.DivergedException;
 import io.vertigrad.internal.exchange.RuleException;
 import io.vertigrad.internal.host.StrategyService.MovedMember;
 import io.vertigrad.internal.job.VerticleJob;
@@ -92,7 +94,7 @@ public class WorkerVerticle extends VerticleBase {
     thread = thread(job, member);
     reportTimer = vertx.setPeriodic(REPORT_MILLIS, timer -> report("trains"));
     ContextBridge.to(context, thread.start())
-        .transform(result -> depart(result.result(), result.cause()))
+        .transform(result -> depart(job, result.result(), result.cause()))
         .onComplete(left);
     return member.admitted();
   }
@@ -114,10 +116,12 @@ public class WorkerVerticle extends VerticleBase {
     return new WorkerVerticle();
   }
 
-  private Future<Void> depart(Boolean finished, Throwable failure) {
+  private Future<Void> depart(JobConfig job, Boolean finished, Throwable failure) {
     vertx.cancelTimer(reportTimer);
     LeaveReason reason =
-        finished == null ? failed(failure) : finished ? LeaveReason.FINISHED : LeaveReason.STOPPED;
+        finished == null
+            ? failed(job, failure)
+            : finished ? LeaveReason.FINISHED : LeaveReason.STOPPED;
     report(reason.toString());
     if (failure != null) {
       logFailure(failure, reason);
@@ -141,14 +145,18 @@ public class WorkerVerticle extends VerticleBase {
   /**
    * Returns a failure as a leave reason without the worker's name, which its readers already know.
    */
-  private LeaveReason failed(Throwable failure) {
+  private LeaveReason failed(JobConfig job, Throwable failure) {
     String message = String.valueOf(failure.getMessage());
     String self = member.name() + ": ";
     String detail = message.startsWith(self) ? message.substring(self.length()) : message;
-    boolean again =
-        !(failure instanceof RuleException
-            || failure instanceof DataException data && data.isPermanent());
-    return again ? LeaveReason.failed(detail) : new LeaveReason(LeaveReason.Kind.FAILS_JOB, detail);
+    if (failure instanceof DivergedException) {
+      detail += ". " + Divergence.remedy(job.json(), job.workers().count());
+    }
+    boolean failsJob =
+        failure instanceof ExchangeException thrown && thrown.failsJob()
+            || failure instanceof DataException data && data.isPermanent();
+    LeaveReason.Kind kind = failsJob ? LeaveReason.Kind.FAILS_JOB : LeaveReason.Kind.FAILED;
+    return new LeaveReason(kind, detail);
   }
 
   private void report(String event) {

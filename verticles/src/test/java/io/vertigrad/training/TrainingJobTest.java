@@ -349,7 +349,12 @@ class TrainingJobTest {
 
     assertInstanceOf(JobFailedException.class, failure.getCause());
     String message = failure.getCause().getMessage();
-    assertTrue(message.matches("(?s)job \"points\": .*worker [01].*"), message);
+    assertTrue(
+        message.matches(
+            "job \"points\": worker [01]: training diverged at step \\d+: the loss is .*, and 20"
+                + " gradients in sequence were refused\\. Lower optimizer\\.learningRate"
+                + " \\(1000000\\), to a tenth"),
+        message);
     assertEquals(Set.of(), vertx.deploymentIDs());
     assertThrows(Exception.class, () -> get(running.saveModel(folder.resolve("none"))));
   }

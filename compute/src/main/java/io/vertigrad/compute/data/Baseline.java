@@ -1,13 +1,16 @@
 package io.vertigrad.compute.data;
 
+import io.vertigrad.compute.Divergence;
 import io.vertigrad.compute.Metric;
-import io.vertigrad.compute.Targets;
+import io.vertx.core.json.JsonObject;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 
 /**
- * What a constant answer scores on a test set: the most frequent class, the more frequent value of
- * each label, or the mean of each value. A model that is no better has learned nothing that counts.
+ * What a constant answer scores on a test set: the most frequent class, each token by its
+ * frequency, the more frequent value of each label, or the mean of each value. A model that is no
+ * better has learned nothing that counts.
  *
  * @param metric figure of the test
  * @param value the constant answer's figure; in the unit of the value if there is one only
@@ -20,32 +23,54 @@ public record Baseline(Metric metric, double value, String answer) {
    *
    * @param test the test set
    * @param columns its real values; empty if it has none, or they have no names
-   * @return empty for samples with a class at each of several positions, and for no samples
+   * @return empty for no samples
    */
   public static Optional<Baseline> of(Dataset test, List<TargetColumn> columns) {
-    Targets targets = test.targets();
-    if (test.size() == 0 || targets.positions() > 1 || test.tokens() > 0) {
+    if (test.size() == 0) {
       return Optional.empty();
     }
     return Optional.of(
-        switch (targets.kind()) {
-          case CLASS -> majority(test);
+        switch (test.targets().kind()) {
+          case CLASS -> test.tokens() > 0 ? frequencies(test) : majority(test);
           case LABELS -> labels(test);
           case VALUES -> mean(test, columns);
         });
   }
 
   private static Baseline majority(Dataset test) {
-    long[] counts = new long[test.classes()];
+    long[] counts = counts(test);
     int most = 0;
-    for (int i = 0; i < test.size(); i++) {
-      int label = test.label(i);
-      counts[label]++;
-      most = counts[label] > counts[most] ? label : most;
+    for (int k = 1; k < counts.length; k++) {
+      most = counts[k] > counts[most] ? k : most;
     }
     String name = test.classNames().isEmpty() ? String.valueOf(most) : test.classNames().get(most);
     return new Baseline(
-        Metric.ACCURACY, 100.0 * counts[most] / test.size(), "class %s always".formatted(name));
+        Metric.ACCURACY,
+        100.0 * counts[most] / Arrays.stream(counts).sum(),
+        "class %s always".formatted(name));
+  }
+
+  private static Baseline frequencies(Dataset test) {
+    long[] counts = counts(test);
+    double all = Arrays.stream(counts).sum();
+    double entropy = 0;
+    for (long count : counts) {
+      entropy -= count == 0 ? 0 : count / all * Math.log(count / all);
+    }
+    return new Baseline(Metric.PERPLEXITY, Math.exp(entropy), "each token by its frequency");
+  }
+
+  /** Returns the number of positions with each class. */
+  private static long[] counts(Dataset test) {
+    int[] labels = new int[test.targets().positions()];
+    long[] counts = new long[test.classes()];
+    for (int i = 0; i < test.size(); i++) {
+      test.readLabels(i, labels, 0);
+      for (int label : labels) {
+        counts[label]++;
+      }
+    }
+    return counts;
   }
 
   private static Baseline labels(Dataset test) {
@@ -91,12 +116,27 @@ public record Baseline(Metric metric, double value, String answer) {
   }
 
   /**
+   * Returns what to try for a model that is not better.
+   *
+   * @param job resolved job file
+   * @return a sentence without its full stop
+   */
+  public static String remedy(JsonObject job) {
+    boolean columns =
+        "csv".equals(job.getJsonObject("data", new JsonObject()).getString("name", ""));
+    return "Try another %s, a tenth or ten times as much, or train longer%s"
+        .formatted(
+            Divergence.rate(job), columns ? "; check that the label is the right column" : "");
+  }
+
+  /**
    * Returns whether a model's figure is better than that of the constant answer.
    *
-   * @param figure accuracy in percent, or RMSE
+   * @param figure accuracy in percent, RMSE or perplexity
    * @return false for equal figures, and for NaN
    */
   public boolean isBeatenBy(double figure) {
-    return metric == Metric.RMSE ? figure < value : figure > value;
+    boolean error = metric == Metric.RMSE || metric == Metric.PERPLEXITY;
+    return error ? figure < value : figure > value;
   }
 }

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 class BaselineTest {
 
   /** Samples of one input, with rows of targets, or of one class. */
-  private record Samples(Targets targets, float[][] rows) implements Dataset {
+  private record Samples(int tokens, Targets targets, float[][] rows) implements Dataset {
 
     @Override
     public int size() {
@@ -38,6 +38,13 @@ class BaselineTest {
     @Override
     public int label(int index) {
       return (int) rows[index][0];
+    }
+
+    @Override
+    public void readLabels(int index, int[] labels, int offset) {
+      for (int i = 0; i < rows[index].length; i++) {
+        labels[offset + i] = (int) rows[index][i];
+      }
     }
 
     @Override
@@ -77,9 +84,31 @@ class BaselineTest {
   }
 
   @Test
-  void shouldSayNothingWithoutSamplesOrWithSeveralPositions() {
+  void shouldCountTheClassesOfAllPositions() {
+    Dataset test = samples(0, Targets.classes(3, 2), new float[][] {{1, 2}, {2, 2}});
+
+    assertEquals(
+        Optional.of(new Baseline(Metric.ACCURACY, 75, "class 2 always")),
+        Baseline.of(test, List.of()));
+  }
+
+  @Test
+  void shouldGiveTokensByTheirFrequency() {
+    Dataset test = samples(4, Targets.classes(4, 2), new float[][] {{0, 1}, {2, 0}});
+
+    Baseline baseline = Baseline.of(test, List.of()).orElseThrow();
+
+    // Frequencies 1/2, 1/4 and 1/4: 1.5 bits.
+    assertEquals(Metric.PERPLEXITY, baseline.metric());
+    assertEquals(Math.pow(2, 1.5), baseline.value(), 1e-9);
+    assertTrue(baseline.isBeatenBy(2.8));
+    assertFalse(baseline.isBeatenBy(4));
+    assertFalse(baseline.isBeatenBy(Double.NaN));
+  }
+
+  @Test
+  void shouldSayNothingWithoutSamples() {
     assertEquals(Optional.empty(), of(Targets.classes(3)));
-    assertEquals(Optional.empty(), of(Targets.classes(3, 2), 1, 2));
   }
 
   private static Optional<Baseline> of(Targets targets, float... values) {
@@ -91,6 +120,10 @@ class BaselineTest {
     for (int i = 0; i < rows.length; i++) {
       rows[i] = new float[] {values[i]};
     }
-    return new Samples(targets, rows);
+    return samples(0, targets, rows);
+  }
+
+  private static Dataset samples(int tokens, Targets targets, float[][] rows) {
+    return new Samples(tokens, targets, rows);
   }
 }

@@ -1,7 +1,6 @@
 package io.vertigrad.launcher.comparison;
 
 import io.vertigrad.compute.Metric;
-import io.vertigrad.compute.Share;
 import io.vertigrad.compute.settings.JsonText;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.events.TrainingEvent;
@@ -40,6 +39,7 @@ final class RunRow {
   static final String FINISHED = "finished";
   static final String RUNNING = "running";
   static final String PROBLEM = "problem";
+  static final String GUESSES = "guesses";
 
   private static final String[] RESULTS = {
     "seconds", "version", "samples", "samplesPerSecond", "loss", "trainingLoss", "accuracy"
@@ -191,15 +191,11 @@ final class RunRow {
     for (String key : RESULTS) {
       putNumber(key, summary.getValue(key));
     }
-    boolean streamed = !summary.containsKey("testSamples");
-    if (streamed && summary.getValue("stream") instanceof JsonObject stream) {
-      addTested(stream);
-      Share.of(stream, "accuracy").ifPresent(share -> putNumber("accuracy", share.percent()));
-    } else {
-      addTested(summary);
-    }
+    addTested(RunSummary.withStream(summary));
     if (summary.getValue("diverged") instanceof JsonObject) {
       row.put("diverged", true);
+    } else if (RunSummary.unbeaten(summary).isPresent()) {
+      row.put(GUESSES, true);
     }
     putText("hash", summary.getValue("parametersHash"));
     putText("strategy", summary.getValue("strategy"));
@@ -270,17 +266,22 @@ final class RunRow {
     row.put("settings", settings);
     putText("model", settings.getValue("model.name"));
     putText("data", settings.getValue("data.name"));
-    if (job.getValue(JobConfig.RESOLVED) instanceof JsonObject resolved) {
-      // Runs are compared only if they were tested on the same samples.
-      fingerprint(resolved, "testData")
-          .or(() -> fingerprint(resolved, "trainingData"))
-          .ifPresent(hash -> row.put("dataHash", hash));
-    }
+    dataHash(job).ifPresent(hash -> row.put("dataHash", hash));
     putIfAbsent("strategy", settings.getValue("strategy.name"));
     putIfAbsent("workers", settings.getValue("workers.count"));
     putIfAbsent("servers", settings.getValue("servers.count"));
     putIfAbsent(JobConfig.ENGINE, settings.getValue(JobConfig.ENGINE));
     putIfAbsent("device", settings.getValue("workers.device"));
+  }
+
+  /**
+   * Returns the fingerprint of the samples that a run was tested on, or else trained on: only runs
+   * on the same samples are compared.
+   */
+  static Optional<String> dataHash(JsonObject job) {
+    return job.getValue(JobConfig.RESOLVED) instanceof JsonObject resolved
+        ? fingerprint(resolved, "testData").or(() -> fingerprint(resolved, "trainingData"))
+        : Optional.empty();
   }
 
   private static Optional<String> fingerprint(JsonObject resolved, String what) {

@@ -77,7 +77,8 @@ final class RunsText {
     boolean running = state.equals(RunRow.RUNNING) && last > 0 && row.containsKey("version");
     return state
         + (running ? format(" %.0f %%", 100 * row.getDouble("version") / last) : "")
-        + (row.containsKey("diverged") ? ", diverged" : "");
+        + (row.containsKey("diverged") ? ", diverged" : "")
+        + (row.containsKey(RunRow.GUESSES) ? ", no better than guessing" : "");
   }
 
   private static String metric(JsonObject row) {

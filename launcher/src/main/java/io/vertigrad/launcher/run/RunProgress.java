@@ -10,6 +10,7 @@ import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
+import io.vertigrad.events.TrainingEvent.UpdateRefused;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
 import java.util.Map;
@@ -43,6 +44,7 @@ public final class RunProgress {
   private long progressNanos;
   private long firstVersion;
   private long undoneVersion;
+  private long refused;
   private boolean paused;
   private long pausedAtNanos;
   private long pausedNanos;
@@ -84,6 +86,8 @@ public final class RunProgress {
     } else if (event instanceof Evaluated tested) {
       initialLoss = tested.version() == 0 ? tested.loss() : initialLoss;
       worsen(tested.loss());
+    } else if (event instanceof UpdateRefused) {
+      refused++;
     } else if (event instanceof ShardRolledBack back) {
       undoneVersion = Math.max(undoneVersion, back.known());
     } else if (event instanceof JobStarted && !started) {
@@ -152,6 +156,11 @@ public final class RunProgress {
    */
   public long step() {
     return view.started().filter(job -> job.lastVersion() != 0).map(this::stepOf).orElse(0L);
+  }
+
+  /** Returns how many events have reported a refused update. */
+  public long refused() {
+    return refused;
   }
 
   /** Returns the highest version that the job went back from; 0 if it never did. */

@@ -1,9 +1,12 @@
 package io.vertigrad.launcher.run;
 
+import io.vertigrad.compute.Divergence;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Metric;
+import io.vertigrad.compute.Share;
 import io.vertigrad.compute.ValueErrors;
 import io.vertigrad.compute.data.Baseline;
+import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobEnding;
 import io.vertigrad.events.TrainingEvent.JobStarted;
@@ -26,16 +29,6 @@ public final class RunSummary {
 
   private static final String DIVERGED = "diverged";
   private static final String BASELINE = "baseline";
-
-  /**
-   * A loss above this multiple of the loss before the first step does not occur in good training.
-   */
-  private static final double WORSE = 1.5;
-
-  /**
-   * A model that learned something has a loss below this share of the loss before the first step.
-   */
-  private static final double BETTER = 0.9;
 
   private RunSummary() {}
 
@@ -64,7 +57,14 @@ public final class RunSummary {
     putKnown(summary, "trainingAccuracy", progress.view().trainingAccuracy());
     tested
         .filter(found -> found.samples() > 0)
-        .filter(found -> diverged(found.loss(), progress))
+        .filter(
+            found ->
+                Divergence.isShownBy(
+                    progress.initialLoss(),
+                    progress.worstLoss(),
+                    progress.view().trainingLoss(),
+                    found.loss(),
+                    0))
         .ifPresent(found -> summary.put(DIVERGED, losses(progress)));
     if (progress.replicas().present()) {
       summary.put("replicas", progress.replicas().toJson());
@@ -85,7 +85,7 @@ public final class RunSummary {
       summary.put(REPEATS_TO, progress.undoneVersion());
     }
     tested.ifPresent(found -> put(summary, found));
-    progress.view().stream().ifPresent(tests -> summary.put("stream", tests.toJson()));
+    progress.view().stream().ifPresent(tests -> put(summary, tests));
     if (!job.classNames().isEmpty()) {
       summary.put("classes", new JsonArray(job.classNames()));
     }
@@ -116,20 +116,39 @@ public final class RunSummary {
         .put("versions", versionsJson);
   }
 
-  private static JsonObject toJson(Baseline baseline) {
-    return new JsonObject()
-        .put("metric", baseline.metric().key())
-        .put("value", baseline.value())
-        .put("answer", baseline.answer());
+  /** Adds the tests of a stream, each before training, and whether they are better than a guess. */
+  private static void put(JsonObject summary, StreamTests tests) {
+    summary.put("stream", tests.toJson());
+    if (tests.events() == 0) {
+      return;
+    }
+    double unit = tests.values() ? 1 : 100;
+    compare(
+        summary,
+        new Baseline(
+            tests.values() ? Metric.RMSE : Metric.ACCURACY,
+            unit * tests.majorityFigure(),
+            tests.values() ? "the mean so far always" : "the most frequent class so far always"),
+        unit * tests.figure());
+  }
+
+  private static void compare(JsonObject summary, Baseline baseline, double figure) {
+    summary.put(
+        BASELINE,
+        new JsonObject()
+            .put("metric", baseline.metric().key())
+            .put("value", baseline.value())
+            .put("answer", baseline.answer())
+            .put("beaten", baseline.isBeatenBy(figure)));
   }
 
   /** Adds what a constant answer scores on the test set, and whether the model is better. */
   public static void compare(JsonObject summary, Evaluated tested, Baseline baseline) {
-    // The stages of a pipeline test values in standard deviations.
+    // The stages of an engine that does not give its outputs test in standard deviations.
     boolean inUnit = tested.kind() != Metric.RMSE || !tested.errors().isEmpty();
     if (tested.samples() > 0 && tested.kind() == baseline.metric() && inUnit) {
       double figure = tested.kind() == Metric.ACCURACY ? tested.accuracy() : tested.metricValue();
-      summary.put(BASELINE, toJson(baseline).put("beaten", baseline.isBeatenBy(figure)));
+      compare(summary, baseline, figure);
     }
   }
 
@@ -138,9 +157,11 @@ public final class RunSummary {
    * the model is no better. Empty for other runs, and for those that did not finish.
    */
   public static Optional<JsonObject> unbeaten(JsonObject summary) {
-    return Optional.ofNullable(summary.getJsonObject(BASELINE))
-        .filter(found -> !found.getBoolean("beaten", true))
-        .filter(found -> "finished".equals(summary.getString("state")));
+    return summary.getValue(BASELINE) instanceof JsonObject found
+            && Boolean.FALSE.equals(found.getValue("beaten"))
+            && "finished".equals(summary.getValue("state"))
+        ? Optional.of(found)
+        : Optional.empty();
   }
 
   /** Returns the name of the engine, the device, and what the engine says of its platform. */
@@ -173,20 +194,6 @@ public final class RunSummary {
    */
   public static Optional<JsonObject> divergence(JsonObject summary) {
     return Optional.ofNullable(summary.getJsonObject(DIVERGED));
-  }
-
-  /**
-   * Returns true when the loss is not a number, or is far too high while the final model is no
-   * better than the initial one. A model that has memorised its training set has a high test loss
-   * too, but a low training loss.
-   */
-  private static boolean diverged(double tested, RunProgress progress) {
-    double initial = progress.initialLoss();
-    boolean high = tested > WORSE * initial && !(progress.view().trainingLoss() < initial);
-    boolean spoilt = progress.worstLoss() > WORSE * initial && tested > BETTER * initial;
-    return !Double.isFinite(tested)
-        || high
-        || spoilt && !(progress.view().trainingLoss() < BETTER * initial);
   }
 
   private static JsonObject losses(RunProgress progress) {
@@ -239,6 +246,17 @@ public final class RunSummary {
       summary.put("errors", all);
     }
     return summary;
+  }
+
+  /** Returns the summary, for a stream with its accuracy in percent or its RMSE as of a test. */
+  public static JsonObject withStream(JsonObject summary) {
+    if (summary.containsKey("testSamples")
+        || !(summary.getValue("stream") instanceof JsonObject stream)) {
+      return summary;
+    }
+    JsonObject tested = summary.copy();
+    Share.of(stream, "accuracy").ifPresent(share -> tested.put("accuracy", share.percent()));
+    return stream.getValue("rmse") instanceof Number error ? tested.put("rmse", error) : tested;
   }
 
   /** Returns the metric that a summary has. */

@@ -109,10 +109,14 @@ final class EventText {
   }
 
   /**
-   * Returns the same line, except for members that leave a stopped job, which nobody needs to know.
+   * Returns the same line, except for members that leave a stopped job, which nobody needs to know,
+   * and for updates that are refused after the first one, which the log has.
    */
   static Optional<String> of(TrainingEvent event, RunProgress progress, JobConfig job) {
-    return event instanceof MemberLeft && progress.stopped() ? Optional.empty() : of(event, job);
+    boolean further =
+        event instanceof MemberLeft && progress.stopped()
+            || event instanceof UpdateRefused && progress.refused() > 1;
+    return further ? Optional.empty() : of(event, job);
   }
 
   /** Returns the run's progress without the step. */
@@ -150,7 +154,7 @@ final class EventText {
     if (event instanceof UpdateRefused refused) {
       return Optional.of(
           format(
-              "shard %d refused a gradient of worker %d, step %d: %s",
+              "shard %d refused a gradient of worker %d, step %d: %s (run.log has any further ones)",
               refused.shard(), refused.rank(), refused.step(), refused.reason()));
     }
     if (event instanceof EvaluationSkipped skipped) {
@@ -186,8 +190,8 @@ final class EventText {
               "version %d is not served: %s %s in the last test, %s in the best (serving.guard)",
               refused.version(),
               refused.metric(),
-              format("%.4g", refused.value()),
-              format("%.4g", refused.best())));
+              figure(refused.metric(), refused.value()),
+              figure(refused.metric(), refused.best())));
     }
     if (event instanceof CheckpointFailed failed) {
       return Optional.of(
@@ -202,6 +206,11 @@ final class EventText {
               delayed.seconds(), delayed.wanted(), delayed.reason()));
     }
     return Optional.empty();
+  }
+
+  /** Formats an accuracy in percent, or a loss. */
+  private static String figure(String metric, double value) {
+    return metric.equals("accuracy") ? Metric.ACCURACY.figure(value) : format("%.4f", value);
   }
 
   private static String ending(JobEnding ending) {

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.terminal;
 
 import io.vertigrad.compute.Metric;
+import io.vertigrad.compute.Share;
 import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobStarted;
@@ -134,13 +135,17 @@ record ProgressLine(long step, long steps, List<Figure> figures) {
 
   /** Returns the figure of the last samples of a stream beside that of the no-change rule. */
   private static Figure figure(StreamTests tests) {
-    String pattern = tests.values() ? "%.4g" : "%.1f %%";
-    double unit = tests.values() ? 1 : 100;
-    String now = EventText.format(pattern, unit * tests.windowFigure());
-    String baseline = EventText.format(pattern, unit * tests.noChangeFigure());
+    String now = figure(tests, tests.windowFigure());
+    String baseline = figure(tests, tests.noChangeFigure());
     String name = tests.values() ? "RMSE " : "accuracy ";
     return new Figure(
         name + now + " (no change " + baseline + ")", name.substring(0, 3) + " " + now);
+  }
+
+  private static String figure(StreamTests tests, double value) {
+    return tests.values()
+        ? Metric.RMSE.figure(value)
+        : EventText.format("%.1f %%", new Share(value).percent());
   }
 
   private static Figure accuracy(Evaluated tested) {

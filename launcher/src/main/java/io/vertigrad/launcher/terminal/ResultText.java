@@ -1,8 +1,10 @@
 package io.vertigrad.launcher.terminal;
 
+import io.vertigrad.compute.Divergence;
 import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.Share;
 import io.vertigrad.compute.ValueErrors;
+import io.vertigrad.compute.data.Baseline;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.TrainingLength.Unit;
 import io.vertigrad.launcher.run.RunDirectory;
@@ -24,6 +26,9 @@ public final class ResultText {
 
   /** Start of the line that reports that a constant answer is as good as the model. */
   static final String GUESSES = "NO BETTER THAN GUESSING: ";
+
+  private static final String REFUSED =
+      "%,d updates were refused, with NaN, infinity or numbers beyond exchange.maxMagnitude";
 
   private static final int PROBLEMS = 4;
 
@@ -74,7 +79,7 @@ public final class ResultText {
             losses -> lines.add(DIVERGED + divergence(job, summary, losses)),
             () ->
                 RunSummary.unbeaten(summary)
-                    .ifPresent(constant -> lines.add(GUESSES + guesses(job, constant))));
+                    .ifPresent(constant -> lines.add(GUESSES + guesses(job, summary, constant))));
     if (summary.getLong("samples") > 0) {
       lines.add(throughput(job, summary));
       RunSummary.computedBy(summary).ifPresent(engine -> lines.add("computed by " + engine));
@@ -82,7 +87,11 @@ public final class ResultText {
     if (summary.containsKey("replicas")) {
       lines.addAll(replicas(summary.getJsonObject("replicas")));
     }
-    lines.addAll(imbalance(summary.getJsonObject("updates", new JsonObject())));
+    JsonObject updates = summary.getJsonObject("updates", new JsonObject());
+    if (updates.getLong("refused", 0L) > 0) {
+      lines.add(EventText.format(REFUSED, updates.getLong("refused")));
+    }
+    lines.addAll(imbalance(updates));
     lines.add(SAVED + directory.path() + ": " + String.join(", ", files(directory, summary)));
     return lines;
   }
@@ -150,12 +159,12 @@ public final class ResultText {
   private static String figures(JsonObject stream, String events) {
     if (stream.containsKey("rmse")) {
       return EventText.format(
-          "RMSE %.4g on %s before training on each, %.4g on the last ones (no change %.4g, mean %.4g)",
-          stream.getDouble("rmse"),
+          "RMSE %s on %s before training on each, %s on the last ones (no change %s, mean %s)",
+          error(stream, "rmse"),
           events,
-          stream.getDouble("windowRmse"),
-          stream.getDouble("noChange"),
-          stream.getDouble("mean"));
+          error(stream, "windowRmse"),
+          error(stream, "noChange"),
+          error(stream, "mean"));
     }
     return EventText.format(
         "accuracy %s on %s before training on each, %s on the last ones, kappa %.3f"
@@ -168,36 +177,33 @@ public final class ResultText {
         share(stream, "majority"));
   }
 
+  private static String error(JsonObject stream, String key) {
+    return Metric.RMSE.figure(stream.getDouble(key, Double.NaN));
+  }
+
   private static Share share(JsonObject stream, String key) {
     return Share.of(stream, key).orElse(new Share(0));
   }
 
   private static String divergence(JobConfig job, JsonObject summary, JsonObject losses) {
-    String rose =
-        losses.size() == 2
-            ? EventText.format(
-                "the loss rose from %.4g before the first step to %.4g",
-                losses.getDouble("initialLoss"), losses.getDouble("worstLoss"))
-            : EventText.format("the loss came to %.4g", summary.getDouble("loss"));
-    return EventText.format(
-        "%s, and the model is no better than before. optimizer.learningRate %s is likely too high:"
-            + " train again with a lower one, or with a warm-up (optimizer.schedule.warmUpUpdates)",
-        rose, number(job.optimizer().learningRate()));
+    return "%s, and the model is no better than before. %s"
+        .formatted(
+            Divergence.rise(
+                losses.getDouble("initialLoss", Double.NaN),
+                losses.getDouble("worstLoss", Double.NaN),
+                summary.getDouble("loss", Double.NaN)),
+            Divergence.remedy(job.json(), job.workers().count()));
   }
 
-  private static String guesses(JobConfig job, JsonObject constant) {
+  private static String guesses(JobConfig job, JsonObject summary, JsonObject constant) {
     Metric metric = Metric.of(constant.getString("metric"));
     return EventText.format(
-        "%s has %s %s on the test set. Try another optimizer.learningRate (%s), a tenth or ten times"
-            + " as much, or train longer; check that the label is the right column",
+        "%s has %s %s on the %s. %s",
         constant.getString("answer"),
         metric.label(),
         metric.figure(constant.getDouble("value")),
-        number(job.optimizer().learningRate()));
-  }
-
-  private static String number(double value) {
-    return value == Math.rint(value) ? String.valueOf((long) value) : String.valueOf(value);
+        summary.containsKey("testSamples") ? "test set" : "same events",
+        Baseline.remedy(job.json()));
   }
 
   private static String figures(JsonObject summary) {

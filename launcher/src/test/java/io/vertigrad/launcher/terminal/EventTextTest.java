@@ -12,6 +12,7 @@ import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.events.TrainingEvent.StateTaken;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
+import io.vertigrad.events.TrainingEvent.VersionRefused;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
@@ -62,6 +63,18 @@ final class EventTextTest {
     assertEquals(
         "from step 1,000 on, workers train 1 to 17 samples a step (workers.balance)",
         EventText.of(new BatchesDivided(0, 1_000, many), JOB).orElseThrow());
+  }
+
+  @Test
+  void shouldWriteTheAccuracyOfARefusedVersionInPercent() {
+    assertEquals(
+        "version 40 is not served: accuracy 81.25 % in the last test, 93.50 % in the best"
+            + " (serving.guard)",
+        EventText.of(new VersionRefused(0, "a1", 40, 30, "accuracy", 81.25, 93.5), JOB)
+            .orElseThrow());
+    assertEquals(
+        "version 40 is not served: loss 1.2500 in the last test, 0.2500 in the best (serving.guard)",
+        EventText.of(new VersionRefused(0, "a1", 40, 30, "loss", 1.25, 0.25), JOB).orElseThrow());
   }
 
   @Test

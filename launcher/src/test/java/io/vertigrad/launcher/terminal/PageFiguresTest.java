@@ -2,6 +2,7 @@ package io.vertigrad.launcher.terminal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.vertigrad.compute.ValueErrors;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobResumed;
@@ -50,6 +51,22 @@ final class PageFiguresTest {
     0, 1e-12, 0.000012, 0.00012, 0.0001, 0.00099, 0.0123, 0.25, 1, 1.55, 9.94, 9.96, 1.45, 25, 123.4
   };
 
+  private static final double[] ERRORS = {
+    0,
+    1e-7,
+    0.12345,
+    1.5,
+    116.2,
+    9_999.4,
+    9_999.96,
+    10_000,
+    12_345.6,
+    459_400,
+    999_999_999.4,
+    1e12,
+    3.2e15
+  };
+
   private static final long[] MILLIS = {
     1, 49, 50, 150, 250, 1_450, 9_950, 15_100, 59_500, 3_600_000
   };
@@ -81,6 +98,9 @@ final class PageFiguresTest {
     }
     for (int old = 0; old < 20; old++) {
       compare("staleness", old / 20.0, part(staleness(old), "staleness ([0-9.]+)"));
+    }
+    for (double error : ERRORS) {
+      compare("error", error, ValueErrors.figure(error));
     }
     for (double distance : DISTANCES) {
       calls.add(new JsonArray().add("significant").add(distance).add(2));

@@ -8,6 +8,7 @@ import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.JobStopped;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.UpdateRefused;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
@@ -93,6 +94,20 @@ final class PlainLinesTest {
     apply(new MemberLeft(0, Role.WORKER, 0, 0, "stopped"));
 
     assertEquals(List.of(), printedLines());
+  }
+
+  @Test
+  void shouldPrintTheFirstRefusedUpdateOnly() {
+    for (int step = 5; step < 25; step++) {
+      apply(new UpdateRefused(0, 0, 1, step, 2, "partition 2 holds NaN"));
+    }
+
+    assertEquals(
+        List.of(
+            "shard 0 refused a gradient of worker 1, step 5: partition 2 holds NaN (run.log has any"
+                + " further ones)"),
+        printedLines());
+    assertEquals(20, progress.refused());
   }
 
   private void apply(TrainingEvent event) {

@@ -6,8 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.Score;
+import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
+import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.RunDirectory;
@@ -126,7 +128,7 @@ final class ResultTextTest {
     assertEquals(diverged, lines.get(1).startsWith("DIVERGED: "), lines.toString());
     if (diverged) {
       assertTrue(
-          lines.get(1).contains("optimizer.learningRate 0.01 is likely too high"), lines.get(1));
+          lines.get(1).endsWith(". Lower optimizer.learningRate (0.01), to a tenth"), lines.get(1));
     }
   }
 
@@ -145,6 +147,72 @@ final class ResultTextTest {
     assertEquals(
         new JsonObject().put("initialLoss", 2.3535).put("worstLoss", 20.72),
         summary.getJsonObject("diverged"));
+  }
+
+  @Test
+  void shouldSayThatTheModelOfAStreamGuesses() {
+    StreamTests tests =
+        new StreamTests(
+            false, 100, 55, 50, 30, 80, 57, Map.of(0, 57L, 1, 43L), Map.of(0, 100L), 0, 0, 0, 0);
+    progress.apply(StreamTested.of(0, 0, 0, tests));
+    JsonObject summary = RunSummary.of(JOB, progress, "finished", Optional.empty(), Map.of());
+
+    List<String> lines = ResultText.closing(JOB, new RunDirectory(folder), summary);
+
+    assertEquals(
+        "NO BETTER THAN GUESSING: the most frequent class so far always has accuracy 57.00 % on the"
+            + " same events. Try another optimizer.learningRate (0.01), a tenth or ten times as"
+            + " much, or train longer",
+        lines.get(1));
+    assertTrue(lines.get(0).startsWith("accuracy 55.00 % on 100 events"), lines.get(0));
+    JsonObject better = summary.copy();
+    better.getJsonObject("baseline").put("beaten", true);
+    assertTrue(RunSummary.unbeaten(better).isEmpty());
+    assertTrue(RunSummary.unbeaten(summary.copy().put("state", "interrupted")).isEmpty());
+  }
+
+  @Test
+  void shouldWriteTheErrorsOfAStreamAsThoseOfATest() {
+    StreamTests tests =
+        new StreamTests(
+            true,
+            4,
+            4 * 459_400.0 * 459_400,
+            4,
+            4 * 25.0,
+            4 * 1e10,
+            4 * 173_000.0 * 173_000,
+            Map.of(),
+            Map.of(),
+            0,
+            0,
+            0,
+            0);
+
+    assertEquals(
+        "RMSE 459,400 on 4 events before training on each, 5.000 on the last ones (no change"
+            + " 100,000, mean 173,000)",
+        ResultText.stream(tests.toJson()));
+  }
+
+  @Test
+  void shouldCountRefusedUpdatesInOneLine() {
+    JsonObject summary = RunSummary.of(JOB, progress, "finished", Optional.empty(), Map.of());
+    assertTrue(refusals(summary).isEmpty());
+
+    summary.getJsonObject("updates").put("refused", 1_200L);
+
+    assertEquals(
+        List.of(
+            "1,200 updates were refused, with NaN, infinity or numbers beyond"
+                + " exchange.maxMagnitude"),
+        refusals(summary));
+  }
+
+  private List<String> refusals(JsonObject summary) {
+    return ResultText.closing(JOB, new RunDirectory(folder), summary).stream()
+        .filter(line -> line.contains("refused"))
+        .toList();
   }
 
   private List<String> replicas(double distance, double gap, double hidden) {

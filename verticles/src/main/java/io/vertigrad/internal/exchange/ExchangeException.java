@@ -13,6 +13,26 @@ public class ExchangeException extends RuntimeException {
     super(message, cause);
   }
 
+  /** Returns whether the job fails too, because another worker would fail in the same way. */
+  public boolean failsJob() {
+    return false;
+  }
+
+  /** The training diverged. The message names the step, but not what to try. */
+  public static final class DivergedException extends ExchangeException {
+
+    private static final long serialVersionUID = 1L;
+
+    public DivergedException(String message) {
+      super(message);
+    }
+
+    @Override
+    public boolean failsJob() {
+      return true;
+    }
+  }
+
   /** An exchange that got no answer before its deadline. */
   public static final class UnansweredException extends ExchangeException {
 

@@ -20,6 +20,11 @@ public final class RuleException extends ExchangeException {
     super("strategy \"%s\" failed at %s: %s".formatted(strategy, where, text(thrown)), thrown);
   }
 
+  @Override
+  public boolean failsJob() {
+    return true;
+  }
+
   /** Returns class, message and place of what was thrown, in one line. */
   private static String text(Throwable thrown) {
     String message = String.valueOf(thrown).strip().replaceAll("\\s+", " ");

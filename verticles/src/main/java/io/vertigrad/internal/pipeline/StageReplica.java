@@ -1,6 +1,7 @@
 package io.vertigrad.internal.pipeline;
 
 import io.vertigrad.compute.Block;
+import io.vertigrad.compute.Divergence;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
@@ -8,7 +9,7 @@ import io.vertigrad.compute.pipeline.StageModel;
 import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
-import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.exchange.ExchangeException.DivergedException;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 import io.vertigrad.internal.worker.ReplicaCheckpoints;
@@ -132,10 +133,7 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
    */
   @Override
   public void leftOut(long step, double loss) {
-    throw new ExchangeException(
-        ("%s: training diverged: the gradient of step %s holds NaN or infinity (loss %s). Lower"
-                + " optimizer.learningRate")
-            .formatted(job.pipeline().orElseThrow().name(rank), step, loss));
+    throw new DivergedException(Divergence.at(step, model.hasLoss() ? loss : Double.NaN, 1));
   }
 
   void assignRun(long someRun, int someRank) {

@@ -1,9 +1,11 @@
 package io.vertigrad.internal.worker;
 
+import io.vertigrad.compute.Divergence;
 import io.vertigrad.compute.Model;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.exchange.ExchangeException.DivergedException;
 import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.exchange.PartitionClient.Ending;
 import io.vertigrad.internal.exchange.SenderIdentity;
@@ -43,7 +45,6 @@ public final class TrainingLoop {
   private static final long PUBLISH_NANOS = 50_000_000;
   private static final long PULL_NANOS = 500_000_000;
   private static final int JOINS_WITHOUT_STEP_LIMIT = 5;
-  private static final int LEFT_OUT_LIMIT = 20;
 
   private final TrainingPlan plan;
   private final JoinRequester requester;
@@ -68,6 +69,7 @@ public final class TrainingLoop {
   private long publishedNanos;
   private long pulledNanos;
   private int leftOutInSequence;
+  private long leftOutVersion;
 
   /** Creates what a worker needs for each incarnation; all on the loop's thread. */
   public interface Parts extends AutoCloseable {
@@ -384,17 +386,19 @@ public final class TrainingLoop {
 
   private void watchDivergence(Step result, double loss) {
     leftOutInSequence = result.leftOutReason().isPresent() ? leftOutInSequence + 1 : 0;
-    if (leftOutInSequence >= LEFT_OUT_LIMIT) {
-      throw new ExchangeException(
-          ("worker %s: training diverged: %s gradients in a row were refused, the last at step %s"
-                  + " (loss %s): %s. Lower optimizer.learningRate")
-              .formatted(
-                  counters.snapshot().rank(),
-                  leftOutInSequence,
-                  counters.step(),
-                  loss,
-                  result.leftOutReason().get()));
+    if (leftOutInSequence == Divergence.REFUSED_IN_SEQUENCE / 2) {
+      leftOutVersion = result.highestVersion();
     }
+    if (leftOutInSequence < Divergence.REFUSED_IN_SEQUENCE) {
+      return;
+    }
+    LOG.warn("step {}: {}", counters.step() - 1, result.leftOutReason().get());
+    if (!plan.replicas() && !result.applied() && result.highestVersion() > leftOutVersion) {
+      throw new ExchangeException(
+          "%s gradients in sequence were refused, while those of others are applied: %s; look at the data and the device of this worker"
+              .formatted(leftOutInSequence, result.leftOutReason().get()));
+    }
+    throw new DivergedException(Divergence.at(counters.step() - 1, loss, leftOutInSequence));
   }
 
   private void refuseEndlessJoining(int joinsWithoutStep, Membership.Member member) {

@@ -2,6 +2,7 @@ package io.vertigrad.internal.worker;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -13,7 +14,7 @@ import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.data.BatchSource;
-import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.exchange.ExchangeException.DivergedException;
 import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.strategy.Membership;
@@ -95,13 +96,14 @@ class NotFiniteGradientTest {
     ExecutionException failure =
         assertThrows(ExecutionException.class, () -> train(broken, broken));
 
-    ExchangeException why = (ExchangeException) failure.getCause();
+    DivergedException why = assertInstanceOf(DivergedException.class, failure.getCause());
     assertTrue(
         why.getMessage()
-            .startsWith(
-                "worker 0: training diverged: 20 gradients in a row were refused, the last"),
+            .matches(
+                "training diverged at step 19: the loss is .*, and 20 gradients in sequence were"
+                    + " refused"),
         why.getMessage());
-    assertTrue(why.getMessage().contains("partition 1: the gradient of worker 0, step 19 holds"));
+    assertTrue(why.failsJob());
     assertTrue(offered.stream().allMatch(frame -> ((GradientPartition) frame).version() == 0));
   }
 

@@ -163,10 +163,43 @@ class TrainingLoopFailureTest {
             ExchangeException.class,
             () -> fixture.loop(fixture.plan(400, 0, false), fixture::join).run());
 
+    assertTrue(failure.failsJob());
     assertTrue(
-        failure.getMessage().startsWith("worker 1: training diverged: 20 gradients in a row"),
+        failure.getMessage().startsWith("training diverged at step 19: "), failure.getMessage());
+  }
+
+  @Test
+  void shouldBlameThisWorkerWhenGradientsOfOthersAreApplied() {
+    fixture.batches.broken = 0;
+    fixture.shard.script =
+        frame -> {
+          if (frame instanceof GradientPartition) {
+            for (int i = 0; i < fixture.shard.versions.length; i++) {
+              fixture.shard.versions[i]++;
+            }
+            return Optional.of(refusal(frame, Reason.NOT_FINITE));
+          }
+          return Optional.empty();
+        };
+
+    ExchangeException failure =
+        assertThrows(
+            ExchangeException.class,
+            () ->
+                fixture
+                    .loop(
+                        fixture.plan(400, 0, false),
+                        fixture::join,
+                        served -> fixture.batches.broken = served)
+                    .run());
+
+    assertFalse(failure.failsJob());
+    assertTrue(
+        failure
+            .getMessage()
+            .startsWith(
+                "20 gradients in sequence were refused, while those of others are applied: "),
         failure.getMessage());
-    assertTrue(failure.getMessage().contains("optimizer.learningRate"), failure.getMessage());
   }
 
   @Test

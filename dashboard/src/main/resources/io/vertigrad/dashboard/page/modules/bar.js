@@ -42,8 +42,8 @@ export class Bar {
     const state = run.state;
     document.title = `${run.job} · ${state.phase}`;
     setText(byId('job'), run.job);
-    setText(byId('phase'), state.phase);
-    byId('phase').dataset.phase = state.phase;
+    setText(byId('phase'), [state.phase, run.flaw].filter(Boolean).join(', '));
+    byId('phase').dataset.phase = run.flaw ? 'flawed' : state.phase;
     byId('phase').title = state.reason ?? '';
     setText(byId('description'), describe(run));
     this.#figures(run);

@@ -1,7 +1,7 @@
 // Lists the events in words, newest first.
 
 import { byId, element } from './dom.js';
-import { accuracy, clock, count, duration, fixed, many, seconds, testLoss } from './format.js';
+import { accuracy, clock, count, duration, many, seconds, testLoss } from './format.js';
 
 const WORDS = {
   jobStarted: (e, run) => `started: ${e.strategy}, ${many(e.workers, run.trainer)}, ${many(e.servers, 'server')}, ${count(e.parameters)} parameters`,
@@ -22,15 +22,19 @@ const WORDS = {
   batchesDivided: (e) => `from update ${count(e.version)} on, workers train ${shares(e.shares)} samples a step`,
   dataAwaited: (e) => `worker ${e.rank} waits for events: ${e.source}`,
   dataWarning: (e) => `worker ${e.rank}: ${e.message}`,
-  memberLeft: (e, run) => `${run.called(e)} left: ${sentence(e.reason)}`,
+  // The job's own event has the reason for which a member fails it.
+  memberLeft: (e, run) =>
+    e.reason.startsWith('fails the job: ') ? `${run.called(e)} left: it fails the job` : `${run.called(e)} left: ${sentence(e.reason)}`,
   processRestarted: (e) => `${e.reason}; started again (restart ${e.restart} of at most ${e.limit})`,
   evaluationSkipped: (e) => `training goes on without the test of update ${count(e.version)}: ${e.reason}`,
   updateRefused: (e) => `shard ${e.shard} refused step ${e.step} of worker ${e.rank}: ${e.reason}`,
   checkpointWritten: (e, run) => `checkpoint of ${keeper(e.shard, run)} at update ${count(e.version)}, ${e.millis} ms`,
   checkpointFailed: (e, run) => `checkpoint of ${keeper(e.shard, run)} failed: ${e.reason}`,
   checkpointsDelayed: (e) => `checkpoints are ${seconds(e.seconds)} apart, checkpoint.seconds is ${e.wanted}: ${e.reason}`,
-  versionRefused: (e) =>
-    `version ${count(e.version)} is not served: ${e.metric} ${fixed(e.value, 2)} in the last test, ${fixed(e.best, 2)} in the best`,
+  versionRefused: (e) => {
+    const figure = e.metric === 'accuracy' ? accuracy : testLoss;
+    return `version ${count(e.version)} is not served: ${e.metric} ${figure(e.value)} in the last test, ${figure(e.best)} in the best`;
+  },
   shardRolledBack: (e) =>
     `${e.shard < 0 ? 'all workers go' : `shard ${e.shard} goes`} on at update ${count(e.version)}, although ` +
     `${count(e.known)} was reached${e.reason ? `: ${e.reason}` : ''}; what is missing is trained again`,

@@ -39,13 +39,17 @@ export const accuracy = (value) => percent(value, 2);
 /** The metrics of tests with other losses: names, unit of the axis and format of a figure. */
 const METRICS = {
   labelAccuracy: { name: 'label accuracy', title: 'Label accuracy', unit: ', percent', value: (value) => accuracy(value) },
-  rmse: { name: 'RMSE', title: 'RMSE', unit: '', value: (value) => significant(value, 4) },
+  rmse: { name: 'RMSE', title: 'RMSE', unit: '', value: (value) => error(value) },
   perplexity: { name: 'perplexity', title: 'Perplexity', unit: '', value: (value) => significant(value, 4) },
 };
 const BY_LOSS = { binaryCrossEntropy: 'labelAccuracy', meanSquaredError: 'rmse' };
 
 /** Returns the metric of this key, or before the first test that of the job's loss; undefined for accuracy. */
 export const metric = (key, loss) => METRICS[key || BY_LOSS[loss]];
+
+/** Formats an error in the unit of its value: from 10,000 on a whole number, up to where it has an exponent. */
+export const error = (value) =>
+  Math.abs(value) >= 1e4 && Math.abs(value) < 1e12 ? `${value < 0 ? '-' : ''}${count(Math.round(Math.abs(value)))}` : significant(value, 4);
 
 /** Formats the mean staleness, in updates. */
 export const staleness = (value) => fixed(value, 1);

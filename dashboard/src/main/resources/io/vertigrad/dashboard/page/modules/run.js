@@ -94,6 +94,13 @@ export class Run {
     return ENDED.includes(this.state.phase);
   }
 
+  /** Returns what a run that is over must not be called finished without; empty where there is nothing. */
+  get flaw() {
+    const { diverged, baseline, phase } = this.state;
+    const guesses = phase === 'finished' && baseline?.beaten === false;
+    return diverged ? 'diverged' : guesses ? 'no better than guessing' : '';
+  }
+
   /** Returns whether the run goes on until it is stopped. */
   get endless() {
     return (this.state.steps ?? 0) >= ENDLESS;

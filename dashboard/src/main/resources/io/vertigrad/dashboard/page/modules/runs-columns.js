@@ -31,10 +31,10 @@ export function moment(millis) {
 }
 
 /** Returns the state, and how far a run that goes on is. */
-export function stateOf({ state, version, lastVersion, diverged }) {
+export function stateOf({ state, version, lastVersion, diverged, guesses }) {
   const bounded = state === 'running' && lastVersion > 0 && lastVersion < ENDLESS;
   const far = bounded ? `, ${percent((100 * (version ?? 0)) / lastVersion)}` : '';
-  return `${state}${far}${diverged ? ', diverged' : ''}`;
+  return `${state}${far}${diverged ? ', diverged' : ''}${guesses ? ', no better than guessing' : ''}`;
 }
 
 /** Returns the key of what the tests of a run measure besides the loss; undefined before a test. */
@@ -255,12 +255,18 @@ export function verdictOf(runs) {
   if (found.length === 0) {
     return `${many(runs.length, 'run')}. No two of them were tested on the same data, so none is called the best.`;
   }
-  return found.slice(0, 3).map((kind) => sentence(kind, found.length > 1)).join(' ');
+  const twins = (kind) => found.some((other) => other !== kind && other.data === kind.data);
+  return found
+    .slice(0, 3)
+    .map((kind) => sentence(kind, found.length > 1, twins(kind)))
+    .join(' ');
 }
 
-function sentence({ key, data, runs, winners }, several) {
+/** Returns the sentence on runs with the same data; `twins` if others have data of the same name. */
+function sentence({ key, data, runs, winners }, several, twins) {
   const [winner, ...also] = winners;
-  const what = `${titleOf(key).toLowerCase()}${several ? ` on ${data ?? 'unknown data'}` : ''}`;
+  const files = twins ? ` (${many(runs.length, 'run')} on the same files)` : '';
+  const what = `${titleOf(key).toLowerCase()}${several ? ` on ${data ?? 'unknown data'}${files}` : ''}`;
   const value = formatOf(key)(valueOf(winner, key));
   if (winners.length === runs.length) {
     return `All ${runs.length} runs have the same ${what}: ${value}.`;

@@ -18,9 +18,9 @@ function verdict(run) {
     case 'paused':
       return ['Paused: no worker begins another step.', lost(run), silent(run)].filter(Boolean).join(' ');
     case 'finished':
-      return `Finished: ${result(run)}`;
+      return `Finished${flaw(run)}: ${result(run)}`;
     case 'interrupted':
-      return `Interrupted: ${result(run)}`;
+      return `Interrupted${flaw(run)}: ${result(run)}`;
     case 'failed':
       return `Failed: ${state.reason}`;
     case 'stopped':
@@ -29,6 +29,8 @@ function verdict(run) {
       return [doing(run), lost(run), silent(run), slowest(run)].filter(Boolean).join(' ');
   }
 }
+
+const flaw = (run) => run.flaw && `, ${run.flaw}`;
 
 function result(run) {
   const { samples, seconds: told, accuracy: percent, testSamples, testLoss: loss } = run.state;
