@@ -39,6 +39,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -92,6 +93,8 @@ public final class MemoryCopies implements StateCopies {
 
   /** How often a member that waits for a place logs what it holds. */
   private static final long LOG_NANOS = 60_000_000_000L;
+
+  private static final double BYTES_PER_MIB = 1 << 20;
 
   private final Vertx vertx;
   private final JobConfig job;
@@ -578,7 +581,7 @@ public final class MemoryCopies implements StateCopies {
         ranks,
         job.pipeline().isPresent() ? "stages" : "workers",
         held.values().stream().mapToLong(all -> all.get(0).at().version()).min().orElse(0),
-        heldBytes() >> 20);
+        String.format(Locale.ROOT, "%.1f", heldBytes() / BYTES_PER_MIB));
   }
 
   /** Returns the bytes of the states of other workers that are held. */
