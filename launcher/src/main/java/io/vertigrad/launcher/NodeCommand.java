@@ -29,11 +29,13 @@ import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.Security;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Command;
@@ -140,11 +142,14 @@ final class NodeCommand implements Callable<Integer> {
 
   private Participation participation;
   private MemberPort probes;
-  private Optional<JoinAddress> there = Optional.empty();
+  private List<JoinAddress> there = List.of();
   private volatile boolean parentEnded;
 
   @Override
   public Integer call() {
+    // A name that is unknown now, such as that of a container that is about to start, is asked for
+    // again; Java would remember for 10 s that it is unknown.
+    Security.setProperty("networkaddress.cache.negative.ttl", "1");
     try (TerminationSignals signals = new TerminationSignals(() -> {})) {
       signals.ignoreFurtherWhile(this::jobOver);
       signals.first().onSuccess(this::askedToEnd);
@@ -297,11 +302,11 @@ final class NodeCommand implements Callable<Integer> {
       LOG.warn("{}; looking for it for {} s", lost.getMessage(), rejoinSeconds);
     }
     boolean answers =
-        there.map(address -> address.answersWithin(rejoinSeconds)).orElse(rejoinSeconds > 0);
+        there.isEmpty() ? rejoinSeconds > 0 : JoinAddress.answerWithin(there, rejoinSeconds);
     if (!answers) {
       throw lost;
     }
-    LOG.info("{} again, joining", there.map(address -> address + " answers").orElse("looking"));
+    LOG.info("{}, joining", there.isEmpty() ? "looking again" : named(there) + " answers again");
   }
 
   private Role role(JobConfig config) {
@@ -353,16 +358,23 @@ final class NodeCommand implements Callable<Integer> {
     }
   }
 
-  /** Remembers the address that this node contacts first, and waits for it if it was asked to. */
-  private void await(JoinAddress address) {
-    there = Optional.of(address);
-    if (waitSeconds != null && !address.answers()) {
+  /** Remembers where this node asks for its job, and waits until it can if it was asked to. */
+  private void await(List<JoinAddress> addresses) {
+    there = addresses;
+    Optional<String> silence =
+        waitSeconds == null ? Optional.empty() : JoinAddress.silence(addresses);
+    if (silence.isPresent()) {
       LOG.info(
-          "waits {}for a job at {}: nothing answers there yet",
+          "waits {}for a job at {}: {}",
           waitSeconds == Integer.MAX_VALUE ? "" : "up to %s s ".formatted(waitSeconds),
-          address);
-      address.answersWithin(waitSeconds);
+          named(addresses),
+          silence.get());
+      JoinAddress.answerWithin(addresses, waitSeconds);
     }
+  }
+
+  private static String named(List<JoinAddress> addresses) {
+    return addresses.stream().map(JoinAddress::toString).collect(Collectors.joining(" or "));
   }
 
   /** Reads the configuration from a job file, and finds the cluster. */
@@ -378,10 +390,12 @@ final class NodeCommand implements Callable<Integer> {
       }
       return config;
     }
-    JoinAddress cluster = JoinAddress.parse(members.get(0));
-    await(cluster);
+    await(members.stream().map(JoinAddress::parse).toList());
+    JoinAddress cluster = JoinAddress.firstOf(there);
     JoinAddress port = cluster.joinPort();
-    if (!withParent && config.cluster().secretFile().isPresent() && port.answers()) {
+    if (!withParent
+        && config.cluster().secretFile().isPresent()
+        && JoinAddress.silence(List.of(port)).isEmpty()) {
       // The join port reports a refusal at once; Hazelcast reports nothing.
       ask(reader, port, config.cluster(), Optional.of(config.addresses().job()));
     }
@@ -401,7 +415,7 @@ final class NodeCommand implements Callable<Integer> {
               + " named secret in this folder: the file secret of the run's folder, copied from the"
               + " machine where the job was started");
     }
-    await(port);
+    await(List.of(port));
     JoinOffer offer = ask(reader, port, changes.cluster(), Optional.empty());
     JobRequest request = request(null, JoinAddress.parse(offer.cluster()));
     if (!job.namesHost()) {

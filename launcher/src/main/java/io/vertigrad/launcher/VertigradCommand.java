@@ -45,7 +45,8 @@ import picocli.CommandLine.TypeConversionException;
       "  ${sys:vertigrad.command:-./vertigrad} export last --to onnx             for other programs",
       "  ${sys:vertigrad.command:-./vertigrad} doctor                            checks this machine",
       "",
-      "Exit codes: 0 well, 1 the job failed, 2 the input was wrong, 130 interrupted."
+      "Exit codes: 0 well, 1 the job failed or the output was not written, 2 the input was wrong,",
+      "130 interrupted, 141 nobody reads the output any more."
     })
 final class VertigradCommand implements Runnable {
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.launcher.job.ExitStatus;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -41,6 +42,40 @@ final class EarlyNodeTest {
     assertTrue(node.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS));
     assertEquals(ExitStatus.BAD_INPUT, node.exitValue(), this::log);
     assertTrue(log().contains("nowhere:at:all"), this::log);
+  }
+
+  /** As that of a container that is about to start. */
+  @Test
+  void shouldWaitForAMachineWhoseNameIsUnknownAsForOneThatDoesNotAnswer() throws Exception {
+    Path secret = Files.writeString(folder.resolve("secret"), "0".repeat(64));
+    Files.setPosixFilePermissions(secret, PosixFilePermissions.fromString("rw-------"));
+
+    Process node =
+        new ProcessBuilder(
+                JavaCommand.of(
+                    "300m",
+                    "node",
+                    "--job",
+                    "stopped.invalid:15801",
+                    "--wait",
+                    "2",
+                    "--secret",
+                    secret.toString(),
+                    "--role",
+                    "worker"))
+            .redirectErrorStream(true)
+            .redirectOutput(folder.resolve("log").toFile())
+            .start();
+
+    assertTrue(node.waitFor(2 * LIMIT_SECONDS, TimeUnit.SECONDS));
+    assertEquals(ExitStatus.BAD_INPUT, node.exitValue(), this::log);
+    assertTrue(
+        log()
+            .contains(
+                "waits up to 2 s for a job at stopped.invalid:15801: nothing answers there yet (no"
+                    + " machine of the name stopped.invalid with an IPv4 address is known here)"),
+        this::log);
+    assertTrue(log().contains("vertigrad: stopped.invalid: no machine of that name"), this::log);
   }
 
   private Process start() throws Exception {

@@ -326,6 +326,21 @@ class StartScriptTest {
     assertEquals(List.of("without"), calls());
   }
 
+  /** Java would end before its first line of the program, with a trace. */
+  @Test
+  void shouldNameTheLimitWhenItMayOpenFewerFilesThanThereAreJars() throws Exception {
+    built();
+
+    Process start =
+        process("sh", "-c", "ulimit -n 32 && exec \"$1\" doctor", "-", home + "/vertigrad");
+
+    assertEnds(2, start);
+    assertTrue(
+        said().contains("vertigrad: this process may open 32 files and connections at once"),
+        said());
+    assertFalse(Files.exists(folder.resolve("calls")), "Java was started");
+  }
+
   @Test
   void shouldTakeTheRunThatWasStartedLastWhenACopyIsNewer() throws Exception {
     built();

@@ -232,7 +232,7 @@ public final class RunList implements RunsVerticle.Source {
       return new JsonObject()
           .put(NAME, run.name())
           .put(RunRow.STATE, "unreadable")
-          .put("startedMillis", FileStamp.of(run.path()).modifiedMillis())
+          .put("startedMillis", RunRow.startedMillis(run))
           .put(RunRow.PROBLEM, "it cannot be read: " + unexpected);
     }
   }

@@ -14,6 +14,7 @@ import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.launcher.run.RunLaunch;
 import io.vertigrad.launcher.run.RunLock;
 import io.vertigrad.launcher.run.RunSummary;
 import io.vertx.core.json.JsonArray;
@@ -178,13 +179,19 @@ final class RunRow {
         .map(TrainingEvent.class::cast)
         .or(events::first)
         .map(TrainingEvent::timeMillis)
-        .orElseGet(
-            () ->
-                Stream.of(run.job(), run.summary(), run.path())
-                    .mapToLong(file -> FileStamp.of(file).modifiedMillis())
-                    .filter(time -> time > 0)
-                    .findFirst()
-                    .orElse(0));
+        .orElseGet(() -> startedMillis(run));
+  }
+
+  /** Returns when a run without events was started, or when its files were written. */
+  static long startedMillis(RunDirectory run) {
+    long launched = RunLaunch.startedMillis(run);
+    return launched > 0
+        ? launched
+        : Stream.of(run.job(), run.summary(), run.path())
+            .mapToLong(file -> FileStamp.of(file).modifiedMillis())
+            .filter(time -> time > 0)
+            .findFirst()
+            .orElse(0);
   }
 
   private void addResults(JsonObject summary) {

@@ -17,7 +17,6 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
-import java.nio.file.attribute.FileTime;
 import java.time.LocalDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.Comparator;
@@ -216,7 +215,8 @@ public record RunDirectory(Path path) {
             .filter(run -> Files.isReadable(run.launch()))
             .max(
                 Comparator.comparingLong(RunLaunch::startedMillis)
-                    .thenComparing(RunDirectory::modified))
+                    .thenComparing(RunDirectory::isOriginal)
+                    .thenComparing(RunDirectory::name))
             .orElseThrow(
                 () ->
                     new InputException(
@@ -252,12 +252,14 @@ public record RunDirectory(Path path) {
     return !Files.exists(path) && Files.isDirectory(below) ? below : path;
   }
 
-  private FileTime modified() {
-    try {
-      return Files.getLastModifiedTime(job());
-    } catch (IOException e) {
-      return FileTime.fromMillis(0);
-    }
+  /** Returns false for a copy of a run under another name. */
+  private boolean isOriginal() {
+    return read(job())
+        .map(job -> job.getValue("run"))
+        .filter(JsonObject.class::isInstance)
+        .map(run -> String.valueOf(((JsonObject) run).getValue("id")))
+        .filter(id -> id.length() == name().length() + 1 + ID_DIGITS && id.startsWith(name()))
+        .isPresent();
   }
 
   /** Reads the job file of a run that was started before. */
@@ -286,7 +288,7 @@ public record RunDirectory(Path path) {
 
   static Optional<JsonObject> read(Path file) {
     try {
-      return Files.exists(file)
+      return Files.isRegularFile(file)
           ? Optional.of(new JsonObject(JsonText.read(file)))
           : Optional.empty();
     } catch (IOException | DecodeException unfinished) {

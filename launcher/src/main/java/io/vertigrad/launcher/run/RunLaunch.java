@@ -5,6 +5,11 @@ import io.vertigrad.launcher.job.InputException;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.stream.Stream;
 
 /**
  * Records how a run was started on this machine. It is kept in the run's folder for a resume and
@@ -28,6 +33,8 @@ public record RunLaunch(
   /** Key of the time, in milliseconds since 1970, at which the newest coordinator was started. */
   private static final String STARTED = "startedMillis";
 
+  private static final int MOST_RUNS = 10_000;
+
   /** Returns the launch of the next coordinator. */
   public RunLaunch again(JsonObject newLocal, Placement newPlacement) {
     return new RunLaunch(newLocal, newPlacement, listen, serversHere, workersHere, resumes + 1);
@@ -44,14 +51,34 @@ public record RunLaunch(
             .put("serversHere", serversHere)
             .put("workersHere", workersHere)
             .put("resumes", resumes)
-            .put(STARTED, System.currentTimeMillis()));
+            .put(STARTED, startedNow(run)));
+  }
+
+  /**
+   * Returns the time, or a later one where the clock was set back: this run was started after the
+   * others of its folder.
+   */
+  private static long startedNow(RunDirectory run) {
+    long now = System.currentTimeMillis();
+    Path runs = run.path().toAbsolutePath().normalize().resolveSibling(".");
+    try (Stream<Path> all = Files.list(runs)) {
+      return all.limit(MOST_RUNS)
+          .map(RunDirectory::new)
+          .mapToLong(other -> startedMillis(other) + 1)
+          .reduce(now, Math::max);
+    } catch (IOException | UncheckedIOException unreadable) {
+      return now;
+    }
   }
 
   /**
    * Returns when the newest coordinator of a run was started, in milliseconds since 1970; 0 where
    * that is not recorded.
    */
-  static long startedMillis(RunDirectory run) {
+  public static long startedMillis(RunDirectory run) {
+    if (!Files.isRegularFile(run.launch(), LinkOption.NOFOLLOW_LINKS)) {
+      return 0;
+    }
     return RunDirectory.read(run.launch())
         .map(json -> json.getValue(STARTED))
         .filter(Number.class::isInstance)

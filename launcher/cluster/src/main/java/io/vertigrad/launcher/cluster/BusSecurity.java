@@ -31,6 +31,7 @@ final class BusSecurity {
    */
   static void check(ClusterConfig config) {
     checkFiles(config);
+    NodeCertificate.requireTimely(config);
     if (address(config.host()).isAnyLocalAddress()) {
       throw new SettingsException(
           "cluster.host %s is every address of this machine, expected the one that other machines reach: set it, or auto"

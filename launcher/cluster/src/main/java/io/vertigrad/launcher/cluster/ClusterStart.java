@@ -2,6 +2,7 @@ package io.vertigrad.launcher.cluster;
 
 import com.hazelcast.config.Config;
 import com.hazelcast.core.HazelcastInstance;
+import io.vertigrad.compute.settings.FailureReason;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.job.ExchangeConfig;
@@ -17,6 +18,7 @@ import io.vertx.core.VertxOptions;
 import io.vertx.core.spi.cluster.ClusterManager;
 import io.vertx.spi.cluster.hazelcast.HazelcastClusterManager;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -281,9 +283,25 @@ public final class ClusterStart {
     if (error instanceof SettingsException settings) {
       return settings;
     }
+    String advice =
+        Discovery.of(config).kind() == Discovery.Kind.KUBERNETES
+            ? "cluster.discovery kubernetes needs a service account, which only a pod has; elsewhere use members, seeds or dns"
+            : "set cluster.host and cluster.port";
     return new SettingsException(
-        "cluster %s could not start at %s, port %s and up: %s; set cluster.host and cluster.port"
-            .formatted(name, config.host(), config.port(), error.getMessage()),
+        "cluster %s could not start at %s, port %s and up: %s; %s"
+            .formatted(name, config.host(), config.port(), reasons(error), advice),
         error);
+  }
+
+  /** Returns the message of a failure and those of its causes: libraries wrap what a user needs. */
+  private static String reasons(Throwable error) {
+    List<String> reasons = new ArrayList<>();
+    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+      String reason = FailureReason.of(cause);
+      if (reasons.stream().noneMatch(known -> known.contains(reason))) {
+        reasons.add(reason);
+      }
+    }
+    return String.join(": ", reasons);
   }
 }

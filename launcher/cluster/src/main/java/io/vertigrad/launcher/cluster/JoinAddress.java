@@ -8,6 +8,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.UnknownHostException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -50,17 +51,72 @@ public record JoinAddress(String host, int port) {
   /**
    * Returns the first member to join that can be reached; empty when the settings list none.
    *
-   * @throws SettingsException when no listed member can be reached
+   * @throws SettingsException when no listed member can be reached, with the names that are unknown
    */
   static Optional<JoinAddress> firstAnswering(ClusterConfig config) {
     List<JoinAddress> members = config.members().stream().map(JoinAddress::parse).toList();
-    Optional<JoinAddress> first = members.stream().filter(JoinAddress::answers).findFirst();
+    List<String> unknown = new ArrayList<>();
+    Optional<JoinAddress> first = firstAnswering(members, unknown);
     if (!members.isEmpty() && first.isEmpty()) {
       throw new SettingsException(
-          "nothing answers at %s; start the job there first, with ./vertigrad train --listen"
-              .formatted(String.join(", ", config.members())));
+          "nothing answers at %s%s; start the job there first, with ./vertigrad train --listen"
+              .formatted(String.join(", ", config.members()), unknown(unknown)));
     }
     return first;
+  }
+
+  /**
+   * Returns why none of these addresses answers; empty when one does. An unknown name is no answer:
+   * the name of a container is unknown until it is started.
+   */
+  public static Optional<String> silence(List<JoinAddress> addresses) {
+    List<String> unknown = new ArrayList<>();
+    return firstAnswering(addresses, unknown).isPresent()
+        ? Optional.empty()
+        : Optional.of("nothing answers there yet" + unknown(unknown));
+  }
+
+  /**
+   * Asks twice a second until one of these addresses answers; returns false when none does within
+   * the time.
+   */
+  public static boolean answerWithin(List<JoinAddress> addresses, int seconds) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+    while (System.nanoTime() < end) {
+      if (silence(addresses).isEmpty()) {
+        return true;
+      }
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(ASK_MILLIS));
+    }
+    return false;
+  }
+
+  /** Returns the first of these addresses that answers; the only one or the first if none does. */
+  public static JoinAddress firstOf(List<JoinAddress> addresses) {
+    return addresses.size() == 1
+        ? addresses.get(0)
+        : firstAnswering(addresses, new ArrayList<>()).orElse(addresses.get(0));
+  }
+
+  private static Optional<JoinAddress> firstAnswering(
+      List<JoinAddress> addresses, List<String> unknown) {
+    for (JoinAddress address : addresses) {
+      try {
+        if (address.answers()) {
+          return Optional.of(address);
+        }
+      } catch (SettingsException unknownName) {
+        unknown.add(address.host());
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static String unknown(List<String> names) {
+    return names.isEmpty()
+        ? ""
+        : " (no machine of the name %s with an IPv4 address is known here)"
+            .formatted(String.join(" or ", names));
   }
 
   /**
@@ -79,23 +135,9 @@ public record JoinAddress(String host, int port) {
     return ClusterConfig.ownAddressTowards(host);
   }
 
-  /**
-   * Asks twice a second until something answers; returns false when nothing does within the time.
-   * An unknown name is no answer: the name of a container is unknown while it is stopped.
-   */
+  /** Asks twice a second until something answers; returns false when nothing does in time. */
   public boolean answersWithin(int seconds) {
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
-    while (System.nanoTime() < end) {
-      try {
-        if (answers()) {
-          return true;
-        }
-      } catch (SettingsException unknownName) {
-        // It is asked for again.
-      }
-      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(ASK_MILLIS));
-    }
-    return false;
+    return answerWithin(List.of(this), seconds);
   }
 
   @Override
@@ -103,7 +145,11 @@ public record JoinAddress(String host, int port) {
     return host + ":" + port;
   }
 
-  /** Returns true when something listens at this address. */
+  /**
+   * Returns true when something listens at this address.
+   *
+   * @throws SettingsException when its name is unknown
+   */
   public boolean answers() {
     return answers(CONNECT_MILLIS);
   }

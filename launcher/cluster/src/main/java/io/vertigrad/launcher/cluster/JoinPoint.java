@@ -73,7 +73,9 @@ public final class JoinPoint {
           .orElse(refused);
     } catch (UnknownHostException e) {
       throw new SettingsException(
-          "%s: no machine of that name is known here".formatted(there.host()), e);
+          "%s: no machine of that name is known here; compare the name, or have this node wait with --wait"
+              .formatted(there.host()),
+          e);
     } catch (IOException e) {
       throw new SettingsException(
           "nothing answers at %s (%s); start the job there first, or have this node wait with --wait"

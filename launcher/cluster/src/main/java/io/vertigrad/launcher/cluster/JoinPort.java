@@ -16,6 +16,8 @@ import java.net.Socket;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
+import java.security.cert.CertificateExpiredException;
+import java.security.cert.CertificateNotYetValidException;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -319,6 +321,11 @@ public final class JoinPort implements AutoCloseable {
     while (cause.getCause() != null) {
       cause = cause.getCause();
     }
-    return cause.getMessage();
+    if (cause instanceof CertificateExpiredException) {
+      return "it has expired (%s)".formatted(cause.getMessage());
+    }
+    return cause instanceof CertificateNotYetValidException
+        ? "it is not valid yet (%s): compare the clocks".formatted(cause.getMessage())
+        : cause.getMessage();
   }
 }

@@ -14,6 +14,8 @@ import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.security.spec.PKCS8EncodedKeySpec;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Base64;
 import java.util.Optional;
 
@@ -35,8 +37,8 @@ record NodeCertificate(X509Certificate certificate) {
     String file = config.certificate().orElseThrow();
     X509Certificate own = read("certificate", file);
     X509Certificate authority = read("authority", config.authority().orElseThrow());
+    requireTimely(config);
     try {
-      own.checkValidity();
       own.verify(authority.getPublicKey());
     } catch (GeneralSecurityException e) {
       throw new SettingsException(
@@ -49,24 +51,44 @@ record NodeCertificate(X509Certificate certificate) {
   }
 
   /**
-   * Returns a line when a node's certificate is not valid now; empty when it is valid or there is
-   * none.
+   * Refuses a certificate that is not valid now: no other node would accept it.
+   *
+   * @throws SettingsException with the dates
+   */
+  static void requireTimely(ClusterConfig config) {
+    untimely(config)
+        .ifPresent(
+            why -> {
+              throw new SettingsException("cluster.certificate: " + why);
+            });
+  }
+
+  /**
+   * Returns a line when a node's certificate is not valid now; empty when it is valid, when there
+   * is none, and when its file holds none, which is an error of another kind.
    */
   static Optional<String> untimely(ClusterConfig config) {
     if (config.certificate().isEmpty()) {
       return Optional.empty();
     }
-    X509Certificate own = read("certificate", config.certificate().get());
+    String file = config.certificate().get();
+    X509Certificate own;
+    try {
+      own = read("certificate", file);
+    } catch (SettingsException noCertificate) {
+      return Optional.empty();
+    }
     try {
       own.checkValidity();
       return Optional.empty();
     } catch (CertificateException expired) {
       return Optional.of(
-          "%s is valid from %s until %s"
+          "%s is valid from %s until %s, and this machine's clock says %s: make a new one, or set the clock"
               .formatted(
-                  config.certificate().get(),
+                  file,
                   own.getNotBefore().toInstant(),
-                  own.getNotAfter().toInstant()));
+                  own.getNotAfter().toInstant(),
+                  Instant.now().truncatedTo(ChronoUnit.SECONDS)));
     }
   }
 

@@ -1,7 +1,10 @@
 package io.vertigrad.launcher.cluster;
 
+import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import com.hazelcast.config.KubernetesConfig;
 import com.hazelcast.logging.Logger;
@@ -16,11 +19,13 @@ import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterEach;
@@ -153,6 +158,24 @@ class DiscoveryTest {
       assertEquals(1, second.otherNodes());
       assertEquals(List.of(), List.copyOf(api.refused));
     }
+  }
+
+  @Test
+  void shouldSayWhatIsMissingOutsideOfKubernetes() throws Exception {
+    assumeFalse(
+        Files.exists(Path.of("/var/run/secrets/kubernetes.io")), "needs a machine that is no pod");
+    ClusterStart start = new ClusterStart("test", config(ONE, FreePort.find(), "kubernetes"));
+
+    Throwable failed =
+        assertThrows(
+                ExecutionException.class,
+                () -> start.start().toCompletionStage().toCompletableFuture().get(60, SECONDS))
+            .getCause();
+
+    String why = failed.getMessage();
+    assertTrue(why.contains("/var/run/secrets/kubernetes.io/serviceaccount/"), why);
+    assertTrue(why.contains("there is no such file"), why);
+    assertTrue(why.endsWith("which only a pod has; elsewhere use members, seeds or dns"), why);
   }
 
   @Test

@@ -7,11 +7,17 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.settings.SettingsException;
+import io.vertigrad.job.ClusterConfig;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -62,6 +68,48 @@ class JoinAddressTest {
 
     assertThrows(SettingsException.class, stopped::answers);
     assertFalse(stopped.answersWithin(1));
+    assertEquals(
+        Optional.of(
+            "nothing answers there yet (no machine of the name stopped.invalid with an IPv4"
+                + " address is known here)"),
+        JoinAddress.silence(List.of(stopped)));
+  }
+
+  @Test
+  void shouldTakeAMemberThatAnswersWhenTheNameOfAnotherIsUnknown() throws IOException {
+    try (ServerSocket node = listening()) {
+      String there = address(node).toString();
+      ClusterConfig both = members("stopped.invalid:4000", there);
+
+      assertEquals(Optional.of(address(node)), JoinAddress.firstAnswering(both));
+      assertTrue(
+          JoinAddress.answerWithin(both.members().stream().map(JoinAddress::parse).toList(), 1));
+    }
+  }
+
+  @Test
+  void shouldNameWhatIsUnknownWhenNoMemberAnswers() throws IOException {
+    ServerSocket closed = listening();
+    closed.close();
+    String there = address(closed).toString();
+
+    String why =
+        assertThrows(
+                SettingsException.class,
+                () -> JoinAddress.firstAnswering(members("stopped.invalid:4000", there)))
+            .getMessage();
+
+    assertEquals(
+        ("nothing answers at stopped.invalid:4000, %s (no machine of the name stopped.invalid with"
+                + " an IPv4 address is known here); start the job there first, with ./vertigrad"
+                + " train --listen")
+            .formatted(there),
+        why);
+  }
+
+  private static ClusterConfig members(String... members) {
+    JsonObject cluster = new JsonObject().put("members", new JsonArray(List.of(members)));
+    return JobConfig.read("test", new JsonObject().put("cluster", cluster)).cluster();
   }
 
   /** A node of another job, then a program that is no node. */

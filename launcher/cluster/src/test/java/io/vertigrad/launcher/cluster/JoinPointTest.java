@@ -147,6 +147,36 @@ class JoinPointTest {
   }
 
   @Test
+  @Tag("slow")
+  void shouldGiveTheDatesOfACertificateThatHasExpired() throws Exception {
+    assumeTrue(Files.isExecutable(Path.of("/usr/bin/openssl")), "needs openssl");
+    certificates.authority("authority");
+    certificates.node("node", "authority");
+    certificates.expired("old", "authority");
+    open(tls("old", "authority"));
+
+    String asked =
+        assertThrows(JoinException.class, () -> ask(SECRET, tls("node", "authority"), anyJob))
+            .getMessage();
+    String started =
+        assertThrows(
+                SettingsException.class,
+                () ->
+                    ClusterStart.check(
+                        JobConfig.read(
+                                "test", new JsonObject().put("cluster", tls("old", "authority")))
+                            .cluster()))
+            .getMessage();
+
+    assertTrue(asked.contains("(cluster.authority): it has expired (NotAfter: "), asked);
+    assertTrue(
+        started.matches(
+            "cluster.certificate: \\S+/old.pem is valid from \\S+Z until \\S+Z, and this machine's"
+                + " clock says \\S+Z: make a new one, or set the clock"),
+        started);
+  }
+
+  @Test
   void shouldReportACertificateThatTheJobDoesNotHave() throws Exception {
     assumeTrue(Files.isExecutable(Path.of("/usr/bin/openssl")), "needs openssl");
     certificates.authority("authority");
