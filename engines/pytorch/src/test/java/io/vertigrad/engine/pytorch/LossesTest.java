@@ -286,6 +286,9 @@ class LossesTest {
       Batch tested = batch.with(values(first.infer(batch.features(), 8)), last.spec().input());
       assertEquals(whole.score(batch).loss(), last.score(tested, 0).loss(), 1e-6);
       assertEquals(whole.score(batch).answers(), last.score(tested, 0).answers());
+      if (loss == Loss.MEAN_SQUARED_ERROR) {
+        assertArrayEquals(whole.probabilities(batch, 5), last.values(tested).orElseThrow(), 1e-6f);
+      }
     }
   }
 
