@@ -71,12 +71,6 @@ final class BusGuard {
   private static final int ID_BYTES = 16;
   private static final int FIELDS = 4;
 
-  /** A sender that has not answered for this long has ended, or its message is an old copy. */
-  private static final long ANSWER_NANOS = TimeUnit.SECONDS.toNanos(5);
-
-  private static final long FIRST_PAUSE_MILLIS = 25;
-  private static final long ANSWER_MILLIS = 1_000;
-
   /** Most messages, and bytes in them, that wait here for the answers of their senders. */
   private static final int MOST_HELD = 4_096;
 
@@ -246,7 +240,6 @@ final class BusGuard {
   /** A sender that has not answered yet, with its messages in the order of their arrival. */
   private static final class Newcomer {
     private final Set<Held> messages = new LinkedHashSet<>();
-    private final long sinceNanos = System.nanoTime();
     private boolean answered;
   }
 
@@ -278,7 +271,7 @@ final class BusGuard {
       }
     }
     if (isNew) {
-      ask(from, FIRST_PAUSE_MILLIS);
+      ask(from, AnswerWait.NONE);
     } else {
       deliver(message);
     }
@@ -320,30 +313,26 @@ final class BusGuard {
   /**
    * Asks a sender for a proof that it lives, again and again until it answers or the time is up.
    */
-  private void ask(String from, long pauseMillis) {
+  private void ask(String from, AnswerWait before) {
+    long askedNanos = System.nanoTime();
     byte[] nonce = RandomBytes.of(ID_BYTES);
     vertx
         .eventBus()
         .<JsonObject>request(
             addressOf(from),
             new JsonObject().put("nonce", nonce),
-            new DeliveryOptions().setSendTimeout(ANSWER_MILLIS))
+            new DeliveryOptions().setSendTimeout(AnswerWait.QUESTION_MILLIS))
         .map(reply -> stopwatch(from, nonce, reply.body()))
         .onSuccess(millis -> answered(from, millis))
         .onFailure(
             error -> {
-              if (System.nanoTime() - newcomer(from).sinceNanos < ANSWER_NANOS) {
-                vertx.setTimer(pauseMillis, again -> ask(from, 2 * pauseMillis));
-              } else {
+              AnswerWait wait = before.plus(System.nanoTime() - askedNanos);
+              if (wait.isOver()) {
                 silent(from);
+              } else {
+                vertx.setTimer(wait.pauseMillis(), again -> ask(from, wait));
               }
             });
-  }
-
-  private Newcomer newcomer(String from) {
-    synchronized (newcomers) {
-      return newcomers.get(from);
-    }
   }
 
   /** Answers another process that asks whether this one lives. */
@@ -385,7 +374,7 @@ final class BusGuard {
     }
     String why =
         "its sender has not answered for %s s: it has ended, or this is a copy of an old message"
-            .formatted(TimeUnit.NANOSECONDS.toSeconds(ANSWER_NANOS));
+            .formatted(TimeUnit.MILLISECONDS.toSeconds(AnswerWait.LIMIT_MILLIS));
     left.forEach(message -> refuse(message.delivery().message(), NOT_NEW, why));
   }
 
@@ -490,6 +479,40 @@ final class BusGuard {
       public byte systemCodecID() {
         return -1;
       }
+    }
+  }
+
+  /**
+   * How long a sender has not answered. A question counts for at most the time in which it was to
+   * be answered: if more has passed, this process did not run, and the answer may be here by now.
+   *
+   * @param waitedMillis time that counts so far
+   * @param pauseMillis time until the next question
+   */
+  record AnswerWait(long waitedMillis, long pauseMillis) {
+
+    /** The time before the first question. */
+    static final AnswerWait NONE = new AnswerWait(0, 0);
+
+    /**
+     * A sender that has not answered for this long has ended, or its message is an old copy. It is
+     * longer than {@code exchange.evictMillis}: a sender that does not run is evicted first.
+     */
+    static final long LIMIT_MILLIS = 15_000;
+
+    static final long QUESTION_MILLIS = 1_000;
+    private static final long FIRST_PAUSE_MILLIS = 25;
+
+    /** Returns the wait after another question without an answer. */
+    AnswerWait plus(long elapsedNanos) {
+      long counted = Math.min(QUESTION_MILLIS, TimeUnit.NANOSECONDS.toMillis(elapsedNanos));
+      return new AnswerWait(
+          waitedMillis + pauseMillis + counted,
+          Math.min(QUESTION_MILLIS, Math.max(FIRST_PAUSE_MILLIS, 2 * pauseMillis)));
+    }
+
+    boolean isOver() {
+      return waitedMillis >= LIMIT_MILLIS;
     }
   }
 

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.launcher.cluster.BusGuard.AnswerWait;
 import io.vertigrad.launcher.cluster.BusGuard.ReplayFilter;
 import io.vertigrad.launcher.cluster.BusGuard.ReplayFilter.Source;
 import java.util.Optional;
@@ -83,6 +84,31 @@ class BusGuardTest {
 
     assertEquals(OLD, filter.refusal(STOP, 0, 5, at(300)));
     assertTrue(filter.knows("a"));
+  }
+
+  @Test
+  void shouldNotCountTimeInWhichThisProcessDidNotRunAsSilence() {
+    AnswerWait wait = AnswerWait.NONE.plus(TimeUnit.MINUTES.toNanos(1));
+
+    assertEquals(1_000, wait.waitedMillis());
+    assertFalse(wait.isOver());
+  }
+
+  @Test
+  void shouldGiveUpASenderThatNobodyKnowsAsLateAsOneThatIsSilent() {
+    AnswerWait unknown = AnswerWait.NONE;
+    for (AnswerWait next = unknown; !next.isOver(); next = next.plus(0)) {
+      unknown = next;
+    }
+    AnswerWait silent = AnswerWait.NONE;
+    for (AnswerWait next = silent; !next.isOver(); next = next.plus(1_000_000_000)) {
+      silent = next;
+    }
+
+    long longestStep = 2_000;
+    assertTrue(unknown.waitedMillis() >= AnswerWait.LIMIT_MILLIS - longestStep);
+    assertTrue(silent.waitedMillis() >= AnswerWait.LIMIT_MILLIS - longestStep);
+    assertEquals(1_000, silent.pauseMillis());
   }
 
   private static long at(long millis) {

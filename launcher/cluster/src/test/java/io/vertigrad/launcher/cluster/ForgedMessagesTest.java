@@ -240,7 +240,8 @@ class ForgedMessagesTest {
 
     assertEquals(
         STOP_REFUSED
-            + "its sender has not answered for 5 s: it has ended, or this is a copy of an old message",
+            + "its sender has not answered for 15 s: it has ended, or this is a copy of an old"
+            + " message",
         refusal(
             insider(),
             recorded.body(),
