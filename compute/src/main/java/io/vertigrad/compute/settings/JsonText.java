@@ -109,14 +109,25 @@ public final class JsonText {
   }
 
   /**
-   * Reads a small file that a program wrote: a regular file of at most {@link #MOST_BYTES}. So it
-   * does not wait for the writer of a pipe, and does not read a device without end.
+   * Reads the text of a small file that a program wrote, as {@link #bytes} does.
    *
    * @param file the file; a link to one is followed
    * @return the text
    * @throws IOException naming the file and what is wrong with it
    */
   public static String read(Path file) throws IOException {
+    return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes(file))).toString();
+  }
+
+  /**
+   * Reads a small file, such as a certificate: a regular file of at most {@link #MOST_BYTES}. So it
+   * does not wait for the writer of a pipe, and does not read a device without end.
+   *
+   * @param file the file; a link to one is followed
+   * @return its bytes
+   * @throws IOException naming the file and what is wrong with it
+   */
+  public static byte[] bytes(Path file) throws IOException {
     BasicFileAttributes found = Files.readAttributes(file, BasicFileAttributes.class);
     if (!found.isRegularFile() || found.size() > MOST_BYTES) {
       String what =
@@ -126,8 +137,7 @@ public final class JsonText {
       throw new IOException(file + " " + what);
     }
     try (InputStream in = Files.newInputStream(file)) {
-      ByteBuffer bytes = ByteBuffer.wrap(in.readNBytes(MOST_BYTES));
-      return StandardCharsets.UTF_8.newDecoder().decode(bytes).toString();
+      return in.readNBytes(MOST_BYTES);
     }
   }
 

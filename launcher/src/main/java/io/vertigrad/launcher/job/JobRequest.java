@@ -114,7 +114,7 @@ public final class JobRequest {
             file -> {
               JobConfig job = resolve(file);
               if (JobFile.isUrl(name)) {
-                LocalSettings.refuseIn(file, job, this::isChanged);
+                LocalSettings.refuseIn(file, job, this::isReplaced);
               }
               return job;
             });
@@ -185,6 +185,13 @@ public final class JobRequest {
     JobConfig job = JobConfig.read(origin, changed);
     StrategyProviders.configure(job, getClass().getClassLoader());
     return job;
+  }
+
+  /** Returns true if an option sets this key, or a section around it. */
+  private boolean isReplaced(String path) {
+    return changes.stream()
+        .map(change -> change.assignment().path())
+        .anyMatch(changed -> path.equals(changed) || path.startsWith(changed + "."));
   }
 
   private boolean isChanged(String path) {

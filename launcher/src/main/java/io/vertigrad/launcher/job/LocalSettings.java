@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Predicate;
+import java.util.regex.Pattern;
 
 /**
  * Separates the settings that are valid on one machine only: paths and addresses. A run's {@code
@@ -30,6 +31,14 @@ public final class LocalSettings {
   /** What a node is given in other ways, or does not need: only the coordinator serves pages. */
   private static final Set<String> NOT_FOR_NODES =
       Set.of(DATA, "cluster.host", "cluster.members", SECRET);
+
+  /** Members agree on these, so that each has the file at the same path. */
+  private static final String MODEL = "model.name";
+
+  private static final String PARAMETERS = "model.parameters";
+
+  /** A {@code model.name} that is neither the name of a network nor of a class. */
+  private static final Pattern FILE = Pattern.compile("[/\\\\]|\\.(zip|json|pth?|h5|hdf5|keras)$");
 
   private static final String LOOPBACK = "127.0.0.1";
 
@@ -51,9 +60,15 @@ public final class LocalSettings {
    * @throws InputException naming the key, and what to do
    */
   static void refuseIn(JobFile file, JobConfig job, Predicate<String> replaced) {
-    for (String key : keys(job)) {
+    List<String> all = new ArrayList<>(keys(job));
+    all.addAll(List.of(MODEL, PARAMETERS));
+    for (String key : all) {
       Object found = value(file.json(), key);
-      if (found instanceof String && !key.endsWith(".host") && !replaced.test(key)) {
+      boolean isPath =
+          found instanceof String text
+              && !key.endsWith(".host")
+              && (!key.equals(MODEL) || FILE.matcher(text).find());
+      if (isPath && !replaced.test(key)) {
         throw new InputException(
             "%s: %s is %s, a path of the machine that wrote it; leave it out there, or give this machine's with --set %s=..."
                 .formatted(file.origin(), key, found, key));

@@ -67,7 +67,14 @@ class JobFileTest {
                             request
                                 .response()
                                 .end(
-                                    "{\"data\": {\"directory\": \"/theirs\"}, \"cluster\": {\"host\": \"auto\"}}");
+                                    "{\"data\": {\"directory\": \"/theirs\"}, \"cluster\":"
+                                        + " {\"host\": \"auto\"}}");
+                        case "/model.json" ->
+                            request
+                                .response()
+                                .end(
+                                    "{\"model\": {\"name\": \"runs/theirs\", \"parameters\":"
+                                        + " \"p.st\"}}");
                         case "/large.json" -> request.response().end(" ".repeat(20_000_000));
                         default -> request.response().setStatusCode(404).end();
                       }
@@ -97,6 +104,18 @@ class JobFileTest {
                       .read(vertx))
               .data()
               .directory());
+      assertTrue(
+          refusal(new JobRequest(url + "/model.json").read(vertx))
+              .contains(
+                  "/model.json: model.name is runs/theirs, a path of the machine that wrote"));
+      assertTrue(
+          refusal(new JobRequest(url + "/model.json").set("model.name=mlp").read(vertx))
+              .contains(": model.parameters is p.st, a path of the machine that wrote it"));
+      assertEquals(
+          "mlp",
+          await(new JobRequest(url + "/model.json").set("model={\"name\":\"mlp\"}").read(vertx))
+              .model()
+              .name());
       assertEquals(
           url + "/none.json: cannot be read: HTTP status 404",
           refusal(JobFile.read(vertx, url + "/none.json")));

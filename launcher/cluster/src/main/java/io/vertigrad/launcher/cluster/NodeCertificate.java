@@ -1,10 +1,12 @@
 package io.vertigrad.launcher.cluster;
 
+import io.vertigrad.compute.settings.JsonText;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.ClusterConfig;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.file.Files;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
@@ -100,7 +102,8 @@ record NodeCertificate(X509Certificate certificate) {
   }
 
   private static X509Certificate read(String key, String file) {
-    try (InputStream in = Files.newInputStream(Path.of(file))) {
+    try {
+      InputStream in = new ByteArrayInputStream(JsonText.bytes(Path.of(file)));
       return (X509Certificate) CertificateFactory.getInstance("X.509").generateCertificate(in);
     } catch (IOException | GeneralSecurityException e) {
       throw new SettingsException(
@@ -132,7 +135,8 @@ record NodeCertificate(X509Certificate certificate) {
 
   private static PrivateKey privateKey(String algorithm, String file)
       throws IOException, GeneralSecurityException {
-    String body = Files.readString(Path.of(file)).replaceAll("-----[A-Z ]+-----|\\s", "");
+    String pem = new String(JsonText.bytes(Path.of(file)), StandardCharsets.ISO_8859_1);
+    String body = pem.replaceAll("-----[A-Z ]+-----|\\s", "");
     PKCS8EncodedKeySpec spec = new PKCS8EncodedKeySpec(Base64.getDecoder().decode(body));
     return KeyFactory.getInstance(algorithm).generatePrivate(spec);
   }

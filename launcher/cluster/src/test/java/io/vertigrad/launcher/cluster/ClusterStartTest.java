@@ -56,8 +56,8 @@ class ClusterStartTest {
     assertEquals(
         "cluster.host 192.0.2.1 can be reached from other machines and cluster.certificate,"
             + " cluster.key and cluster.authority are not set; make certificates as"
-            + " docs/guide/operations.md says, or accept that anyone on that network can take over with"
-            + " --insecure",
+            + " docs/guide/operations.md says, or accept that anyone on that network can take over"
+            + " with --insecure",
         refusal(config("192.0.2.1", List.of(), false)));
   }
 
@@ -70,8 +70,8 @@ class ClusterStartTest {
   @Test
   void shouldRefuseToAdvertiseEveryAddress() {
     assertEquals(
-        "cluster.host 0.0.0.0 is every address of this machine, expected the one that other machines"
-            + " reach: set it, or auto",
+        "cluster.host 0.0.0.0 is every address of this machine, expected the one that other"
+            + " machines reach: set it, or auto",
         refusal(config("0.0.0.0", List.of(), true)));
   }
 
@@ -105,6 +105,19 @@ class ClusterStartTest {
                 .formatted(missing)
             + " to make one",
         refusal(tls(missing, missing, missing)));
+  }
+
+  @Test
+  void shouldReadNoCertificateWithoutEnd() {
+    Path endless = Path.of("/dev/zero");
+    assumeTrue(Files.exists(endless), "needs /dev/zero");
+
+    String refusal =
+        assertThrows(
+                SettingsException.class, () -> NodeCertificate.of(tls(endless, endless, endless)))
+            .getMessage();
+
+    assertTrue(refusal.contains("/dev/zero is no regular file"), refusal);
   }
 
   @Test
