@@ -7,6 +7,7 @@ import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
 import io.vertigrad.launcher.cluster.JoinAddress;
+import io.vertigrad.launcher.comparison.EventEnds;
 import io.vertigrad.launcher.job.Assignment;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
@@ -99,16 +100,17 @@ final class ResumedRun {
 
   /**
    * Waits until the run's coordinator has ended. If the run is not over, this process starts the
-   * next coordinator.
+   * next coordinator. A coordinator before that one may have left a summary.
    *
    * @return at once when the run finished, or was interrupted in good order
    */
   int standBy() {
     RunLog.leaveConsole();
     TerminationSignals.leaveInterruptsToParent();
+    Optional<JsonObject> earlier = directory.readSummary();
     RunLock lock = RunLock.await(directory);
     try (lock) {
-      if (directory.readSummary().isPresent()) {
+      if (isFinished() || !directory.readSummary().equals(earlier)) {
         return ExitStatus.OK;
       }
       LOG.warn("the coordinator's process has ended, this one takes its place");
@@ -117,18 +119,20 @@ final class ResumedRun {
   }
 
   private void refuseFinished() {
-    boolean finished =
-        directory
-            .readSummary()
-            .filter(summary -> "finished".equals(summary.getString("state")))
-            .isPresent();
-    if (finished) {
+    if (isFinished()) {
       throw new InputException(
           "%s: the run has finished, its model is %s; there is nothing to resume"
               .formatted(
                   directory.path(),
                   directory.model().map(Path::toString).orElse("no longer there")));
     }
+  }
+
+  private boolean isFinished() {
+    return directory
+        .readSummary()
+        .filter(summary -> "finished".equals(summary.getString("state")))
+        .isPresent();
   }
 
   private int train(Display.Style style, RunLock lock) {
@@ -149,6 +153,8 @@ final class ResumedRun {
             before.serversHere(), Math.min(before.workersHere(), all.workers()), all.evaluators());
     JobCheck.files(job, roles, placed.apart());
     List<String> notes = new ArrayList<>(List.of("resumes %s".formatted(directory.path())));
+    EventEnds.failure(directory.events())
+        .ifPresent(why -> notes.add("it had failed: %s".formatted(why)));
     job = withSameData(job, roles, notes);
     RunLaunch launch = before.again(LocalSettings.of(job), placed);
     launch.write(directory);

@@ -190,6 +190,46 @@ final class ResumedRunTest {
     Awaitility.await().atMost(LIMIT).until(() -> members.stream().noneMatch(this::runs));
   }
 
+  /** The interrupted attempt has left a summary, which the standby must not take for the end. */
+  @Test
+  void shouldReplaceTheCoordinatorOfAResumedRunByAStandby() throws Exception {
+    String[] words = {
+      "digits-sync", "steps=300", "cluster.port=26301", "coordinator={\"standby\":true}"
+    };
+    String undisturbed = undisturbed(words);
+    Process interrupted = train("run", words, "--processes");
+    await(interrupted, () -> count("workerProgress") > 3);
+    pids();
+    interrupted.destroy();
+    assertEquals(143, end(interrupted).exitValue(), said("run"));
+    assertEquals("interrupted", summary("run").getString("state"));
+    Process killed = command("resume", folder.resolve("run").toString());
+    await(killed, () -> count("jobStarted") == 2 && standbys(killed).findAny().isPresent());
+    long before = count("workerProgress");
+    await(killed, () -> count("workerProgress") > before + 3);
+    pids();
+    members.addAll(killed.descendants().toList());
+
+    killed.destroyForcibly().waitFor();
+    Awaitility.await().atMost(LIMIT).until(() -> count("jobStarted") == 3);
+    release();
+    Awaitility.await()
+        .atMost(LIMIT)
+        .until(() -> "finished".equals(summary("run").getString("state")));
+
+    assertEquals(undisturbed, summary("run").getString("parametersHash"));
+    assertEquals(2, summary("run").getInteger("resumes"));
+    Awaitility.await().atMost(LIMIT).until(() -> members.stream().noneMatch(this::runs));
+  }
+
+  private static Stream<ProcessHandle> standbys(Process coordinator) {
+    return coordinator
+        .descendants()
+        .filter(
+            child ->
+                child.info().commandLine().filter(line -> line.contains("--standby")).isPresent());
+  }
+
   @Test
   void shouldRollBackToTheCheckpointBeforeADamagedOne() throws Exception {
     String[] words = {"digits-sync", "steps=200", "checkpoint.every=5"};

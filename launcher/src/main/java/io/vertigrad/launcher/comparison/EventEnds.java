@@ -1,12 +1,14 @@
 package io.vertigrad.launcher.comparison;
 
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.JobFailed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.observability.EventFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -19,7 +21,7 @@ import java.util.Optional;
  * @param started the start of the job, if it is among the first events
  * @param last the last events, in order; empty if they were not asked for
  */
-record EventEnds(
+public record EventEnds(
     Optional<TrainingEvent> first, Optional<JobStarted> started, List<TrainingEvent> last) {
 
   static final EventEnds NONE = new EventEnds(Optional.empty(), Optional.empty(), List.of());
@@ -30,6 +32,34 @@ record EventEnds(
   private static final int LAST_BYTES = 256 * 1024;
 
   private static final String STARTED = "{\"type\":\"jobStarted\"";
+
+  /** Copies the events. */
+  public EventEnds {
+    last = List.copyOf(last);
+  }
+
+  /**
+   * Returns why the last attempt of a run failed.
+   *
+   * @param events the run's events, which may be absent or damaged
+   * @return empty if it did not fail, or its events do not say so
+   */
+  public static Optional<String> failure(Path events) {
+    try {
+      return Files.isRegularFile(events)
+          ? read(events, true).last().stream()
+              .filter(event -> event instanceof JobStarted || event instanceof JobFailed)
+              .reduce((before, newest) -> newest)
+              .flatMap(
+                  event ->
+                      event instanceof JobFailed failed
+                          ? Optional.of(failed.reason())
+                          : Optional.empty())
+          : Optional.empty();
+    } catch (IOException unreadable) {
+      return Optional.empty();
+    }
+  }
 
   /** Reads the first events, and the last ones too if {@code last} is true. */
   static EventEnds read(Path events, boolean last) throws IOException {
