@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import com.sun.management.UnixOperatingSystemMXBean;
+import io.vertigrad.compute.ComponentException;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.settings.FailureReason;
 import io.vertigrad.compute.settings.MissingClass;
@@ -125,14 +126,16 @@ final class FailureReport {
     }
     return message.contains("unable to create native thread")
         ? Optional.of(
-            "the operating system allows no more threads: raise the limit with ulimit -u, as TasksMax= of a service, or as the pids limit of a container")
+            "the operating system allows no more threads: raise the limit with ulimit -u, as"
+                + " TasksMax= of a service, or as the pids limit of a container")
         : Optional.empty();
   }
 
   private static boolean isJob(Throwable error) {
     return error instanceof JobFailedException
         || error instanceof JoinException join && !join.refused()
-        || error instanceof UncheckedIOException;
+        || error instanceof UncheckedIOException
+        || error instanceof ComponentException component && !component.isPermanent();
   }
 
   private static boolean isInput(Throwable error) {
@@ -140,6 +143,7 @@ final class FailureReport {
         || error instanceof JoinException join && join.refused()
         || error instanceof SettingsException
         || error instanceof DataException
+        || error instanceof ComponentException component && component.isPermanent()
         || error instanceof InvalidPathException
         || error.getClass() == IllegalArgumentException.class;
   }

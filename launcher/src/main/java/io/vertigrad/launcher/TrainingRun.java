@@ -294,10 +294,17 @@ final class TrainingRun {
     Future<Void> launched =
         processes.map(ProcessDeployment::start).orElseGet(Future::succeededFuture);
     Future<Void> joined = present.missing(here).deploy(vertx, computed);
-    await(
-        Future.all(launched, joined),
-        Participation.memberStartSeconds(job),
-        "starting the members");
+    try {
+      await(
+          Future.all(launched, joined),
+          Participation.memberStartSeconds(job),
+          "starting the members");
+    } catch (JoinException over) {
+      // A member has failed the job before the others had joined: the job's end says why.
+      if (!coordinator.result().isComplete()) {
+        throw over;
+      }
+    }
     monitor.started().onSuccess(started -> recordFingerprints());
     if (placement.apart()) {
       monitor.started().onSuccess(started -> FinalModel.prepare(vertx, job));

@@ -251,7 +251,11 @@ public final class FinalModel {
     long begun = System.nanoTime();
     Score score = Score.NONE;
     for (Batch batch : SequentialBatches.all(test, BATCH)) {
-      score = score.plus(model.score(batch, topK));
+      try {
+        score = score.plus(model.score(batch, topK));
+      } catch (RuntimeException | Error thrown) {
+        throw JobModel.failure(job.model().name(), "the last test", thrown);
+      }
       stage = "testing, after %s samples".formatted(score.samples());
       if (endsTest && System.nanoTime() - testEndNanos >= 0
           || TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begun) >= limitSeconds) {

@@ -4,11 +4,9 @@ import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.internal.evaluation.EvaluatorMember;
 import io.vertigrad.internal.exchange.ContextBridge;
-import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.job.VerticleJob;
 import io.vertigrad.internal.membership.LeaveReason;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.job.JoinException;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
@@ -61,21 +59,11 @@ public final class EvaluatorVerticle extends VerticleBase {
 
   private Future<Void> depart(Throwable failure) {
     LeaveReason reason =
-        failure == null
-            ? LeaveReason.STOPPED
-            : LeaveReason.failed(String.valueOf(failure.getMessage()));
-    if (failure != null) {
-      logFailure(failure, reason);
+        failure == null ? LeaveReason.STOPPED : LeaveReason.of("evaluator", failure);
+    // Before admission the deployment fails with the reason.
+    if (failure != null && !member.failAdmission(failure)) {
+      LOG.error("evaluator {}", reason, LeaveReason.traced(failure));
     }
     return member.leave(reason).otherwiseEmpty();
-  }
-
-  /** Logs a failure after admission. Before admission the deployment fails with the reason. */
-  private void logFailure(Throwable failure, LeaveReason reason) {
-    boolean undeployed = member.failAdmission(failure);
-    if (!undeployed) {
-      boolean explained = failure instanceof ExchangeException || failure instanceof JoinException;
-      LOG.error("evaluator {}", reason, explained ? null : failure);
-    }
   }
 }

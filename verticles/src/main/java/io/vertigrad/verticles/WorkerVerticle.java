@@ -2,15 +2,12 @@ package io.vertigrad.verticles;
 
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.compute.Divergence;
-import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.internal.exchange.ContextBridge;
-import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.ExchangeException.DivergedException;
-import io.vertigrad.internal.exchange.RuleException;
 import io.vertigrad.internal.host.StrategyService.MovedMember;
 import io.vertigrad.internal.job.VerticleJob;
 import io.vertigrad.internal.membership.LeaveReason;
@@ -19,7 +16,6 @@ import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
 import io.vertigrad.internal.worker.WorkerMember;
 import io.vertigrad.internal.worker.WorkerThread;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.job.JoinException;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -123,40 +119,20 @@ public class WorkerVerticle extends VerticleBase {
             ? failed(job, failure)
             : finished ? LeaveReason.FINISHED : LeaveReason.STOPPED;
     report(reason.toString());
-    if (failure != null) {
-      logFailure(failure, reason);
+    // Before admission the deployment fails with the reason.
+    if (failure != null && !member.failAdmission(failure)) {
+      LOG.error("{} {}", member.name(), reason, LeaveReason.traced(failure));
     }
     return member.leave(reason).otherwiseEmpty();
   }
 
-  /** Logs a failure after admission. Before admission the deployment fails with the reason. */
-  private void logFailure(Throwable failure, LeaveReason reason) {
-    boolean undeployed = member.failAdmission(failure);
-    boolean explained =
-        failure instanceof DataException
-            || failure instanceof JoinException
-            || failure instanceof ExchangeException && !(failure instanceof RuleException);
-    if (!undeployed) {
-      Throwable trace = failure instanceof RuleException ? failure.getCause() : failure;
-      LOG.error("{} {}", member.name(), reason, explained ? null : trace);
-    }
-  }
-
-  /**
-   * Returns a failure as a leave reason without the worker's name, which its readers already know.
-   */
   private LeaveReason failed(JobConfig job, Throwable failure) {
-    String message = String.valueOf(failure.getMessage());
-    String self = member.name() + ": ";
-    String detail = message.startsWith(self) ? message.substring(self.length()) : message;
-    if (failure instanceof DivergedException) {
-      detail += ". " + Divergence.remedy(job.json(), job.workers().count());
-    }
-    boolean failsJob =
-        failure instanceof ExchangeException thrown && thrown.failsJob()
-            || failure instanceof DataException data && data.isPermanent();
-    LeaveReason.Kind kind = failsJob ? LeaveReason.Kind.FAILS_JOB : LeaveReason.Kind.FAILED;
-    return new LeaveReason(kind, detail);
+    LeaveReason reason = LeaveReason.of(member.name(), failure);
+    return failure instanceof DivergedException
+        ? new LeaveReason(
+            reason.kind(),
+            reason.detail() + ". " + Divergence.remedy(job.json(), job.workers().count()))
+        : reason;
   }
 
   private void report(String event) {

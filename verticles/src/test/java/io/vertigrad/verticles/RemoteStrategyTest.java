@@ -18,6 +18,8 @@ import io.vertigrad.internal.host.StrategyService.MovedMember;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.testkit.PointsJob;
+import io.vertigrad.verticles.StrategyVerticleTest.BrokenProvider;
+import io.vertigrad.verticles.StrategyVerticleTest.BrokenServerProvider;
 import io.vertx.core.Deployable;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
@@ -34,6 +36,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Tests members whose strategy is in another JVM, so that they run there. Here both are in the same
@@ -181,6 +184,31 @@ class RemoteStrategyTest extends PointsJob {
                             && left.reason().contains("for 2500 ms; start it again")));
   }
 
+  @ParameterizedTest
+  @ValueSource(classes = {BrokenProvider.class, BrokenServerProvider.class})
+  void shouldFailTheJobOnceNamingTheRuleWhenItBreaks(Class<?> provider) {
+    train(provider.getName(), 1_000);
+    job.getJsonObject("workers").put("count", 1);
+    deployApart();
+    if (hasServers()) {
+      deploy(new ParameterServerVerticle());
+    }
+    deployEvaluatorAndWorkers(1);
+
+    JsonObject result = await(coordinator.result());
+
+    String why =
+        "%s: strategy \"%s\" failed at %s: java.lang."
+            .formatted(
+                hasServers() ? "server 0" : "worker 0",
+                provider.getName(),
+                hasServers() ? "partition 0, version 20" : "step 0");
+    assertEquals("failed", result.getString("state"), result::encode);
+    assertTrue(result.getString("failure").startsWith(why), result::encode);
+    assertTrue(result.getString("failure").contains(": this rule is broken, at "), result::encode);
+    assertEquals(1, moves.get(), "it ran beside its strategy, and not again");
+  }
+
   @Test
   void shouldRefuseAServerWhoseStrategyHasAnotherJobFile() {
     train("sync", 10);
@@ -274,7 +302,8 @@ class RemoteStrategyTest extends PointsJob {
 
   private boolean hasServers() {
     JsonObject strategy = job.getJsonObject("strategy");
-    return Set.of("sync", "async", "ssp").contains(strategy.getString("name"))
+    return Set.of("sync", "async", "ssp", BrokenServerProvider.class.getName())
+            .contains(strategy.getString("name"))
         || strategy.getBoolean("servers", false);
   }
 

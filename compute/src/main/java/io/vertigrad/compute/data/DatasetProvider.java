@@ -1,5 +1,6 @@
 package io.vertigrad.compute.data;
 
+import io.vertigrad.compute.ComponentException;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.settings.MissingClass;
@@ -14,6 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.ServiceLoader;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /** Opens a data set by name. Providers are found through ServiceLoader, or by class name. */
@@ -299,7 +301,8 @@ public interface DatasetProvider {
         split,
         loader,
         () -> load(config, split, loader),
-        opened -> find(config, loader).fingerprint(config, split, opened));
+        opened ->
+            call(config, loader, "its fingerprint", p -> p.fingerprint(config, split, opened)));
   }
 
   /**
@@ -310,7 +313,14 @@ public interface DatasetProvider {
    * @param loader class loader that finds providers
    */
   static void check(DataConfig config, Split split, ClassLoader loader) {
-    find(config, loader).check(config, split);
+    call(
+        config,
+        loader,
+        "its check",
+        provider -> {
+          provider.check(config, split);
+          return null;
+        });
   }
 
   /**
@@ -322,7 +332,7 @@ public interface DatasetProvider {
    * @return a number of samples
    */
   static long samples(DataConfig config, Split split, ClassLoader loader) {
-    return find(config, loader).samples(config, split);
+    return call(config, loader, "the count of its samples", p -> p.samples(config, split));
   }
 
   /**
@@ -483,8 +493,18 @@ public interface DatasetProvider {
   }
 
   private static Dataset load(DataConfig config, Split split, ClassLoader loader) {
+    return call(config, loader, "its creation", provider -> provider.open(config, split));
+  }
+
+  private static <T> T call(
+      DataConfig config, ClassLoader loader, String where, Function<DatasetProvider, T> code) {
     return MissingClass.named(
-        "data set " + config.name(), () -> find(config, loader).open(config, split));
+        "data set " + config.name(),
+        () ->
+            ComponentException.call(
+                "data set \"%s\"".formatted(config.name()),
+                where,
+                () -> code.apply(find(config, loader))));
   }
 
   private static DatasetProvider find(DataConfig config, ClassLoader loader) {

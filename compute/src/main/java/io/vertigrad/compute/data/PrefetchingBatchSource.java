@@ -1,6 +1,7 @@
 package io.vertigrad.compute.data;
 
 import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.ComponentException;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 
@@ -100,7 +101,8 @@ public final class PrefetchingBatchSource implements BatchSource {
   /**
    * Returns the next batch.
    *
-   * @throws DataException when assembling failed, or no batch arrived within the configured time
+   * @throws DataException of the data set, or when no batch arrived within the configured time
+   * @throws ComponentException when the data set has thrown anything else
    * @throws IllegalStateException after {@link #close()}
    */
   @Override
@@ -153,10 +155,8 @@ public final class PrefetchingBatchSource implements BatchSource {
       }
     } catch (InterruptedException e) {
       ready.fail(new DataException("%s: the prefetching thread was interrupted".formatted(owner)));
-    } catch (DataException e) {
-      ready.fail(e);
     } catch (Throwable e) {
-      ready.fail(new DataException("%s: %s failed: %s".formatted(owner, at(), e), e));
+      ready.fail(ComponentException.of("the sampler of " + owner, at(), e));
     }
   }
 
@@ -198,7 +198,7 @@ public final class PrefetchingBatchSource implements BatchSource {
 
   private DataException noBatch(int epoch, int samples) {
     String dropped = config.dropLast() ? ", partial ones dropped" : "";
-    return new DataException(
+    return DataException.permanent(
         "%s: epoch %s has no batch: %s samples for batches of %s%s; use smaller batches"
             .formatted(owner, epoch, samples, config.size(), dropped));
   }

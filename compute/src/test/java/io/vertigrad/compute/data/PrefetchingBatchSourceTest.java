@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.ComponentException;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -153,12 +154,12 @@ class PrefetchingBatchSourceTest {
     try (BatchSource source = start(dataset, IN_ORDER, config(4, false))) {
       assertEquals(4, source.next().count());
 
-      DataException first = assertThrows(DataException.class, source::next);
-      DataException again = assertThrows(DataException.class, source::next);
+      ComponentException first = assertThrows(ComponentException.class, source::next);
+      ComponentException again = assertThrows(ComponentException.class, source::next);
 
-      assertEquals(
-          "worker 0: batch 1 of epoch 0 failed: java.lang.IllegalStateException: disk on fire",
-          first.getMessage());
+      String what = " failed at sample 6: java.lang.IllegalStateException: disk on fire, at ";
+      assertTrue(first.getMessage().contains(what), first::getMessage);
+      assertTrue(first.isPermanent());
       assertEquals(broken, first.getCause());
       assertEquals(first.getMessage(), again.getMessage());
     }

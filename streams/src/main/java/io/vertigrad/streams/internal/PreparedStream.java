@@ -1,6 +1,7 @@
 package io.vertigrad.streams.internal;
 
 import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.ComponentException;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.StreamBatches;
 import io.vertigrad.compute.data.StreamDataset.Request;
@@ -48,6 +49,7 @@ final class PreparedStream implements StreamBatches {
   private final Request request;
   private final EventSchema schema;
   private final BadEvents badEvents;
+  private final String source;
   private final List<String> warnings = new ArrayList<>();
   private final float[] scratch;
   private final Optional<PositionJournal> journal;
@@ -99,6 +101,7 @@ final class PreparedStream implements StreamBatches {
    *
    * @param badEvents what becomes of events that cannot be trained on; this closes it
    * @param window number of the last events of this rank that the sliding window holds
+   * @param source what the source is called in the message of its failure
    * @param opener opens the source at a position
    */
   PreparedStream(
@@ -106,10 +109,12 @@ final class PreparedStream implements StreamBatches {
       EventSchema schema,
       BadEvents badEvents,
       int window,
+      String source,
       Function<Optional<JsonObject>, EventReader> opener) {
     this.request = request;
     this.schema = schema;
     this.badEvents = badEvents;
+    this.source = source;
     this.scratch = new float[schema.width()];
     this.journal = request.folder().map(folder -> new PositionJournal(folder, request.rank()));
     this.counters = new TestCounters(schema.classes().size(), window);
@@ -129,12 +134,9 @@ final class PreparedStream implements StreamBatches {
             kept.deleteFrom(step);
             kept.begin(step, state().put("tests", counters.toJson()));
           });
-    } catch (RuntimeException e) {
-      badEvents.close();
-      if (opened != null) {
-        opened.close();
-      }
-      throw e;
+    } catch (RuntimeException | Error e) {
+      close(opened);
+      throw failure(e, step);
     }
     this.thread = new Thread(this::run, "batches of " + request.owner());
     this.thread.setDaemon(true);
@@ -269,9 +271,24 @@ final class PreparedStream implements StreamBatches {
     return state;
   }
 
-  private void run() {
+  private RuntimeException failure(Throwable thrown, long number) {
+    return ComponentException.of(source, "step " + number, thrown);
+  }
+
+  private void close(EventReader opened) {
     try {
-      long number = step;
+      if (opened != null) {
+        opened.close();
+      }
+    } catch (RuntimeException | Error thrown) {
+      LOG.warn("{}: {} was not closed", request.owner(), source, thrown);
+    }
+    badEvents.close();
+  }
+
+  private void run() {
+    long number = step;
+    try {
       while (!isClosed()) {
         Optional<JsonObject> state =
             needsState(number) && number > request.firstStep()
@@ -301,15 +318,11 @@ final class PreparedStream implements StreamBatches {
       }
     } catch (InterruptedException e) {
       fail(new DataException(request.owner() + ": the thread that reads events was interrupted"));
-    } catch (RuntimeException e) {
-      fail(
-          e instanceof DataException
-              ? e
-              : new DataException(
-                  "%s: reading %s failed: %s".formatted(request.owner(), reader.name(), e), e));
+    } catch (RuntimeException | Error e) {
+      // The worker waits for batches: no error may end this thread without a word.
+      fail(failure(e, number));
     } finally {
-      reader.close();
-      badEvents.close();
+      close(reader);
     }
   }
 
@@ -572,7 +585,11 @@ final class PreparedStream implements StreamBatches {
 
   @Override
   public String source() {
-    return reader.awaited();
+    try {
+      return reader.awaited();
+    } catch (RuntimeException | Error e) {
+      throw failure(e, step);
+    }
   }
 
   @Override

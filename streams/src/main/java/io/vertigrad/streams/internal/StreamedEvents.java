@@ -87,6 +87,7 @@ final class StreamedEvents implements EventDataset, StreamDataset {
         schema,
         new BadEvents(badEvents, letters(request.owner())),
         window(request),
+        "source \"%s\"".formatted(source.kind()),
         position -> source.open(settings.get(), reading, position));
   }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.ComponentException;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.DatasetProvider.Split;
@@ -29,8 +30,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The batches of a file: which events they hold, and what is known of them after a restart. */
@@ -221,7 +224,8 @@ class PreparedStreamTest {
       assertEquals(
           List.of(
               file
-                  + ": line 11: has more than 16,777,216 bytes, expected lines of events; left out"),
+                  + ": line 11: has more than 16,777,216 bytes, expected lines of events; left"
+                  + " out"),
           warnings);
     }
   }
@@ -359,18 +363,8 @@ class PreparedStreamTest {
 
   @Test
   void shouldReadNoMoreThanAFewBatchesAheadOfASlowWorker() {
-    EventSchema schema = EventSchema.read(config());
     EndlessReader reader = new EndlessReader();
-    Request request =
-        new Request("worker 0", 0, 1, BATCH, 0, OptionalLong.empty(), Optional.empty(), null);
-    try (StreamBatches batches =
-        new PreparedStream(
-            request,
-            schema,
-            new BadEvents(
-                BadEvents.Config.read(Settings.of("job.json", new JsonObject())), Optional.empty()),
-            10,
-            position -> reader)) {
+    try (StreamBatches batches = prepared(position -> reader)) {
       for (int taken = 0; taken < 2_000; taken++) {
         int ahead = reader.polled.get() - taken;
         // Three batches are ready, and the thread that reads holds one more.
@@ -380,10 +374,60 @@ class PreparedStreamTest {
     }
   }
 
-  /** A source that always has another batch. */
-  private static final class EndlessReader implements EventReader {
+  @Test
+  void shouldNameTheSourceThatHasThrownAnError() {
+    EndlessReader reader =
+        new EndlessReader() {
+          @Override
+          public Optional<List<Event>> poll(long millis) {
+            if (polled.get() == 2) {
+              throw new AssertionError("poll 2 is broken");
+            }
+            return super.poll(millis);
+          }
+        };
+    try (StreamBatches batches = prepared(position -> reader)) {
+      next(batches);
+      next(batches);
 
-    private final AtomicInteger polled = new AtomicInteger();
+      requireFailure("step 2: java.lang.AssertionError: poll 2 is broken", () -> next(batches));
+    }
+  }
+
+  @Test
+  void shouldNameTheSourceThatCannotBeOpened() {
+    requireFailure(
+        "step 0: java.lang.IllegalStateException: no",
+        () ->
+            prepared(
+                position -> {
+                  throw new IllegalStateException("no");
+                }));
+  }
+
+  private static void requireFailure(String what, Executable action) {
+    ComponentException failure = assertThrows(ComponentException.class, action);
+    String expected =
+        "source \"endless\" failed at " + what + ", at " + PreparedStreamTest.class.getName();
+    assertTrue(failure.getMessage().startsWith(expected), failure::getMessage);
+    assertTrue(failure.isPermanent());
+  }
+
+  private StreamBatches prepared(Function<Optional<JsonObject>, EventReader> opener) {
+    return new PreparedStream(
+        new Request("worker 0", 0, 1, BATCH, 0, OptionalLong.empty(), Optional.empty(), null),
+        EventSchema.read(config()),
+        new BadEvents(
+            BadEvents.Config.read(Settings.of("job.json", new JsonObject())), Optional.empty()),
+        10,
+        "source \"endless\"",
+        opener);
+  }
+
+  /** A source that always has another batch. */
+  private static class EndlessReader implements EventReader {
+
+    final AtomicInteger polled = new AtomicInteger();
 
     @Override
     public Optional<List<Event>> poll(long millis) {

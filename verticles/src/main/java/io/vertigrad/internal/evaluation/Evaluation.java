@@ -6,6 +6,7 @@ import io.vertigrad.compute.Score;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.SequentialBatches;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.internal.exchange.JobModel;
 import io.vertigrad.internal.exchange.ParameterReader.ParameterHash;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import java.util.function.IntConsumer;
@@ -22,6 +23,7 @@ public final class Evaluation {
   private static final int BATCH = 128;
 
   private final Model model;
+  private final String name;
   private final LongFunction<SequentialBatches> part;
   private final SequentialBatches whole;
   private final SpanRecorder timeline;
@@ -29,24 +31,18 @@ public final class Evaluation {
   private final IntConsumer onSamples;
 
   /**
-   * Creates an evaluation.
-   *
-   * @param samples number of samples of the shuffled test set in the part; all if it has fewer
-   * @param seed seed of the shuffle
-   */
-  public Evaluation(Model model, Dataset test, int samples, long seed) {
-    this(model, test, samples, seed, 0, false, count -> {}, SpanRecorder.OFF);
-  }
-
-  /**
    * Creates an evaluation that records each test on a timeline.
    *
+   * @param name the model's name in the job file
+   * @param samples number of samples of the shuffled test set in the part; all if it has fewer
+   * @param seed seed of the shuffle
    * @param topK number of the most probable classes for the top-K count; 0 for no such count
    * @param reshuffle true to shuffle for each version
    * @param onSamples receives the number of samples of each tested batch
    */
-  Evaluation(
+  public Evaluation(
       Model model,
+      String name,
       Dataset test,
       int samples,
       long seed,
@@ -55,6 +51,7 @@ public final class Evaluation {
       IntConsumer onSamples,
       SpanRecorder timeline) {
     this.model = model;
+    this.name = name;
     this.timeline = timeline;
     this.topK = topK;
     this.onSamples = onSamples;
@@ -90,7 +87,11 @@ public final class Evaluation {
     long begun = timeline.now();
     Score score = Score.NONE;
     for (Batch batch : batches) {
-      score = score.plus(model.score(batch, topK));
+      try {
+        score = score.plus(model.score(batch, topK));
+      } catch (RuntimeException | Error thrown) {
+        throw JobModel.failure(name, "a test", thrown);
+      }
       onSamples.accept(batch.count());
     }
     timeline.span(batches == whole ? "test all" : "test", begun, timeline.now(), -1);

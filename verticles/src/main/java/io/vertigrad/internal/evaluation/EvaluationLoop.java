@@ -179,8 +179,11 @@ final class EvaluationLoop {
       } else {
         command.fail("the evaluator is stopping");
       }
-    } catch (ExchangeException e) {
+    } catch (RuntimeException e) {
       command.fail(e);
+      if (!(e instanceof ExchangeException)) {
+        throw e;
+      }
     }
   }
 

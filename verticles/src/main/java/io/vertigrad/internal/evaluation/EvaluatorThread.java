@@ -81,6 +81,7 @@ final class EvaluatorThread {
       Evaluation evaluation =
           new Evaluation(
               model,
+              config.name(),
               test,
               job.evaluator().samples(),
               job.seed(),

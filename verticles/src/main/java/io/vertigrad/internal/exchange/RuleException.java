@@ -1,5 +1,7 @@
 package io.vertigrad.internal.exchange;
 
+import io.vertigrad.compute.ComponentException;
+
 /**
  * A rule of the job's strategy has thrown. The job fails, because the rule may have done half of a
  * step, and would throw again.
@@ -7,7 +9,6 @@ package io.vertigrad.internal.exchange;
 public final class RuleException extends ExchangeException {
 
   private static final long serialVersionUID = 1L;
-  private static final int LONGEST_MESSAGE = 300;
 
   /**
    * Creates the error of a rule.
@@ -17,22 +18,14 @@ public final class RuleException extends ExchangeException {
    * @param thrown what it has thrown
    */
   public RuleException(String strategy, String where, Throwable thrown) {
-    super("strategy \"%s\" failed at %s: %s".formatted(strategy, where, text(thrown)), thrown);
+    super(
+        "strategy \"%s\" failed at %s: %s"
+            .formatted(strategy, where, ComponentException.described(thrown)),
+        thrown);
   }
 
   @Override
   public boolean failsJob() {
     return true;
-  }
-
-  /** Returns class, message and place of what was thrown, in one line. */
-  private static String text(Throwable thrown) {
-    String message = String.valueOf(thrown).strip().replaceAll("\\s+", " ");
-    String cut =
-        message.length() > LONGEST_MESSAGE
-            ? message.substring(0, LONGEST_MESSAGE) + "..."
-            : message;
-    StackTraceElement[] trace = thrown.getStackTrace();
-    return trace.length == 0 ? cut : cut + ", at " + trace[0];
   }
 }

@@ -1,6 +1,12 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.compute.ComponentException;
+import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.internal.exchange.RuleException;
+import io.vertigrad.job.JoinException;
 import java.util.Objects;
 
 /**
@@ -47,6 +53,38 @@ public record LeaveReason(Kind kind, String detail) {
    */
   public static LeaveReason failed(String what) {
     return new LeaveReason(Kind.FAILED, what);
+  }
+
+  /**
+   * Returns the reason of a member that has failed. The job fails with it if a replacement would
+   * fail in the same way ({@link ComponentException}).
+   *
+   * @param member its name, with which the failure's message may begin
+   */
+  public static LeaveReason of(String member, Throwable failure) {
+    String message = String.valueOf(failure.getMessage());
+    String self = member + ": ";
+    boolean permanent =
+        failure instanceof ExchangeException exchange && exchange.failsJob()
+            || failure instanceof SettingsException
+            || failure instanceof ComponentException component && component.isPermanent()
+            || failure instanceof DataException data && data.isPermanent();
+    return new LeaveReason(
+        permanent ? Kind.FAILS_JOB : Kind.FAILED,
+        message.startsWith(self) ? message.substring(self.length()) : message);
+  }
+
+  /** Returns the error whose stack trace helps; null if the failure's message says everything. */
+  public static Throwable traced(Throwable failure) {
+    if (failure instanceof RuleException || failure instanceof ComponentException) {
+      return failure.getCause();
+    }
+    boolean explained =
+        failure instanceof DataException
+            || failure instanceof JoinException
+            || failure instanceof SettingsException
+            || failure instanceof ExchangeException;
+    return explained ? null : failure;
   }
 
   /**

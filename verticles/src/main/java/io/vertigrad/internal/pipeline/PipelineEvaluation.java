@@ -10,6 +10,7 @@ import io.vertigrad.compute.data.SequentialBatches;
 import io.vertigrad.compute.data.TargetColumn;
 import io.vertigrad.compute.pipeline.StageModel;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.internal.exchange.JobModel;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.EvaluationPlan;
 import java.nio.FloatBuffer;
@@ -59,7 +60,7 @@ final class PipelineEvaluation {
     boolean last = version >= context.lastVersion();
     if (version == 0 || last || plan.isDue(version)) {
       open();
-      report(version, test.run(version, 0, part), false);
+      report(version, test(version, 0, part), false);
       if (last) {
         testWhole(version);
       }
@@ -75,7 +76,15 @@ final class PipelineEvaluation {
   }
 
   private void testWhole(long version) {
-    report(version, test.run(version, test.batches(part.samples()), whole), true);
+    report(version, test(version, test.batches(part.samples()), whole), true);
+  }
+
+  private Score test(long version, int before, SequentialBatches samples) {
+    try {
+      return test.run(version, before, samples);
+    } catch (RuntimeException | Error thrown) {
+      throw JobModel.failure(context.job().model().name(), "a test", thrown);
+    }
   }
 
   private void open() {

@@ -6,6 +6,7 @@ import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.compute.pipeline.StageSpec;
+import io.vertigrad.internal.exchange.JobModel;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.PipelineConfig;
@@ -38,7 +39,9 @@ record StagePlan(ParameterLayout layout, List<StageSpec> stages, PartitionPlan p
                   .formatted(job.origin())
               + " printed into pipeline.cuts, or use the run's job.json");
     }
-    return Engine.named(job.engine()).split(model, pipeline.split(job.workers().batch()));
+    Engine engine = Engine.named(job.engine());
+    return JobModel.create(
+        model.name(), () -> engine.split(model, pipeline.split(job.workers().batch())));
   }
 
   /** Returns the plan that follows from a cut. */

@@ -8,6 +8,7 @@ import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.exchange.InitialParameters;
+import io.vertigrad.internal.exchange.JobModel;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.internal.pipeline.StageGradients.StepBatches;
@@ -201,7 +202,10 @@ public final class StageThread extends WorkerThread {
       SplitModel whole = split == null ? splitting.get() : split;
       replica =
           new StageReplica(
-              InitialParameters.into(whole.stage(stage), whole.layout(), context.job()),
+              InitialParameters.into(
+                  JobModel.create(context.job().model().name(), () -> whole.stage(stage)),
+                  whole.layout(),
+                  context.job()),
               context.job(),
               context.plan(),
               context.trainingSamples());

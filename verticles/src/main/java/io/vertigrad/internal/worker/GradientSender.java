@@ -11,6 +11,7 @@ import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.internal.RecordJson;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.FutureAwait;
+import io.vertigrad.internal.exchange.JobModel;
 import io.vertigrad.internal.exchange.ModelPartitions;
 import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.exchange.PartitionPlan;
@@ -126,7 +127,7 @@ final class GradientSender implements TrainingLoop.JoinRequester {
       }
     } catch (RuntimeException failure) {
       // Before the member at the strategy leaves as stopped.
-      LeaveReason failed = LeaveReason.failed(String.valueOf(failure.getMessage()));
+      LeaveReason failed = LeaveReason.of(member.name(), failure);
       FutureAwait.await(member.leave(failed).otherwiseEmpty(), member::isStopping);
       throw failure;
     } finally {
@@ -203,13 +204,21 @@ final class GradientSender implements TrainingLoop.JoinRequester {
     void step() {
       if (turn > 0) {
         member.computing(version);
-        computed = Optional.of(source.compute(version, version, Optional.empty()));
+        computed = Optional.of(computed());
         link.computed(write(turn, computed.get()));
       }
       mixed = false;
       answeredTurn = 0;
       boolean complete = client.run(this) == PartitionClient.Ending.COMPLETE;
       turn = complete && !mixed ? answeredTurn : 0;
+    }
+
+    private Computed computed() {
+      try {
+        return source.compute(version, version, Optional.empty());
+      } catch (RuntimeException | Error thrown) {
+        throw JobModel.failure(job.model().name(), "step " + version, thrown);
+      }
     }
 
     @Override

@@ -6,6 +6,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.ExchangeException.DivergedException;
+import io.vertigrad.internal.exchange.JobModel;
 import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.exchange.PartitionClient.Ending;
 import io.vertigrad.internal.exchange.SenderIdentity;
@@ -372,7 +373,11 @@ public final class TrainingLoop {
 
   private Computed compute(long version, Optional<Overlap> overlap) {
     computing = version;
-    gradient = source.compute(version, counters.step(), overlap);
+    try {
+      gradient = source.compute(version, counters.step(), overlap);
+    } catch (RuntimeException | Error thrown) {
+      throw JobModel.failure(plan.model(), "step " + counters.step(), thrown);
+    }
     counters.computed(gradient);
     computedNanos = nanoClock.getAsLong();
     return gradient;

@@ -23,6 +23,7 @@ import io.vertigrad.strategy.StrategyTraits;
  * @param overlap whether parts of a gradient are sent while the rest is computed; excludes
  *     compression and clipping
  * @param replicas whether each worker keeps a replica, which others may need after its last step
+ * @param model the model's name in the job file
  */
 public record TrainingPlan(
     long job,
@@ -36,7 +37,8 @@ public record TrainingPlan(
     Epochs epochs,
     float maxMagnitude,
     boolean overlap,
-    boolean replicas) {
+    boolean replicas,
+    String model) {
 
   public TrainingPlan {
     if (!(clipNorm >= 0)) {
@@ -73,7 +75,8 @@ public record TrainingPlan(
         Epochs.of(job, traits, trainingSamples),
         job.exchange().maxMagnitude(),
         job.exchange().overlap(),
-        !traits.besideServers());
+        !traits.besideServers(),
+        job.model().name());
   }
 
   /** Returns true if compression leaves out parts of gradients, which then join the next ones. */

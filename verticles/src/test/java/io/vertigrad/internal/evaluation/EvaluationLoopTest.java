@@ -17,6 +17,7 @@ import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.membership.EvaluationResult;
+import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.testkit.QuadraticModel;
 import io.vertx.core.Future;
@@ -180,7 +181,16 @@ class EvaluationLoopTest {
             new ModelPartitions(model, DataType.FLOAT32));
     return new EvaluationLoop(
         reader,
-        new Evaluation(model, new QuarterOnes(), PART, 0),
+        new Evaluation(
+            model,
+            "quadratic",
+            new QuarterOnes(),
+            PART,
+            0,
+            0,
+            false,
+            count -> {},
+            SpanRecorder.OFF),
         plan,
         EvaluatorStatus.OFF,
         event -> {

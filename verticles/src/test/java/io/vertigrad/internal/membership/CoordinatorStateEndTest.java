@@ -16,6 +16,7 @@ import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.job.StopConfig;
 import io.vertigrad.strategy.EvaluationPlan;
+import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -58,6 +59,20 @@ final class CoordinatorStateEndTest {
         ControlCodec.write(fixture.last(Decision.Complete.class).outcome())
             .getJsonObject("stopped")
             .encode());
+  }
+
+  @Test
+  void shouldFinishSoThatTheModelIsSavedWhenOnlyTheLastTestFails() {
+    CoordinatorStateFixture fixture = finishing();
+
+    fixture.coordinator.leave(
+        new Admission(Role.EVALUATOR, 0, 0),
+        LeaveReason.read("fails the job: a sample is broken"),
+        MemberStatus.NONE);
+    fixture.coordinator.concluded(List.of(), List.of(), Optional.empty());
+
+    JsonObject outcome = ControlCodec.write(fixture.last(Decision.Complete.class).outcome());
+    assertEquals("finished", outcome.getString("state"), outcome::encode);
   }
 
   @Test

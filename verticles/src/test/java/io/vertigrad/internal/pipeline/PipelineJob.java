@@ -15,6 +15,7 @@ import io.vertigrad.internal.evaluation.Evaluation;
 import io.vertigrad.internal.exchange.ParameterReader.ParameterSnapshot;
 import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.peer.ModelReader;
+import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.StrategyProviders;
@@ -161,7 +162,8 @@ final class PipelineJob implements AutoCloseable {
               () -> Score.NONE);
       reader.membership().accept(membership);
       ParameterSnapshot snapshot = reader.source().pull();
-      Score score = new Evaluation(model, test, 1, 0).whole();
+      Score score =
+          new Evaluation(model, "", test, 1, 0, 0, false, count -> {}, SpanRecorder.OFF).whole();
       return new Evaluated(
           0,
           snapshot.lowestVersion(),

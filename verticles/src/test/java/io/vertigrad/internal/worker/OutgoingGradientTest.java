@@ -172,7 +172,8 @@ class OutgoingGradientTest {
             Epochs.NONE,
             Float.MAX_VALUE,
             false,
-            false);
+            false,
+            "");
     OutgoingGradient gradient =
         opened(large, new ModelPartitions(large, DataType.FLOAT32), training);
     assertTrue(gradient.check().isEmpty());
@@ -200,7 +201,7 @@ class OutgoingGradientTest {
       for (float bound : new float[] {1e9f, Float.MAX_VALUE}) {
         TrainingPlan training =
             new TrainingPlan(
-                1, one, type, compression, 0, 0, 1, false, Epochs.NONE, bound, false, false);
+                1, one, type, compression, 0, 0, 1, false, Epochs.NONE, bound, false, false, "");
 
         assertEquals(
             bound == 1e9f,

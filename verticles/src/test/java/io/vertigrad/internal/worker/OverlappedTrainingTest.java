@@ -261,7 +261,8 @@ class OverlappedTrainingTest {
             Epochs.NONE,
             Float.MAX_VALUE,
             overlap,
-            false);
+            false,
+            "");
     return TrainingLoop.withServers(
         new GradualModel(self.rank(), overlap),
         plan,

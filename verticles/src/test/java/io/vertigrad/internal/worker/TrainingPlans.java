@@ -31,6 +31,7 @@ final class TrainingPlans {
         Epochs.NONE,
         Float.MAX_VALUE,
         false,
-        false);
+        false,
+        "test");
   }
 }

@@ -1,5 +1,6 @@
 package io.vertigrad.engine.pytorch;
 
+import io.vertigrad.compute.ComponentException;
 import io.vertigrad.compute.Precision;
 import java.util.ArrayList;
 import java.util.List;
@@ -64,7 +65,7 @@ final class MemoryShortage {
             : MACHINE.matcher(message).find() ? onProcessor(message) : null;
     return explanation == null
         ? failure
-        : new IllegalArgumentException(work + ": " + explanation, failure);
+        : ComponentException.ofMachine(work + ": " + explanation, failure);
   }
 
   private static String onGpu(String message, List<String> models, String advice) {

@@ -1,6 +1,7 @@
 package io.vertigrad.engine.pytorch;
 
 import io.vertigrad.compute.Block;
+import io.vertigrad.compute.ComponentException;
 import io.vertigrad.compute.Loss;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.settings.Settings;
@@ -85,8 +86,12 @@ final class ModelLoader {
     try {
       return built();
     } catch (RuntimeException e) {
-      throw MemoryShortage.explained(
-          TorchException.of(e), "model " + config.name(), config.precision(), List.of());
+      RuntimeException explained =
+          MemoryShortage.explained(
+              TorchException.of(e), "model " + config.name(), config.precision(), List.of());
+      throw explained instanceof ComponentException shortage
+          ? new IllegalArgumentException(shortage.getMessage(), shortage)
+          : explained;
     }
   }
 

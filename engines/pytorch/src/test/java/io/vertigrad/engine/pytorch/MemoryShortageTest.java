@@ -4,8 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Batch;
+import io.vertigrad.compute.ComponentException;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
@@ -109,7 +111,7 @@ class MemoryShortageTest {
           "model mlp, batch of 4 samples: this machine has no memory for another 4,194,304 MiB;"
               + " lower workers.batch, or start fewer workers on it",
           assertThrows(
-                  IllegalArgumentException.class,
+                  ComponentException.class,
                   () -> model.gradient(batch, first -> torch.zeros(1L << 40)))
               .getMessage());
       String other =
@@ -133,9 +135,26 @@ class MemoryShortageTest {
         "stage 1 of model mlp: the GPU is out of memory; lower workers.batch, start fewer workers"
             + " on this GPU, or set model.precision to bfloat16",
         assertThrows(
-                IllegalArgumentException.class,
+                ComponentException.class,
                 () -> new PyTorchEngine(full).split(config, SplitConfig.into(2)).stage(1))
             .getMessage());
+  }
+
+  @Test
+  void shouldLetTheWorkerBeReplacedWhenTheMachineHasFailed() {
+    RuntimeException full = new RuntimeException("CUDA error: out of memory");
+    RuntimeException lost = new RuntimeException("CUDA error: an illegal memory access");
+    RuntimeException own = new RuntimeException("mat1 and mat2 shapes cannot be multiplied");
+
+    assertFalse(isPermanent(MemoryShortage.explained(full, WORK, Precision.FLOAT32, List.of())));
+    assertFalse(isPermanent(TorchException.of(lost)));
+    assertTrue(isPermanent(TorchException.of(own)));
+  }
+
+  private static boolean isPermanent(RuntimeException thrown) {
+    return ComponentException.of("model \"m\"", "step 1", thrown)
+            instanceof ComponentException failure
+        && failure.isPermanent();
   }
 
   @Test
