@@ -247,7 +247,7 @@ final class ComponentFailureTest {
   /** Returns the logs of the run and of its members. */
   private String logs() throws IOException {
     StringBuilder all = new StringBuilder();
-    try (Stream<Path> files = Files.list(folder.resolve("run"))) {
+    try (Stream<Path> files = Files.walk(folder.resolve("run"))) {
       for (Path file : files.filter(one -> one.toString().endsWith(".log")).toList()) {
         all.append(Files.readString(file));
       }
