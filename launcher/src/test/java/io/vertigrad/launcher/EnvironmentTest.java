@@ -5,13 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.awt.image.BufferedImage;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import javax.imageio.ImageIO;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -21,6 +24,9 @@ import org.junit.jupiter.api.io.TempDir;
 class EnvironmentTest {
 
   private static final long LIMIT_SECONDS = 300;
+
+  /** A user id that has no name. */
+  private static final int STRANGER = 54_321;
 
   @TempDir private Path folder;
 
@@ -57,6 +63,72 @@ class EnvironmentTest {
     assertTrue(Files.isDirectory(home.resolve(".javacpp/cache")), ended.said());
   }
 
+  /** As in a container with a user id that no file of it names. */
+  @Test
+  void shouldTrainForAUserWithoutANameAndWithAHomeThatCannotBeWritten() throws Exception {
+    List<String> user =
+        List.of(
+            "setpriv",
+            "--reuid=" + STRANGER,
+            "--regid=" + STRANGER,
+            "--clear-groups",
+            // The build's own files may be readable for its user only.
+            "--inh-caps=+dac_read_search",
+            "--ambient-caps=+dac_read_search");
+    assumeTrue(isRoot(), "needs root, to become another user");
+    assumeTrue(succeeds(user, "ls", System.getProperty("user.home")), "needs setpriv (util-linux)");
+    // access(2), which Java asks, does not look at capabilities.
+    Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwx--x--x"));
+    Path temporary = own(Files.createDirectory(folder.resolve("tmp")));
+    Path work = own(Files.createDirectory(folder.resolve("work")));
+    Path home = Files.createDirectories(folder.resolve("home/.javacpp/cache"));
+    List<String> nothing = List.of("env", "-i", "-C", work.toString());
+    List<String> withHome = List.of("env", "-i", "-C", work.toString(), "HOME=" + home);
+    List<String> options = List.of("-Djava.io.tmpdir=" + temporary);
+
+    Ended without = run(join(user, nothing), options, train(work));
+    Ended readOnly =
+        run(
+            join(user, withHome),
+            List.of(options.get(0), "-Duser.home=" + home.getParent().getParent()),
+            train(own(Files.createDirectory(work.resolve("again")))));
+
+    assertEquals(0, without.exit(), without.said());
+    assertEquals(0, readOnly.exit(), readOnly.said());
+    assertFalse(Files.exists(work.resolve("?")), "a folder of the name ?");
+    assertTrue(
+        Files.isDirectory(temporary.resolve("vertigrad-home-" + STRANGER + "/.javacpp/cache")));
+  }
+
+  @Test
+  void shouldFailWhenTheOutputOfACommandCannotBeWritten() throws Exception {
+    assumeTrue(Files.exists(Path.of("/dev/full")), "needs /dev/full");
+    Path digit = folder.resolve("digit.png");
+    ImageIO.write(new BufferedImage(28, 28, BufferedImage.TYPE_BYTE_GRAY), "png", digit.toFile());
+    String run = folder.resolve("run").toString();
+    Path model = folder.resolve("model.onnx");
+    List<List<String>> commands =
+        List.of(
+            train(folder),
+            List.of("runs", "--in", folder.toString()),
+            List.of("evaluate", run),
+            List.of("predict", run, digit.toString()),
+            List.of("compare", run, run),
+            List.of("export", run, "--to", "onnx", "--output", model.toString()),
+            List.of("doctor"));
+
+    for (List<String> command : commands) {
+      Ended full = run(sh("exec \"$@\" > /dev/full"), List.of(), command);
+
+      assertEquals(1, full.exit(), command + full.said());
+      assertTrue(
+          full.said().contains("vertigrad: the output could not be written: "),
+          command + full.said());
+    }
+    assertTrue(Files.exists(folder.resolve("run/model.zip")), "the run was saved all the same");
+    assertTrue(Files.exists(model), "the model was written all the same");
+  }
+
   @Test
   void shouldFailWhenItsOutputCannotBeWritten() throws Exception {
     assumeTrue(Files.exists(Path.of("/dev/full")), "needs /dev/full");
@@ -74,6 +146,10 @@ class EnvironmentTest {
   }
 
   private List<String> train() {
+    return train(folder);
+  }
+
+  private static List<String> train(Path parent) {
     return List.of(
         "train",
         "--no-dashboard",
@@ -82,7 +158,34 @@ class EnvironmentTest {
         "--set",
         "checkpoint.every=4",
         "--run-dir",
-        folder.resolve("run").toString());
+        parent.resolve("run").toString());
+  }
+
+  private boolean isRoot() throws IOException {
+    return Integer.valueOf(0).equals(Files.getAttribute(folder, "unix:uid"));
+  }
+
+  /** Gives a folder to the user without a name. */
+  private static Path own(Path path) throws IOException {
+    Files.setAttribute(path, "unix:uid", STRANGER);
+    return path;
+  }
+
+  private static boolean succeeds(List<String> before, String... words) throws Exception {
+    try {
+      Process process =
+          new ProcessBuilder(join(before, List.of(words)))
+              .redirectErrorStream(true)
+              .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+              .start();
+      return process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS) && process.exitValue() == 0;
+    } catch (IOException absent) {
+      return false;
+    }
+  }
+
+  private static List<String> join(List<String> some, List<String> more) {
+    return Stream.concat(some.stream(), more.stream()).toList();
   }
 
   private static List<String> sh(String script) {
