@@ -23,7 +23,11 @@ import org.junit.jupiter.api.io.TempDir;
 final class ThrottledWorkerTest {
 
   private static final Path GROUPS = Path.of("/sys/fs/cgroup");
-  private static final int PERIOD_MICROS = 100_000;
+
+  /** Long beside a step, so that most steps are fast and some take as long as the rest of it. */
+  private static final int PERIOD_MICROS = 500_000;
+
+  private static final String PERIOD = "cpu.cfs_period_us";
 
   /** A tenth of one processor. */
   private static final int QUOTA_MICROS = PERIOD_MICROS / 10;
@@ -54,6 +58,7 @@ final class ThrottledWorkerTest {
             folder,
             "--processes",
             "--steps=1000000",
+            "--set=model.name=mlp",
             "--set=workers.count=3",
             "--set=workers.balance=speed",
             "--set=evaluator.count=0");
@@ -92,6 +97,9 @@ final class ThrottledWorkerTest {
     }
     try {
       if (Files.exists(made.resolve(file))) {
+        if (Files.exists(made.resolve(PERIOD))) {
+          Files.writeString(made.resolve(PERIOD), Integer.toString(PERIOD_MICROS));
+        }
         Files.writeString(made.resolve(file), quota);
         return Optional.of(made);
       }
