@@ -37,14 +37,4 @@ module io.vertigrad.verticles {
   uses io.vertigrad.internal.security.BusAuthentication;
   uses io.vertigrad.internal.worker.StateCopies.Provider;
   uses io.vertigrad.strategy.StrategyProvider;
-
-  provides io.vertigrad.strategy.StrategyProvider with
-      io.vertigrad.internal.strategy.SyncGather.Provider,
-      io.vertigrad.internal.strategy.AsyncFirstCome.Provider,
-      io.vertigrad.internal.strategy.BoundedStaleness.Provider,
-      io.vertigrad.internal.strategy.DecentralizedSgd.Provider,
-      io.vertigrad.internal.strategy.AllReduceStrategy.Provider,
-      io.vertigrad.internal.strategy.LocalSgd.Provider,
-      io.vertigrad.internal.strategy.DiLoCo.Provider,
-      io.vertigrad.internal.strategy.Gossip.Provider;
 }

@@ -1,8 +1,8 @@
 package io.vertigrad.dashboard;
 
+import io.vertigrad.collective.MixingMatrix;
+import io.vertigrad.collective.Topology;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.strategy.MixingMatrix;
-import io.vertigrad.strategy.Topology;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.Set;

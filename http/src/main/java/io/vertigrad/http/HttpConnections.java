@@ -1,5 +1,6 @@
 package io.vertigrad.http;
 
+import io.netty.channel.ChannelHandlerContext;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.Promise;
@@ -202,11 +203,21 @@ public final class HttpConnections {
         close(beyond.values().iterator().next());
       }
     }
-    connection.closeHandler(
-        closed -> {
-          remove(fresh);
-          fresh.left.tryComplete();
-        });
+    if (mayUseInnerClasses()) {
+      // Vert.x does not call the handler of a connection that has become a WebSocket.
+      channel(connection).channel().closeFuture().addListener(closed -> closed(fresh));
+    } else {
+      connection.closeHandler(closed -> closed(fresh));
+    }
+  }
+
+  private void closed(Open open) {
+    remove(open);
+    open.left.tryComplete();
+  }
+
+  private static ChannelHandlerContext channel(HttpConnection connection) {
+    return ((HttpServerConnection) connection).channelHandlerContext();
   }
 
   /**
@@ -312,7 +323,7 @@ public final class HttpConnections {
   private void close(Open open) {
     remove(open);
     if (mayUseInnerClasses()) {
-      ((HttpServerConnection) open.connection).channelHandlerContext().close();
+      channel(open.connection).close();
     } else {
       open.connection.close();
     }

@@ -32,6 +32,9 @@ class HttpPortTest {
 
   private static final int MOST = 3;
   private static final String HOST = "Host: 127.0.0.1\r\n";
+  private static final String UPGRADE =
+      "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+          + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 
   private final Vertx vertx = Vertx.vertx();
   private final AtomicLong late = new AtomicLong();
@@ -168,12 +171,7 @@ class HttpPortTest {
     List<Socket> waiting = List.of(connect(), connect(), connect());
     send(waiting.get(0), "GET /wait HTTP/1.1\r\n" + HOST + "\r\n");
     send(waiting.get(1), "GET /wait HTTP/1.1\r\n" + HOST + "\r\n");
-    send(
-        waiting.get(2),
-        "GET /socket HTTP/1.1\r\n"
-            + HOST
-            + "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-            + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n");
+    send(waiting.get(2), "GET /socket HTTP/1.1\r\n" + HOST + UPGRADE);
     assertTrue(read(waiting.get(2)).contains(" 101 "));
     String answer = ask("GET / HTTP/1.1\r\n" + HOST);
     assertTrue(answer.contains(" 503 "), answer);
@@ -183,6 +181,17 @@ class HttpPortTest {
     answer = ask("GET / HTTP/1.1\r\n" + HOST);
     assertTrue(answer.contains(" 503 "), answer);
     assertTrue(waiting.stream().noneMatch(this::isClosed));
+  }
+
+  @Test
+  void shouldGiveThePlaceOfASocketBackWhenItIsClosed() throws Exception {
+    for (int i = 0; i < 3 * MOST; i++) {
+      Socket socket = connect();
+      send(socket, "GET /socket HTTP/1.1\r\n" + HOST + UPGRADE);
+      assertTrue(read(socket).contains(" 101 "), "socket " + i);
+      socket.close();
+      Awaitility.await().until(() -> ask("GET / HTTP/1.1\r\n" + HOST).contains(" 200 "));
+    }
   }
 
   @Test

@@ -43,6 +43,7 @@ class ClassArchiveTest {
             "compute",
             "engines/dl4j",
             "verticles",
+            "strategies",
             "http",
             "serving",
             "streams",

@@ -12,6 +12,7 @@ import io.vertigrad.training.LocalMembers;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.WebSocket;
 import io.vertx.core.http.WebSocketClient;
@@ -168,8 +169,11 @@ final class DashboardLoadTest {
   private void leave(List<WebSocket> watchers) {
     List<Future<Void>> closed = new ArrayList<>();
     for (WebSocket socket : watchers) {
+      Promise<Void> isClosed = Promise.promise();
+      socket.closeHandler(isClosed::tryComplete);
       socket.resume();
-      closed.add(socket.close());
+      socket.close();
+      closed.add(isClosed.future());
     }
     Await.result(Future.join(closed), LIMIT_SECONDS, "closing the sockets");
   }

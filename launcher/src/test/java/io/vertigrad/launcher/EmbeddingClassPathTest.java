@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /**
- * Checks the class path of an application that depends on {@code vertigrad-verticles} and {@code
+ * Checks the class path of an application that depends on {@code vertigrad-strategies} and {@code
  * vertigrad-engine-dl4j} alone. It joins the run-time class paths of both, as Maven resolved them
  * in this build.
  */
@@ -25,12 +25,13 @@ class EmbeddingClassPathTest {
   /** The class paths of the two modules, written before this module's tests run. */
   private static final List<Path> CLASS_PATHS =
       List.of(
-          Path.of("..", "verticles", "target", "tested-classpath"),
+          Path.of("..", "strategies", "target", "tested-classpath"),
           Path.of("..", "engines", "dl4j", "target", "tested-classpath"));
 
   private static final List<Path> OWN_CLASSES =
       List.of(
           Path.of("..", "verticles", "target", "classes"),
+          Path.of("..", "strategies", "target", "classes"),
           Path.of("..", "engines", "dl4j", "target", "classes"));
 
   /**

@@ -78,10 +78,12 @@ class PackagesTest {
         noClasses()
             .that()
             .resideInAnyPackage(
+                "io.vertigrad.collective..",
                 "io.vertigrad.dashboard..",
                 "io.vertigrad.launcher..",
                 "io.vertigrad.observability..",
-                "io.vertigrad.serving..")
+                "io.vertigrad.serving..",
+                "io.vertigrad.strategies..")
             .and()
             .resideOutsideOfPackage(CLUSTER)
             .should()
@@ -196,9 +198,7 @@ class PackagesTest {
         noClasses()
             .that()
             .resideInAnyPackage(
-                "io.vertigrad.strategy..",
-                "io.vertigrad.internal.strategy..",
-                "io.vertigrad.internal.collective..")
+                "io.vertigrad.strategy..", "io.vertigrad.strategies..", "io.vertigrad.collective..")
             .should()
             .dependOnClassesThat()
             .resideInAPackage("io.vertx.core.eventbus..");

@@ -62,8 +62,12 @@ public final class LocalGradient {
     return samples;
   }
 
-  /** Returns true if the newest values are in Java: the strategy has them and may change them. */
-  boolean isInJava() {
+  /**
+   * Returns whether the newest values are in Java: the strategy has them and may change them.
+   *
+   * @return false if they are on a device
+   */
+  public boolean isInJava() {
     return values != null;
   }
 }

@@ -71,8 +71,8 @@ public interface Peers {
    * @return the tensor, which the caller owns
    * @throws GroupChangedException when there is a newer group than the one adopted, or the worker
    *     ends: abandon the round
-   * @throws io.vertigrad.internal.exchange.ExchangeException.UnansweredException at the deadline,
-   *     naming the missing message and its sender
+   * @throws ExchangeException.UnansweredException at the deadline, naming the missing message and
+   *     its sender
    */
   Tensor receive(int rank, Tag tag);
 

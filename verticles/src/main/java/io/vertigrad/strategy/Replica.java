@@ -2,7 +2,6 @@ package io.vertigrad.strategy;
 
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Engine;
-import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.optimizer.Magnitudes;
 import io.vertigrad.compute.optimizer.Optimizer;
@@ -10,8 +9,6 @@ import io.vertigrad.compute.optimizer.OptimizerConfig;
 import java.nio.FloatBuffer;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
-import java.util.function.ObjDoubleConsumer;
 
 /**
  * One worker's parameters in exchange order, and their progress. Belongs to the strategy's thread
@@ -19,22 +16,13 @@ import java.util.function.ObjDoubleConsumer;
  *
  * <p>Trainable elements are the head of the vector, running statistics its tail.
  *
- * <p>Where the optimizer steps on the model's device, the newest parameters are there after a step.
- * They are copied to Java when {@link #parameters()} is called, and back before the next gradient
- * or step. The two threads hand the replica over to each other, so each call happens before the
- * next; nothing here is called while the model computes, except {@link #parameters()} and {@link
- * #setParameters} by {@link PeerStrategy#begin()}, which do not reach for the device then.
+ * <p>Tests of a strategy create one of an array. That of a worker may keep the newest parameters on
+ * the model's device: they are copied to Java when {@link #parameters()} is called. Nothing here is
+ * called while the model computes, except {@link #parameters()} and {@link #setParameters} by
+ * {@link PeerStrategy#begin()}.
  */
-public final class Replica {
+public class Replica {
 
-  /** Where the newest parameters are. */
-  private enum Newest {
-    JAVA,
-    DEVICE,
-    BOTH
-  }
-
-  private final Optional<Model> model;
   private final List<Block> blocks;
   private final int trainable;
   private final long trainingSamples;
@@ -42,9 +30,6 @@ public final class Replica {
   private float[] parameters;
   private long updates;
   private double samples;
-  private Newest newest = Newest.JAVA;
-  private boolean onDevice;
-  private ObjDoubleConsumer<String> scalars = (name, value) -> {};
 
   /**
    * Creates a replica.
@@ -66,7 +51,7 @@ public final class Replica {
    * @param maxMagnitude largest element of a gradient that is applied, finite
    */
   public Replica(float[] parameters, int trainable, long trainingSamples, float maxMagnitude) {
-    this(Optional.empty(), parameters, List.of(), trainable, trainingSamples, maxMagnitude);
+    this(parameters, List.of(), trainable, trainingSamples, maxMagnitude);
   }
 
   /**
@@ -79,43 +64,16 @@ public final class Replica {
    */
   public Replica(
       float[] parameters, ParameterLayout layout, long trainingSamples, float maxMagnitude) {
-    this(
-        Optional.empty(),
-        parameters,
-        layout.blocks(),
-        layout.trainable(),
-        trainingSamples,
-        maxMagnitude);
-  }
-
-  /**
-   * Creates the replica of a model in this JVM, whose parameters may stay on its device. It takes
-   * the model's present parameters.
-   *
-   * @param model computes the gradients
-   * @param trainingSamples size of the training set, for counting epochs
-   * @param maxMagnitude largest element of a gradient that is applied, finite
-   */
-  public Replica(Model model, long trainingSamples, float maxMagnitude) {
-    this(
-        Optional.of(model),
-        new float[model.layout().length()],
-        model.layout().blocks(),
-        model.layout().trainable(),
-        trainingSamples,
-        maxMagnitude);
-    takeFromModel();
+    this(parameters, layout.blocks(), layout.trainable(), trainingSamples, maxMagnitude);
   }
 
   private Replica(
-      Optional<Model> model,
       float[] parameters,
       List<Block> blocks,
       int trainable,
       long trainingSamples,
       float maxMagnitude) {
     Objects.checkIndex(trainable, parameters.length + 1);
-    this.model = model;
     this.parameters = parameters;
     this.blocks = blocks;
     this.trainable = trainable;
@@ -140,21 +98,7 @@ public final class Replica {
    * @return an optimizer for {@link #step}
    */
   public Optimizer optimizer(Engine engine, OptimizerConfig config) {
-    Optimizer optimizer =
-        model
-            .map(on -> Optimizer.of(on, engine, config))
-            .orElseGet(() -> Optimizer.of(engine, config, trainable));
-    onDevice |= optimizer.isOnDevice();
-    return optimizer;
-  }
-
-  /**
-   * Returns whether an optimizer steps on the model's device. Gradients then stay there, too.
-   *
-   * @return false if Java takes all steps
-   */
-  public boolean isOnDevice() {
-    return onDevice;
+    return Optimizer.of(engine, config, trainable);
   }
 
   /**
@@ -164,46 +108,7 @@ public final class Replica {
    * @return elements in exchange order
    */
   public float[] parameters() {
-    copyToJava();
-    newest = Newest.JAVA;
     return parameters;
-  }
-
-  /** Takes the parameters that the model has, for example those that servers sent. */
-  public void takeFromModel() {
-    newest = Newest.DEVICE;
-    copyToJava();
-  }
-
-  /**
-   * Prepares for the next gradient: parameters that are newer in Java are copied to the device.
-   *
-   * @param read true if {@link #parameters()} is called while the model computes that gradient
-   * @return the vector that the worker has to copy to its model; empty if the device has it
-   */
-  public Optional<float[]> handOver(boolean read) {
-    if (!onDevice) {
-      return Optional.of(parameters);
-    }
-    copyToDevice();
-    if (read) {
-      copyToJava();
-    }
-    return Optional.empty();
-  }
-
-  private void copyToJava() {
-    if (newest == Newest.DEVICE) {
-      model.orElseThrow().readParameters(0, FloatBuffer.wrap(parameters));
-      newest = Newest.BOTH;
-    }
-  }
-
-  private void copyToDevice() {
-    if (newest == Newest.JAVA) {
-      model.orElseThrow().writeParameters(0, FloatBuffer.wrap(parameters));
-      newest = Newest.BOTH;
-    }
   }
 
   /**
@@ -261,15 +166,7 @@ public final class Replica {
    * @return true when the step was taken
    */
   public boolean step(Optimizer optimizer, LocalGradient gradient, double count) {
-    if (!optimizer.isOnDevice() || gradient.isInJava()) {
-      return step(optimizer, gradient.values(), count);
-    }
-    copyToDevice();
-    boolean finite = optimizer.stepOnDevice(updates, epochs(), maxMagnitude);
-    if (finite) {
-      newest = Newest.DEVICE;
-    }
-    return count(finite, count);
+    return step(optimizer, gradient.values(), count);
   }
 
   /**
@@ -283,40 +180,52 @@ public final class Replica {
    */
   public boolean step(Optimizer optimizer, float[] gradient, double count) {
     boolean finite = Magnitudes.largest(gradient, 0, parameters.length) <= maxMagnitude;
-    if (finite && optimizer.isOnDevice()) {
-      copyToDevice();
-      optimizer.stepOnDevice(gradient, updates, epochs());
-      newest = Newest.DEVICE;
-    } else if (finite) {
-      optimizer.step(parameters(), gradient, updates, epochs());
+    if (finite) {
+      apply(optimizer, gradient);
     }
     return count(finite, count);
   }
 
-  private boolean count(boolean finite, double count) {
+  /**
+   * Changes the parameters by a step whose gradient may be applied.
+   *
+   * @param optimizer takes the step
+   * @param gradient as many elements as the vector, possibly followed by others; overwritten
+   */
+  protected void apply(Optimizer optimizer, float[] gradient) {
+    optimizer.step(parameters(), gradient, updates, epochs());
+  }
+
+  /**
+   * Returns the bound of gradients.
+   *
+   * @return largest magnitude of an element that is applied
+   */
+  protected float maxMagnitude() {
+    return maxMagnitude;
+  }
+
+  /**
+   * Counts a step.
+   *
+   * @param finite false if it was skipped
+   * @param count number of samples behind it
+   * @return {@code finite}
+   */
+  protected boolean count(boolean finite, double count) {
     updates++;
     samples += finite ? count : 0;
     return finite;
   }
 
   /**
-   * Reports a scalar of this worker at the number of steps taken; see {@code Scalars}.
+   * Reports a scalar of this worker at the number of steps taken; see {@code Scalars}. Does nothing
+   * outside a job.
    *
    * @param name a letter and up to 63 more letters, digits, {@code _}, {@code .} or {@code -}
    * @param value the value; one that is not finite is drawn as a gap
    */
-  public void report(String name, double value) {
-    scalars.accept(name, value);
-  }
-
-  /**
-   * Sets the receiver of {@link #report}. Without one, reports do nothing.
-   *
-   * @param receiver must not block
-   */
-  public void reportTo(ObjDoubleConsumer<String> receiver) {
-    scalars = receiver;
-  }
+  public void report(String name, double value) {}
 
   /**
    * Replaces the parameters without counting an update.
@@ -325,7 +234,6 @@ public final class Replica {
    */
   public void setParameters(float[] vector) {
     parameters = vector;
-    newest = Newest.JAVA;
   }
 
   /**

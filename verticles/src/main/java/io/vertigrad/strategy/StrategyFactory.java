@@ -15,18 +15,21 @@ public final class StrategyFactory {
   private final Function<PeerContext, PeerStrategy> atWorker;
   private final Consumer<JobConfig> check;
   private final Optional<OptimizerConfig> outer;
+  private final Optional<GradientCompressor> compressor;
 
   private StrategyFactory(
       StrategyTraits traits,
       Function<ServerStrategyContext, ServerStrategy> atServer,
       Function<PeerContext, PeerStrategy> atWorker,
       Consumer<JobConfig> check,
-      Optional<OptimizerConfig> outer) {
+      Optional<OptimizerConfig> outer,
+      Optional<GradientCompressor> compressor) {
     this.traits = traits;
     this.atServer = atServer;
     this.atWorker = atWorker;
     this.check = check;
     this.outer = outer;
+    this.compressor = compressor;
   }
 
   /**
@@ -80,7 +83,12 @@ public final class StrategyFactory {
           "traits of a rule beside workers, expected those of a rule beside servers");
     }
     return new StrategyFactory(
-        traits, rule, context -> refused("workers", "servers"), job -> {}, Optional.empty());
+        traits,
+        rule,
+        context -> refused("workers", "servers"),
+        job -> {},
+        Optional.empty(),
+        Optional.empty());
   }
 
   /**
@@ -98,7 +106,12 @@ public final class StrategyFactory {
           "traits of a rule beside servers, expected those of a rule beside workers");
     }
     return new StrategyFactory(
-        traits, context -> refused("servers", "workers"), rule, job -> {}, Optional.empty());
+        traits,
+        context -> refused("servers", "workers"),
+        rule,
+        job -> {},
+        Optional.empty(),
+        Optional.empty());
   }
 
   /**
@@ -109,7 +122,7 @@ public final class StrategyFactory {
    * @return a copy
    */
   public StrategyFactory checking(Consumer<JobConfig> more) {
-    return new StrategyFactory(traits, atServer, atWorker, check.andThen(more), outer);
+    return new StrategyFactory(traits, atServer, atWorker, check.andThen(more), outer, compressor);
   }
 
   /**
@@ -120,7 +133,33 @@ public final class StrategyFactory {
    * @return a copy
    */
   public StrategyFactory steppingWith(OptimizerConfig optimizer) {
-    return new StrategyFactory(traits, atServer, atWorker, check, Optional.of(optimizer));
+    return new StrategyFactory(
+        traits, atServer, atWorker, check, Optional.of(optimizer), compressor);
+  }
+
+  /**
+   * Returns a copy whose workers compress the gradients that they send to servers by a rule of the
+   * strategy, in place of {@code exchange.compression}. What a compression remembers is saved with
+   * the worker.
+   *
+   * @param rule creates the compression of each worker
+   * @return a copy
+   * @throws IllegalStateException when the strategy runs beside workers, which compress themselves
+   */
+  public StrategyFactory compressingWith(GradientCompressor rule) {
+    if (!traits.besideServers()) {
+      throw new IllegalStateException("a strategy beside workers compresses by itself");
+    }
+    return new StrategyFactory(traits, atServer, atWorker, check, outer, Optional.of(rule));
+  }
+
+  /**
+   * Returns how the strategy compresses gradients that workers send to servers.
+   *
+   * @return empty if {@code exchange.compression} decides
+   */
+  public Optional<GradientCompressor> compressor() {
+    return compressor;
   }
 
   /**

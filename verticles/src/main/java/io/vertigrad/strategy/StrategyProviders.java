@@ -102,6 +102,10 @@ public final class StrategyProviders {
   private static String unknown(String name, ClassLoader loader) {
     String known =
         all(loader).map(StrategyProvider::name).sorted().collect(Collectors.joining(", "));
+    if (known.isEmpty()) {
+      return "is \"%s\", and there is no strategy on the class path: add io.vertigrad:vertigrad-strategies"
+          .formatted(name);
+    }
     return "is \"%s\", expected one of %s, or the class name of a %s"
             .formatted(name, known, StrategyProvider.class.getSimpleName())
         + NamedClass.hint(name);

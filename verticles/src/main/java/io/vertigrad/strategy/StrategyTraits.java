@@ -14,8 +14,6 @@ package io.vertigrad.strategy;
  *     jobs end early, at multiples of it
  * @param localSteps number of steps that a worker takes by itself for each version of the servers,
  *     to which it then sends how far its parameters have moved; 0 if it sends gradients
- * @param lowRank rank of the factors in which gradients travel to the servers; 0 for whole
- *     gradients
  */
 public record StrategyTraits(
     boolean besideServers,
@@ -23,8 +21,7 @@ public record StrategyTraits(
     boolean compresses,
     long agreesEvery,
     long exchangesEvery,
-    long localSteps,
-    int lowRank) {
+    long localSteps) {
 
   /** The dependence of a worker's steps on other workers; each constant is weaker than the next. */
   public enum Rounds {
@@ -50,7 +47,6 @@ public record StrategyTraits(
    * @param agreesEvery number of steps after which all replicas are equal, or 0
    * @param exchangesEvery number of steps between two exchanges
    * @param localSteps number of steps for each version of the servers, or 0
-   * @param lowRank rank of the factors in which gradients travel, or 0
    * @throws IllegalArgumentException when a number is out of range, or there are no replicas to
    *     agree
    */
@@ -63,11 +59,6 @@ public record StrategyTraits(
       throw new IllegalArgumentException(
           "localSteps %s, expected %s"
               .formatted(localSteps, besideServers ? "at least 0" : "0 beside workers"));
-    }
-    if (lowRank < 0 || !besideServers && lowRank > 0) {
-      throw new IllegalArgumentException(
-          "lowRank %s, expected %s"
-              .formatted(lowRank, besideServers ? "at least 0" : "0 beside workers"));
     }
     if (agreesEvery < 0 || besideServers && agreesEvery > 0) {
       throw new IllegalArgumentException(
@@ -83,7 +74,7 @@ public record StrategyTraits(
    * @return traits of a rule whose gradients may be compressed
    */
   public static StrategyTraits atServers(Rounds rounds) {
-    return new StrategyTraits(true, rounds, true, 0, 1, 0, 0);
+    return new StrategyTraits(true, rounds, true, 0, 1, 0);
   }
 
   /**
@@ -93,7 +84,7 @@ public record StrategyTraits(
    * @return traits without compression
    */
   public static StrategyTraits atWorkers(Rounds rounds) {
-    return new StrategyTraits(false, rounds, false, 0, 1, 0, 0);
+    return new StrategyTraits(false, rounds, false, 0, 1, 0);
   }
 
   /**
@@ -104,7 +95,7 @@ public record StrategyTraits(
    */
   public StrategyTraits agreeingEvery(long steps) {
     return new StrategyTraits(
-        besideServers, rounds, compresses, steps, Math.max(1, steps), localSteps, lowRank);
+        besideServers, rounds, compresses, steps, Math.max(1, steps), localSteps);
   }
 
   /**
@@ -115,8 +106,7 @@ public record StrategyTraits(
    * @return a copy
    */
   public StrategyTraits exchangingEvery(long steps) {
-    return new StrategyTraits(
-        besideServers, rounds, compresses, agreesEvery, steps, localSteps, lowRank);
+    return new StrategyTraits(besideServers, rounds, compresses, agreesEvery, steps, localSteps);
   }
 
   /**
@@ -125,8 +115,7 @@ public record StrategyTraits(
    * @return a copy
    */
   public StrategyTraits compressing() {
-    return new StrategyTraits(
-        besideServers, rounds, true, agreesEvery, exchangesEvery, localSteps, lowRank);
+    return new StrategyTraits(besideServers, rounds, true, agreesEvery, exchangesEvery, localSteps);
   }
 
   /**
@@ -139,19 +128,7 @@ public record StrategyTraits(
    */
   public StrategyTraits steppingLocally(long steps) {
     return new StrategyTraits(
-        besideServers, rounds, compresses, agreesEvery, exchangesEvery, steps, lowRank);
-  }
-
-  /**
-   * Returns the traits of a rule beside servers whose workers send factors of their gradients
-   * instead (PowerSGD), with error feedback. The rule gets their product.
-   *
-   * @param rank columns of the factors; 0 for whole gradients
-   * @return a copy
-   */
-  public StrategyTraits approximating(int rank) {
-    return new StrategyTraits(
-        besideServers, rounds, compresses, agreesEvery, exchangesEvery, localSteps, rank);
+        besideServers, rounds, compresses, agreesEvery, exchangesEvery, steps);
   }
 
   /**

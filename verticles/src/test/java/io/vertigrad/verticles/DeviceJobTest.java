@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.fixture.DeviceEngine;
-import io.vertigrad.fixture.DeviceModel;
+import io.vertigrad.testkit.DeviceModel;
 import io.vertigrad.testkit.PointsJob;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;

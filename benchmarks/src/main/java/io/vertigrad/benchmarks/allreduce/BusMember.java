@@ -2,8 +2,8 @@ package io.vertigrad.benchmarks.allreduce;
 
 import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
+import io.vertigrad.collective.AllReduce;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
-import io.vertigrad.internal.collective.AllReduce;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.peer.PeerFrames;
 import io.vertigrad.internal.peer.WorkerPeers;

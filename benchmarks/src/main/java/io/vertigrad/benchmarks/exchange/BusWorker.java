@@ -8,8 +8,8 @@ import io.vertigrad.internal.worker.TrainingLoop;
 import io.vertigrad.internal.worker.TrainingPlan;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
-import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.Optional;
@@ -27,8 +27,8 @@ final class BusWorker {
     this.model = model;
     JobConfig job = exchange.job();
     PartitionPlan partitions = exchange.plan();
-    StrategyTraits traits =
-        StrategyProviders.configure(job.strategy(), BusWorker.class.getClassLoader()).traits();
+    StrategyFactory strategy =
+        StrategyProviders.configure(job.strategy(), BusWorker.class.getClassLoader());
     PartitionClient bus =
         PartitionClient.of(vertx, job.addresses(), job.exchange(), System::nanoTime)
             .receivingAnswers();
@@ -36,7 +36,7 @@ final class BusWorker {
     loop =
         TrainingLoop.withServers(
             model,
-            TrainingPlan.of(job, traits, partitions, 1),
+            TrainingPlan.of(job, strategy, partitions, 1),
             bus,
             () -> Optional.of(membership.worker(rank).orElseThrow()),
             (of, first) -> new OneBatch(),

@@ -46,9 +46,8 @@ public final class GoodputBenchmark implements Benchmark {
   private static final int PORTS = 50;
 
   /** A run's first seconds compile code, and do not count. */
-  private static final int WARM_UP_SECONDS = 15;
-
   private static final int MARGIN_SECONDS = 3;
+
   private static final int STEPS_MULTIPLE = 20;
   private static final double MILLIS = 1e-3;
 
@@ -110,7 +109,7 @@ public final class GoodputBenchmark implements Benchmark {
       throws IOException, InterruptedException {
     ChaosPlan plan = one.plan(options);
     List<Disturbance> disturbances = options.plan(one.workers(), link.isPresent());
-    int least = WARM_UP_SECONDS + options.undisturbedSeconds();
+    int least = GoodputOptions.WARM_UP_SECONDS + options.undisturbedSeconds();
     ChaosTrial.Launch alone =
         launch(one, options, Files.createDirectory(folder.resolve("a")), PORT, link);
     RunEnd steady = ChaosTrial.run(plan, List.of(), steps(one, least), new JsonObject(), alone);
@@ -120,14 +119,17 @@ public final class GoodputBenchmark implements Benchmark {
       return;
     }
     RunRecord without = record(plan, steady, alone, size);
-    double from = without.startedSeconds() + WARM_UP_SECONDS;
+    double from = without.startedSeconds() + GoodputOptions.WARM_UP_SECONDS;
     double to = without.endedSeconds();
     Undisturbed normal =
         new Undisturbed(without.samples(from, to) / (to - from), without.gradientSeconds(from, to));
 
     Path beside = Files.createDirectory(folder.resolve("b"));
     ChaosTrial.Launch launch = launch(one, options, beside, PORT + PORTS, link);
-    int seconds = (1 + disturbances.size()) * options.everySeconds() + MARGIN_SECONDS;
+    int seconds =
+        GoodputOptions.WARM_UP_SECONDS
+            + (1 + disturbances.size()) * options.everySeconds()
+            + MARGIN_SECONDS;
     int steps = steps(one, seconds);
     ChaosTrial trial = ChaosTrial.of(plan, disturbances, steps, new JsonObject(), launch);
     RunRecord with = record(plan, trial.disturbed(), launch, size);

@@ -34,8 +34,9 @@ record GoodputCase(
   private static final int MISSING = 2;
 
   private static final int PACE_MILLIS = 100;
-  private static final double ROUNDS_AIM = 0.95;
+  private static final double ROUNDS_AIM = 0.98;
   private static final double QUORUM_AIM = 0.98;
+  private static final double DILOCO_AIM = 0.90;
 
   /** Suspicion comes after this share of the time to eviction. */
   private static final double SUSPECT = 0.35;
@@ -56,7 +57,7 @@ record GoodputCase(
         paced("sync", "{\"name\": \"sync\"}", workers, true, ROUNDS_AIM),
         paced("allreduce", "{\"name\": \"allreduce\"}", workers, true, ROUNDS_AIM),
         paced("diloco-quorum", quorum, workers, false, QUORUM_AIM),
-        paced("diloco", "{\"name\": \"diloco\", \"syncEvery\": 20}", workers, true, 0),
+        paced("diloco", "{\"name\": \"diloco\", \"syncEvery\": 20}", workers, true, DILOCO_AIM),
         new GoodputCase(
             "sync-computing",
             new JsonObject("{\"name\": \"sync\"}"),

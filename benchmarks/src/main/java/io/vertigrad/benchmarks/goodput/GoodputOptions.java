@@ -30,6 +30,9 @@ record GoodputOptions(
   /** For how long a worker is stopped or cut off, in turn. */
   static final List<Integer> LASTS_SECONDS = List.of(3, 5, 8);
 
+  /** What is measured begins so long after the job: compilers of ten processes take their time. */
+  static final int WARM_UP_SECONDS = 60;
+
   private static final String PREFIX = "vertigrad.benchmarks.";
   private static final int LEAST_EVERY = 10;
   private static final int QUICK_FAULTS = 3;
@@ -71,7 +74,7 @@ record GoodputOptions(
     int first = random.nextInt(kinds);
     List<Integer> ranks = new ArrayList<>();
     List<Disturbance> plan = new ArrayList<>();
-    double wait = everySeconds;
+    double wait = Math.max(everySeconds, WARM_UP_SECONDS);
     for (int i = 0; i < faults; i++) {
       int kind = (first + i) % kinds;
       int lasts = kind == 0 ? 0 : LASTS_SECONDS.get(i / kinds % LASTS_SECONDS.size());

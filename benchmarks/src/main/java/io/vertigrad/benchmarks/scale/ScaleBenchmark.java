@@ -4,7 +4,7 @@ import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
 import io.vertigrad.benchmarks.report.BenchmarkRow;
 import io.vertigrad.benchmarks.report.Repetitions;
-import io.vertigrad.internal.collective.AllReduce;
+import io.vertigrad.collective.AllReduce;
 import io.vertigrad.internal.membership.CoordinatorLoad;
 import io.vertx.core.json.JsonObject;
 import java.util.List;

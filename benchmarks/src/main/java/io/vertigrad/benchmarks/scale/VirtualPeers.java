@@ -2,7 +2,7 @@ package io.vertigrad.benchmarks.scale;
 
 import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorView;
-import io.vertigrad.internal.collective.PeerInbox;
+import io.vertigrad.internal.peer.PeerInbox;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.Peers;
 import io.vertigrad.strategy.Tag;

@@ -106,7 +106,8 @@ class KilledRunsTest {
 
   /** Returns the classes of the modules in the archive of the launcher's tests. */
   private static Stream<Path> classFiles() {
-    return Stream.of("codecs", "compute", "engines/dl4j", "verticles", "dashboard", "launcher")
+    return Stream.of(
+            "codecs", "compute", "engines/dl4j", "verticles", "strategies", "dashboard", "launcher")
         .map(module -> Path.of("..", module, "target", "classes"))
         .flatMap(KilledRunsTest::files);
   }

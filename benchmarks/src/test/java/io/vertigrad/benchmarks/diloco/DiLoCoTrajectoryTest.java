@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 class DiLoCoTrajectoryTest {
 
   private static final Path PUBLISHED =
-      Path.of("../verticles/src/test/resources/io/vertigrad/internal/strategy/diloco-torchft.json");
+      Path.of("../strategies/src/test/resources/io/vertigrad/strategies/diloco-torchft.json");
 
   @Test
   void shouldPrintThePublishedTrajectories() throws IOException {

@@ -2,12 +2,12 @@ package io.vertigrad.internal.evaluation;
 
 import io.vertigrad.compute.Score;
 import io.vertigrad.events.TrainingEvent.Evaluated;
-import io.vertigrad.internal.exchange.ExchangeException;
-import io.vertigrad.internal.exchange.ExchangeException.UnansweredException;
 import io.vertigrad.internal.exchange.ParameterReader;
 import io.vertigrad.internal.exchange.ParameterReader.ParameterSnapshot;
 import io.vertigrad.internal.membership.EvaluationResult;
 import io.vertigrad.strategy.EvaluationPlan;
+import io.vertigrad.strategy.ExchangeException;
+import io.vertigrad.strategy.ExchangeException.UnansweredException;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.Locale;

@@ -8,6 +8,7 @@ import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
+import io.vertigrad.strategy.ExchangeException;
 import io.vertigrad.strategy.GroupChangedException;
 import io.vertx.core.VertxException;
 import java.util.concurrent.RejectedExecutionException;

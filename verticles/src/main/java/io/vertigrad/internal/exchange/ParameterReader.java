@@ -5,6 +5,7 @@ import io.vertigrad.internal.exchange.PartitionClient.Ending;
 import io.vertigrad.internal.exchange.PartitionClient.PullRound;
 import io.vertigrad.internal.exchange.PartitionPlan.PartitionVersions;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.ExchangeException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.security.MessageDigest;

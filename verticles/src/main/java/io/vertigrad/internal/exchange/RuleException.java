@@ -1,6 +1,7 @@
 package io.vertigrad.internal.exchange;
 
 import io.vertigrad.compute.ComponentException;
+import io.vertigrad.strategy.ExchangeException;
 
 /**
  * A rule of the job's strategy has thrown. The job fails, because the rule may have done half of a

@@ -3,7 +3,6 @@ package io.vertigrad.internal.host;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.events.Scalars;
-import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.RuleException;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.exchange.TrafficCounters;
@@ -11,6 +10,7 @@ import io.vertigrad.internal.peer.PeerFrames;
 import io.vertigrad.internal.peer.WorkerPeers;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.ExchangeException;
 import io.vertigrad.strategy.ExchangeTiming;
 import io.vertigrad.strategy.GradientProgress;
 import io.vertigrad.strategy.GroupChangedException;
@@ -19,7 +19,6 @@ import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.PeerContext;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
-import io.vertigrad.strategy.Replica;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -88,7 +87,7 @@ public final class PeerStrategySession {
       SenderIdentity self,
       String name,
       long layout,
-      Replica replica,
+      DeviceReplica replica,
       Function<OptimizerConfig, Optimizer> optimizers,
       LongSupplier nanoClock,
       LongSupplier waitClock,
@@ -113,7 +112,7 @@ public final class PeerStrategySession {
     this.address = address;
     this.lastVersion = factory.traits().lastVersion(job.steps(), job.workers().count());
     this.scalars = Scalars.of(vertx, job.addresses().job(), setup.name());
-    Replica replica = setup.replica();
+    DeviceReplica replica = setup.replica();
     replica.reportTo((name, value) -> scalars.report(name, replica.updates(), value));
     this.peers =
         new WorkerPeers(
@@ -354,7 +353,7 @@ public final class PeerStrategySession {
 
   private Next next(boolean applied) {
     return new Next(
-        setup.replica().handOver(strategy.beginsWithParameters()), applied, strategy.timing());
+        setup.replica().beginGradient(strategy.beginsWithParameters()), applied, strategy.timing());
   }
 
   private PeerContext context() {

@@ -1,7 +1,7 @@
 package io.vertigrad.internal.host;
 
-import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.ExchangeException;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;

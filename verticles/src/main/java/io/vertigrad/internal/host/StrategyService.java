@@ -1,8 +1,8 @@
 package io.vertigrad.internal.host;
 
-import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.membership.CoordinatorClient.AdmissionSource;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.ExchangeException;
 import io.vertx.core.Deployable;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;

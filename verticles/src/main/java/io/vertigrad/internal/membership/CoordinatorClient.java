@@ -2,7 +2,6 @@ package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.DataFingerprint;
-import io.vertigrad.internal.exchange.ExchangeException.UnansweredException;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Admitted;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Chosen;
@@ -34,6 +33,7 @@ import io.vertigrad.internal.membership.VersionChoice.Choice;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
+import io.vertigrad.strategy.ExchangeException.UnansweredException;
 import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.StrategyProviders;

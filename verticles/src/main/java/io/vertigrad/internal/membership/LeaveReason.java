@@ -4,9 +4,9 @@ import io.vertigrad.compute.ComponentException;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
-import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.RuleException;
 import io.vertigrad.job.JoinException;
+import io.vertigrad.strategy.ExchangeException;
 import java.util.Objects;
 
 /**

@@ -3,6 +3,7 @@ package io.vertigrad.internal.pipeline;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.TrainingLength.Unit;
 import io.vertigrad.strategy.EvaluationPlan;
+import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertigrad.strategy.StrategyTraits;
 
@@ -12,14 +13,15 @@ public final class ReplicaRule {
   private ReplicaRule() {}
 
   /**
-   * Returns the traits of a job's strategy. It must work without servers, and all replicas must
-   * agree whenever the model is tested or saved, because that uses those of replica 0.
+   * Returns a job's strategy. It must work without servers, and all replicas must agree whenever
+   * the model is tested or saved, because that uses those of replica 0.
    *
    * @throws IllegalArgumentException when the strategy does not fit, with the reason
    */
-  public static StrategyTraits of(JobConfig job) {
-    StrategyTraits traits =
-        StrategyProviders.configure(job.strategy(), ReplicaRule.class.getClassLoader()).traits();
+  public static StrategyFactory of(JobConfig job) {
+    StrategyFactory strategy =
+        StrategyProviders.configure(job.strategy(), ReplicaRule.class.getClassLoader());
+    StrategyTraits traits = strategy.traits();
     if (traits.besideServers()) {
       throw refused(job, "it sits beside servers, and a pipeline has none");
     }
@@ -36,7 +38,7 @@ public final class ReplicaRule {
       String key = epochs ? "evaluator.everyEpochs (in steps)" : "evaluator.every";
       throw refusedInterval(job, every, key, (long) Math.ceil(interval));
     }
-    return traits;
+    return strategy;
   }
 
   private static String steps(JobConfig job) {

@@ -1,6 +1,5 @@
 package io.vertigrad.internal.pipeline;
 
-import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.VersionChoice.Candidates;
@@ -9,6 +8,7 @@ import io.vertigrad.internal.membership.VersionChoice.Rule;
 import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 import io.vertigrad.internal.worker.ReplicaAgreement;
 import io.vertigrad.job.Role;
+import io.vertigrad.strategy.ExchangeException;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
 import java.util.List;

@@ -9,15 +9,15 @@ import io.vertigrad.compute.pipeline.StageModel;
 import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
-import io.vertigrad.internal.exchange.ExchangeException.DivergedException;
 import io.vertigrad.internal.exchange.SenderIdentity;
+import io.vertigrad.internal.host.DeviceReplica;
 import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 import io.vertigrad.internal.worker.ReplicaCheckpoints;
 import io.vertigrad.internal.worker.ReplicaModel;
 import io.vertigrad.internal.worker.ReplicaState;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Partition;
-import io.vertigrad.strategy.Replica;
+import io.vertigrad.strategy.ExchangeException.DivergedException;
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,7 +31,7 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
   private final JobConfig job;
   private final StagePlan plan;
   private final int stage;
-  private final Replica vector;
+  private final DeviceReplica vector;
   private final float[] gradient;
 
   /**
@@ -53,8 +53,8 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
     float[] parameters = new float[model.layout().length()];
     model.readParameters(0, FloatBuffer.wrap(parameters));
     vector =
-        new Replica(
-            parameters, model.layout().trainable(), trainingSamples, job.exchange().maxMagnitude());
+        new DeviceReplica(
+            parameters, model.layout(), trainingSamples, job.exchange().maxMagnitude());
     gradient = new float[parameters.length];
     initial = job.checkpoint().isOn() ? parameters.clone() : new float[0];
   }
@@ -64,7 +64,7 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
   }
 
   @Override
-  public Replica vector() {
+  public DeviceReplica vector() {
     return vector;
   }
 

@@ -25,6 +25,7 @@ import io.vertigrad.internal.worker.WorkerMember;
 import io.vertigrad.internal.worker.WorkerThread;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.PipelineConfig;
+import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Vertx;
 import java.util.EnumSet;
@@ -50,7 +51,8 @@ public final class StageThread extends WorkerThread {
 
   @Override
   protected boolean train() {
-    StrategyTraits traits = ReplicaRule.of(job);
+    StrategyFactory strategy = ReplicaRule.of(job);
+    StrategyTraits traits = strategy.traits();
     PipelineConfig pipeline = job.pipeline().orElseThrow();
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
     member.show(
@@ -87,7 +89,7 @@ public final class StageThread extends WorkerThread {
             System::nanoTime,
             member.clock(),
             member.timeline());
-    TrainingPlan training = TrainingPlan.of(job, traits, plan.partitions(), data.size());
+    TrainingPlan training = TrainingPlan.of(job, strategy, plan.partitions(), data.size());
     StageParts parts =
         new StageParts(
             context,

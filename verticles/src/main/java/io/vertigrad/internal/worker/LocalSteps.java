@@ -9,11 +9,11 @@ import io.vertigrad.compute.optimizer.GradientClip;
 import io.vertigrad.compute.optimizer.Magnitudes;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.internal.checkpoint.MemberState;
+import io.vertigrad.internal.host.DeviceReplica;
 import io.vertigrad.internal.worker.ParameterExchange.Overlap;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.LocalGradient;
-import io.vertigrad.strategy.Replica;
 import java.io.IOException;
 import java.nio.FloatBuffer;
 import java.nio.file.Path;
@@ -33,7 +33,7 @@ final class LocalSteps {
   private final Model model;
   private final JobConfig job;
   private final long every;
-  private final Replica replica;
+  private final DeviceReplica replica;
   private final Optimizer optimizer;
   private final float[] moved;
   private final float[] gradient;
@@ -49,7 +49,7 @@ final class LocalSteps {
     this.model = model;
     this.job = job;
     this.every = every;
-    this.replica = new Replica(model, trainingSamples, job.exchange().maxMagnitude());
+    this.replica = new DeviceReplica(model, trainingSamples, job.exchange().maxMagnitude());
     this.optimizer = replica.optimizer(Engine.named(job.engine()), job.optimizer());
     this.moved = new float[model.layout().length()];
     this.gradient = new float[moved.length];
@@ -114,7 +114,9 @@ final class LocalSteps {
         if (self.stop().getAsBoolean()) {
           throw new GroupChangedException("the worker stops");
         }
-        replica.handOver(false).ifPresent(own -> model.writeParameters(0, FloatBuffer.wrap(own)));
+        replica
+            .beginGradient(false)
+            .ifPresent(own -> model.writeParameters(0, FloatBuffer.wrap(own)));
         Computed computed = batches.compute(version, next, Optional.empty());
         apply(computed.samples());
         sum = sum.plus(computed);

@@ -13,7 +13,6 @@ import io.vertigrad.compute.optimizer.Magnitudes;
 import io.vertigrad.internal.checkpoint.MemberState;
 import io.vertigrad.internal.checkpoint.MemberState.Lent;
 import io.vertigrad.internal.checkpoint.MemberState.Part;
-import io.vertigrad.internal.collective.PowerSgd;
 import io.vertigrad.internal.exchange.ModelPartitions;
 import io.vertigrad.job.Partition;
 import java.nio.ByteBuffer;
@@ -82,13 +81,13 @@ final class OutgoingGradient {
   }
 
   private static Optional<GradientCompression> compression(Model model, TrainingPlan plan) {
-    if (plan.lowRank() > 0) {
-      return Optional.of(
-          new PowerSgd(model.layout().blocks(), plan.partitions().partitions(), plan.lowRank()));
-    }
-    return plan.compression().isOn()
-        ? Optional.of(new ErrorFeedback(plan.compression(), model.layout().trainable()))
-        : Optional.empty();
+    return plan.compressor()
+        .map(of -> of.create(model.layout().blocks(), plan.partitions().partitions()))
+        .or(
+            () ->
+                plan.compression().isOn()
+                    ? Optional.of(new ErrorFeedback(plan.compression(), model.layout().trainable()))
+                    : Optional.empty());
   }
 
   /** Begins a new gradient, whose partitions are checked as they become final. */

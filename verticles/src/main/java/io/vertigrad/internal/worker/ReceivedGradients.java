@@ -15,11 +15,11 @@ import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.exchange.PartitionPlan;
+import io.vertigrad.internal.host.DeviceReplica;
 import io.vertigrad.internal.host.StrategyService.MovedMember;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.GroupChangedException;
-import io.vertigrad.strategy.Replica;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -72,7 +72,8 @@ final class ReceivedGradients extends VectorModel implements AutoCloseable {
         initial,
         engine,
         training.clipNorm(),
-        new Replica(read(initial), initial.layout(), trainingSamples, training.maxMagnitude()));
+        new DeviceReplica(
+            read(initial), initial.layout(), trainingSamples, training.maxMagnitude()));
     plan = training.partitions();
     parameters = new float[vector().length()];
     gradient = new float[vector().length()];

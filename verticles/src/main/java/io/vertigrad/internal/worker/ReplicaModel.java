@@ -4,8 +4,8 @@ import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
+import io.vertigrad.internal.host.DeviceReplica;
 import io.vertigrad.internal.membership.VersionChoice.RunVersion;
-import io.vertigrad.strategy.Replica;
 
 /**
  * A model, or one stage of a model, together with the vector that the worker's strategy updates.
@@ -14,7 +14,7 @@ import io.vertigrad.strategy.Replica;
 public interface ReplicaModel {
 
   /** Returns the parameters as the strategy has them. */
-  Replica vector();
+  DeviceReplica vector();
 
   /** Returns the hash of the vector's layout, which is the same in all workers. */
   long layout();
@@ -62,7 +62,7 @@ public interface ReplicaModel {
   /**
    * Handles a gradient that was left out because it was not finite.
    *
-   * @throws io.vertigrad.internal.exchange.ExchangeException if training cannot go on without it
+   * @throws io.vertigrad.strategy.ExchangeException if training cannot go on without it
    */
   default void leftOut(long step, double loss) {}
 

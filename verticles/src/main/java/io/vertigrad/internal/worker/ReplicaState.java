@@ -7,7 +7,7 @@ import io.vertigrad.internal.checkpoint.MemberState.Part;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionHead;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
-import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.strategy.ExchangeException;
 import io.vertigrad.strategy.Replica;
 import java.util.ArrayList;
 import java.util.List;

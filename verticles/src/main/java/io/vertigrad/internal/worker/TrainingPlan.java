@@ -5,7 +5,10 @@ import io.vertigrad.codecs.DataType;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.job.Epochs;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.GradientCompressor;
+import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyTraits;
+import java.util.Optional;
 
 /**
  * The work of a training loop.
@@ -14,7 +17,7 @@ import io.vertigrad.strategy.StrategyTraits;
  * @param partitions how the model's vector is divided into partitions
  * @param type data type of gradients in frames
  * @param compression how gradients are compressed
- * @param lowRank rank of the factors in which gradients are sent; 0 for none
+ * @param compressor how the strategy compresses gradients instead; empty if it does not
  * @param clipNorm largest L2 norm of a gradient over all trainable elements; 0 for no limit
  * @param lastVersion the loop ends when every partition has reached it
  * @param lockstep true if workers move in rounds
@@ -30,7 +33,7 @@ public record TrainingPlan(
     PartitionPlan partitions,
     DataType type,
     Compression compression,
-    int lowRank,
+    Optional<GradientCompressor> compressor,
     double clipNorm,
     long lastVersion,
     boolean lockstep,
@@ -49,10 +52,10 @@ public record TrainingPlan(
       throw new IllegalArgumentException(
           "lastVersion is %s, expected at least 1".formatted(lastVersion));
     }
-    if (overlap && (compression.isOn() || lowRank > 0 || clipNorm > 0)) {
+    if (overlap && (compression.isOn() || compressor.isPresent() || clipNorm > 0)) {
       throw new IllegalArgumentException(
-          "overlap with compression %s, rank %s and clipNorm %s, expected none"
-              .formatted(compression, lowRank, clipNorm));
+          "overlap with compression %s, one of the strategy: %s, clipNorm %s; expected none"
+              .formatted(compression, compressor.isPresent(), clipNorm));
     }
   }
 
@@ -62,13 +65,14 @@ public record TrainingPlan(
    * @param trainingSamples size of the training set
    */
   public static TrainingPlan of(
-      JobConfig job, StrategyTraits traits, PartitionPlan partitions, long trainingSamples) {
+      JobConfig job, StrategyFactory strategy, PartitionPlan partitions, long trainingSamples) {
+    StrategyTraits traits = strategy.traits();
     return new TrainingPlan(
         job.addresses().jobHash(),
         partitions,
         job.exchange().type(),
         job.exchange().compression(),
-        traits.lowRank(),
+        strategy.compressor(),
         traits.localSteps() > 0 ? 0 : job.optimizer().clipNorm(),
         traits.lastVersion(job.steps(), job.workers().count()),
         traits.lockstep(),
@@ -81,6 +85,6 @@ public record TrainingPlan(
 
   /** Returns true if compression leaves out parts of gradients, which then join the next ones. */
   boolean leavesOut() {
-    return compression.isOn() || lowRank > 0;
+    return compression.isOn() || compressor.isPresent();
   }
 }

@@ -8,9 +8,9 @@ import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.PartitionCopy;
 import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.internal.host.DeviceReplica;
 import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 import io.vertigrad.strategy.PeerStrategy;
-import io.vertigrad.strategy.Replica;
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,7 +22,7 @@ class VectorModel implements ReplicaModel {
   private final Model model;
   private final Engine engine;
   private final double clipNorm;
-  private final Replica vector;
+  private final DeviceReplica vector;
   private final float[] initial;
   private final List<Optimizer> optimizers = new ArrayList<>();
   private Optional<float[]> gradient = Optional.empty();
@@ -41,7 +41,7 @@ class VectorModel implements ReplicaModel {
    */
   VectorModel(
       Model model, Engine engine, double clipNorm, long trainingSamples, float maxMagnitude) {
-    this(model, engine, clipNorm, new Replica(model, trainingSamples, maxMagnitude));
+    this(model, engine, clipNorm, new DeviceReplica(model, trainingSamples, maxMagnitude));
   }
 
   /**
@@ -49,7 +49,7 @@ class VectorModel implements ReplicaModel {
    *
    * @param clipNorm largest L2 norm of a gradient over all trainable elements; 0 for no limit
    */
-  VectorModel(Model model, Engine engine, double clipNorm, Replica vector) {
+  VectorModel(Model model, Engine engine, double clipNorm, DeviceReplica vector) {
     this.model = model;
     this.engine = engine;
     this.clipNorm = clipNorm;
@@ -126,7 +126,7 @@ class VectorModel implements ReplicaModel {
   }
 
   @Override
-  public Replica vector() {
+  public DeviceReplica vector() {
     return vector;
   }
 

@@ -1,6 +1,5 @@
 package io.vertigrad.internal.worker;
 
-import io.vertigrad.internal.exchange.ExchangeException;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.VersionChoice.Candidates;
 import io.vertigrad.internal.membership.VersionChoice.Choice;
@@ -9,6 +8,7 @@ import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 import io.vertigrad.internal.worker.ReplicaCheckpoints.ReplicaSaves;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
+import io.vertigrad.strategy.ExchangeException;
 import io.vertigrad.strategy.PeerGroup;
 import io.vertigrad.strategy.PeerStrategy;
 import io.vertigrad.strategy.StrategyTraits;

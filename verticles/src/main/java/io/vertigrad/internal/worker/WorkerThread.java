@@ -38,6 +38,7 @@ import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
+import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Future;
@@ -149,7 +150,8 @@ public class WorkerThread {
 
   /** Builds the model and trains it until the job or this worker ends. */
   protected boolean train() {
-    StrategyTraits traits = StrategyProviders.configure(job.strategy(), loader).traits();
+    StrategyFactory strategy = StrategyProviders.configure(job.strategy(), loader);
+    StrategyTraits traits = strategy.traits();
     Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, loader);
     if (balance.isPresent() && data instanceof StreamDataset) {
       throw job.settings()
@@ -163,7 +165,7 @@ public class WorkerThread {
     try (Model model = InitialParameters.into(JobModel.of(job, config), job)) {
       model.reportTo(member::scalar);
       TrainingPlan plan =
-          TrainingPlan.of(job, traits, PartitionPlan.of(job, model.layout()), data.size());
+          TrainingPlan.of(job, strategy, PartitionPlan.of(job, model.layout()), data.size());
       if (traits.besideServers()) {
         Optional<LocalSteps> local = localSteps(traits, model, data);
         Model sent = local.map(LocalSteps::model).orElse(model);

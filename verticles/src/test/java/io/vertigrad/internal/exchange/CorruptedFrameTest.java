@@ -19,6 +19,7 @@ import io.vertigrad.internal.transport.Streams;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.Partition;
+import io.vertigrad.strategy.ExchangeException;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertigrad.testkit.TestJob;

@@ -31,7 +31,7 @@ abstract class BusJobFixture {
       new JsonObject()
           .put("job", "coordination")
           .put("steps", 1_000)
-          .put("strategy", new JsonObject().put("name", "rounds"))
+          .put("strategy", new JsonObject().put("name", RoundsProvider.class.getName()))
           .put(
               "workers",
               new JsonObject().put("count", 1).put("sampler", "none").put("waitSeconds", 30))

@@ -14,8 +14,9 @@ class ReplicaRuleTest {
 
   @Test
   void shouldAcceptStrategiesWhoseReplicasAgree() {
-    assertEquals(1, ReplicaRule.of(job("{'name': 'allreduce'}", 7, 3)).agreesEvery());
-    assertEquals(5, ReplicaRule.of(job("{'name': 'local', 'every': 5}", 20, 10)).agreesEvery());
+    assertEquals(1, ReplicaRule.of(job("{'name': 'allreduce'}", 7, 3)).traits().agreesEvery());
+    assertEquals(
+        5, ReplicaRule.of(job("{'name': 'local', 'every': 5}", 20, 10)).traits().agreesEvery());
   }
 
   @ParameterizedTest

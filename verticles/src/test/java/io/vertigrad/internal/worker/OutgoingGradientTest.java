@@ -165,7 +165,7 @@ class OutgoingGradientTest {
             many,
             DataType.FLOAT32,
             compression,
-            0,
+            Optional.empty(),
             0,
             1,
             false,
@@ -201,7 +201,19 @@ class OutgoingGradientTest {
       for (float bound : new float[] {1e9f, Float.MAX_VALUE}) {
         TrainingPlan training =
             new TrainingPlan(
-                1, one, type, compression, 0, 0, 1, false, Epochs.NONE, bound, false, false, "");
+                1,
+                one,
+                type,
+                compression,
+                Optional.empty(),
+                0,
+                1,
+                false,
+                Epochs.NONE,
+                bound,
+                false,
+                false,
+                "");
 
         assertEquals(
             bound == 1e9f,

@@ -254,7 +254,7 @@ class OverlappedTrainingTest {
             job.plan,
             DataType.FLOAT32,
             Compression.NONE,
-            0,
+            Optional.empty(),
             0,
             STEPS,
             true,

@@ -13,7 +13,7 @@ import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Refusal.Reason;
-import io.vertigrad.internal.exchange.ExchangeException;
+import io.vertigrad.strategy.ExchangeException;
 import io.vertigrad.strategy.Membership.Member;
 import java.util.List;
 import java.util.Map;

@@ -4,6 +4,7 @@ import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.job.Epochs;
+import java.util.Optional;
 
 /** Training plans for tests. */
 final class TrainingPlans {
@@ -24,7 +25,7 @@ final class TrainingPlans {
         partitions,
         type,
         compression,
-        0,
+        Optional.empty(),
         clipNorm,
         lastVersion,
         lockstep,

@@ -12,8 +12,8 @@ import io.vertigrad.compute.optimizer.Magnitudes;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.engine.pytorch.Transfers.Counts;
+import io.vertigrad.internal.host.DeviceReplica;
 import io.vertigrad.strategy.LocalGradient;
-import io.vertigrad.strategy.Replica;
 import io.vertigrad.training.RunningJob;
 import io.vertigrad.training.TrainingJob;
 import io.vertigrad.training.TrainingResult;
@@ -46,7 +46,7 @@ class DeviceStepsTest {
   void shouldCopyNothingButBatchesLossesAndTheLargestElement(String name) {
     Place place = Place.copied();
     try (Model model = new PyTorchEngine(() -> place).model(config(name))) {
-      Replica replica = new Replica(model, 64, Float.MAX_VALUE);
+      DeviceReplica replica = new DeviceReplica(model, 64, Float.MAX_VALUE);
       Optimizer optimizer = replica.optimizer(new PyTorchEngine(), MOMENTUM);
       step(model, replica, optimizer, 0);
       Counts before = place.transfers().counts();
@@ -67,8 +67,8 @@ class DeviceStepsTest {
     Engine inJava = new TensorLossesEngine();
     try (Model device = new CopiesEngine().model(config(name));
         Model shared = inJava.model(config(name))) {
-      Replica there = new Replica(device, 64, Float.MAX_VALUE);
-      Replica here = new Replica(shared, 64, Float.MAX_VALUE);
+      DeviceReplica there = new DeviceReplica(device, 64, Float.MAX_VALUE);
+      DeviceReplica here = new DeviceReplica(shared, 64, Float.MAX_VALUE);
       Optimizer onDevice = there.optimizer(inJava, MOMENTUM);
       Optimizer own = here.optimizer(inJava, MOMENTUM);
       assertTrue(there.isOnDevice() && !here.isOnDevice());
@@ -101,9 +101,9 @@ class DeviceStepsTest {
     }
   }
 
-  private static void step(Model model, Replica replica, Optimizer optimizer, int number) {
+  private static void step(Model model, DeviceReplica replica, Optimizer optimizer, int number) {
     replica
-        .handOver(false)
+        .beginGradient(false)
         .ifPresent(parameters -> model.writeParameters(0, FloatBuffer.wrap(parameters)));
     ModelConfig config = config(model.layout().statistics() > 0 ? "resnet20" : "mlp");
     Batch batch = Samples.batch(4, config.inputShape(), 10, number);
