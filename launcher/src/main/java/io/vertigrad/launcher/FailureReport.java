@@ -1,7 +1,7 @@
 package io.vertigrad.launcher;
 
 import com.sun.management.UnixOperatingSystemMXBean;
-import io.vertigrad.compute.ComponentException;
+import io.vertigrad.compute.data.ComponentException;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.settings.FailureReason;
 import io.vertigrad.compute.settings.MissingClass;

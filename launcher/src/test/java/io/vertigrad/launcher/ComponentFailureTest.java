@@ -155,7 +155,7 @@ final class ComponentFailureTest {
     "allreduce, '', 26151",
     "stages, '', 26171",
   })
-  void shouldGoOnWithAMendedRuleAsIfItHadNeverFailed(String of, String option, int port)
+  void shouldEndWithTheSameBitsWhenAMendedRuleGoesOn(String of, String option, int port)
       throws IOException {
     Path broken = folder.resolve("broken");
     strategy = JsonObject.of("name", RULE, "flag", broken.toString()).put("of", of);

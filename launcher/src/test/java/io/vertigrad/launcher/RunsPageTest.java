@@ -23,6 +23,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -170,6 +172,24 @@ final class RunsPageTest {
         run(5, 0.05, 32, 99).resolve("job.json"), job(0.05, 32).put("resolved", alone).encode());
     browser.await("the run", () -> browser.has("#list tr[data-run=run-5]"));
     assertFalse(browser.text("#verdict").contains("run-5"), browser.text("#verdict"));
+  }
+
+  @Test
+  void shouldGiveEachRunItsOwnUnitWhenMetricsDiffer() throws Exception {
+    run(1, 0.1, 32, 90);
+    Path events = run(2, 0.1, 32, 90).resolve("events.jsonl");
+    String rmse = ",\"metric\":\"rmse\",\"metricValue\":12000.0}";
+    Files.writeString(
+        events,
+        Files.readString(events)
+            .lines()
+            .map(line -> line.contains("evaluated") ? line.replaceFirst("}$", rmse) : line)
+            .collect(Collectors.joining("\n", "", "\n")));
+    open(serve(0));
+
+    browser.await("the curves", () -> texts("#accuracy .legend .value").size() == 2);
+    assertEquals(Set.of("12,000", "89.39 %"), Set.copyOf(texts("#accuracy .legend .value")));
+    assertEquals(List.of(), browser.complaints());
   }
 
   @Test

@@ -94,7 +94,7 @@ public final class DeviceModel implements Model {
 
   @Override
   public String toString() {
-    return "%d gradients; up, down: parameters %d, %d, gradients %d, %d, states %d, %d"
+    return "%s gradients; up, down: parameters %s, %s, gradients %s, %s, states %s, %s"
         .formatted(
             gradients,
             parametersUp,

@@ -1,6 +1,5 @@
 package io.vertigrad.compute.data;
 
-import io.vertigrad.compute.ComponentException;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.settings.MissingClass;

@@ -1,7 +1,6 @@
 package io.vertigrad.compute.data;
 
 import io.vertigrad.compute.Batch;
-import io.vertigrad.compute.ComponentException;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 

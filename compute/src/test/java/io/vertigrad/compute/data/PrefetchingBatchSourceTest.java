@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Batch;
-import io.vertigrad.compute.ComponentException;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;

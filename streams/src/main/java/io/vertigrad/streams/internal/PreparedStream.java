@@ -1,7 +1,7 @@
 package io.vertigrad.streams.internal;
 
 import io.vertigrad.compute.Batch;
-import io.vertigrad.compute.ComponentException;
+import io.vertigrad.compute.data.ComponentException;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.StreamBatches;
 import io.vertigrad.compute.data.StreamDataset.Request;

@@ -1,9 +1,9 @@
 package io.vertigrad.internal.exchange;
 
-import io.vertigrad.compute.ComponentException;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.data.ComponentException;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.job.JobConfig;

@@ -1,6 +1,6 @@
 package io.vertigrad.internal.exchange;
 
-import io.vertigrad.compute.ComponentException;
+import io.vertigrad.compute.data.ComponentException;
 import io.vertigrad.strategy.ExchangeException;
 
 /**

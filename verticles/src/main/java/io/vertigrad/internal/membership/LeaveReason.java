@@ -1,6 +1,6 @@
 package io.vertigrad.internal.membership;
 
-import io.vertigrad.compute.ComponentException;
+import io.vertigrad.compute.data.ComponentException;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.events.TrainingEvent.MemberLeft;

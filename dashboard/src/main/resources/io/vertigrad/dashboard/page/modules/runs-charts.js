@@ -47,13 +47,15 @@ export class RunCharts {
     this.#draw(this.loss, runs, ({ tests }) => [tests, tests.loss], untested);
     // Runs with the same metric share a scale; otherwise each run has its own figures.
     const tested = runs.map(({ tests }) => tests).filter(({ version }) => version.length > 0);
-    const kinds = new Set(tested.map(({ metric }) => metric?.find(Boolean) ?? ''));
+    const kind = ({ metric }) => metric?.find(Boolean) ?? '';
+    const kinds = new Set(tested.map(kind));
     const other = metric(kinds.size === 1 ? [...kinds][0] : '');
     const title = other ? other.title : 'Accuracy';
     setText(byId('accuracy-title'), kinds.size > 1 ? 'Metrics of the tests' : `${title} of the tests`);
-    const label = other ? `${title} of each run${other.unit}` : 'Accuracy of each run, percent';
-    this.accuracy.named(label, other ? other.value : accuracy);
-    this.#draw(this.accuracy, runs, ({ tests }) => [tests, tests.metricValue ?? tests.accuracy], untested);
+    const one = other ? `${title} of each run${other.unit}` : 'Accuracy of each run, percent';
+    this.accuracy.named(kinds.size > 1 ? 'Metric of each run, in its unit' : one, other ? other.value : accuracy);
+    const format = ({ tests }) => metric(kind(tests))?.value ?? accuracy;
+    this.#draw(this.accuracy, runs, ({ tests }) => [tests, tests.metricValue ?? tests.accuracy], untested, format);
     this.#drawScalars(runs);
     return runs.filter((run) => !this.drawn.has(run)).map(({ name }) => name);
   }
@@ -96,7 +98,8 @@ export class RunCharts {
     }
   }
 
-  #draw(chart, runs, curve, empty) {
+  /** `format(run)` returns the format of a run's values, where it is not the chart's. */
+  #draw(chart, runs, curve, empty, format = () => undefined) {
     setText(chart.empty, empty);
     const lines = [];
     for (const run of runs) {
@@ -110,6 +113,7 @@ export class RunCharts {
         rising(this.axis, {
           name: run.name,
           ...run.look,
+          value: format(run),
           width: WIDTH,
           x: kept.map((i) => x[i]),
           y: kept.map((i) => y[i]),

@@ -1,7 +1,7 @@
 package io.vertigrad.engine.pytorch;
 
-import io.vertigrad.compute.ComponentException;
 import io.vertigrad.compute.Precision;
+import io.vertigrad.compute.data.ComponentException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

@@ -1,9 +1,9 @@
 package io.vertigrad.engine.pytorch;
 
 import io.vertigrad.compute.Block;
-import io.vertigrad.compute.ComponentException;
 import io.vertigrad.compute.Loss;
 import io.vertigrad.compute.ModelConfig;
+import io.vertigrad.compute.data.ComponentException;
 import io.vertigrad.compute.settings.Settings;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;

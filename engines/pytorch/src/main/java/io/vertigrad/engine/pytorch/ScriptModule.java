@@ -232,7 +232,7 @@ final class ScriptModule implements AutoCloseable {
    * Runs work on a batch that needs tensors beside those of the passes, such as a loss.
    *
    * @throws TorchException when libtorch fails
-   * @throws io.vertigrad.compute.ComponentException of one sentence if memory is short
+   * @throws io.vertigrad.compute.data.ComponentException of one sentence if memory is short
    */
   <T> T onBatch(int samples, Supplier<T> work) {
     try {

@@ -1,6 +1,6 @@
 package io.vertigrad.engine.pytorch;
 
-import io.vertigrad.compute.ComponentException;
+import io.vertigrad.compute.data.ComponentException;
 import java.util.regex.Pattern;
 
 /** An error of libtorch or of a module's code. Its message has no stack trace of native code. */

@@ -7,11 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Batch;
-import io.vertigrad.compute.ComponentException;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.Precision;
+import io.vertigrad.compute.data.ComponentException;
 import io.vertigrad.compute.pipeline.SplitConfig;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -70,7 +70,7 @@ class TrackedMetricsTest {
   }
 
   @Test
-  void shouldGoOnWithTheScheduleWhenTheRunIsResumed() {
+  void shouldContinueTheScheduleWhenTheRunIsResumed() {
     String resumed =
         "{\"optimizer\": {\"learningRate\": 0.5, \"schedule\": {\"name\": \"step\","
             + " \"milestones\": [2], \"gamma\": 0.1}}, \"workers\": {\"count\": 1, \"batch\": 10},"

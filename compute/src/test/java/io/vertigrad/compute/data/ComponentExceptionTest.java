@@ -1,4 +1,4 @@
-package io.vertigrad.compute;
+package io.vertigrad.compute.data;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.compute.data.DataException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
@@ -69,7 +68,7 @@ class ComponentExceptionTest {
     assertTrue(
         message.matches(
             "model \"m\" failed at step 3: java\\.lang\\.ArrayIndexOutOfBoundsException: .* at"
-                + " io\\.vertigrad\\.compute\\.ComponentExceptionTest\\..*\\(ComponentExceptionTest\\.java:\\d+\\)"),
+                + " io\\.vertigrad\\.compute\\.data\\.ComponentExceptionTest\\..*\\(ComponentExceptionTest\\.java:\\d+\\)"),
         message);
   }
 

@@ -1,6 +1,5 @@
-package io.vertigrad.compute;
+package io.vertigrad.compute.data;
 
-import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.settings.SettingsException;
 import java.io.IOException;
 import java.util.concurrent.TimeoutException;
