@@ -27,6 +27,7 @@ class ApiPageTest {
     "io.vertigrad.training",
     "io.vertigrad.job",
     "io.vertigrad.strategy",
+    "io.vertigrad.collective",
     "io.vertigrad.events",
     "io.vertigrad.verticles",
     "io.vertigrad.serving"
