@@ -1,7 +1,6 @@
 package io.vertigrad.dashboard;
 
 import io.vertigrad.compute.Divergence;
-import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.data.Baseline;
 import io.vertigrad.dashboard.RunFigures.Host;
 import io.vertigrad.dashboard.RunFigures.Test;
@@ -157,21 +156,16 @@ enum AdviceRule {
   }
 
   private static Optional<Advice> guesses(RunFigures run) {
-    if (!(run.summary().getValue("baseline") instanceof JsonObject constant)
-        || !Boolean.FALSE.equals(constant.getValue("beaten"))
-        || !"finished".equals(run.summary().getValue("state"))
-        || diverges(run).isPresent()) {
+    if (diverges(run).isPresent()) {
       return Optional.empty();
     }
-    Metric metric = Metric.of(constant.getString("metric"));
-    return advice(
-        "The model is no better than guessing: %s has %s %s on the %s."
-            .formatted(
-                constant.getString("answer"),
-                metric.label(),
-                metric.figure(constant.getDouble("value")),
-                isStream(run) ? "same events" : "test set"),
-        marked(Baseline.remedy(run.config())));
+    return Baseline.unbeatenIn(run.summary())
+        .flatMap(
+            constant ->
+                advice(
+                    "The model is no better than guessing: %s."
+                        .formatted(constant.found(run.summary())),
+                    marked(Baseline.remedy(run.config()))));
   }
 
   private static Optional<Advice> learnsNothing(RunFigures run) {

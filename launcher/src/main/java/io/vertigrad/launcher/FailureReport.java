@@ -126,8 +126,7 @@ final class FailureReport {
     }
     return message.contains("unable to create native thread")
         ? Optional.of(
-            "the operating system allows no more threads: raise the limit with ulimit -u, as"
-                + " TasksMax= of a service, or as the pids limit of a container")
+            "the operating system allows no more threads: raise the limit with ulimit -u, as TasksMax= of a service, or as the pids limit of a container")
         : Optional.empty();
   }
 

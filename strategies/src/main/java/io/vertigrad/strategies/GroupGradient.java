@@ -27,8 +27,7 @@ final class GroupGradient {
     this.context = context;
     this.group = group;
     this.sums = sums;
-    this.reduction =
-        AllReduce.of(context, group, context.replica().length(), AllReduce.DIRECT_BYTES);
+    this.reduction = AllReduce.of(context, group, context.replica().length());
   }
 
   /** Copies the leader's vector to the whole group. */

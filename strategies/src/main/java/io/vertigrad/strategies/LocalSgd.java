@@ -48,7 +48,7 @@ final class LocalSgd implements PeerStrategy {
   @Override
   public void open(PeerGroup now, boolean fresh) {
     group = now;
-    reduction = AllReduce.of(context, now, replica.length(), AllReduce.DIRECT_BYTES);
+    reduction = AllReduce.of(context, now, replica.length());
     new InitialSync(context, now).synchronize(fresh);
     round = InitialSync.ROUNDS;
   }

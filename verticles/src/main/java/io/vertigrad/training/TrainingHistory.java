@@ -81,7 +81,7 @@ final class TrainingHistory {
     double streamed =
         view.stream()
             .filter(tests -> !tests.values())
-            .map(tests -> 100 * tests.figure())
+            .map(tests -> tests.asTest(tests.figure()))
             .orElse(Double.NaN);
     return new TrainingResult(
         state,

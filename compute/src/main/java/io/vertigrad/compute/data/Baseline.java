@@ -18,6 +18,9 @@ import java.util.Optional;
  */
 public record Baseline(Metric metric, double value, String answer) {
 
+  /** Key in {@code summary.json}. */
+  public static final String KEY = "baseline";
+
   /**
    * Computes the score of the best constant answer; reads the targets of all samples.
    *
@@ -113,6 +116,54 @@ public record Baseline(Metric metric, double value, String answer) {
       }
     }
     return sums;
+  }
+
+  /**
+   * Returns the constant answer that a finished model is no better than.
+   *
+   * @param summary {@code summary.json} of a run
+   * @return empty for a model that is better, for a run that did not finish, and without one
+   */
+  public static Optional<Baseline> unbeatenIn(JsonObject summary) {
+    return summary.getValue(KEY) instanceof JsonObject found
+            && Boolean.FALSE.equals(found.getValue("beaten"))
+            && "finished".equals(summary.getValue("state"))
+            && found.getValue("value") instanceof Number value
+        ? Optional.of(
+            new Baseline(
+                Metric.of(found.getString("metric")),
+                value.doubleValue(),
+                found.getString("answer")))
+        : Optional.empty();
+  }
+
+  /**
+   * Writes this answer for {@code summary.json}, where {@link #unbeatenIn} finds it.
+   *
+   * @param figure of the model on the same samples, as {@link #isBeatenBy} takes it
+   * @return a new object
+   */
+  public JsonObject toJson(double figure) {
+    return new JsonObject()
+        .put("metric", metric.key())
+        .put("value", value)
+        .put("answer", answer)
+        .put("beaten", isBeatenBy(figure));
+  }
+
+  /**
+   * Says what this answer scores.
+   *
+   * @param summary {@code summary.json} of the run
+   * @return such as {@code class 3 always has accuracy 57.00 % on the test set}
+   */
+  public String found(JsonObject summary) {
+    return "%s has %s %s on the %s"
+        .formatted(
+            answer,
+            metric.label(),
+            metric.figure(value),
+            summary.containsKey("testSamples") ? "test set" : "same events");
   }
 
   /**

@@ -1,5 +1,7 @@
 package io.vertigrad.compute.data;
 
+import io.vertigrad.compute.Metric;
+import io.vertigrad.compute.Share;
 import io.vertx.core.json.JsonObject;
 import java.util.Map;
 import java.util.TreeMap;
@@ -106,6 +108,28 @@ public record StreamTests(
    */
   public double majorityFigure() {
     return figure(majority, events);
+  }
+
+  /**
+   * Returns a figure as tests of a test set report it.
+   *
+   * @param figure as {@link #figure}
+   * @return an accuracy in percent, or the error
+   */
+  public double asTest(double figure) {
+    return values ? figure : new Share(figure).percent();
+  }
+
+  /**
+   * Returns what the rule scores that the most frequent class comes, or the mean.
+   *
+   * @return the rule, for the same samples; NaN without tests
+   */
+  public Baseline baseline() {
+    return new Baseline(
+        values ? Metric.RMSE : Metric.ACCURACY,
+        asTest(majorityFigure()),
+        values ? "the mean so far always" : "the most frequent class so far always");
   }
 
   /**

@@ -24,8 +24,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.ToDoubleFunction;
+import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
 
 /**
@@ -77,9 +79,7 @@ final class JobStatus {
     } else if (event instanceof ServerProgress server) {
       firstOfServers.putIfAbsent(server.shard(), server);
       version = Math.max(version, server.version());
-      ServerProgress first = firstOfServers.get(server.shard());
-      samples =
-          Math.max(samples, server.samples() - (first.incarnation() > 0 ? first.samples() : 0));
+      samples = Math.max(samples, (long) serverTotal(server.shard(), ServerProgress::samples));
     } else if (event instanceof MemberVitals report) {
       vitals.put(new MemberName(report.role(), report.rank()), report);
     } else if (event instanceof PredictorProgress progress) {
@@ -203,9 +203,8 @@ final class JobStatus {
    * checkpoint would be lower than before, and Prometheus would add all of it once more.
    */
   synchronized double workerTotal(int rank, ToDoubleFunction<WorkerProgress> total) {
-    WorkerProgress first = firstOfWorkers.get(rank);
-    double before = first != null && first.incarnation() > 0 ? total.applyAsDouble(first) : 0;
-    return view.worker(rank).map(total::applyAsDouble).orElse(before) - before;
+    return sinceFirst(
+        firstOfWorkers.get(rank), WorkerProgress::incarnation, view.worker(rank), total);
   }
 
   /** Returns a figure of a worker's last report; NaN before the newest incarnation has reported. */
@@ -218,9 +217,20 @@ final class JobStatus {
 
   /** Returns a total of a server over all of its incarnations, as that of a worker. */
   synchronized double serverTotal(int shard, ToDoubleFunction<ServerProgress> total) {
-    ServerProgress first = firstOfServers.get(shard);
-    double before = first != null && first.incarnation() > 0 ? total.applyAsDouble(first) : 0;
-    return view.server(shard).map(total::applyAsDouble).orElse(before) - before;
+    return sinceFirst(
+        firstOfServers.get(shard), ServerProgress::incarnation, view.server(shard), total);
+  }
+
+  /**
+   * Returns a total, less that of the first report if an earlier process has counted it.
+   *
+   * @param first null before the first report
+   */
+  private static <E> double sinceFirst(
+      E first, ToIntFunction<E> incarnation, Optional<E> newest, ToDoubleFunction<E> total) {
+    double before =
+        first != null && incarnation.applyAsInt(first) > 0 ? total.applyAsDouble(first) : 0;
+    return newest.map(total::applyAsDouble).orElse(before) - before;
   }
 
   /** Returns a figure of a server's last report; NaN before the newest incarnation has reported. */

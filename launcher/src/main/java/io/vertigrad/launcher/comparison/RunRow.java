@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.comparison;
 
 import io.vertigrad.compute.Metric;
+import io.vertigrad.compute.data.Baseline;
 import io.vertigrad.compute.settings.JsonText;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.events.TrainingEvent;
@@ -201,7 +202,7 @@ final class RunRow {
     addTested(RunSummary.withStream(summary));
     if (summary.getValue("diverged") instanceof JsonObject) {
       row.put("diverged", true);
-    } else if (RunSummary.unbeaten(summary).isPresent()) {
+    } else if (Baseline.unbeatenIn(summary).isPresent()) {
       row.put(GUESSES, true);
     }
     putText("hash", summary.getValue("parametersHash"));

@@ -28,7 +28,6 @@ public final class RunSummary {
   public static final String REPEATS_TO = "repeatsTo";
 
   private static final String DIVERGED = "diverged";
-  private static final String BASELINE = "baseline";
 
   private RunSummary() {}
 
@@ -119,27 +118,9 @@ public final class RunSummary {
   /** Adds the tests of a stream, each before training, and whether they are better than a guess. */
   private static void put(JsonObject summary, StreamTests tests) {
     summary.put("stream", tests.toJson());
-    if (tests.events() == 0) {
-      return;
+    if (tests.events() > 0) {
+      summary.put(Baseline.KEY, tests.baseline().toJson(tests.asTest(tests.figure())));
     }
-    double unit = tests.values() ? 1 : 100;
-    compare(
-        summary,
-        new Baseline(
-            tests.values() ? Metric.RMSE : Metric.ACCURACY,
-            unit * tests.majorityFigure(),
-            tests.values() ? "the mean so far always" : "the most frequent class so far always"),
-        unit * tests.figure());
-  }
-
-  private static void compare(JsonObject summary, Baseline baseline, double figure) {
-    summary.put(
-        BASELINE,
-        new JsonObject()
-            .put("metric", baseline.metric().key())
-            .put("value", baseline.value())
-            .put("answer", baseline.answer())
-            .put("beaten", baseline.isBeatenBy(figure)));
   }
 
   /** Adds what a constant answer scores on the test set, and whether the model is better. */
@@ -148,20 +129,8 @@ public final class RunSummary {
     boolean inUnit = tested.kind() != Metric.RMSE || !tested.errors().isEmpty();
     if (tested.samples() > 0 && tested.kind() == baseline.metric() && inUnit) {
       double figure = tested.kind() == Metric.ACCURACY ? tested.accuracy() : tested.metricValue();
-      compare(summary, baseline, figure);
+      summary.put(Baseline.KEY, baseline.toJson(figure));
     }
-  }
-
-  /**
-   * Returns what a constant answer scores as {@code metric}, {@code value} and {@code answer}, if
-   * the model is no better. Empty for other runs, and for those that did not finish.
-   */
-  public static Optional<JsonObject> unbeaten(JsonObject summary) {
-    return summary.getValue(BASELINE) instanceof JsonObject found
-            && Boolean.FALSE.equals(found.getValue("beaten"))
-            && "finished".equals(summary.getValue("state"))
-        ? Optional.of(found)
-        : Optional.empty();
   }
 
   /** Returns the name of the engine, the device, and what the engine says of its platform. */

@@ -1,7 +1,6 @@
 package io.vertigrad.launcher.terminal;
 
 import io.vertigrad.compute.Metric;
-import io.vertigrad.compute.Share;
 import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobStarted;
@@ -143,9 +142,8 @@ record ProgressLine(long step, long steps, List<Figure> figures) {
   }
 
   private static String figure(StreamTests tests, double value) {
-    return tests.values()
-        ? Metric.RMSE.figure(value)
-        : EventText.format("%.1f %%", new Share(value).percent());
+    double shown = tests.asTest(value);
+    return tests.values() ? Metric.RMSE.figure(shown) : EventText.format("%.1f %%", shown);
   }
 
   private static Figure accuracy(Evaluated tested) {

@@ -78,7 +78,7 @@ public final class ResultText {
         .ifPresentOrElse(
             losses -> lines.add(DIVERGED + divergence(job, summary, losses)),
             () ->
-                RunSummary.unbeaten(summary)
+                Baseline.unbeatenIn(summary)
                     .ifPresent(constant -> lines.add(GUESSES + guesses(job, summary, constant))));
     if (summary.getLong("samples") > 0) {
       lines.add(throughput(job, summary));
@@ -195,15 +195,8 @@ public final class ResultText {
             Divergence.remedy(job.json(), job.workers().count()));
   }
 
-  private static String guesses(JobConfig job, JsonObject summary, JsonObject constant) {
-    Metric metric = Metric.of(constant.getString("metric"));
-    return EventText.format(
-        "%s has %s %s on the %s. %s",
-        constant.getString("answer"),
-        metric.label(),
-        metric.figure(constant.getDouble("value")),
-        summary.containsKey("testSamples") ? "test set" : "same events",
-        Baseline.remedy(job.json()));
+  private static String guesses(JobConfig job, JsonObject summary, Baseline constant) {
+    return "%s. %s".formatted(constant.found(summary), Baseline.remedy(job.json()));
   }
 
   private static String figures(JsonObject summary) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.Score;
+import io.vertigrad.compute.data.Baseline;
 import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
@@ -167,8 +168,8 @@ final class ResultTextTest {
     assertTrue(lines.get(0).startsWith("accuracy 55.00 % on 100 events"), lines.get(0));
     JsonObject better = summary.copy();
     better.getJsonObject("baseline").put("beaten", true);
-    assertTrue(RunSummary.unbeaten(better).isEmpty());
-    assertTrue(RunSummary.unbeaten(summary.copy().put("state", "interrupted")).isEmpty());
+    assertTrue(Baseline.unbeatenIn(better).isEmpty());
+    assertTrue(Baseline.unbeatenIn(summary.copy().put("state", "interrupted")).isEmpty());
   }
 
   @Test

@@ -695,8 +695,7 @@ public final class CoordinatorState {
     if (found.node().equals(ownNode)) {
       throw new IllegalArgumentException(
           name
-              + " runs in the process of the coordinator, which does not leave its job: stop the"
-              + " job");
+              + " runs in the process of the coordinator, which does not leave its job: stop the job");
     }
     return found.node();
   }
@@ -1978,8 +1977,8 @@ public final class CoordinatorState {
           .map(
               rank ->
                   (losesModel()
-                          ? "%s broke down (failure %s), and nothing was kept that a replacement"
-                              + " could go on from: %s"
+                          ? "%s broke down (failure %s), and nothing was kept that a replacement could go"
+                              + " on from: %s"
                           : "%s broke down %s times, its replacements included: %s")
                       .formatted(
                           config.names().of(Role.WORKER, rank.getKey()),

@@ -54,8 +54,8 @@ public record TrainingPlan(
     }
     if (overlap && (compression.isOn() || compressor.isPresent() || clipNorm > 0)) {
       throw new IllegalArgumentException(
-          "overlap with compression %s, one of the strategy: %s, clipNorm %s; expected none"
-              .formatted(compression, compressor.isPresent(), clipNorm));
+          "overlap with compression %s and clipNorm %s, expected none"
+              .formatted(compressor.isPresent() ? "of the strategy" : compression, clipNorm));
     }
   }
 

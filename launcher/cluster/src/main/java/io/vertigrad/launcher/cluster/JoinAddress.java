@@ -135,11 +135,6 @@ public record JoinAddress(String host, int port) {
     return ClusterConfig.ownAddressTowards(host);
   }
 
-  /** Asks twice a second until something answers; returns false when nothing does in time. */
-  public boolean answersWithin(int seconds) {
-    return answerWithin(List.of(this), seconds);
-  }
-
   @Override
   public String toString() {
     return host + ":" + port;

@@ -39,7 +39,7 @@ record NodeCertificate(X509Certificate certificate) {
     String file = config.certificate().orElseThrow();
     X509Certificate own = read("certificate", file);
     X509Certificate authority = read("authority", config.authority().orElseThrow());
-    requireTimely(config);
+    untimely(file, own).ifPresent(NodeCertificate::refuse);
     try {
       own.verify(authority.getPublicKey());
     } catch (GeneralSecurityException e) {
@@ -58,11 +58,11 @@ record NodeCertificate(X509Certificate certificate) {
    * @throws SettingsException with the dates
    */
   static void requireTimely(ClusterConfig config) {
-    untimely(config)
-        .ifPresent(
-            why -> {
-              throw new SettingsException("cluster.certificate: " + why);
-            });
+    untimely(config).ifPresent(NodeCertificate::refuse);
+  }
+
+  private static void refuse(String why) {
+    throw new SettingsException("cluster.certificate: " + why);
   }
 
   /**
@@ -74,12 +74,14 @@ record NodeCertificate(X509Certificate certificate) {
       return Optional.empty();
     }
     String file = config.certificate().get();
-    X509Certificate own;
     try {
-      own = read("certificate", file);
+      return untimely(file, read("certificate", file));
     } catch (SettingsException noCertificate) {
       return Optional.empty();
     }
+  }
+
+  private static Optional<String> untimely(String file, X509Certificate own) {
     try {
       own.checkValidity();
       return Optional.empty();

@@ -67,7 +67,7 @@ class JoinAddressTest {
     JoinAddress stopped = new JoinAddress("stopped.invalid", 4_000);
 
     assertThrows(SettingsException.class, stopped::answers);
-    assertFalse(stopped.answersWithin(1));
+    assertFalse(JoinAddress.answerWithin(List.of(stopped), 1));
     assertEquals(
         Optional.of(
             "nothing answers there yet (no machine of the name stopped.invalid with an IPv4"

@@ -10,7 +10,6 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -18,6 +17,7 @@ import java.util.Map;
 import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 
@@ -117,29 +117,29 @@ final class TensorBoardFile implements Tracker {
     if (out == null) {
       return;
     }
-    Map<Long, ProtoMessage> summaries = new LinkedHashMap<>();
-    Map<Long, Long> times = new HashMap<>();
-    for (Metric metric : exported.admit(metrics)) {
-      times.putIfAbsent(metric.step(), metric.timeMillis());
-      summaries
-          .computeIfAbsent(metric.step(), step -> new ProtoMessage())
-          .message(
-              VALUE,
-              new ProtoMessage()
-                  .text(TAG, metric.name())
-                  .single(SIMPLE_VALUE, (float) metric.value()));
-    }
+    Map<Long, List<Metric>> steps =
+        exported.admit(metrics).stream()
+            .collect(Collectors.groupingBy(Metric::step, LinkedHashMap::new, Collectors.toList()));
     try {
-      for (Map.Entry<Long, ProtoMessage> summary : summaries.entrySet()) {
-        write(
-            new ProtoMessage()
-                .real(WALL_TIME, times.get(summary.getKey()) / 1e3)
-                .integer(STEP, summary.getKey())
-                .message(SUMMARY, summary.getValue()));
+      for (Map.Entry<Long, List<Metric>> step : steps.entrySet()) {
+        write(event(step.getKey(), step.getValue()));
       }
     } catch (IOException e) {
       giveUp(e);
     }
+  }
+
+  private static ProtoMessage event(long step, List<Metric> points) {
+    ProtoMessage summary = new ProtoMessage();
+    for (Metric point : points) {
+      summary.message(
+          VALUE,
+          new ProtoMessage().text(TAG, point.name()).single(SIMPLE_VALUE, (float) point.value()));
+    }
+    return new ProtoMessage()
+        .real(WALL_TIME, points.get(0).timeMillis() / 1e3)
+        .integer(STEP, step)
+        .message(SUMMARY, summary);
   }
 
   @Override

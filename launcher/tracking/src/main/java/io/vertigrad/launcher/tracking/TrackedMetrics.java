@@ -31,8 +31,6 @@ final class TrackedMetrics {
 
   private static final long INTERVAL_MILLIS = 1_000;
 
-  private static final double PERCENT = 100;
-
   /** A schedule that depends on epochs has different factors at epoch 0 and at this epoch. */
   private static final double MANY_EPOCHS = 1e6;
 
@@ -110,10 +108,9 @@ final class TrackedMetrics {
     untold.ifPresent(
         tests -> {
           String figure = tests.values() ? "rmse" : "accuracy";
-          double unit = tests.values() ? 1 : PERCENT;
           points
-              .with("stream/" + figure, unit * tests.figure())
-              .with("stream/window_" + figure, unit * tests.windowFigure());
+              .with("stream/" + figure, tests.asTest(tests.figure()))
+              .with("stream/window_" + figure, tests.asTest(tests.windowFigure()));
         });
     untold = Optional.empty();
     return points.list();
