@@ -75,8 +75,16 @@ public final class HttpConnections {
    *
    * @param most number of connections that are in service
    * @param nanoTime the clock of their limits
+   * @throws IllegalStateException when this is a module that may not use {@link
+   *     HttpServerConnection}, naming the option of Java: only that class closes a connection
+   *     without waiting for its peer, and reports the end of a WebSocket
    */
   public HttpConnections(int most, LongSupplier nanoTime) {
+    if (!HttpConnection.class.getModule().isExported(INNER, HttpConnections.class.getModule())) {
+      throw new IllegalStateException(
+          "module io.vertx.core does not export %s: start java with --add-exports io.vertx.core/%s=io.vertigrad.http"
+              .formatted(INNER, INNER));
+    }
     this.most = most;
     this.nanoTime = nanoTime;
   }
@@ -91,24 +99,6 @@ public final class HttpConnections {
    */
   public static HttpServerOptions limited(HttpServerOptions options) {
     return options.setHttp2ClearTextEnabled(false).setUseAlpn(false);
-  }
-
-  /**
-   * Checks that a connection can be closed without waiting for its peer.
-   *
-   * @throws IllegalStateException when this is a module that may not use {@link
-   *     HttpServerConnection}, naming the option of Java
-   */
-  public static void requireInnerClasses() {
-    if (!mayUseInnerClasses()) {
-      throw new IllegalStateException(
-          "module io.vertx.core does not export %s: start java with --add-exports io.vertx.core/%s=io.vertigrad.http"
-              .formatted(INNER, INNER));
-    }
-  }
-
-  private static boolean mayUseInnerClasses() {
-    return HttpConnection.class.getModule().isExported(INNER, HttpConnections.class.getModule());
   }
 
   /** An open connection. */
@@ -203,12 +193,8 @@ public final class HttpConnections {
         close(beyond.values().iterator().next());
       }
     }
-    if (mayUseInnerClasses()) {
-      // Vert.x does not call the handler of a connection that has become a WebSocket.
-      channel(connection).channel().closeFuture().addListener(closed -> closed(fresh));
-    } else {
-      connection.closeHandler(closed -> closed(fresh));
-    }
+    // Vert.x does not call the handler of a connection that has become a WebSocket.
+    channel(connection).channel().closeFuture().addListener(closed -> closed(fresh));
   }
 
   private void closed(Open open) {
@@ -322,10 +308,6 @@ public final class HttpConnections {
   /** Closes a connection at once: {@code close()} would first wait until its peer has read all. */
   private void close(Open open) {
     remove(open);
-    if (mayUseInnerClasses()) {
-      channel(open.connection).close();
-    } else {
-      open.connection.close();
-    }
+    channel(open.connection).close();
   }
 }

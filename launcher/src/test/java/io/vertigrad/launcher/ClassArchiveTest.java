@@ -26,7 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("slow")
 class ClassArchiveTest {
 
-  private static final long LIMIT_SECONDS = 240;
+  private static final long LIMIT_SECONDS = 660;
   private static final int AOT_CACHES = 25;
   private static final Pattern VERSION = Pattern.compile("JAVA_VERSION=\"(\\d+)");
 

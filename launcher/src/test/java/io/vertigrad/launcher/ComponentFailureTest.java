@@ -114,23 +114,38 @@ final class ComponentFailureTest {
     }
   }
 
-  @Test
-  void shouldEndTheJobOnceWhenAllMembersAreNodes() throws Exception {
+  @ParameterizedTest
+  @CsvSource({
+    "'', 'data set .*OwnSamples failed at sample 77: .*', 28301",
+    "sync, 'server 0: strategy .*OwnStrategy\" failed at .* this rule is broken, .*', 28321",
+    "allreduce, 'worker \\d: strategy .*OwnStrategy\" failed at .* this rule is broken, .*', 28341",
+  })
+  void shouldEndTheJobOnceWhenAllMembersAreNodes(String rule, String why, int port)
+      throws Exception {
+    if (!rule.isEmpty()) {
+      Path broken = Files.createFile(folder.resolve("broken"));
+      strategy = JsonObject.of("name", RULE, "flag", broken.toString()).put("of", rule);
+    }
+    String fails = rule.isEmpty() ? "sample" : "";
     CompletableFuture<CommandRun> started =
         CompletableFuture.supplyAsync(
-            () -> train("run", "sample", 26_101, "--workers-here=0", "--servers-here=0"));
+            () -> train("run", fails, port, "--workers-here=0", "--servers-here=0"));
     Awaitility.await()
         .atMost(LIMIT_SECONDS, TimeUnit.SECONDS)
         .until(() -> started.isDone() || Files.exists(folder.resolve("run/secret")));
-    for (String role : List.of("server", "worker", "worker")) {
-      nodes.add(node(role, "127.0.0.1:26201"));
+    List<String> roles = new ArrayList<>(List.of("worker", "worker"));
+    if (!rule.equals("allreduce")) {
+      roles.add("server");
+    }
+    for (String role : roles) {
+      nodes.add(node(role, "127.0.0.1:" + (port + 100)));
     }
 
     CommandRun run = started.get(LIMIT_SECONDS, TimeUnit.SECONDS);
 
     assertEquals(1, run.exit(), run.out());
-    assertTrue(run.err().contains("data set " + SAMPLES + " failed at sample 77: "), run.err());
-    assertEquals(4, count("memberJoined"), "a server, two workers and an evaluator, once each");
+    assertTrue(run.err().lines().anyMatch(line -> line.matches(".*" + why)), run.err());
+    assertEquals(roles.size() + 1, count("memberJoined"), "each once, and an evaluator");
     for (Process node : nodes) {
       assertTrue(node.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS), "the nodes end");
     }

@@ -5,25 +5,37 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.vertx.core.json.JsonObject;
 import java.awt.image.BufferedImage;
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import javax.imageio.ImageIO;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Tests commands under other languages, time zones, users and limits than the build's own. */
 @Tag("slow")
 class EnvironmentTest {
 
-  private static final long LIMIT_SECONDS = 300;
+  private static final Duration LIMIT = Duration.ofSeconds(300);
+
+  /** Checkpoint files after which a run is killed. */
+  private static final int CHECKPOINTS = 3;
 
   /** A user id that has no name. */
   private static final int STRANGER = 54_321;
@@ -44,6 +56,88 @@ class EnvironmentTest {
     assertEquals(0, ended.exit(), ended.said());
     assertNames(folder.resolve("run/checkpoints"));
     assertNames(folder.resolve("run"));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"ar, EG", "tr, TR"})
+  void shouldResumeKilledProcessesWhateverTheLanguage(String language, String country)
+      throws Exception {
+    Map<String, String> spoken =
+        Map.of(
+            "JAVA_TOOL_OPTIONS", "-Duser.language=%s -Duser.country=%s".formatted(language, country));
+    Path run = folder.resolve("run");
+    Pace pace = Pace.of(run);
+    List<String> job = new ArrayList<>(List.of("--set", "checkpoint.every=4"));
+    pace.settings(3).forEach(setting -> job.addAll(List.of("--set", setting)));
+    List<String> killed = join(train(run, 40), join(job, List.of("--processes")));
+
+    Process process = start(spoken, killed);
+    try {
+      Awaitility.await()
+          .atMost(LIMIT)
+          .until(() -> !process.isAlive() || checkpoints(run) >= CHECKPOINTS);
+      assertTrue(process.isAlive(), Files.readString(folder.resolve("said")));
+    } finally {
+      List<ProcessHandle> all = process.descendants().toList();
+      process.destroyForcibly();
+      all.forEach(ProcessHandle::destroyForcibly);
+      process.waitFor();
+    }
+    pace.release();
+    Ended resumed = run(spoken, List.of("resume", run.toString()));
+    Path other = folder.resolve("other");
+    Ended undisturbed = run(Map.of(), join(train(other, 40), job));
+
+    assertEquals(0, resumed.exit(), resumed.said());
+    assertEquals(0, undisturbed.exit(), undisturbed.said());
+    assertTrue(summary(run).getLong("resumedAtVersion") > 0, summary(run).encode());
+    assertEquals(
+        summary(other).getString("parametersHash"), summary(run).getString("parametersHash"));
+    assertNames(run.resolve("checkpoints"));
+  }
+
+  /** As NTP does when a machine's clock was fast. */
+  @Test
+  void shouldAdmitANodeAfterTheCoordinatorsClockWasSetBack() throws Exception {
+    Optional<Path> library = fakeClock();
+    assumeTrue(library.isPresent(), "needs libfaketime (Debian: faketime)");
+    Path clock = Files.writeString(folder.resolve("clock"), "+0");
+    Path run = folder.resolve("run");
+    Map<String, String> faked =
+        Map.of(
+            "LD_PRELOAD", library.get().toString(),
+            "FAKETIME_TIMESTAMP_FILE", clock.toString(),
+            "FAKETIME_NO_CACHE", "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC", "1");
+    List<String> waiting =
+        List.of("--workers", "2", "--workers-here", "1", "--set", "cluster.port=17871");
+    Process coordinator = start(faked, join(train(run, 20), waiting));
+    try {
+      Awaitility.await()
+          .atMost(LIMIT)
+          .until(() -> !coordinator.isAlive() || said().contains("waiting up to"));
+      assertTrue(coordinator.isAlive(), said());
+
+      Files.writeString(clock, "-120s");
+      CommandRun node =
+          CommandRun.of(
+              "node",
+              "--job",
+              "127.0.0.1:17971",
+              "--secret",
+              run.resolve("secret").toString(),
+              "--role",
+              "worker");
+
+      assertEquals(0, node.exit(), node.err() + said());
+      assertTrue(coordinator.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS), said());
+      assertEquals(0, coordinator.exitValue(), said());
+      List<Long> joined = joinTimes(run);
+      long last = joined.get(joined.size() - 1);
+      assertTrue(last < joined.get(0) - 60_000, "the clock was set back: " + joined);
+    } finally {
+      coordinator.destroyForcibly();
+    }
   }
 
   @Test
@@ -150,15 +244,50 @@ class EnvironmentTest {
   }
 
   private static List<String> train(Path parent) {
+    return join(train(parent.resolve("run"), 12), List.of("--set", "checkpoint.every=4"));
+  }
+
+  private static List<String> train(Path run, int steps) {
     return List.of(
-        "train",
-        "--no-dashboard",
-        "--steps",
-        "12",
-        "--set",
-        "checkpoint.every=4",
-        "--run-dir",
-        parent.resolve("run").toString());
+        "train", "--no-dashboard", "--steps", Integer.toString(steps), "--run-dir", run.toString());
+  }
+
+  private static int checkpoints(Path run) throws IOException {
+    Path checkpoints = run.resolve("checkpoints");
+    if (!Files.exists(checkpoints)) {
+      return 0;
+    }
+    try (Stream<Path> files = Files.list(checkpoints)) {
+      return (int) files.filter(file -> file.toString().endsWith(".checkpoint")).count();
+    }
+  }
+
+  private static JsonObject summary(Path run) throws IOException {
+    return new JsonObject(Files.readString(run.resolve("summary.json")));
+  }
+
+  /** Returns when members have joined, by the coordinator's clock, in the order of the events. */
+  private static List<Long> joinTimes(Path run) throws IOException {
+    return Files.readAllLines(run.resolve("events.jsonl")).stream()
+        .map(JsonObject::new)
+        .filter(event -> event.getString("type").equals("memberJoined"))
+        .map(event -> event.getLong("timeMillis"))
+        .toList();
+  }
+
+  /** Returns a library that gives a process a clock of its own. */
+  private static Optional<Path> fakeClock() throws IOException {
+    try (Stream<Path> files = Files.find(Path.of("/usr/lib"), 3, EnvironmentTest::fakesTheClock)) {
+      return files.findFirst();
+    }
+  }
+
+  private static boolean fakesTheClock(Path file, BasicFileAttributes attributes) {
+    return file.endsWith("faketime/libfaketimeMT.so.1");
+  }
+
+  private String said() throws IOException {
+    return Files.readString(folder.resolve("said"));
   }
 
   private boolean isRoot() throws IOException {
@@ -178,7 +307,7 @@ class EnvironmentTest {
               .redirectErrorStream(true)
               .redirectOutput(ProcessBuilder.Redirect.DISCARD)
               .start();
-      return process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS) && process.exitValue() == 0;
+      return process.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS) && process.exitValue() == 0;
     } catch (IOException absent) {
       return false;
     }
@@ -202,19 +331,40 @@ class EnvironmentTest {
 
   private Ended run(List<String> before, List<String> options, List<String> words)
       throws Exception {
+    return run(before, options, Map.of(), words);
+  }
+
+  private Ended run(
+      List<String> before, List<String> options, Map<String, String> variables, List<String> words)
+      throws Exception {
+    Process process = start(before, options, variables, words);
+    try {
+      assertTrue(process.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS), "does not end: " + said());
+      return new Ended(process.exitValue(), said());
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+
+  private Ended run(Map<String, String> variables, List<String> words) throws Exception {
+    return run(List.of(), List.of(), variables, words);
+  }
+
+  private Process start(Map<String, String> variables, List<String> words) throws IOException {
+    return start(List.of(), List.of(), variables, words);
+  }
+
+  private Process start(
+      List<String> before, List<String> options, Map<String, String> variables, List<String> words)
+      throws IOException {
     List<String> command = new ArrayList<>(before);
     List<String> java = JavaCommand.of("400m", words.toArray(String[]::new));
     command.add(java.get(0));
     command.addAll(options);
     command.addAll(java.subList(1, java.size()));
-    Path said = folder.resolve("said");
     ProcessBuilder builder = new ProcessBuilder(command).directory(folder.toFile());
-    Process process = builder.redirectErrorStream(true).redirectOutput(said.toFile()).start();
-    try {
-      assertTrue(process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS), "does not end");
-      return new Ended(process.exitValue(), Files.readString(said));
-    } finally {
-      process.destroyForcibly();
-    }
+    builder.environment().putAll(variables);
+    File said = folder.resolve("said").toFile();
+    return builder.redirectErrorStream(true).redirectOutput(said).start();
   }
 }

@@ -50,6 +50,7 @@ final class InterruptedTrainingTest {
     "digits-sync, workers.count=2, 1",
     "digits-async, workers.count=2, 1",
     "digits-ssp, workers.count=2, 1",
+    "digits-ssp, 'strategy={\"name\":\"ssp\",\"staleness\":0}', 1",
     "digits-ring, workers.count=2, 2",
     "digits-ring, 'strategy={\"name\":\"allreduce\"}', 2",
     "digits-ring, 'strategy={\"name\":\"gossip\"}', 0",

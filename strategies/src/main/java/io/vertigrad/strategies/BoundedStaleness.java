@@ -31,6 +31,9 @@ import java.util.stream.Stream;
  * <p>{@code p <- step(p, g)} immediately; the answer is sent when {@code clock(worker) - min clock
  * <= staleness}, where a clock counts a worker's applied updates. With 0 all workers move together.
  *
+ * <p>While the job is paused nobody waits, because the slowest takes no step either. So after a pause
+ * a worker may be one step further ahead.
+ *
  * <p>Clocks are not part of a checkpoint: after a restart all start equal. Memory: one scratch
  * array, and one waiting answer per worker.
  */
@@ -41,6 +44,7 @@ final class BoundedStaleness implements ServerStrategy {
   private final SingleUpdate single;
   private final WorkerClocks clocks;
   private final Map<Integer, Waiting> waiting = new LinkedHashMap<>();
+  private boolean paused;
 
   BoundedStaleness(Config config, ServerStrategyContext context) {
     this.config = config;
@@ -78,6 +82,12 @@ final class BoundedStaleness implements ServerStrategy {
   }
 
   @Override
+  public void paused(boolean paused) {
+    this.paused = paused;
+    release();
+  }
+
+  @Override
   public void tick(long nowNanos) {
     List<Waiting> overdue = remove(worker -> worker.exceeds(config.deadlineMillis(), nowNanos));
     overdue.forEach(worker -> worker.refuse(Reason.DEADLINE, overdue(worker)));
@@ -98,9 +108,9 @@ final class BoundedStaleness implements ServerStrategy {
   }
 
   private void release() {
-    boolean finished = context.store().version() >= context.lastVersion();
+    boolean nobodyWaits = paused || context.store().version() >= context.lastVersion();
     long largestClock = clocks.slowest() + config.staleness();
-    remove(worker -> finished || clocks.of(worker.id().worker()) <= largestClock)
+    remove(worker -> nobodyWaits || clocks.of(worker.id().worker()) <= largestClock)
         .forEach(
             worker ->
                 worker.answer(

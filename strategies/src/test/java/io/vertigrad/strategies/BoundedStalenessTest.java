@@ -118,6 +118,26 @@ class BoundedStalenessTest extends StrategyContract {
     assertEquals(4, shard.version());
   }
 
+  @Test
+  void shouldLetNobodyWaitWhileTheJobIsPaused() {
+    TestJob job = new TestJob(TWO_AHEAD, 4, 0, 9, 3);
+    TestShard shard = started(job, 3);
+    for (int step = 0; step < 2; step++) {
+      step(job, shard, 0, step);
+      step(job, shard, 1, step);
+    }
+    Future<Frame> before = step(job, shard, 0, 2);
+    assertFalse(before.isComplete());
+
+    shard.paused(true);
+    Future<Frame> meanwhile = step(job, shard, 1, 2);
+    shard.paused(false);
+
+    assertTrue(before.succeeded());
+    assertTrue(meanwhile.succeeded(), "its gradient was on its way");
+    assertFalse(step(job, shard, 0, 3).isComplete(), "the bound counts again");
+  }
+
   private static Future<Frame> step(TestJob job, TestShard shard, int worker, long step) {
     return shard.handle(job.gradient(worker, step, 0, shard.version(), 1, 1, 1, 1));
   }

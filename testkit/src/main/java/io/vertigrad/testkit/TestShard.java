@@ -76,6 +76,15 @@ public final class TestShard {
   }
 
   /**
+   * Pauses the job, in which no worker then starts a step, or lets it go on.
+   *
+   * @param paused true to pause
+   */
+  public void paused(boolean paused) {
+    shard.paused(paused);
+  }
+
+  /**
    * Ends waits that took too long; a server calls this about ten times a second.
    *
    * @param nowNanos time of the job's clock

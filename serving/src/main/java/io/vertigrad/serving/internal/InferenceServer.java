@@ -146,7 +146,6 @@ final class InferenceServer {
     this.vertx = vertx;
     this.loop = vertx.getOrCreateContext();
     this.memory = memory;
-    HttpConnections.requireInnerClasses();
     this.connections = new HttpConnections(MOST_CONNECTIONS, nanoTime);
     this.http = http;
     this.predictor = predictor;

@@ -368,7 +368,7 @@ public final class ServerMember implements MemberHandler {
     if (waitsForTests && pause.number() > 0) {
       serving.testAt(pause.testAt());
     }
-    serving.saveAt(pause);
+    serving.apply(pause);
   }
 
   private Future<Void> close(String reason) {

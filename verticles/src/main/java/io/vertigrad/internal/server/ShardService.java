@@ -145,9 +145,13 @@ final class ShardService {
     runOnShardLoop(() -> shard.testAt(version));
   }
 
-  /** Sets the versions of the next timed checkpoints. */
-  void saveAt(Pause pause) {
-    runOnShardLoop(() -> checkpoints.saveAt(shard, pause.saveAt()));
+  /** Takes from a pause order whether steps may begin, and the versions of the next checkpoints. */
+  void apply(Pause pause) {
+    runOnShardLoop(
+        () -> {
+          shard.paused(pause.holds());
+          checkpoints.saveAt(shard, pause.saveAt());
+        });
   }
 
   void membershipChanged(Membership now) {

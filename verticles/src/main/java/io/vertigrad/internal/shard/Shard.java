@@ -327,6 +327,11 @@ public final class Shard {
         });
   }
 
+  /** Reports to the strategy whether the job is paused. */
+  public void paused(boolean paused) {
+    forEach(partition -> partition.filter.paused(paused));
+  }
+
   /** Ends waits that took too long; call about ten times a second. */
   public void tick(long nowNanos) {
     forEach(

@@ -145,6 +145,11 @@ final class UpdateFilter {
         });
   }
 
+  /** Reports to the strategy whether the job is paused. */
+  void paused(boolean paused) {
+    strategy.paused(paused);
+  }
+
   /** Ends waits of the strategy that took too long. */
   void tick(long nowNanos) {
     strategy.tick(nowNanos);
