@@ -57,19 +57,4 @@ public enum DataType implements Coded {
   private float widen(short half) {
     return this == FLOAT16 ? Float16.widen(half) : BFloat16.widen(half);
   }
-
-  /**
-   * Returns the type with this code.
-   *
-   * @param code as in a frame
-   * @return the type, or null if there is none
-   */
-  public static DataType ofCode(int code) {
-    for (DataType type : values()) {
-      if (type.code == code) {
-        return type;
-      }
-    }
-    return null;
-  }
 }

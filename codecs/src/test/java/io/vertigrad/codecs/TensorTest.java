@@ -304,14 +304,6 @@ class TensorTest {
     assertEquals("payload of 7 bytes: expected a multiple of 4 for FLOAT32", error.getMessage());
   }
 
-  @Test
-  void shouldFindEveryTypeWhenAskedByCode() {
-    for (DataType type : DataType.values()) {
-      assertEquals(type, DataType.ofCode(type.code()));
-    }
-    assertEquals(null, DataType.ofCode(0));
-  }
-
   private static float[] elements(TensorView tensor) {
     float[] elements = new float[tensor.length()];
     tensor.copyTo(elements, 0);

@@ -59,15 +59,6 @@ public enum Metric {
   }
 
   /**
-   * Returns whether a test of this metric has an accuracy.
-   *
-   * @return false when predictions are neither correct nor wrong
-   */
-  public boolean hasAccuracy() {
-    return this != RMSE;
-  }
-
-  /**
    * Computes the figure from a test's loss and accuracy.
    *
    * @param loss mean loss

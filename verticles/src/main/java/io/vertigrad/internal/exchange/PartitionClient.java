@@ -13,7 +13,6 @@ import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.exchange.PartitionPlan.PartitionVersions;
 import io.vertigrad.internal.transport.AnswerReceiver;
-import io.vertigrad.internal.transport.BusTransport;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobConfig;
@@ -233,7 +232,7 @@ public final class PartitionClient {
 
   /** Creates a client over the bus; it has no membership yet. */
   public PartitionClient(EventBus bus, Addresses addresses, ExchangeConfig config) {
-    this(new BusTransport(bus), addresses, config, System::nanoTime);
+    this(Transport.onBus(bus), addresses, config, System::nanoTime);
   }
 
   /** Creates a client over the bus, for a reader that pulls only now and then. */

@@ -748,11 +748,6 @@ public final class CoordinatorState {
 
   // ---- Answers of members to decisions
 
-  /** Records that a server accepted the proposed membership. */
-  void accepted(int epoch, int server) {
-    accepted(epoch, server, ProposalAnswer.ACCEPTED);
-  }
-
   /**
    * Records that a server accepted the proposed membership.
    *

@@ -51,7 +51,7 @@ public final class Streams implements Shareable {
   private final int maxConnections;
   private final Optional<SharedMemory> sharing;
   private final Set<String> listeners = ConcurrentHashMap.newKeySet();
-  private final BusTransport bus;
+  private final Transport bus;
   private final NetClient client;
   private final Map<String, Future<Transport>> transports = new ConcurrentHashMap<>();
   private final Set<Stream> streams = ConcurrentHashMap.newKeySet();
@@ -69,7 +69,7 @@ public final class Streams implements Shareable {
                     SegmentLayout.forWindow(config.windowBytes()),
                     config.sharedBytes()))
             : Optional.empty();
-    this.bus = new BusTransport(vertx.eventBus());
+    this.bus = Transport.onBus(vertx.eventBus());
     this.client =
         vertx.createNetClient(
             new NetClientOptions(options.toJson())

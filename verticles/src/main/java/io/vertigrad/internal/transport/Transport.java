@@ -7,6 +7,9 @@ import io.vertx.core.Completable;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.core.eventbus.EventBus;
+import io.vertx.core.eventbus.Message;
 import java.util.Optional;
 import java.util.function.Function;
 
@@ -28,7 +31,18 @@ public interface Transport {
     Optional<Streams> streams = Streams.of(vertx);
     return streams.isPresent() && config.transport() != TransportKind.BUS
         ? streams.get().transport(config.transport())
-        : new BusTransport(vertx.eventBus());
+        : onBus(vertx.eventBus());
+  }
+
+  /**
+   * Returns a transport that sends frames as messages of the event bus: the record itself within a
+   * process, its bytes to other processes.
+   */
+  static Transport onBus(EventBus bus) {
+    return (address, frame, limitMillis, answered) ->
+        bus.<Frame>request(address, frame, new DeliveryOptions().setSendTimeout(limitMillis))
+            .map(Message::body)
+            .onComplete(answered);
   }
 
   /**

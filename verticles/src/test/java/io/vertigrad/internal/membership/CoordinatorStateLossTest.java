@@ -79,7 +79,7 @@ final class CoordinatorStateLossTest {
     CoordinatorStateFixture fixture =
         new CoordinatorStateFixture(CoordinatorStateFixture.config(2, 2, true)).started(2, 2);
     fixture.join(Role.WORKER);
-    fixture.coordinator.accepted(2, 0);
+    fixture.coordinator.accepted(2, 0, ProposalAnswer.ACCEPTED);
 
     fixture.advance(10_200);
 

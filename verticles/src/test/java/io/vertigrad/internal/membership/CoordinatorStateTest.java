@@ -35,9 +35,9 @@ final class CoordinatorStateTest {
     assertTrue(fixture.all(Decision.Propose.class).isEmpty());
 
     fixture.join(Role.WORKER);
-    fixture.coordinator.accepted(1, 0);
+    fixture.coordinator.accepted(1, 0, ProposalAnswer.ACCEPTED);
     assertTrue(fixture.all(Decision.Publish.class).isEmpty());
-    fixture.coordinator.accepted(1, 1);
+    fixture.coordinator.accepted(1, 1, ProposalAnswer.ACCEPTED);
 
     List<Member> two = List.of(new Member(0, 0, 0), new Member(1, 0, 0));
     assertEquals(new Membership(1, two, two), fixture.published());
@@ -181,7 +181,7 @@ final class CoordinatorStateTest {
     fixture.join(Role.WORKER);
     assertEquals(Optional.of(new Member(2, 0, 4)), proposed(fixture).worker(2));
 
-    fixture.coordinator.accepted(2, 0);
+    fixture.coordinator.accepted(2, 0, ProposalAnswer.ACCEPTED);
     fixture.coordinator.refused(2, 1, 100);
     assertEquals(Optional.of(new Member(2, 0, 108)), proposed(fixture).worker(2));
     fixture.coordinator.refused(3, 0, 110);
@@ -201,7 +201,7 @@ final class CoordinatorStateTest {
     fixture.join(Role.WORKER);
     fixture.coordinator.refused(2, 0, 50);
 
-    fixture.coordinator.accepted(2, 0);
+    fixture.coordinator.accepted(2, 0, ProposalAnswer.ACCEPTED);
     fixture.coordinator.refused(2, 0, 70);
 
     assertEquals(3, proposed(fixture).epoch());

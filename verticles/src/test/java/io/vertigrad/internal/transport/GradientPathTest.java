@@ -102,9 +102,6 @@ class GradientPathTest {
         files.add(name.group(1));
       }
     }
-    if (!transport.equals("BUS")) {
-      files.remove("BusTransport");
-    }
     return files;
   }
 

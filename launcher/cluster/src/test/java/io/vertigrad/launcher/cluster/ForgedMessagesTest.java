@@ -14,7 +14,6 @@ import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.PeerPartition;
 import io.vertigrad.codecs.Tensor;
-import io.vertigrad.internal.transport.BusTransport;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobConfig;
@@ -112,7 +111,7 @@ class ForgedMessagesTest {
               new DeliveryOptions().addHeader("vertigrad-proof", proof)));
       assertThrows(
           ExecutionException.class,
-          () -> await(new BusTransport(insider.eventBus()).request(gradients(), FRAME, 5_000)));
+          () -> await(Transport.onBus(insider.eventBus()).request(gradients(), FRAME, 5_000)));
     }
 
     assertEquals(0, requests.get(), "requests that were listened to");
@@ -209,9 +208,9 @@ class ForgedMessagesTest {
     ExchangeConfig config = job.exchange();
     assertEquals(FRAME, await(Transport.of(member, config).request(gradients(), FRAME, 5_000)));
     assertEquals(
-        FRAME, await(new BusTransport(member.eventBus()).request(gradients(), FRAME, 5_000)));
+        FRAME, await(Transport.onBus(member.eventBus()).request(gradients(), FRAME, 5_000)));
     assertEquals(
-        FRAME, await(new BusTransport(vertx.eventBus()).request(gradients(), FRAME, 5_000)));
+        FRAME, await(Transport.onBus(vertx.eventBus()).request(gradients(), FRAME, 5_000)));
     assertEquals(3, frames.get());
 
     Message<JsonObject> recorded = received.get();
