@@ -64,7 +64,8 @@ class EnvironmentTest {
       throws Exception {
     Map<String, String> spoken =
         Map.of(
-            "JAVA_TOOL_OPTIONS", "-Duser.language=%s -Duser.country=%s".formatted(language, country));
+            "JAVA_TOOL_OPTIONS",
+            "-Duser.language=%s -Duser.country=%s".formatted(language, country));
     Path run = folder.resolve("run");
     Pace pace = Pace.of(run);
     List<String> job = new ArrayList<>(List.of("--set", "checkpoint.every=4"));
@@ -105,10 +106,14 @@ class EnvironmentTest {
     Path run = folder.resolve("run");
     Map<String, String> faked =
         Map.of(
-            "LD_PRELOAD", library.get().toString(),
-            "FAKETIME_TIMESTAMP_FILE", clock.toString(),
-            "FAKETIME_NO_CACHE", "1",
-            "FAKETIME_DONT_FAKE_MONOTONIC", "1");
+            "LD_PRELOAD",
+            library.get().toString(),
+            "FAKETIME_TIMESTAMP_FILE",
+            clock.toString(),
+            "FAKETIME_NO_CACHE",
+            "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC",
+            "1");
     List<String> waiting =
         List.of("--workers", "2", "--workers-here", "1", "--set", "cluster.port=17871");
     Process coordinator = start(faked, join(train(run, 20), waiting));

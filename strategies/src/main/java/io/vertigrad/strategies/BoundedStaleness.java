@@ -31,8 +31,8 @@ import java.util.stream.Stream;
  * <p>{@code p <- step(p, g)} immediately; the answer is sent when {@code clock(worker) - min clock
  * <= staleness}, where a clock counts a worker's applied updates. With 0 all workers move together.
  *
- * <p>While the job is paused nobody waits, because the slowest takes no step either. So after a pause
- * a worker may be one step further ahead.
+ * <p>While the job is paused nobody waits, because the slowest takes no step either. So after a
+ * pause a worker may be one step further ahead.
  *
  * <p>Clocks are not part of a checkpoint: after a restart all start equal. Memory: one scratch
  * array, and one waiting answer per worker.

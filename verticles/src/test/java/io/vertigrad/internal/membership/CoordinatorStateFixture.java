@@ -248,7 +248,9 @@ final class CoordinatorStateFixture {
 
   void acceptAll() {
     Decision.Propose last = last(Decision.Propose.class);
-    last.next().servers().forEach(s -> coordinator.accepted(last.next().epoch(), s.rank(), ProposalAnswer.ACCEPTED));
+    last.next()
+        .servers()
+        .forEach(s -> coordinator.accepted(last.next().epoch(), s.rank(), ProposalAnswer.ACCEPTED));
   }
 
   void silence(Admission member) {
