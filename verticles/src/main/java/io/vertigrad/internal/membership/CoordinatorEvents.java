@@ -1,5 +1,6 @@
 package io.vertigrad.internal.membership;
 
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.BatchesDivided;
 import io.vertigrad.events.TrainingEvent.CheckpointsDelayed;
 import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
@@ -46,98 +47,84 @@ final class CoordinatorEvents {
   /** Announces a member, with its training samples if those are the job's from now on. */
   void joined(MemberRecord member, String data) {
     Admission admission = member.admission();
-    decisions.accept(
-        new Announce(
-            new MemberJoined(
+    announce(new MemberJoined(
                 now(),
                 admission.role(),
                 admission.rank(),
                 admission.incarnation(),
                 member.node(),
-                data)));
+                data));
   }
 
   void suspected(Admission member, long silentMillis) {
-    decisions.accept(
-        new Announce(
-            new MemberSuspected(
-                now(), member.role(), member.rank(), member.incarnation(), silentMillis)));
+    announce(new MemberSuspected(
+                now(), member.role(), member.rank(), member.incarnation(), silentMillis));
   }
 
   void stalled(
       long version, long stillMillis, String missing, String stragglers, String lastReports) {
-    decisions.accept(
-        new Announce(
-            new StallFound(now(), version, stillMillis, missing, stragglers, lastReports)));
+    announce(new StallFound(now(), version, stillMillis, missing, stragglers, lastReports));
   }
 
   void left(Admission member, String reason) {
-    decisions.accept(
-        new Announce(
-            new MemberLeft(now(), member.role(), member.rank(), member.incarnation(), reason)));
+    announce(new MemberLeft(now(), member.role(), member.rank(), member.incarnation(), reason));
   }
 
   void drains(Admission member, String place) {
-    decisions.accept(
-        new Announce(
-            new MemberDraining(now(), member.role(), member.rank(), member.incarnation(), place)));
+    announce(new MemberDraining(now(), member.role(), member.rank(), member.incarnation(), place));
   }
 
   void divided(long round, List<Integer> shares) {
-    decisions.accept(new Announce(new BatchesDivided(now(), round, shares)));
+    announce(new BatchesDivided(now(), round, shares));
   }
 
   void health(MemberRecord member, ProcessVitals vitals) {
     Admission admission = member.admission();
-    decisions.accept(
-        new Announce(
-            ProcessHealth.event(
+    announce(ProcessHealth.event(
                 now(),
                 admission.role(),
                 admission.rank(),
                 admission.incarnation(),
                 member.node(),
-                vitals)));
+                vitals));
   }
 
   void started(CoordinatorConfig config, Membership first, long parameters) {
-    decisions.accept(
-        new Announce(
-            new JobStarted(
+    announce(new JobStarted(
                 now(),
                 config.strategy(),
                 first.workers().size(),
                 first.servers().size(),
                 parameters,
                 config.steps(),
-                config.lastVersion())));
+                config.lastVersion()));
   }
 
   void rolledBack(int shard, long known, long version, String reason) {
-    decisions.accept(new Announce(new ShardRolledBack(now(), shard, known, version, reason)));
+    announce(new ShardRolledBack(now(), shard, known, version, reason));
   }
 
   /** Announces that timed checkpoints are further apart than the job file says. */
   void checkpointsDelayed(double seconds, double wanted, String reason) {
-    decisions.accept(new Announce(new CheckpointsDelayed(now(), seconds, wanted, reason)));
+    announce(new CheckpointsDelayed(now(), seconds, wanted, reason));
   }
 
   void testSkipped(long version, String reason) {
-    decisions.accept(new Announce(new EvaluationSkipped(now(), version, reason)));
+    announce(new EvaluationSkipped(now(), version, reason));
   }
 
   void paused() {
-    decisions.accept(new Announce(new JobPaused(now())));
+    announce(new JobPaused(now()));
   }
 
   void resumed(long pausedMillis) {
-    decisions.accept(new Announce(new JobResumed(now(), pausedMillis)));
+    announce(new JobResumed(now(), pausedMillis));
   }
 
   /** Announces a server's last counters, if its status has them; before the end is announced. */
   void lastCounters(MemberStatus status) {
     if (status instanceof ServerStatus server) {
-      server.counters().ifPresent(counters -> decisions.accept(new Announce(counters)));
+      server.counters().ifPresent(this::announce);
     }
   }
 
@@ -148,9 +135,7 @@ final class CoordinatorEvents {
    */
   void updates(int server, RankUpdates updates, long completed) {
     long lost = updates.lost(completed);
-    decisions.accept(
-        new Announce(
-            new UpdatesCounted(
+    announce(new UpdatesCounted(
                 now(),
                 server,
                 updates.rank(),
@@ -160,7 +145,7 @@ final class CoordinatorEvents {
                 updates.counts().tooStale(),
                 updates.counts().refused(),
                 lost,
-                updates.unexplained())));
+                updates.unexplained()));
   }
 
   /**
@@ -170,29 +155,29 @@ final class CoordinatorEvents {
    * @param held the version of its replica
    */
   void steps(int rank, long made, long held) {
-    decisions.accept(
-        new Announce(
-            new UpdatesCounted(
-                now(), UpdatesCounted.NO_SERVER, rank, made, held, 0, 0, 0, made - held, 0)));
+    announce(new UpdatesCounted(
+                now(), UpdatesCounted.NO_SERVER, rank, made, held, 0, 0, 0, made - held, 0));
   }
 
   void ending(EarlyEnd reason) {
-    decisions.accept(
-        new Announce(
-            new JobEnding(
-                now(), reason.reason(), reason.threshold(), reason.value(), reason.version())));
+    announce(new JobEnding(
+                now(), reason.reason(), reason.threshold(), reason.value(), reason.version()));
   }
 
   void finished(JobProgress progress) {
-    decisions.accept(new Announce(new JobFinished(now(), progress.version(), progress.samples())));
+    announce(new JobFinished(now(), progress.version(), progress.samples()));
   }
 
   void stopped(String reason) {
-    decisions.accept(new Announce(new JobStopped(now(), reason)));
+    announce(new JobStopped(now(), reason));
   }
 
   void failed(String reason) {
-    decisions.accept(new Announce(new JobFailed(now(), reason)));
+    announce(new JobFailed(now(), reason));
+  }
+
+  private void announce(TrainingEvent event) {
+    decisions.accept(new Announce(event));
   }
 
   private long now() {
