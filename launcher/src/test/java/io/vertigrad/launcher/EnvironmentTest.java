@@ -60,7 +60,7 @@ class EnvironmentTest {
 
   @ParameterizedTest
   @CsvSource({"ar, EG", "tr, TR"})
-  void shouldResumeKilledProcessesWhateverTheLanguage(String language, String country)
+  void shouldResumeKilledProcessesWhenTheLanguageHasRulesOfItsOwn(String language, String country)
       throws Exception {
     Map<String, String> spoken =
         Map.of(

@@ -47,18 +47,20 @@ final class CoordinatorEvents {
   /** Announces a member, with its training samples if those are the job's from now on. */
   void joined(MemberRecord member, String data) {
     Admission admission = member.admission();
-    announce(new MemberJoined(
-                now(),
-                admission.role(),
-                admission.rank(),
-                admission.incarnation(),
-                member.node(),
-                data));
+    announce(
+        new MemberJoined(
+            now(),
+            admission.role(),
+            admission.rank(),
+            admission.incarnation(),
+            member.node(),
+            data));
   }
 
   void suspected(Admission member, long silentMillis) {
-    announce(new MemberSuspected(
-                now(), member.role(), member.rank(), member.incarnation(), silentMillis));
+    announce(
+        new MemberSuspected(
+            now(), member.role(), member.rank(), member.incarnation(), silentMillis));
   }
 
   void stalled(
@@ -80,24 +82,26 @@ final class CoordinatorEvents {
 
   void health(MemberRecord member, ProcessVitals vitals) {
     Admission admission = member.admission();
-    announce(ProcessHealth.event(
-                now(),
-                admission.role(),
-                admission.rank(),
-                admission.incarnation(),
-                member.node(),
-                vitals));
+    announce(
+        ProcessHealth.event(
+            now(),
+            admission.role(),
+            admission.rank(),
+            admission.incarnation(),
+            member.node(),
+            vitals));
   }
 
   void started(CoordinatorConfig config, Membership first, long parameters) {
-    announce(new JobStarted(
-                now(),
-                config.strategy(),
-                first.workers().size(),
-                first.servers().size(),
-                parameters,
-                config.steps(),
-                config.lastVersion()));
+    announce(
+        new JobStarted(
+            now(),
+            config.strategy(),
+            first.workers().size(),
+            first.servers().size(),
+            parameters,
+            config.steps(),
+            config.lastVersion()));
   }
 
   void rolledBack(int shard, long known, long version, String reason) {
@@ -135,17 +139,18 @@ final class CoordinatorEvents {
    */
   void updates(int server, RankUpdates updates, long completed) {
     long lost = updates.lost(completed);
-    announce(new UpdatesCounted(
-                now(),
-                server,
-                updates.rank(),
-                updates.counts().arrived() + lost,
-                updates.counts().applied(),
-                updates.counts().late(),
-                updates.counts().tooStale(),
-                updates.counts().refused(),
-                lost,
-                updates.unexplained()));
+    announce(
+        new UpdatesCounted(
+            now(),
+            server,
+            updates.rank(),
+            updates.counts().arrived() + lost,
+            updates.counts().applied(),
+            updates.counts().late(),
+            updates.counts().tooStale(),
+            updates.counts().refused(),
+            lost,
+            updates.unexplained()));
   }
 
   /**
@@ -155,13 +160,15 @@ final class CoordinatorEvents {
    * @param held the version of its replica
    */
   void steps(int rank, long made, long held) {
-    announce(new UpdatesCounted(
-                now(), UpdatesCounted.NO_SERVER, rank, made, held, 0, 0, 0, made - held, 0));
+    announce(
+        new UpdatesCounted(
+            now(), UpdatesCounted.NO_SERVER, rank, made, held, 0, 0, 0, made - held, 0));
   }
 
   void ending(EarlyEnd reason) {
-    announce(new JobEnding(
-                now(), reason.reason(), reason.threshold(), reason.value(), reason.version()));
+    announce(
+        new JobEnding(
+            now(), reason.reason(), reason.threshold(), reason.value(), reason.version()));
   }
 
   void finished(JobProgress progress) {
