@@ -68,14 +68,14 @@ class EnvironmentTest {
     Pace pace = Pace.of(run);
     List<String> job = new ArrayList<>(List.of("--set", "checkpoint.every=4"));
     pace.settings(3).forEach(setting -> job.addAll(List.of("--set", setting)));
-    List<String> killed = join(train(run, 40), join(job, List.of("--processes")));
+    List<String> killed = join(training(run, 40), join(job, List.of("--processes")));
 
     Process process = start(spoken, killed);
     try {
       Awaitility.await()
           .atMost(LIMIT)
           .until(() -> !process.isAlive() || checkpoints(run) >= CHECKPOINTS);
-      assertTrue(process.isAlive(), Files.readString(folder.resolve("said")));
+      assertTrue(process.isAlive(), said());
     } finally {
       List<ProcessHandle> all = process.descendants().toList();
       process.destroyForcibly();
@@ -85,7 +85,7 @@ class EnvironmentTest {
     pace.release();
     Ended resumed = run(spoken, List.of("resume", run.toString()));
     Path other = folder.resolve("other");
-    Ended undisturbed = run(Map.of(), join(train(other, 40), job));
+    Ended undisturbed = run(Map.of(), join(training(other, 40), job));
 
     assertEquals(0, resumed.exit(), resumed.said());
     assertEquals(0, undisturbed.exit(), undisturbed.said());
@@ -199,10 +199,10 @@ class EnvironmentTest {
   }
 
   private static List<String> train(Path parent) {
-    return join(train(parent.resolve("run"), 12), List.of("--set", "checkpoint.every=4"));
+    return join(training(parent.resolve("run"), 12), List.of("--set", "checkpoint.every=4"));
   }
 
-  private static List<String> train(Path run, int steps) {
+  private static List<String> training(Path run, int steps) {
     return List.of(
         "train", "--no-dashboard", "--steps", Integer.toString(steps), "--run-dir", run.toString());
   }

@@ -72,10 +72,7 @@ class BoundedStalenessTest extends StrategyContract {
   void shouldStartANewcomerAtTheSlowestClock() {
     TestJob job = new TestJob(TWO_AHEAD, 4, 0, 9, 2);
     TestShard shard = started(job, 2);
-    for (int step = 0; step < 3; step++) {
-      step(job, shard, 0, step);
-      step(job, shard, 1, step);
-    }
+    stepBoth(job, shard, 3);
 
     shard.membershipChanged(
         new Membership(
@@ -122,10 +119,7 @@ class BoundedStalenessTest extends StrategyContract {
   void shouldLetNobodyWaitWhileTheJobIsPaused() {
     TestJob job = new TestJob(TWO_AHEAD, 4, 0, 9, 3);
     TestShard shard = started(job, 3);
-    for (int step = 0; step < 2; step++) {
-      step(job, shard, 0, step);
-      step(job, shard, 1, step);
-    }
+    stepBoth(job, shard, 2);
     Future<Frame> before = step(job, shard, 0, 2);
     assertFalse(before.isComplete());
 
@@ -136,6 +130,13 @@ class BoundedStalenessTest extends StrategyContract {
     assertTrue(before.succeeded());
     assertTrue(meanwhile.succeeded(), "its gradient was on its way");
     assertFalse(step(job, shard, 0, 3).isComplete(), "the bound counts again");
+  }
+
+  private static void stepBoth(TestJob job, TestShard shard, int steps) {
+    for (int step = 0; step < steps; step++) {
+      step(job, shard, 0, step);
+      step(job, shard, 1, step);
+    }
   }
 
   private static Future<Frame> step(TestJob job, TestShard shard, int worker, long step) {

@@ -76,10 +76,10 @@ public interface ServerStrategy {
   void membershipChanged(Membership now);
 
   /**
-   * Called when the job is paused or brought to rest, and when it goes on. While it is paused no
-   * worker starts a step, so a rule that keeps an answer until another worker takes further steps
-   * must send it now. Waits for gradients of a round end by themselves: workers finish the rounds
-   * that were started.
+   * Called when the job is paused or brought to rest, and when it goes on, perhaps again with the
+   * same value. While it is paused no worker starts a step, so a rule that keeps an answer until
+   * another worker takes further steps must send it at once. Waits for gradients of a round end by
+   * themselves: workers finish the rounds that were started.
    *
    * @param paused true while no worker starts a step
    */
