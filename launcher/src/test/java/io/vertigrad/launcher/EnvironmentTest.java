@@ -11,11 +11,13 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import javax.imageio.ImageIO;
@@ -93,6 +95,54 @@ class EnvironmentTest {
     assertEquals(
         summary(other).getString("parametersHash"), summary(run).getString("parametersHash"));
     assertNames(run.resolve("checkpoints"));
+  }
+
+  /** As NTP does when a machine's clock was fast. */
+  @Test
+  void shouldAdmitANodeAfterTheCoordinatorsClockWasSetBack() throws Exception {
+    Optional<Path> library = fakeClock();
+    assumeTrue(library.isPresent(), "needs libfaketime (Debian: faketime)");
+    Path clock = Files.writeString(folder.resolve("clock"), "+3600s");
+    Path run = folder.resolve("run");
+    Map<String, String> faked =
+        Map.of(
+            "LD_PRELOAD",
+            library.get().toString(),
+            "FAKETIME_TIMESTAMP_FILE",
+            clock.toString(),
+            "FAKETIME_NO_CACHE",
+            "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC",
+            "1",
+            "DONT_FAKE_MONOTONIC",
+            "1");
+    List<String> waiting =
+        List.of("--workers", "2", "--workers-here", "1", "--set", "cluster.port=17871");
+    Process coordinator = start(faked, join(training(run, 20), waiting));
+    try {
+      Awaitility.await().atMost(LIMIT).until(() -> !coordinator.isAlive() || hasJoined(run));
+      assertTrue(coordinator.isAlive(), said());
+
+      Files.writeString(clock, "+0s");
+      CommandRun node =
+          CommandRun.of(
+              "node",
+              "--job",
+              "127.0.0.1:17971",
+              "--secret",
+              run.resolve("secret").toString(),
+              "--role",
+              "worker");
+
+      assertEquals(0, node.exit(), node.err() + said());
+      assertTrue(coordinator.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS), said());
+      assertEquals(0, coordinator.exitValue(), said());
+      List<Long> joined = joinTimes(run);
+      long last = joined.get(joined.size() - 1);
+      assertTrue(last < joined.get(0) - 1_800_000, "the clock was set back: " + joined);
+    } finally {
+      coordinator.destroyForcibly();
+    }
   }
 
   @Test
@@ -219,6 +269,31 @@ class EnvironmentTest {
 
   private static JsonObject summary(Path run) throws IOException {
     return new JsonObject(Files.readString(run.resolve("summary.json")));
+  }
+
+  private static boolean hasJoined(Path run) throws IOException {
+    Path events = run.resolve("events.jsonl");
+    return Files.exists(events) && Files.readString(events).contains("memberJoined");
+  }
+
+  /** Returns when members have joined, by the coordinator's clock, in the order of the events. */
+  private static List<Long> joinTimes(Path run) throws IOException {
+    return Files.readAllLines(run.resolve("events.jsonl")).stream()
+        .map(JsonObject::new)
+        .filter(event -> event.getString("type").equals("memberJoined"))
+        .map(event -> event.getLong("timeMillis"))
+        .toList();
+  }
+
+  /** Returns a library that gives a process a clock of its own. */
+  private static Optional<Path> fakeClock() throws IOException {
+    try (Stream<Path> files = Files.find(Path.of("/usr/lib"), 3, EnvironmentTest::fakesTheClock)) {
+      return files.findFirst();
+    }
+  }
+
+  private static boolean fakesTheClock(Path file, BasicFileAttributes attributes) {
+    return file.endsWith("faketime/libfaketimeMT.so.1");
   }
 
   private String said() throws IOException {
