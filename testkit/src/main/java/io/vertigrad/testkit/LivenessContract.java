@@ -115,6 +115,23 @@ public abstract class LivenessContract {
     assertEquals("the server stops", last.message());
   }
 
+  /** The workers of a paused job finish the step that they are in, and start no other. */
+  @Test
+  void shouldAnswerAllWorkersWhenTheJobIsPaused() {
+    TestJob job = job(2);
+    TestShard shard = started(job, 2);
+    List<Future<Frame>> answers = new ArrayList<>(runAhead(job, shard));
+
+    shard.paused(true);
+    boolean isInTheSameStep = answers.size() == 1;
+    if (isInTheSameStep) {
+      answers.add(shard.handle(job.gradient(1, 0, 0, 0, 1, 1, 1, 1)));
+    }
+
+    assertTrue(answers.stream().allMatch(Future::succeeded), "of " + answers.size() + " answers");
+    answers.forEach(answer -> assertInstanceOf(ParameterPartition.class, answer.result()));
+  }
+
   @Test
   void shouldAnswerARepeatLikeTheFirstWhenItStillWaits() {
     TestJob job = job(2);
