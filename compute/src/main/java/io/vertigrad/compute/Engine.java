@@ -143,6 +143,17 @@ public interface Engine {
   }
 
   /**
+   * Returns whether a model's name is the path of a file that this engine reads, not the name of a
+   * network or a class. The default knows no files.
+   *
+   * @param name value of {@code model.name}
+   * @return true for a path, whether or not the file exists
+   */
+  default boolean isModelFile(String name) {
+    return false;
+  }
+
+  /**
    * Returns the memory that the engine holds outside the heap. It is cheap enough to call every
    * second. Any thread.
    *
@@ -181,6 +192,21 @@ public interface Engine {
     List<String> found = new ArrayList<>();
     ServiceLoader.load(Engine.class).forEach(engine -> found.add(engine.name()));
     return found;
+  }
+
+  /**
+   * Returns whether a model's name is the path of a file for an engine on the class path.
+   *
+   * @param name value of {@code model.name}
+   * @return as {@link #isModelFile} of one of the engines
+   */
+  static boolean isFileOfAny(String name) {
+    for (Engine engine : ServiceLoader.load(Engine.class)) {
+      if (engine.isModelFile(name)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /**

@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -89,7 +88,6 @@ enum AdviceRule {
 
   private static final int FIRST_POINTS = 3;
   private static final int LAST_POINTS = 5;
-  private static final Set<String> TEN_CLASSES = Set.of("digits", "mnist", "cifar10");
   private static final String RATE = "optimizer.learningRate";
   private static final Pattern KEYS = Pattern.compile("\\b(" + RATE + "|workers\\.count)\\b");
 
@@ -200,11 +198,9 @@ enum AdviceRule {
 
   /** Returns the loss of a model that finds all classes equally probable, if it is known. */
   private static double guessingLoss(RunFigures run) {
-    if (!run.text("model.loss", "crossEntropy").equals("crossEntropy")) {
-      return Double.POSITIVE_INFINITY;
-    }
-    String data = run.text("data.name", "");
-    return TEN_CLASSES.contains(data) ? Math.log(10) : Double.POSITIVE_INFINITY;
+    return run.classes().isPresent() && run.text("model.loss", "crossEntropy").equals("crossEntropy")
+        ? Math.log(run.classes().getAsInt())
+        : Double.POSITIVE_INFINITY;
   }
 
   private static Optional<Advice> overfits(RunFigures run) {

@@ -1,5 +1,6 @@
 package io.vertigrad.dashboard;
 
+import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.dashboard.RunFigures.Host;
 import io.vertigrad.dashboard.RunFigures.Test;
 import io.vertigrad.dashboard.RunFigures.Worker;
@@ -14,6 +15,7 @@ import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -24,6 +26,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -56,6 +59,7 @@ final class RunAdvice {
   private record Totals(long timeMillis, Map<Integer, WorkerProgress> workers, long refused) {}
 
   private final JsonObject config;
+  private final OptionalInt classes;
   private final RunView view;
   private final Curve curve = new Curve("version", "loss");
   private final List<Test> tests = new ArrayList<>();
@@ -77,11 +81,12 @@ final class RunAdvice {
   /**
    * Creates the advice of a run before its first event.
    *
-   * @param config the resolved job file
+   * @param job the run's job
    * @param view includes each event before it is passed to {@link #apply}
    */
-  RunAdvice(JsonObject config, RunView view) {
-    this.config = config;
+  RunAdvice(JobConfig job, RunView view) {
+    config = job.json();
+    classes = DatasetProvider.classes(job.data(), RunAdvice.class.getClassLoader());
     this.view = view;
   }
 
@@ -225,6 +230,7 @@ final class RunAdvice {
   private RunFigures figures(boolean ended, Totals base) {
     return new RunFigures(
         config,
+        classes,
         summary,
         ended,
         view.phase() == Phase.STOPPED || view.ending().isPresent(),

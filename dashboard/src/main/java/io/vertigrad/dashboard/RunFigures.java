@@ -3,12 +3,14 @@ package io.vertigrad.dashboard;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 
 /**
  * What an {@link AdviceRule} judges. The figures of workers are those of the last seconds while the
  * run goes on, and those of the whole run at its end.
  *
  * @param config the resolved job file
+ * @param classes number of classes, if every data set of this name has as many
  * @param summary {@code summary.json} of a run that is over; empty before, and without one
  * @param ended whether the run is over
  * @param cutShort whether it ended before its last step
@@ -24,6 +26,7 @@ import java.util.Map;
  */
 record RunFigures(
     JsonObject config,
+    OptionalInt classes,
     JsonObject summary,
     boolean ended,
     boolean cutShort,

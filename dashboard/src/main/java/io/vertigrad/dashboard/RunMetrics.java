@@ -59,7 +59,7 @@ final class RunMetrics {
 
   public RunMetrics(RunDescription run) {
     this.run = run;
-    advice = new RunAdvice(run.config().json(), view);
+    advice = new RunAdvice(run.config(), view);
   }
 
   /** Applies the events of one window, in order, and returns the delta of what they changed. */

@@ -3,6 +3,8 @@ package io.vertigrad.dashboard;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.compute.data.DataConfig;
+import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.dashboard.RunFigures.Host;
 import io.vertigrad.dashboard.RunFigures.Worker;
 import io.vertx.core.json.JsonObject;
@@ -183,6 +185,8 @@ final class AdviceRuleTest {
         "The model learns nothing: the training loss stays at 2.30, that of guessing.",
         "Try another `optimizer.learningRate` (0.01), a tenth, or `data.normalization`"
             + " `standard`.");
+    run.with("data.name", "no such data");
+    assertSilent(AdviceRule.LEARNS_NOTHING);
   }
 
   @Test
@@ -626,10 +630,16 @@ final class AdviceRuleTest {
       section.put(keys[keys.length - 1], value);
     }
 
+    private DataConfig data() {
+      String name = config.getJsonObject("data").getString("name");
+      return new DataConfig(name, Optional.empty(), Optional.empty(), Map.of());
+    }
+
     RunFigures build() {
       double[] versions = IntStream.range(0, losses.length).mapToDouble(i -> 10.0 * i).toArray();
       return new RunFigures(
           config,
+          DatasetProvider.classes(data(), AdviceRuleTest.class.getClassLoader()),
           summary,
           ended,
           cutShort,

@@ -3,7 +3,6 @@ package io.vertigrad.launcher;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.sun.source.tree.CompilationUnitTree;
 import com.sun.source.tree.ExpressionTree;
 import com.sun.source.tree.IdentifierTree;
 import com.sun.source.tree.LiteralTree;
@@ -13,25 +12,14 @@ import com.sun.source.tree.MethodInvocationTree;
 import com.sun.source.tree.NewClassTree;
 import com.sun.source.tree.Tree;
 import com.sun.source.tree.VariableTree;
-import com.sun.source.util.JavacTask;
 import com.sun.source.util.TreeScanner;
-import com.sun.source.util.Trees;
 import java.io.IOException;
-import java.net.URI;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
-import javax.tools.JavaCompiler;
-import javax.tools.JavaFileObject;
-import javax.tools.SimpleJavaFileObject;
-import javax.tools.StandardJavaFileManager;
-import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -50,15 +38,10 @@ class LocaleRuleTest {
 
   @Test
   void shouldDependOnNoLanguageWhenSourcesWriteText() throws IOException {
-    List<Path> files;
-    try (Stream<Path> all = Files.walk(Path.of(".."))) {
-      files = all.filter(LocaleRuleTest::isMain).toList();
-    }
-    JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-    try (StandardJavaFileManager manager = compiler.getStandardFileManager(null, null, null)) {
-      assertTrue(files.size() > 500, files.size() + " sources");
-      assertEquals("", String.join("\n", findings(manager.getJavaFileObjectsFromPaths(files))));
-    }
+    List<JavaSource> sources = JavaSource.all();
+
+    assertTrue(sources.size() > 500, sources.size() + " sources");
+    assertEquals("", String.join("\n", findings(sources)));
   }
 
   @Test
@@ -100,25 +83,13 @@ class LocaleRuleTest {
     }
   }
 
-  /** Examples are left out where they print: to a person, in that person's language. */
-  private static boolean isMain(Path file) {
-    String path = file.toString().replace('\\', '/');
-    return path.endsWith(".java") && path.contains("/src/main/java/");
-  }
-
   private static List<String> findingsIn(String member) throws IOException {
-    return findings(List.of(new SourceText("class A { " + member + " }")));
+    return findings(List.of(JavaSource.ofMember(member)));
   }
 
-  private static List<String> findings(Iterable<? extends JavaFileObject> sources)
-      throws IOException {
-    JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-    JavacTask task =
-        (JavacTask) compiler.getTask(null, null, null, List.of("-proc:none"), null, sources);
+  private static List<String> findings(List<JavaSource> sources) {
     List<String> findings = new ArrayList<>();
-    for (CompilationUnitTree unit : task.parse()) {
-      new Rule(unit, Trees.instance(task), findings).scan(unit, null);
-    }
+    sources.forEach(source -> new Rule(source, findings).scan(source.unit(), null));
     return findings;
   }
 
@@ -132,16 +103,14 @@ class LocaleRuleTest {
         Set.of("DecimalFormat", "Formatter", "MessageFormat", "Scanner", "SimpleDateFormat");
     private static final String ROOT = "Locale.ROOT";
 
-    private final CompilationUnitTree unit;
-    private final Trees trees;
+    private final JavaSource source;
     private final List<String> findings;
 
     /** The initial values of variables, as far as the file has been read. */
     private final Map<String, Tree> values = new HashMap<>();
 
-    private Rule(CompilationUnitTree unit, Trees trees, List<String> findings) {
-      this.unit = unit;
-      this.trees = trees;
+    private Rule(JavaSource source, List<String> findings) {
+      this.source = source;
       this.findings = findings;
     }
 
@@ -189,8 +158,9 @@ class LocaleRuleTest {
       return super.visitNewClass(creation, nothing);
     }
 
+    /** Examples are left out where they print: to a person, in that person's language. */
     private boolean isExample() {
-      return unit.getSourceFile().getName().contains("examples");
+      return source.unit().getSourceFile().getName().contains("examples");
     }
 
     /** Returns whether a pattern has literals, here or as its variable's value, and all are fit. */
@@ -221,27 +191,10 @@ class LocaleRuleTest {
 
     private void require(boolean holds, Tree found) {
       if (!holds) {
-        long at = trees.getSourcePositions().getStartPosition(unit, found);
-        String file = unit.getSourceFile().getName();
         findings.add(
-            "%s:%s: %s: expected %s, or %%s in the place of %%d"
-                .formatted(file, unit.getLineMap().getLineNumber(at), found, ROOT));
+            "%s: %s: expected %s, or %%s in the place of %%d"
+                .formatted(source.place(found), found, ROOT));
       }
-    }
-  }
-
-  private static final class SourceText extends SimpleJavaFileObject {
-
-    private final String text;
-
-    private SourceText(String text) {
-      super(URI.create("string:///A.java"), Kind.SOURCE);
-      this.text = text;
-    }
-
-    @Override
-    public CharSequence getCharContent(boolean ignoreEncodingErrors) {
-      return text;
     }
   }
 }

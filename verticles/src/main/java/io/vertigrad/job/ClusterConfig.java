@@ -45,20 +45,21 @@ public record ClusterConfig(
 
   static ClusterConfig read(Settings section) {
     Settings local = section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE);
+    Settings joining = section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE, KeyTrait.NOT_PASSED);
     String discovery = section.string("discovery", MEMBERS);
-    String host = host(local, discovery.equals(MEMBERS) ? LOOPBACK : OwnAddress.AUTO);
+    String host = host(section, discovery.equals(MEMBERS) ? LOOPBACK : OwnAddress.AUTO);
     Optional<Path> tls = local.path("tls");
     ClusterConfig config =
         new ClusterConfig(
             host,
             section.integer("port", 15_701, 1, 65_535),
             discovery,
-            local.textList("members", List.of()),
+            joining.textList("members", List.of()),
             section.flag("insecure", false),
             file(local, "certificate", tls, "node.pem", "tls.crt"),
             file(local, "key", tls, "node.key", "tls.key"),
             file(local, "authority", tls, "authority.pem", "ca.crt"),
-            Optional.ofNullable(local.string("secretFile", null)),
+            Optional.ofNullable(joining.string("secretFile", null)),
             section.integer("restarts", 3, 0, 1_000_000));
     section.refuseUnknown();
     return config;
@@ -82,7 +83,10 @@ public record ClusterConfig(
   }
 
   private static String host(Settings section, String usual) {
-    String host = section.string("host", usual);
+    String host =
+        section
+            .with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE, KeyTrait.NOT_PASSED, KeyTrait.ADDRESS)
+            .string("host", usual);
     if (host.indexOf(':') >= 0) {
       throw section.refuse(
           "host",

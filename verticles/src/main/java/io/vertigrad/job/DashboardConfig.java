@@ -1,6 +1,5 @@
 package io.vertigrad.job;
 
-import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -24,11 +23,10 @@ public record DashboardConfig(
           "(http(?!.*:80$)|https(?!.*:443$))://([a-z0-9.-]+|\\[[0-9a-f:]+])(:\\d{1,5})?");
 
   static DashboardConfig read(Settings section) {
-    Settings own = section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE);
     DashboardConfig config =
         new DashboardConfig(
             section.flag("enabled", true),
-            ClusterConfig.host(own),
+            ClusterConfig.host(section),
             section.integer("port", 8_350, 0, 65_535),
             ClusterConfig.hosts(section),
             List.copyOf(section.textList("origins", List.of())));

@@ -116,17 +116,20 @@ public record JobConfig(
     Settings root = Settings.of(origin, copy);
     Settings agreed = root.with(KeyTrait.AGREED);
     Settings changeable = root.with(KeyTrait.CHANGEABLE);
+    Settings used = root.with(KeyTrait.CHANGEABLE, KeyTrait.OPERATION);
+    Settings seen = root.with(KeyTrait.CHANGEABLE, KeyTrait.OPERATION, KeyTrait.NAMED_IN_ERRORS);
     Optional<PipelineConfig> pipeline = PipelineConfig.read(agreed.section("pipeline"));
     EvaluatorConfig evaluator = EvaluatorConfig.read(root.section("evaluator"));
     JobConfig job =
         new JobConfig(
             origin,
-            addresses(agreed),
-            RunConfig.read(root.section("run")),
-            agreed.longInteger("seed", 0, 0, Long.MAX_VALUE),
+            addresses(root.with(KeyTrait.AGREED, KeyTrait.OPERATION)),
+            RunConfig.read(root.with(KeyTrait.OF_RUN).section("run")),
+            root.with(KeyTrait.AGREED, KeyTrait.NAMED_IN_ERRORS)
+                .longInteger("seed", 0, 0, Long.MAX_VALUE),
             TrainingLength.read(root),
-            counted(root.section(RESOLVED)),
-            agreed.string("engine", Engine.usual()),
+            counted(root.with(KeyTrait.OF_RUN).section(RESOLVED)),
+            root.string(ENGINE, Engine.usual()),
             model(agreed.section("model")),
             data(origin, agreed.section("data")),
             optimizer(agreed.section("optimizer")),
@@ -139,13 +142,21 @@ public record JobConfig(
             evaluator,
             StopConfig.read(changeable.section("stop"), evaluator),
             ExchangeConfig.read(root.section("exchange")),
-            ClusterConfig.read(changeable.section("cluster")),
-            DashboardConfig.read(changeable.section("dashboard")),
-            TrackingConfig.read(changeable.section("tracking")),
-            ServingConfig.read(changeable.section("serving")),
-            changeable.flag("timeline", false),
+            ClusterConfig.read(seen.section("cluster")),
+            DashboardConfig.read(seen.section("dashboard")),
+            TrackingConfig.read(used.section("tracking")),
+            ServingConfig.read(used.section("serving")),
+            seen.flag("timeline", false),
             root);
     root.refuseUnknown();
+    // Members may have different engines if their models' layouts are equal, which joins check.
+    if (!job.optimizer.isEngineIndependent()) {
+      agreed.has(ENGINE);
+    }
+    // Members need to agree on tests only if they test together, or training waits for tests.
+    if (job.stagesTest() || evaluator.blocking()) {
+      EvaluatorConfig.read(agreed.section("evaluator"));
+    }
     checkLoss(job, root);
     pipeline.ifPresent(stages -> checkPipeline(job, root));
     if (job.exchange().overlap()) {
@@ -743,7 +754,9 @@ public record JobConfig(
 
   private static NamedConfig model(Settings section) {
     NamedConfig model = NamedConfig.read(section, "convnet");
-    section.path(PARAMETERS);
+    Settings file = section.with(KeyTrait.AGREED, KeyTrait.MODEL_FILE);
+    file.has("name");
+    file.path(PARAMETERS);
     section.choice(LOSS, Loss.CROSS_ENTROPY.key(), Loss.keys());
     section.choice(PRECISION, Precision.FLOAT32.key(), Precision.keys());
     return model;
@@ -757,8 +770,9 @@ public record JobConfig(
 
   private static DataConfig data(String origin, Settings section) {
     Map<String, Object> options = section.toJson().getMap();
-    String name = section.string("name", "digits");
-    Optional<Path> directory = section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE).path("directory");
+    String name = NamedConfig.read(section, "digits").name();
+    Settings local = section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE, KeyTrait.NOT_PASSED);
+    Optional<Path> directory = local.path("directory");
     Optional<URI> download = section.with(KeyTrait.CHANGEABLE).address("download");
     DatasetProvider.scopes(name, section, JobConfig.class.getClassLoader());
     Map<String, Object> rest = new TreeMap<>(options);

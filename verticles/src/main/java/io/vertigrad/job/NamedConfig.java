@@ -1,5 +1,6 @@
 package io.vertigrad.job;
 
+import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
 
 /**
@@ -11,6 +12,7 @@ import io.vertigrad.compute.settings.Settings;
 public record NamedConfig(String name, Settings settings) {
 
   static NamedConfig read(Settings section, String otherwise) {
-    return new NamedConfig(section.string("name", otherwise), section);
+    Settings naming = section.with(KeyTrait.AGREED, KeyTrait.COMPONENT);
+    return new NamedConfig(naming.string("name", otherwise), section);
   }
 }

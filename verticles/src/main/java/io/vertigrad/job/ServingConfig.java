@@ -69,10 +69,10 @@ public record ServingConfig(
   }
 
   static ServingConfig read(Settings section) {
-    Settings local = section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE);
+    Settings local = section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE, KeyTrait.NOT_PASSED);
     Http http =
         new Http(
-            ClusterConfig.host(local),
+            ClusterConfig.host(section),
             ClusterConfig.hosts(section),
             section.has("port")
                 ? OptionalInt.of(section.integer("port", 0, 0, 65_535))

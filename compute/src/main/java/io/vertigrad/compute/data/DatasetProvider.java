@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.ServiceLoader;
 import java.util.function.Function;
@@ -124,6 +125,16 @@ public interface DatasetProvider {
    */
   default Optional<FieldReader> fields(DataConfig config, List<Integer> shape) {
     return Optional.empty();
+  }
+
+  /**
+   * Returns the number of classes, if it is the same for every sample file.
+   *
+   * @param config the data section of a job file
+   * @return empty if only the opened data set knows it, or its samples have no class each
+   */
+  default OptionalInt classes(DataConfig config) {
+    return OptionalInt.empty();
   }
 
   /**
@@ -388,6 +399,19 @@ public interface DatasetProvider {
    */
   static Optional<FieldReader> fields(DataConfig config, List<Integer> shape, ClassLoader loader) {
     return find(config, loader).fields(config, shape);
+  }
+
+  /**
+   * Returns the number of classes of the data set that {@code config} names, without opening it.
+   *
+   * @param config the data section of a job file
+   * @param loader class loader that finds providers
+   * @return empty if only the opened data set knows it, or there is no such data set
+   */
+  static OptionalInt classes(DataConfig config, ClassLoader loader) {
+    return registered(config.name(), loader)
+        .map(provider -> provider.classes(config))
+        .orElseGet(OptionalInt::empty);
   }
 
   /**

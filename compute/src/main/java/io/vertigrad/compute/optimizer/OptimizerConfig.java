@@ -173,6 +173,15 @@ public record OptimizerConfig(
   }
 
   /**
+   * Returns whether all engines compute the same bits with this update rule.
+   *
+   * @return true for {@code sgd} and {@code nesterov}
+   */
+  public boolean isEngineIndependent() {
+    return name.equals("sgd") || name.equals("nesterov");
+  }
+
+  /**
    * Reads the {@code optimizer} section of a job file; defaults are PyTorch's.
    *
    * @param settings the section

@@ -62,9 +62,9 @@ final class ComparisonTable {
       summaries.add(
           List.of("the runs have other data: their accuracies and losses do not compare"));
     }
-    for (String key : new String[] {"strategy", "workers", "servers"}) {
-      summaries.add(row(key, run -> summary(run, key)));
-    }
+    summaries.add(row("strategy", run -> summary(run, "strategy")));
+    summaries.add(row("workers", run -> summary(run, "workers")));
+    summaries.add(row("servers", run -> summary(run, "servers")));
     summaries.add(row("batch of a worker", run -> setting(run, "workers.batch")));
     summaries.add(row("optimizer", run -> setting(run, "optimizer.name")));
     summaries.add(row("learning rate", run -> setting(run, "optimizer.learningRate")));

@@ -3,6 +3,7 @@ package io.vertigrad.launcher.comparison;
 import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.data.Baseline;
 import io.vertigrad.compute.settings.JsonText;
+import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
@@ -14,6 +15,7 @@ import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.launcher.job.JobKeys;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLaunch;
 import io.vertigrad.launcher.run.RunLock;
@@ -28,7 +30,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -46,21 +47,6 @@ final class RunRow {
   private static final String[] RESULTS = {
     "seconds", "version", "samples", "samplesPerSecond", "loss", "trainingLoss", "accuracy"
   };
-
-  /**
-   * Sections of a job file that do not say what was trained. A {@code job.json} lacks the settings
-   * of one machine anyway.
-   */
-  private static final Set<String> NO_SETTINGS =
-      Set.of(
-          "cluster",
-          "dashboard",
-          "job",
-          JobConfig.RESOLVED,
-          "run",
-          "serving",
-          "timeline",
-          "tracking");
 
   private static final int LONGEST_SETTING = 200;
   private static final double MILLIS = 1_000;
@@ -267,7 +253,7 @@ final class RunRow {
   private void addSettings(JsonObject job) {
     JsonObject settings = new JsonObject();
     for (String section : job.fieldNames()) {
-      if (!NO_SETTINGS.contains(section)) {
+      if (saysWhatIsTrained(section)) {
         flatten(section, job.getValue(section), settings);
       }
     }
@@ -280,6 +266,11 @@ final class RunRow {
     putIfAbsent("servers", settings.getValue("servers.count"));
     putIfAbsent(JobConfig.ENGINE, settings.getValue(JobConfig.ENGINE));
     putIfAbsent("device", settings.getValue("workers.device"));
+  }
+
+  /** A {@code job.json} lacks the settings of one machine anyway. */
+  private static boolean saysWhatIsTrained(String section) {
+    return !JobKeys.has(section, KeyTrait.OPERATION) && !JobKeys.has(section, KeyTrait.OF_RUN);
   }
 
   /**

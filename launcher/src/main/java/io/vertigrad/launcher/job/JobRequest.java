@@ -1,5 +1,7 @@
 package io.vertigrad.launcher.job;
 
+import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.job.EvaluatorConfig;
 import io.vertigrad.job.JobConfig;
@@ -12,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -22,16 +25,8 @@ public final class JobRequest {
   private static final String JOB = "job";
   private static final String STRATEGY = "strategy";
 
-  /** Sections whose names appear in job names. */
-  private static final List<String> NAMING = List.of("data", "model", STRATEGY);
-
-  /** The beginning of an error that names a key. */
-  private static final Pattern ABOUT_A_KEY =
-      Pattern.compile(
-          "([a-z]\\w*\\.)+\\w+\\b|(job|seed|steps|epochs|totalSteps|engine|timeline)\\b");
-
-  /** Sections that have nothing to do with what is computed. */
-  private static final List<String> APART = List.of("dashboard", "timeline", "seed", "cluster");
+  /** The beginning of an error, which may be a key. */
+  private static final Pattern FIRST_WORD = Pattern.compile("([a-z]\\w*\\.)*\\w+\\b");
 
   private final String name;
   private final List<Change> changes = new ArrayList<>();
@@ -47,12 +42,18 @@ public final class JobRequest {
     boolean concerns(String error) {
       String path = assignment.path();
       String section = path.replaceFirst("\\..*", "");
-      if (!ABOUT_A_KEY.matcher(error).lookingAt()) {
-        return !APART.contains(section);
+      if (!isAboutAKey(error)) {
+        return !JobKeys.has(section, KeyTrait.NAMED_IN_ERRORS);
       }
       return error.matches("(?s)" + Pattern.quote(section) + "\\b.*")
           || names(error, path)
           || assignment.value() instanceof String text && !text.isBlank() && names(error, text);
+    }
+
+    private static boolean isAboutAKey(String error) {
+      Matcher first = FIRST_WORD.matcher(error);
+      return first.lookingAt()
+          && (first.group().indexOf('.') >= 0 || JobKeys.isKey(first.group()));
     }
 
     private static boolean names(String error, String word) {
@@ -91,15 +92,14 @@ public final class JobRequest {
     return this;
   }
 
-  /** Takes the paths of this machine from its {@linkplain LocalSettings#VARIABLES variables}. */
+  /** Takes the paths of this machine from its {@linkplain MachinePath#variable variables}. */
   public JobRequest variables(Map<String, String> environment) {
-    LocalSettings.VARIABLES.forEach(
-        (key, variable) -> {
-          String path = environment.getOrDefault(variable, "");
-          if (!path.isEmpty()) {
-            otherwise(variable + "=" + path, key, path);
-          }
-        });
+    for (MachinePath each : MachinePath.values()) {
+      String path = environment.getOrDefault(each.variable(), "");
+      if (!path.isEmpty()) {
+        otherwise(each.variable() + "=" + path, each.key(), path);
+      }
+    }
     return this;
   }
 
@@ -180,7 +180,7 @@ public final class JobRequest {
       throw new InputException(origin + ": " + noSection.getMessage(), noSection);
     }
     if (assignments.stream().noneMatch(assignment -> assignment.path().equals(JOB))) {
-      NAMING.forEach(section -> rename(section, file.json(), changed));
+      JobKeys.with(KeyTrait.COMPONENT).forEach(key -> rename(key, file.json(), changed));
     }
     JobConfig job = JobConfig.read(origin, changed);
     StrategyProviders.configure(job, getClass().getClassLoader());
@@ -210,7 +210,8 @@ public final class JobRequest {
    * Renames a job after its changed parts: {@code digits-sync} trained on other data gets that
    * data's name.
    */
-  private static void rename(String section, JsonObject before, JsonObject changed) {
+  private static void rename(String key, JsonObject before, JsonObject changed) {
+    String section = key.substring(0, key.indexOf('.'));
     Optional<String> old = nameIn(section, before);
     Optional<String> now = nameIn(section, changed).map(JobRequest::shortName);
     if (old.isPresent() && now.isPresent() && changed.getValue(JOB) instanceof String job) {
@@ -231,10 +232,9 @@ public final class JobRequest {
 
   /** Returns a plain name: a file without folder and extension, a class without package. */
   private static String shortName(String name) {
-    return name.replaceFirst(".*[/\\\\]", "")
-        .replaceFirst("\\.(zip|json|pt|h5|hdf5)$", "")
-        .replaceFirst(".*\\.", "")
-        .replaceAll("[^A-Za-z0-9_]", "_");
+    String last = name.replaceFirst(".*[/\\\\]", "");
+    String plain = Engine.isFileOfAny(last) ? last.replaceFirst("\\.[^.]*$", "") : last;
+    return plain.replaceFirst(".*\\.", "").replaceAll("[^A-Za-z0-9_]", "_");
   }
 
   /**

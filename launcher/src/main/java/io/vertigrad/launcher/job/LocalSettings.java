@@ -1,5 +1,6 @@
 package io.vertigrad.launcher.job;
 
+import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.job.JobConfig;
@@ -7,38 +8,14 @@ import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.function.Predicate;
-import java.util.regex.Pattern;
 
 /**
  * Separates the settings that are valid on one machine only: paths and addresses. A run's {@code
  * job.json} goes to other machines without them; a member on this machine gets them as options.
  */
 public final class LocalSettings {
-
-  private static final String DATA = "data.directory";
-  private static final String TLS = "cluster.tls";
-  private static final String SECRET = "cluster.secretFile";
-
-  /** Keys whose paths a machine may name in an environment variable, for every job. */
-  public static final Map<String, String> VARIABLES =
-      new TreeMap<>(
-          Map.of(DATA, "VERTIGRAD_DATA", SECRET, "VERTIGRAD_SECRET", TLS, "VERTIGRAD_TLS"));
-
-  /** What a node is given in other ways, or does not need: only the coordinator serves pages. */
-  private static final Set<String> NOT_FOR_NODES =
-      Set.of(DATA, "cluster.host", "cluster.members", SECRET);
-
-  /** Members agree on these, so that each has the file at the same path. */
-  private static final String MODEL = "model.name";
-
-  private static final String PARAMETERS = "model.parameters";
-
-  /** A {@code model.name} that is neither the name of a network nor of a class. */
-  private static final Pattern FILE = Pattern.compile("[/\\\\]|\\.(zip|json|pth?|h5|hdf5|keras)$");
 
   private static final String LOOPBACK = "127.0.0.1";
 
@@ -61,14 +38,10 @@ public final class LocalSettings {
    */
   static void refuseIn(JobFile file, JobConfig job, Predicate<String> replaced) {
     List<String> all = new ArrayList<>(keys(job));
-    all.addAll(List.of(MODEL, PARAMETERS));
+    all.addAll(keys(job, KeyTrait.MODEL_FILE));
     for (String key : all) {
       Object found = value(file.json(), key);
-      boolean isPath =
-          found instanceof String text
-              && !key.endsWith(".host")
-              && (!key.equals(MODEL) || FILE.matcher(text).find());
-      if (isPath && !replaced.test(key)) {
+      if (isPath(job, key, found) && !replaced.test(key)) {
         throw new InputException(
             "%s: %s is %s, a path of the machine that wrote it; leave it out there, or give this machine's with --set %s=..."
                 .formatted(file.origin(), key, found, key));
@@ -82,7 +55,12 @@ public final class LocalSettings {
   public static JsonObject of(JobConfig job) {
     JsonObject json = job.json();
     JsonObject local = new JsonObject();
-    keys(job).forEach(key -> new Assignment(key, absolute(key, value(json, key))).applyTo(local));
+    for (String key : keys(job)) {
+      Object value = value(json, key);
+      boolean path = isPath(job, key, value);
+      new Assignment(key, path ? Path.of((String) value).toAbsolutePath().toString() : value)
+          .applyTo(local);
+    }
     return local;
   }
 
@@ -104,7 +82,7 @@ public final class LocalSettings {
    * except for those of {@link #pathsOf}.
    */
   public static List<String> portable(JobConfig job) {
-    return settings(job, withAbsolutePaths(job), Set.of("checkpoint.directory", TLS));
+    return settings(job, withAbsolutePaths(job), Set.of("checkpoint.directory", MachinePath.TLS.key()));
   }
 
   /**
@@ -113,16 +91,15 @@ public final class LocalSettings {
    * absolute path.
    */
   public static String pathsOf(JobConfig job) {
-    return option("--data", DATA, job)
-        + option("--tls", TLS, job)
-        + option("--secret", SECRET, job);
-  }
-
-  private static String option(String name, String key, JobConfig job) {
-    return value(withAbsolutePaths(job), key) instanceof String path
-        ? " %s \"${%s:-%s}\""
-            .formatted(name, VARIABLES.get(key), path.replaceAll("[\\\\\"$`}]", "\\\\$0"))
-        : "";
+    JsonObject json = withAbsolutePaths(job);
+    StringBuilder options = new StringBuilder();
+    for (MachinePath each : MachinePath.values()) {
+      if (value(json, each.key()) instanceof String path) {
+        String quoted = path.replaceAll("[\\\\\"$`}]", "\\\\$0");
+        options.append(" %s \"${%s:-%s}\"".formatted(each.option(), each.variable(), quoted));
+      }
+    }
+    return options.toString();
   }
 
   private static List<String> options(JobConfig job, JsonObject json) {
@@ -133,22 +110,19 @@ public final class LocalSettings {
     }
     job.data()
         .directory()
-        .ifPresent(path -> options.addAll(List.of("--data", String.valueOf(value(json, DATA)))));
+        .map(path -> String.valueOf(value(json, MachinePath.DATA.key())))
+        .ifPresent(path -> options.addAll(List.of(MachinePath.DATA.option(), path)));
     options.addAll(settings(job, json, Set.of()));
     return options;
   }
 
   private static List<String> settings(JobConfig job, JsonObject json, Set<String> without) {
     List<String> options = new ArrayList<>();
-    JsonObject defaults = JobConfig.read("defaults", new JsonObject()).json();
+    JsonObject defaults = JobKeys.defaults();
     for (String key : keys(job)) {
       Object value = value(json, key);
-      boolean forNodes =
-          !NOT_FOR_NODES.contains(key)
-              && !key.startsWith("serving.")
-              && !key.startsWith("dashboard.")
-              && !without.contains(key);
-      if (forNodes && !value.equals(value(defaults, key))) {
+      boolean passed = !has(job, key, KeyTrait.NOT_PASSED) && !without.contains(key);
+      if (passed && !value.equals(value(defaults, key))) {
         options.addAll(List.of("--set", Assignment.words(key, value)));
       }
     }
@@ -159,11 +133,28 @@ public final class LocalSettings {
     return job.json().mergeIn(of(job), true);
   }
 
+  private static boolean has(JobConfig job, String key, KeyTrait trait) {
+    return job.settings().traits(key).contains(trait);
+  }
+
+  /** Returns true for text that is a path: no address, and no name of a network or a class. */
+  private static boolean isPath(JobConfig job, String key, Object value) {
+    return value instanceof String text
+        && !has(job, key, KeyTrait.ADDRESS)
+        && (!has(job, key, KeyTrait.COMPONENT)
+            || text.matches("(?s).*[/\\\\].*")
+            || Engine.isFileOfAny(text));
+  }
+
   /** Returns the local keys that have a value. */
   private static List<String> keys(JobConfig job) {
+    return keys(job, KeyTrait.LOCAL);
+  }
+
+  private static List<String> keys(JobConfig job, KeyTrait trait) {
     JsonObject json = job.json();
     return job.settings().keys().stream()
-        .filter(key -> job.settings().traits(key).contains(KeyTrait.LOCAL))
+        .filter(key -> has(job, key, trait))
         .filter(key -> value(json, key) != null)
         .toList();
   }
@@ -175,11 +166,5 @@ public final class LocalSettings {
       found = found instanceof JsonObject section ? section.getValue(name) : null;
     }
     return found;
-  }
-
-  private static Object absolute(String key, Object value) {
-    return value instanceof String path && !key.endsWith(".host")
-        ? Path.of(path).toAbsolutePath().toString()
-        : value;
   }
 }

@@ -1,5 +1,6 @@
 package io.vertigrad.testkit.chaos;
 
+import io.vertigrad.job.TrainingLength;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
@@ -106,7 +107,8 @@ public record ChaosPlan(
     if (changes.containsKey("strategy")) {
       job.remove("strategy");
     }
-    List.of("totalSteps", "epochs", "stop", "evaluator").forEach(job::remove);
+    TrainingLength.keys().forEach(job::remove);
+    List.of("stop", "evaluator").forEach(job::remove);
     job.mergeIn(changes, true).mergeIn(HARNESS, true);
     job.getJsonObject("cluster").put("port", port);
     return job.put("job", "chaos-" + name).put("steps", steps);

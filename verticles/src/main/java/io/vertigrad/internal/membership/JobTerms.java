@@ -6,7 +6,6 @@ import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.math.BigDecimal;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -27,34 +26,15 @@ record JobTerms(Map<String, String> values, Map<String, DataFingerprint> fingerp
     fingerprints = Map.copyOf(fingerprints);
   }
 
-  /**
-   * Members must agree on this section only if stages test together or training waits for tests.
-   */
-  private static final String EVALUATOR = "evaluator.";
-
-  private static final String ENGINE = "engine";
-
-  /**
-   * Optimizers that give the same bits with every engine. With these, members may have different
-   * engines, as long as their models' layouts are the same, which is checked when they join.
-   */
-  private static final Set<String> ENGINE_INDEPENDENT_OPTIMIZERS = Set.of("sgd", "nesterov");
-
   static JobTerms of(JobConfig job) {
     Map<String, String> all = new TreeMap<>();
     flatten("", job.json(), all);
-    boolean tests = job.stagesTest() || job.evaluator().blocking();
-    all.keySet()
-        .removeIf(
-            key ->
-                !job.settings().traits(key).contains(KeyTrait.AGREED)
-                    && !(tests && key.startsWith(EVALUATOR)));
-    if (ENGINE_INDEPENDENT_OPTIMIZERS.contains(job.optimizer().name())) {
-      all.remove(ENGINE);
-    }
-    for (String path : List.of("model.name", "model.parameters")) {
-      all.computeIfPresent(path, (key, name) -> name.substring(name.lastIndexOf('/') + 1));
-    }
+    all.keySet().removeIf(key -> !job.settings().traits(key).contains(KeyTrait.AGREED));
+    all.replaceAll(
+        (key, value) ->
+            job.settings().traits(key).contains(KeyTrait.MODEL_FILE)
+                ? value.substring(value.lastIndexOf('/') + 1)
+                : value);
     all.put("steps", String.valueOf(job.steps()));
     return new JobTerms(all, job.fingerprints());
   }

@@ -8,6 +8,7 @@ import io.vertigrad.compute.data.GeneratedImages;
 import io.vertigrad.compute.data.Normalisation;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /**
  * Opens {@code digits}: handwritten-like digits, 28x28, generated when they are opened.
@@ -43,6 +44,11 @@ public final class DigitsProvider implements DatasetProvider {
   @Override
   public Optional<Targets.Kind> targets(DataConfig config) {
     return Optional.of(Targets.Kind.CLASS);
+  }
+
+  @Override
+  public OptionalInt classes(DataConfig config) {
+    return OptionalInt.of(IMAGES.classes());
   }
 
   @Override

@@ -12,6 +12,7 @@ import io.vertigrad.compute.data.Normalisation;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.stream.IntStream;
 
 /**
@@ -43,6 +44,11 @@ public final class Cifar10Provider implements DatasetProvider {
   @Override
   public Optional<Targets.Kind> targets(DataConfig config) {
     return Optional.of(Targets.Kind.CLASS);
+  }
+
+  @Override
+  public OptionalInt classes(DataConfig config) {
+    return OptionalInt.of(CifarBatch.CLASSES);
   }
 
   @Override

@@ -14,6 +14,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /**
  * Opens {@code mnist}: the four IDX files, raw or {@code .gz}, in the folder or its subfolder
@@ -41,6 +42,11 @@ public final class MnistProvider implements DatasetProvider {
   @Override
   public Optional<Targets.Kind> targets(DataConfig config) {
     return Optional.of(Targets.Kind.CLASS);
+  }
+
+  @Override
+  public OptionalInt classes(DataConfig config) {
+    return OptionalInt.of(CLASSES);
   }
 
   @Override

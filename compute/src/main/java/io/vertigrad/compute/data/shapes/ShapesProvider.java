@@ -8,6 +8,7 @@ import io.vertigrad.compute.data.GeneratedImages;
 import io.vertigrad.compute.data.Normalisation;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /**
  * Opens {@code shapes}: images of ten coloured shapes, 3x32x32 like CIFAR-10, generated when they
@@ -44,6 +45,11 @@ public final class ShapesProvider implements DatasetProvider {
   @Override
   public Optional<Targets.Kind> targets(DataConfig config) {
     return Optional.of(Targets.Kind.CLASS);
+  }
+
+  @Override
+  public OptionalInt classes(DataConfig config) {
+    return OptionalInt.of(IMAGES.classes());
   }
 
   @Override

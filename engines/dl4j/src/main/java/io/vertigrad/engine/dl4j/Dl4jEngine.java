@@ -67,6 +67,11 @@ public final class Dl4jEngine implements Engine {
   }
 
   @Override
+  public boolean isModelFile(String name) {
+    return ModelLoader.isPath(name);
+  }
+
+  @Override
   public NativeMemory memory() {
     return Backend.running()
         ? new NativeMemory(Pointer.totalBytes(), Pointer.physicalBytes())

@@ -116,7 +116,8 @@ final class ModelLoader {
     }
   }
 
-  private static boolean isPath(String name) {
+  /** Returns true when the name is a path by its form, whether or not the file exists. */
+  static boolean isPath(String name) {
     return name.contains("/")
         || name.endsWith(".zip")
         || name.endsWith(".json")

@@ -78,7 +78,8 @@ final class ModelLoader {
     }
   }
 
-  private static boolean isFile(String name) {
+  /** Returns true when the name is a path by its form, whether or not the file exists. */
+  static boolean isFile(String name) {
     return name.endsWith(".pt") || name.endsWith(".pth") || name.contains("/");
   }
 

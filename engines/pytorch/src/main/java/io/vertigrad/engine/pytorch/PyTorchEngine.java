@@ -103,6 +103,11 @@ public final class PyTorchEngine implements Engine {
   }
 
   @Override
+  public boolean isModelFile(String name) {
+    return ModelLoader.isFile(name);
+  }
+
+  @Override
   public NativeMemory memory() {
     return LibTorch.running() ? LibTorch.memory() : NativeMemory.UNKNOWN;
   }

@@ -49,9 +49,6 @@ final class MlflowTracker implements Tracker {
   private static final String RUN = "runId";
   private static final String EXPORTED = "exported";
 
-  /** Sections that describe one run, and what follows from its data. */
-  private static final Set<String> LEFT_OUT = Set.of("run", "resolved");
-
   private final MlflowApi api;
   private final JobConfig job;
   private final Path folder;
@@ -258,7 +255,7 @@ final class MlflowTracker implements Tracker {
   private void sendParameters() throws IOException, InterruptedException {
     Map<String, String> flat = new TreeMap<>();
     flatten("", job.json(), flat);
-    flat.keySet().removeIf(key -> job.settings().traits(key).contains(KeyTrait.CHANGEABLE));
+    flat.keySet().removeIf(key -> !isParameter(job.settings().traits(key)));
     List<JsonObject> entries = new ArrayList<>();
     flat.forEach(
         (key, value) ->
@@ -277,13 +274,15 @@ final class MlflowTracker implements Tracker {
     }
   }
 
+  private static boolean isParameter(Set<KeyTrait> traits) {
+    return !traits.contains(KeyTrait.CHANGEABLE) && !traits.contains(KeyTrait.OF_RUN);
+  }
+
   private static void flatten(String prefix, JsonObject json, Map<String, String> flat) {
     for (String key : json.fieldNames()) {
       Object value = json.getValue(key);
       if (value instanceof JsonObject section) {
-        if (!LEFT_OUT.contains(prefix + key)) {
-          flatten(prefix + key + ".", section, flat);
-        }
+        flatten(prefix + key + ".", section, flat);
       } else if (value != null) {
         flat.put(prefix + key, value instanceof JsonArray list ? list.encode() : value.toString());
       }
