@@ -4,7 +4,7 @@ open module io.vertigrad.launcher {
   requires ch.qos.logback.core;
   requires info.picocli;
   requires io.vertigrad.dashboard;
-  requires io.vertigrad.launcher.cluster;
+  requires io.vertigrad.cluster;
   requires io.vertigrad.launcher.tracking;
   requires io.vertigrad.observability;
   requires io.vertigrad.serving;

@@ -17,22 +17,22 @@ module io.vertigrad.verticles {
   exports io.vertigrad.training;
   exports io.vertigrad.verticles;
   exports io.vertigrad.internal.checkpoint to
-      io.vertigrad.launcher.cluster,
+      io.vertigrad.cluster,
       io.vertigrad.testkit;
   exports io.vertigrad.internal.exchange to
-      io.vertigrad.launcher.cluster,
+      io.vertigrad.cluster,
       io.vertigrad.testkit;
   exports io.vertigrad.internal.membership to
-      io.vertigrad.launcher.cluster,
+      io.vertigrad.cluster,
       io.vertigrad.testkit;
   exports io.vertigrad.internal.security to
-      io.vertigrad.launcher.cluster;
+      io.vertigrad.cluster;
   exports io.vertigrad.internal.shard to
       io.vertigrad.testkit;
   exports io.vertigrad.internal.transport to
-      io.vertigrad.launcher.cluster;
+      io.vertigrad.cluster;
   exports io.vertigrad.internal.worker to
-      io.vertigrad.launcher.cluster;
+      io.vertigrad.cluster;
 
   uses io.vertigrad.internal.security.BusAuthentication;
   uses io.vertigrad.internal.worker.StateCopies.Provider;

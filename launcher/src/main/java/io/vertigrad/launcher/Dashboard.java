@@ -2,7 +2,7 @@ package io.vertigrad.launcher;
 
 import io.vertigrad.dashboard.DashboardVerticle;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.launcher.cluster.JoinPoint;
+import io.vertigrad.internal.cluster.JoinPoint;
 import io.vertx.core.Deployable;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;

@@ -1,7 +1,6 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.Assignment;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.JobFile;
@@ -138,7 +137,7 @@ final class ModelOptions {
   }
 
   private static JobFile read(String name) {
-    Vertx reader = ClusterStart.alone();
+    Vertx reader = Vertx.vertx();
     try {
       return Await.result(JobFile.read(reader, name), READ_SECONDS, "reading the job file");
     } finally {

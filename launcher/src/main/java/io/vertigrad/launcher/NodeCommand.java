@@ -9,10 +9,9 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
-import io.vertigrad.launcher.cluster.ClusterStart;
-import io.vertigrad.launcher.cluster.JoinAddress;
-import io.vertigrad.launcher.cluster.JoinOffer;
-import io.vertigrad.launcher.cluster.JoinPoint;
+import io.vertigrad.internal.cluster.JoinAddress;
+import io.vertigrad.internal.cluster.JoinOffer;
+import io.vertigrad.internal.cluster.JoinPoint;
 import io.vertigrad.launcher.deploy.CoordinatorLostException;
 import io.vertigrad.launcher.deploy.NodeLaunch;
 import io.vertigrad.launcher.deploy.ParentExitMonitor;
@@ -274,7 +273,7 @@ final class NodeCommand implements Callable<Integer> {
    * finds it again and reports it.
    */
   private void prepare() {
-    Vertx reader = ClusterStart.alone();
+    Vertx reader = Vertx.vertx();
     try {
       JobConfig config = read(job.request(where()), reader);
       Engine.named(config.engine()).prepare(config.workers().threads());
@@ -348,7 +347,7 @@ final class NodeCommand implements Callable<Integer> {
   }
 
   private JobConfig read() {
-    Vertx reader = ClusterStart.alone();
+    Vertx reader = Vertx.vertx();
     try {
       return asks()
           ? asked(reader, JoinAddress.parse(where(), JoinPoint.DEFAULT_PORT))

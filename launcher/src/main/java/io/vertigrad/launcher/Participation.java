@@ -3,15 +3,17 @@ package io.vertigrad.launcher;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
-import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.cluster.ClusterStart;
 import io.vertigrad.launcher.deploy.JobEndMonitor;
 import io.vertigrad.launcher.deploy.RoleName;
 import io.vertigrad.launcher.run.RunLog;
 import io.vertigrad.observability.MemberPort;
 import io.vertigrad.training.JobFailedException;
 import io.vertigrad.training.LocalMembers;
+import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -53,7 +55,8 @@ final class Participation implements AutoCloseable {
   /** Joins the job's cluster in order to play a role. */
   static Participation join(JobConfig job, Role role) {
     ClusterStart start = ClusterStart.ofMember(job, ClusterStart.secretOf(job.cluster()), false);
-    Vertx vertx = Await.result(start.start(), START_SECONDS, "joining the cluster");
+    Future<Vertx> joined = start.start(MeteredVertx.builder(), new VertxOptions());
+    Vertx vertx = Await.result(joined, START_SECONDS, "joining the cluster");
     VertigradApplication.refuseSerialized(vertx);
     return new Participation(job, role, start, vertx);
   }

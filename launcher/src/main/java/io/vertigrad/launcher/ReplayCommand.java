@@ -3,7 +3,6 @@ package io.vertigrad.launcher;
 import io.vertigrad.compute.settings.JsonText;
 import io.vertigrad.dashboard.ReplayVerticle;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.run.RunDirectory;
@@ -58,7 +57,7 @@ final class ReplayCommand implements Callable<Integer> {
           "%s is missing; expected the folder of a run, as train makes them below runs/"
               .formatted(run.events()));
     }
-    Vertx vertx = ClusterStart.alone();
+    Vertx vertx = MeteredVertx.alone();
     JobConfig job = job(run);
     ReplayVerticle replay = new ReplayVerticle(run.events());
     long reports =

@@ -6,7 +6,7 @@ import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
-import io.vertigrad.launcher.cluster.JoinAddress;
+import io.vertigrad.internal.cluster.JoinAddress;
 import io.vertigrad.launcher.comparison.EventEnds;
 import io.vertigrad.launcher.job.Assignment;
 import io.vertigrad.launcher.job.ExitStatus;

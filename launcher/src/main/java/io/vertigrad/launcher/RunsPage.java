@@ -5,7 +5,6 @@ import io.vertigrad.dashboard.RunsVerticle;
 import io.vertigrad.http.AccessToken;
 import io.vertigrad.job.DashboardConfig;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.comparison.RunList;
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.RunDirectory;
@@ -146,7 +145,7 @@ final class RunsPage extends VerticleBase {
           end(oldest.next());
           oldest.remove();
         }
-        Vertx own = ClusterStart.alone();
+        Vertx own = MeteredVertx.alone();
         int place = freePlace();
         RunDirectory run = runs.find(name).orElseThrow();
         ReplayVerticle source = new ReplayVerticle(run.events());

@@ -1,7 +1,6 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.Assignment;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
@@ -75,7 +74,7 @@ final class ServeCommand implements Callable<Integer> {
       new Assignment("job", name).applyTo(json);
     }
     JobConfig job = JobConfig.read(chosen.job().origin(), json);
-    Vertx vertx = ClusterStart.alone();
+    Vertx vertx = MeteredVertx.alone();
     Predictors predictors =
         Await.result(
             Predictors.deploy(vertx, job).recover(why -> Future.failedFuture(explained(why))),

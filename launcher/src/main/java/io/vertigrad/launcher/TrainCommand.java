@@ -6,7 +6,6 @@ import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.JobRequest;
 import io.vertigrad.launcher.job.LocalSettings;
@@ -227,7 +226,7 @@ final class TrainCommand implements Callable<Integer> {
       // The pod that resumes the run has another address.
       request.otherwise("POD_IP", "cluster.host", "auto");
     }
-    Vertx reader = ClusterStart.alone();
+    Vertx reader = Vertx.vertx();
     try {
       return Await.result(request.read(reader), READ_SECONDS, "reading the job file");
     } finally {

@@ -15,10 +15,10 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
-import io.vertigrad.launcher.cluster.ClusterStart;
-import io.vertigrad.launcher.cluster.JoinAddress;
-import io.vertigrad.launcher.cluster.JoinPoint;
-import io.vertigrad.launcher.cluster.JoinPort;
+import io.vertigrad.cluster.ClusterStart;
+import io.vertigrad.internal.cluster.JoinAddress;
+import io.vertigrad.internal.cluster.JoinPoint;
+import io.vertigrad.internal.cluster.JoinPort;
 import io.vertigrad.launcher.deploy.EarlyProcesses;
 import io.vertigrad.launcher.deploy.NodeLaunch;
 import io.vertigrad.launcher.deploy.PresentMembers;
@@ -46,6 +46,7 @@ import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.UncheckedIOException;
@@ -422,7 +423,7 @@ final class TrainingRun {
 
   private void open(boolean clustered) {
     if (!clustered) {
-      vertx = ClusterStart.alone();
+      vertx = MeteredVertx.alone();
       enter(Phase.OPEN);
       return;
     }
@@ -453,7 +454,11 @@ final class TrainingRun {
     while (true) {
       ClusterStart start = ClusterStart.ofMember(joining(), secret, true);
       try {
-        vertx = await(start.start(), START_SECONDS, "starting the cluster");
+        vertx =
+            await(
+                start.start(MeteredVertx.builder(), new VertxOptions()),
+                START_SECONDS,
+                "starting the cluster");
         enter(Phase.OPEN);
         VertigradApplication.refuseSerialized(vertx);
         return start;

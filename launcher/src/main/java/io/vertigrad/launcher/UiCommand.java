@@ -2,7 +2,6 @@ package io.vertigrad.launcher;
 
 import io.vertigrad.job.DashboardConfig;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.ShellCommand;
@@ -63,7 +62,7 @@ final class UiCommand implements Callable<Integer> {
     DashboardConfig where = JobConfig.read("ui", json).dashboard();
     String url =
         Await.result(
-            RunsPage.start(ClusterStart.alone(), shown, where), START_SECONDS, "starting the page");
+            RunsPage.start(MeteredVertx.alone(), shown, where), START_SECONDS, "starting the page");
     Dashboard.otherPort(port, url).ifPresent(System.out::println);
     Dashboard.openTo(where.host()).ifPresent(System.out::println);
     System.out.println("runs: " + url + "  (Ctrl-C ends it)");

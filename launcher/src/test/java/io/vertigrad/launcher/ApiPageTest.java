@@ -30,6 +30,7 @@ class ApiPageTest {
     "io.vertigrad.collective",
     "io.vertigrad.events",
     "io.vertigrad.verticles",
+    "io.vertigrad.cluster",
     "io.vertigrad.serving"
   };
 

@@ -11,7 +11,7 @@ import io.vertigrad.dashboard.ReplayVerticle;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.launcher.cluster.FreePort;
+import io.vertigrad.cluster.FreePort;
 import io.vertx.core.Deployable;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;

@@ -13,12 +13,13 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.jar.JarFile;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
  * Checks the class path of an application that depends on {@code vertigrad-strategies} and {@code
- * vertigrad-engine-dl4j} alone. It joins the run-time class paths of both, as Maven resolved them
- * in this build.
+ * vertigrad-engine-dl4j} alone, and of one that also starts a node of a cluster. It joins the
+ * run-time class paths of the modules, as Maven resolved them in this build.
  */
 class EmbeddingClassPathTest {
 
@@ -27,6 +28,8 @@ class EmbeddingClassPathTest {
       List.of(
           Path.of("..", "strategies", "target", "tested-classpath"),
           Path.of("..", "engines", "dl4j", "target", "tested-classpath"));
+
+  private static final Path CLUSTER = Path.of("..", "launcher", "cluster", "target", "tested-classpath");
 
   private static final List<Path> OWN_CLASSES =
       List.of(
@@ -44,17 +47,24 @@ class EmbeddingClassPathTest {
               + "|hazelcast|picocli|logback|jline|progressbar|vertigrad-(observability|dashboard|cluster|launcher|testkit)"
               + "|junit|archunit|awaitility|selenium|jazzer).*");
 
+  private static final Pattern NOT_FOR_NODES =
+      Pattern.compile(
+          "(vertx-web-\\d|vertx-(health|launcher|config|bridge)|micrometer|prometheus|opentelemetry|picocli"
+              + "|logback|vertigrad-(http|observability|dashboard|launcher|strategies|testkit)|junit).*");
+
   @Test
   void shouldContainNoServerClusterOrLoggingWhenAnApplicationEmbedsTraining() throws IOException {
-    Set<String> unwanted = new TreeSet<>();
-    for (Path file : classPath()) {
-      if (NOT_FOR_APPLICATIONS.matcher(file.getFileName().toString()).matches()
-          || file.toString().contains("dashboard")) {
-        unwanted.add(file.toString());
-      }
-    }
+    assertEquals(Set.of(), unwanted(classPath(), NOT_FOR_APPLICATIONS));
+  }
 
-    assertEquals(Set.of(), unwanted);
+  @Test
+  void shouldContainNoMetersTracesOrWebServerWhenAnApplicationStartsANode() throws IOException {
+    List<Path> files = files(CLUSTER);
+
+    assertEquals(Set.of(), unwanted(files, NOT_FOR_NODES));
+    assertTrue(
+        files.stream().anyMatch(file -> file.getFileName().toString().startsWith("hazelcast-")),
+        files::toString);
   }
 
   @Test
@@ -87,16 +97,32 @@ class EmbeddingClassPathTest {
     }
   }
 
+  /** Returns files with these names, and those in the folder of the dashboard. */
+  private static Set<String> unwanted(List<Path> files, Pattern names) {
+    Set<String> unwanted = new TreeSet<>();
+    for (Path file : files) {
+      if (names.matcher(file.getFileName().toString()).matches()
+          || file.toString().contains("dashboard")) {
+        unwanted.add(file.toString());
+      }
+    }
+    return unwanted;
+  }
+
   private static List<Path> classPath() throws IOException {
     List<Path> files = new ArrayList<>();
     for (Path written : CLASS_PATHS) {
-      assertTrue(
-          Files.exists(written),
-          () -> written + " is missing: build this module with -am, which writes it");
-      for (String file : Files.readString(written).strip().split(File.pathSeparator)) {
-        files.add(Path.of(file));
-      }
+      files.addAll(files(written));
     }
     return files;
+  }
+
+  private static List<Path> files(Path written) throws IOException {
+    assertTrue(
+        Files.exists(written),
+        () -> written + " is missing: build this module with -am, which writes it");
+    return Stream.of(Files.readString(written).strip().split(File.pathSeparator))
+        .map(Path::of)
+        .toList();
   }
 }

@@ -43,7 +43,7 @@ class ModulesTest {
           "io.vertigrad.dashboard",
           "io.vertigrad.http",
           "io.vertigrad.launcher",
-          "io.vertigrad.launcher.cluster",
+          "io.vertigrad.cluster",
           "io.vertigrad.launcher.tracking",
           "io.vertigrad.observability",
           "io.vertigrad.serving",

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
 import io.vertigrad.job.Role;
-import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.cluster.ClusterStart;
 import io.vertigrad.training.LocalMembers;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertx.core.DeploymentOptions;

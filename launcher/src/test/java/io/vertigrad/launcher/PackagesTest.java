@@ -1,5 +1,7 @@
 package io.vertigrad.launcher;
 
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideOutsideOfPackage;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -37,7 +39,8 @@ class PackagesTest {
   private static final Path PAGE = Path.of("../docs/internals/architecture.md");
   private static final Pattern DESCRIBED = Pattern.compile("^- `([a-z.0-9]+)`:", Pattern.MULTILINE);
   private static final String ROOT = "io.vertigrad.";
-  private static final String CLUSTER = "io.vertigrad.launcher.cluster..";
+  private static final String INTERNAL_CLUSTER = "io.vertigrad.internal.cluster..";
+  private static final String[] CLUSTER = {"io.vertigrad.cluster..", INTERNAL_CLUSTER};
 
   private static JavaClasses classes;
 
@@ -84,11 +87,25 @@ class PackagesTest {
                 "io.vertigrad.observability..",
                 "io.vertigrad.serving..",
                 "io.vertigrad.strategies..")
+            .should()
+            .dependOnClassesThat(
+                resideInAPackage("io.vertigrad.internal..")
+                    .and(resideOutsideOfPackage(INTERNAL_CLUSTER)));
+
+    rule.check(classes);
+  }
+
+  @Test
+  void shouldKeepTheInsideOfANodeToTheLauncherWhenNodesAreStarted() {
+    ArchRule rule =
+        noClasses()
+            .that()
+            .resideOutsideOfPackages(CLUSTER)
             .and()
-            .resideOutsideOfPackage(CLUSTER)
+            .resideOutsideOfPackage("io.vertigrad.launcher..")
             .should()
             .dependOnClassesThat()
-            .resideInAPackage("io.vertigrad.internal..");
+            .resideInAPackage(INTERNAL_CLUSTER);
 
     rule.check(classes);
   }
@@ -151,7 +168,7 @@ class PackagesTest {
     ArchRule rule =
         noClasses()
             .that()
-            .resideOutsideOfPackage(CLUSTER)
+            .resideOutsideOfPackages(CLUSTER)
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage("com.hazelcast..", "io.vertx.spi.cluster..");
@@ -168,7 +185,7 @@ class PackagesTest {
     ArchRule rule =
         noClasses()
             .that()
-            .resideOutsideOfPackage(CLUSTER)
+            .resideOutsideOfPackages(CLUSTER)
             .and()
             .doNotHaveFullyQualifiedName("io.vertigrad.http.HttpConnections")
             .should()

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
-import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.cluster.ClusterStart;
 import io.vertigrad.launcher.tracking.EventFileParser;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;

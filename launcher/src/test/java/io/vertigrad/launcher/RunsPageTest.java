@@ -11,7 +11,7 @@ import io.vertigrad.events.TrainingEvent.JobFinished;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.job.DashboardConfig;
-import io.vertigrad.launcher.cluster.FreePort;
+import io.vertigrad.cluster.FreePort;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLock;
 import io.vertx.core.Vertx;

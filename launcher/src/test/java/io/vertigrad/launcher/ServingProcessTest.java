@@ -3,7 +3,7 @@ package io.vertigrad.launcher;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.launcher.cluster.FreePort;
+import io.vertigrad.cluster.FreePort;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

@@ -1,11 +1,14 @@
 package io.vertigrad.benchmarks.exchange;
 
 import io.vertigrad.codecs.FrameCodecs;
+import io.vertigrad.cluster.ClusterStart;
 import io.vertigrad.job.ClusterConfig;
-import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.observability.BusTraffic;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertx.core.Vertx;
+import io.vertx.core.VertxBuilder;
+import io.vertx.core.VertxOptions;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.eventbus.MessageConsumer;
 import java.util.ArrayList;
@@ -37,7 +40,7 @@ public final class BusNode {
 
   /** Returns a node with everything in this process and no cluster. */
   public static BusNode alone() {
-    return new BusNode(ClusterStart.alone(), "");
+    return new BusNode(counted().build(), "");
   }
 
   /**
@@ -59,8 +62,14 @@ public final class BusNode {
             Optional.empty(),
             0);
     ClusterStart start = new ClusterStart("vertigrad-benchmarks", config);
-    Vertx vertx = start.start().await(START_SECONDS, TimeUnit.SECONDS);
+    Vertx vertx =
+        start.start(counted(), new VertxOptions()).await(START_SECONDS, TimeUnit.SECONDS);
     return new BusNode(vertx, start.joinAddress());
+  }
+
+  /** Returns a Vert.x as the launcher builds it. */
+  private static VertxBuilder counted() {
+    return Vertx.builder().withMetrics(BusTraffic.counting());
   }
 
   /** Returns the address at which others join, {@code HOST:PORT}; empty without a cluster. */

@@ -1,7 +1,6 @@
 package io.vertigrad.launcher.doctor;
 
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.launcher.cluster.ClusterStart;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.JobRequest;
 import io.vertigrad.launcher.job.ShellCommand;
@@ -86,7 +85,7 @@ public final class DoctorCommand implements Callable<Integer> {
   }
 
   private JobConfig read() throws Exception {
-    Vertx reader = ClusterStart.alone();
+    Vertx reader = Vertx.vertx();
     try {
       return new JobRequest(file)
           .option("--data", "data.directory", data)

@@ -2,7 +2,7 @@ package io.vertigrad.launcher.doctor;
 
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.ClusterConfig;
-import io.vertigrad.launcher.cluster.ClusterStart;
+import io.vertigrad.cluster.ClusterStart;
 import java.util.List;
 
 /** Checks that certificate, key and authority can be read and belong together. */

@@ -1,5 +1,0 @@
-/**
- * Starts Vert.x, alone or clustered. It is the only package that uses Hazelcast. It uses inner
- * classes of it and of Vert.x; docs/internals/architecture.md says which, and why.
- */
-package io.vertigrad.launcher.cluster;
