@@ -198,7 +198,8 @@ enum AdviceRule {
 
   /** Returns the loss of a model that finds all classes equally probable, if it is known. */
   private static double guessingLoss(RunFigures run) {
-    return run.classes().isPresent() && run.text("model.loss", "crossEntropy").equals("crossEntropy")
+    return run.classes().isPresent()
+            && run.text("model.loss", "crossEntropy").equals("crossEntropy")
         ? Math.log(run.classes().getAsInt())
         : Double.POSITIVE_INFINITY;
   }

@@ -1,8 +1,8 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.dashboard.DashboardVerticle;
-import io.vertigrad.job.JobConfig;
 import io.vertigrad.internal.cluster.JoinPoint;
+import io.vertigrad.job.JobConfig;
 import io.vertx.core.Deployable;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;

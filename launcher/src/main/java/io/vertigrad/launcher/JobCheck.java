@@ -1,11 +1,11 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.cluster.ClusterStart;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.cluster.ClusterStart;
 import io.vertigrad.launcher.doctor.MemoryEstimate;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.training.LocalMembers;

@@ -1,9 +1,9 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.cluster.ClusterStart;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
-import io.vertigrad.cluster.ClusterStart;
 import io.vertigrad.launcher.deploy.JobEndMonitor;
 import io.vertigrad.launcher.deploy.RoleName;
 import io.vertigrad.launcher.run.RunLog;

@@ -1,5 +1,6 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.cluster.ClusterStart;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.compute.data.Baseline;
 import io.vertigrad.compute.data.Dataset;
@@ -11,14 +12,13 @@ import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.JobStopped;
 import io.vertigrad.http.AccessToken;
+import io.vertigrad.internal.cluster.JoinAddress;
+import io.vertigrad.internal.cluster.JoinPoint;
+import io.vertigrad.internal.cluster.JoinPort;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
-import io.vertigrad.cluster.ClusterStart;
-import io.vertigrad.internal.cluster.JoinAddress;
-import io.vertigrad.internal.cluster.JoinPoint;
-import io.vertigrad.internal.cluster.JoinPort;
 import io.vertigrad.launcher.deploy.EarlyProcesses;
 import io.vertigrad.launcher.deploy.NodeLaunch;
 import io.vertigrad.launcher.deploy.PresentMembers;

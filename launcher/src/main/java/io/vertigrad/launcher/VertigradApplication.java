@@ -1,9 +1,9 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.cluster.ClusterStart;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.cluster.ClusterStart;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.verticles.StrategyVerticle;

@@ -5,13 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.cluster.FreePort;
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.dashboard.MetricsVerticle;
 import io.vertigrad.dashboard.ReplayVerticle;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.job.JobConfig;
-import io.vertigrad.cluster.FreePort;
 import io.vertx.core.Deployable;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;

@@ -29,7 +29,8 @@ class EmbeddingClassPathTest {
           Path.of("..", "strategies", "target", "tested-classpath"),
           Path.of("..", "engines", "dl4j", "target", "tested-classpath"));
 
-  private static final Path CLUSTER = Path.of("..", "launcher", "cluster", "target", "tested-classpath");
+  private static final Path CLUSTER =
+      Path.of("..", "launcher", "cluster", "target", "tested-classpath");
 
   private static final List<Path> OWN_CLASSES =
       List.of(

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.cluster.ClusterStart;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
-import io.vertigrad.cluster.ClusterStart;
 import io.vertigrad.launcher.tracking.EventFileParser;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;

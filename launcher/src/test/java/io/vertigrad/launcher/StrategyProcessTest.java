@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.job.JobConfig;
 import io.vertigrad.cluster.FreePort;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.training.RunningJob;
 import io.vertigrad.training.TrainingJob;
 import io.vertx.core.Future;

@@ -1,7 +1,7 @@
 package io.vertigrad.examples.besideverticles;
 
-import io.vertigrad.job.JobConfig;
 import io.vertigrad.cluster.ClusterStart;
+import io.vertigrad.job.JobConfig;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;

@@ -1,7 +1,7 @@
 package io.vertigrad.examples.runevents;
 
-import io.vertigrad.job.JobConfig;
 import io.vertigrad.cluster.ClusterStart;
+import io.vertigrad.job.JobConfig;
 import io.vertigrad.training.RunningJob;
 import io.vertigrad.training.TrainingJob;
 import io.vertx.core.Vertx;

@@ -50,8 +50,7 @@ class OwnVertxTest {
 
     Vertx own = await(first.start(Vertx.builder().withMetrics(any -> metrics), options));
     started.add(own);
-    ClusterStart second =
-        ClusterStart.ofJob(job(List.of(first.joinAddress())), secret("secret"));
+    ClusterStart second = ClusterStart.ofJob(job(List.of(first.joinAddress())), secret("secret"));
     Vertx other = await(second.start());
     started.add(other);
 

@@ -1,8 +1,8 @@
 package io.vertigrad.launcher.deploy;
 
+import io.vertigrad.internal.cluster.JoinPoint;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
-import io.vertigrad.internal.cluster.JoinPoint;
 import io.vertigrad.launcher.job.LocalSettings;
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.RunDirectory;

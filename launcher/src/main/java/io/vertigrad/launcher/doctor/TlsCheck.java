@@ -1,8 +1,8 @@
 package io.vertigrad.launcher.doctor;
 
+import io.vertigrad.cluster.ClusterStart;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.ClusterConfig;
-import io.vertigrad.cluster.ClusterStart;
 import java.util.List;
 
 /** Checks that certificate, key and authority can be read and belong together. */

@@ -52,8 +52,7 @@ public final class JobRequest {
 
     private static boolean isAboutAKey(String error) {
       Matcher first = FIRST_WORD.matcher(error);
-      return first.lookingAt()
-          && (first.group().indexOf('.') >= 0 || JobKeys.isKey(first.group()));
+      return first.lookingAt() && (first.group().indexOf('.') >= 0 || JobKeys.isKey(first.group()));
     }
 
     private static boolean names(String error, String word) {

@@ -82,7 +82,8 @@ public final class LocalSettings {
    * except for those of {@link #pathsOf}.
    */
   public static List<String> portable(JobConfig job) {
-    return settings(job, withAbsolutePaths(job), Set.of("checkpoint.directory", MachinePath.TLS.key()));
+    return settings(
+        job, withAbsolutePaths(job), Set.of("checkpoint.directory", MachinePath.TLS.key()));
   }
 
   /**

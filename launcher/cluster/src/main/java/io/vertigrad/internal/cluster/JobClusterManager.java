@@ -57,7 +57,8 @@ import java.util.stream.Collectors;
  * with a node that does not belong to the job.
  */
 @SuppressWarnings("exports") // Hazelcast calls it with types of its own.
-public final class JobClusterManager implements ClusterManager, MembershipListener, LifecycleListener {
+public final class JobClusterManager
+    implements ClusterManager, MembershipListener, LifecycleListener {
 
   /** Time for which a node asks to be admitted. */
   public static final int JOIN_SECONDS = HazelcastNode.JOIN_SECONDS;

@@ -6,12 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
-import io.vertigrad.cluster.StartedManager;
-import io.vertigrad.cluster.FreePort;
-import io.vertigrad.cluster.ClusterStart;
 import com.hazelcast.config.KubernetesConfig;
 import com.hazelcast.logging.Logger;
 import com.hazelcast.spi.discovery.DiscoveryNode;
+import io.vertigrad.cluster.ClusterStart;
+import io.vertigrad.cluster.FreePort;
+import io.vertigrad.cluster.StartedManager;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.job.JobConfig;
@@ -236,11 +236,7 @@ class DiscoveryTest {
   private ClusterStart start(KubernetesMock api, String host, int port) throws Exception {
     ClusterStart start = new ClusterStart("test", config(host, port, "kubernetes:nodes"));
     KubernetesConfig kubernetes =
-        StartedManager.of(start)
-            .getConfig()
-            .getNetworkConfig()
-            .getJoin()
-            .getKubernetesConfig();
+        StartedManager.of(start).getConfig().getNetworkConfig().getJoin().getKubernetesConfig();
     kubernetes
         .setProperty("kubernetes-master", api.url())
         .setProperty("namespace", KubernetesMock.NAMESPACE)

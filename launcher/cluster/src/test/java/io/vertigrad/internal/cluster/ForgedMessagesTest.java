@@ -5,12 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.vertigrad.cluster.StartedManager;
-import io.vertigrad.cluster.ClusterStart;
 import com.hazelcast.client.HazelcastClient;
 import com.hazelcast.client.config.ClientConfig;
 import com.hazelcast.config.Config;
 import com.hazelcast.core.Hazelcast;
+import io.vertigrad.cluster.ClusterStart;
+import io.vertigrad.cluster.StartedManager;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameCodecs;
@@ -367,12 +367,7 @@ class ForgedMessagesTest {
         IllegalStateException.class,
         () -> Hazelcast.newHazelcastInstance(stranger).getLifecycleService().terminate());
     assertEquals(
-        1,
-        StartedManager.of(start)
-            .getHazelcastInstance()
-            .getCluster()
-            .getMembers()
-            .size());
+        1, StartedManager.of(start).getHazelcastInstance().getCluster().getMembers().size());
   }
 
   private void listen(Vertx here) throws Exception {

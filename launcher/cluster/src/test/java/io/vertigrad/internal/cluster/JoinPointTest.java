@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.vertigrad.cluster.FreePort;
 import io.vertigrad.cluster.ClusterStart;
+import io.vertigrad.cluster.FreePort;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;

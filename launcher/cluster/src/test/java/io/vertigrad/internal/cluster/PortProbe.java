@@ -2,8 +2,8 @@ package io.vertigrad.internal.cluster;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.vertigrad.cluster.StartedManager;
 import io.vertigrad.cluster.ClusterStart;
+import io.vertigrad.cluster.StartedManager;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.Refusal;
