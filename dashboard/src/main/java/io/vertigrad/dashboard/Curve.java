@@ -24,6 +24,7 @@ final class Curve {
   /** A shorter gap never ends a segment. */
   public static final long SHORTEST_GAP_MILLIS = 2_000;
 
+  private static final String OPEN = "open";
   private static final int USUAL_INTERVALS = 8;
   private static final int KNOWN_INTERVALS = 3;
   private static final Set<String> FRACTIONS =
@@ -101,6 +102,50 @@ final class Curve {
       column.add(Math.round(segments[i]));
     }
     return json.put("segment", column);
+  }
+
+  /** Returns the columns, and under {@code open} what {@link #goOn} needs besides them. */
+  JsonObject save() {
+    JsonArray open = new JsonArray();
+    DoubleStream.of(sums).forEach(open::add);
+    return toJson()
+        .put(
+            OPEN,
+            new JsonObject()
+                .put("perPoint", perPoint)
+                .put("summed", summed)
+                .put("sums", open)
+                .put("segment", segment)
+                .put("lastMillis", lastMillis)
+                .put("intervals", intervals)
+                .put("intervalsMillis", intervalsMillis));
+  }
+
+  /**
+   * Goes on with a curve of the same columns; for a curve that is empty.
+   *
+   * @param saved what {@link #save} has returned
+   * @throws RuntimeException when it is damaged
+   */
+  void goOn(JsonObject saved) {
+    JsonArray of = saved.getJsonArray("segment");
+    for (int i = 0; i < of.size(); i++) {
+      segments[i] = of.getInteger(i);
+      for (int c = 0; c < columns.length; c++) {
+        columns[c][i] = saved.getJsonArray(names.get(c)).getDouble(i);
+      }
+    }
+    size = of.size();
+    JsonObject open = saved.getJsonObject(OPEN);
+    perPoint = open.getInteger("perPoint");
+    summed = open.getInteger("summed");
+    for (int c = 0; c < sums.length; c++) {
+      sums[c] = open.getJsonArray("sums").getDouble(c);
+    }
+    segment = open.getInteger("segment");
+    lastMillis = open.getLong("lastMillis");
+    intervals = open.getLong("intervals");
+    intervalsMillis = open.getLong("intervalsMillis");
   }
 
   /** Returns a point as it is in JSON, with the keys of {@link #toJson}. */

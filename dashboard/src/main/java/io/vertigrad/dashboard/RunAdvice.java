@@ -17,6 +17,7 @@ import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
+import io.vertigrad.observability.EventFold;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
@@ -69,6 +70,13 @@ final class RunAdvice {
   private final Map<Integer, WorkerProgress> firstReports = new HashMap<>();
   private final Map<AdviceRule, Integer> sequences = new EnumMap<>(AdviceRule.class);
   private final Map<AdviceRule, Advice> shown = new EnumMap<>(AdviceRule.class);
+  private final EventFold fold =
+      new EventFold()
+          .on(Evaluated.class, this::keep)
+          .on(ServerProgress.class, this::keep)
+          .on(PeerExchange.class, peer -> skippedByWorker.put(peer.rank(), peer.skipped()))
+          .on(MemberVitals.class, this::keep);
+
   private Map<String, Host> hosts = Map.of();
   private Totals first;
   private Totals earlier;
@@ -92,15 +100,16 @@ final class RunAdvice {
 
   /** Processes the next event. */
   void apply(TrainingEvent event) {
-    if (event instanceof Evaluated test) {
-      keep(test);
-    } else if (event instanceof ServerProgress server) {
-      view.server(server.shard())
-          .ifPresent(total -> refusedByServer.put(server.shard(), total.refused()));
-    } else if (event instanceof PeerExchange peer) {
-      skippedByWorker.put(peer.rank(), peer.skipped());
-    } else if (event instanceof MemberVitals vitals
-        && (nodes.size() < NODES || nodes.containsKey(vitals.node()))) {
+    fold.apply(event);
+  }
+
+  private void keep(ServerProgress server) {
+    view.server(server.shard())
+        .ifPresent(total -> refusedByServer.put(server.shard(), total.refused()));
+  }
+
+  private void keep(MemberVitals vitals) {
+    if (nodes.size() < NODES || nodes.containsKey(vitals.node())) {
       nodes.put(vitals.node(), vitals);
     }
   }

@@ -2,61 +2,70 @@ package io.vertigrad.dashboard;
 
 import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.Share;
-import io.vertigrad.dashboard.EventLines.Name;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.JobResumed;
+import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
+import io.vertigrad.events.TrainingEvent.StreamTested;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.job.Role;
+import io.vertigrad.observability.EventFile;
+import io.vertigrad.observability.EventFold;
+import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.CancellationException;
 import java.util.function.BooleanSupplier;
 import java.util.function.ToDoubleFunction;
 
 /**
- * The curves of a run: the training loss of all workers together, and loss and accuracy of each
- * test, or the accuracy of a stream's events so far. The number of points has a limit.
+ * The curves of a run: the training loss of all workers together, loss and accuracy of each test or
+ * the accuracy of a stream's events so far, and scalars. The number of points has a limit.
+ *
+ * <p>They follow the events as {@code events.jsonl} has them. A run saves them as {@code
+ * curves.json} while it goes on, with the length of {@code events.jsonl} until then, so that a
+ * reader needs only the events after that. Single-threaded.
  */
 public final class RunCurves {
 
-  private static final Name STARTED = Name.type("jobStarted");
-  private static final Name RESUMED = Name.type("jobResumed");
-  private static final Name JOINED = Name.type("memberJoined");
-  private static final Name PROGRESS = Name.type("workerProgress");
-  private static final Name TESTED = Name.type("evaluated");
-  private static final Name STREAMED = Name.type("streamTested");
-  private static final Name SCALAR = Name.type("scalarReported");
-  private static final Name TIME = Name.value("timeMillis");
-  private static final Name ROLE = Name.value("role");
-  private static final Name RANK = Name.value("rank");
-  private static final Name INCARNATION = Name.value("incarnation");
-  private static final Name VERSION = Name.value("version");
-  private static final Name SAMPLES = Name.value("samples");
-  private static final Name LOSS = Name.value("loss");
-  private static final Name ACCURACY = Name.value("accuracy");
-  private static final Name METRIC = Name.value("metric");
-  private static final Name METRIC_VALUE = Name.value("metricValue");
-  private static final Name SOURCE = Name.value("source");
-  private static final Name SCALAR_NAME = Name.value("name");
-  private static final Name VALUE = Name.value("value");
-  private static final Name REPORTS = Name.value("reports");
-  private static final Name NOT_FINITE = Name.value("notFinite");
-  private static final Name VALUES = Name.value("values");
-  private static final Name EVENTS = Name.value("events");
-  private static final Name SCORE = Name.value("score");
+  /** Version of {@code curves.json}; it changes when an older reader would misunderstand it. */
+  public static final int SCHEMA = 1;
+
+  private static final String EVENT_BYTES = "eventBytes";
+  private static final String OPEN = "open";
+  private static final long MOST_BYTES = 1 << 26;
 
   private final Curve losses = new Curve("version", "loss");
   private final Tests tests = new Tests();
   private final ScalarCurves scalars = new ScalarCurves();
-  private final Map<Long, Report> reports = new LinkedHashMap<>();
-  private final Map<Long, Streamed> streamed = new HashMap<>();
-  private final Set<Long> ranks = new HashSet<>();
+  private final Map<Integer, Report> reports = new LinkedHashMap<>();
+  private final Map<Integer, Streamed> streamed = new LinkedHashMap<>();
+  private final Set<Integer> ranks = new HashSet<>();
+  private final EventFold fold =
+      new EventFold()
+          .on(WorkerProgress.class, this::progressed)
+          .on(Evaluated.class, tests::add)
+          .on(StreamTested.class, this::streamed)
+          .on(ScalarReported.class, scalar -> scalars.add(scalar))
+          .on(JobStarted.class, this::started)
+          .on(JobResumed.class, resumed -> interrupt())
+          .on(MemberJoined.class, this::joined);
+
   private long startedMillis;
   private boolean started;
+  private boolean saved;
   private long newest;
 
   private record Report(long timeMillis, long version, double loss) {}
@@ -64,34 +73,65 @@ public final class RunCurves {
   /** A worker's tests of a stream, each of an event before it was trained on. */
   private record Streamed(long events, double score) {}
 
-  private RunCurves() {}
+  /** Creates the curves of a run before its first event. */
+  public RunCurves() {}
 
   /**
-   * Reads the curves from {@code events.jsonl}, as far as it is written; blocks.
+   * Reads the curves of a run, as far as they are written; blocks. Without a valid {@code
+   * curves.json} it reads all events, which takes a second for some ten megabytes.
    *
+   * @param file path of {@code curves.json}, which may be missing or damaged
+   * @param events path of {@code events.jsonl}
    * @param gone returns true when nobody waits for the curves any more
    * @throws CancellationException then
+   * @throws IOException when the events cannot be read
    */
-  public static RunCurves read(Path events, BooleanSupplier gone) throws IOException {
+  public static RunCurves read(Path file, Path events, BooleanSupplier gone) throws IOException {
     RunCurves curves = new RunCurves();
-    EventLines.forEach(
+    long from = 0;
+    if (Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS) && Files.size(file) < MOST_BYTES) {
+      try {
+        from = curves.goOn(new JsonObject(Buffer.buffer(Files.readAllBytes(file))), Files.size(events));
+      } catch (RuntimeException damaged) {
+        curves = new RunCurves();
+      }
+    }
+    RunCurves found = curves;
+    EventFile.forEach(
         events,
-        line -> {
+        from,
+        event -> {
           if (gone.getAsBoolean()) {
             throw new CancellationException("nobody waits for the curves of a run any more");
           }
-          curves.add(line);
+          found.apply(event);
         });
-    curves.average();
     return curves;
+  }
+
+  /**
+   * Processes the next event of the run.
+   *
+   * @param event any event, as it is in {@code events.jsonl}
+   */
+  public void apply(TrainingEvent event) {
+    // The run began at the first event until it says when it did.
+    startedMillis = startedMillis == 0 ? event.timeMillis() : startedMillis;
+    fold.apply(event);
+  }
+
+  /** Returns whether a valid {@code curves.json} was read, so that not all events had to be. */
+  public boolean wereSaved() {
+    return saved;
   }
 
   /**
    * Returns the curves as JSON: {@code startedMillis}, {@code training}, {@code tests} and {@code
    * scalars}, by name and source. All but the first have columns of equal length, including the
-   * {@code segment} of each point; no line connects two segments.
+   * {@code segment} of each point; no line connects two segments. Ends the newest point.
    */
   public JsonObject toJson() {
+    average();
     return new JsonObject()
         .put("startedMillis", startedMillis)
         .put("training", losses.toJson())
@@ -99,87 +139,131 @@ public final class RunCurves {
         .put("scalars", scalars.toJson());
   }
 
-  private void add(EventLines event) {
-    if (event.is(PROGRESS)) {
-      long time = time(event);
-      long rank = event.whole(RANK);
-      long version = event.whole(VERSION);
-      newest = Math.max(newest, version);
-      // A stage that is not the last one counts no samples and has no loss.
-      if (event.whole(SAMPLES) > 0) {
-        report(rank, new Report(time, version, event.number(LOSS)));
-      }
-    } else if (event.is(TESTED)) {
-      long time = time(event);
-      long version = event.whole(VERSION);
-      if (event.whole(SAMPLES) > 0) {
-        double loss = event.number(LOSS);
-        double accuracy = event.number(ACCURACY);
-        String metric = event.text(METRIC);
-        double value = metric.isEmpty() ? Double.NaN : event.number(METRIC_VALUE);
-        tests.add(time, version, loss, accuracy, metric, value);
-      }
-    } else if (event.is(STREAMED)) {
-      stream(event);
-    } else if (event.is(SCALAR)) {
-      scalars.add(scalar(event), 0, 0);
-    } else if (event.is(STARTED)) {
-      long time = time(event);
-      startedMillis = started ? startedMillis : time;
-      started = true;
-    } else if (event.is(RESUMED)) {
-      time(event);
-      interruptTraining();
-      tests.interrupt();
-      scalars.interrupt();
-    } else if (event.is(JOINED)) {
-      time(event);
-      join(event.text(ROLE), event.whole(RANK), event.whole(INCARNATION));
-    } else if (startedMillis == 0) {
-      time(event);
+  /**
+   * Returns {@code curves.json}.
+   *
+   * @param eventBytes length of {@code events.jsonl} with all events so far, and no others
+   */
+  public JsonObject save(long eventBytes) {
+    JsonObject waiting = new JsonObject();
+    reports.forEach(
+        (rank, report) ->
+            waiting.put(
+                String.valueOf(rank),
+                JsonArray.of(report.timeMillis(), report.version(), known(report.loss()))));
+    JsonObject scores = new JsonObject();
+    streamed.forEach(
+        (rank, test) ->
+            scores.put(String.valueOf(rank), JsonArray.of(test.events(), test.score())));
+    JsonArray all = new JsonArray();
+    ranks.forEach(all::add);
+    return new JsonObject()
+        .put("schema", SCHEMA)
+        .put(EVENT_BYTES, eventBytes)
+        .put("startedMillis", startedMillis)
+        .put("training", losses.save())
+        .put("tests", tests.save())
+        .put("scalars", scalars.save())
+        .put(
+            OPEN,
+            new JsonObject()
+                .put("started", started)
+                .put("newest", newest)
+                .put("ranks", all)
+                .put("reports", waiting)
+                .put("streamed", scores));
+  }
+
+  /**
+   * Goes on with saved curves.
+   *
+   * @param most length of {@code events.jsonl} now
+   * @return its length when they were saved
+   * @throws RuntimeException when they are damaged, of another version or of other events
+   */
+  private long goOn(JsonObject json, long most) {
+    long eventBytes = json.getLong(EVENT_BYTES);
+    if (json.getInteger("schema") != SCHEMA || eventBytes < 0 || eventBytes > most) {
+      throw new IllegalArgumentException("no curves of these events");
     }
+    startedMillis = json.getLong("startedMillis");
+    losses.goOn(json.getJsonObject("training"));
+    tests.goOn(json.getJsonObject("tests"));
+    scalars.goOn(json.getJsonObject("scalars"));
+    JsonObject open = json.getJsonObject(OPEN);
+    started = open.getBoolean("started");
+    newest = open.getLong("newest");
+    open.getJsonArray("ranks").forEach(rank -> ranks.add((Integer) rank));
+    JsonObject waiting = open.getJsonObject("reports");
+    for (String rank : waiting.fieldNames()) {
+      JsonArray report = waiting.getJsonArray(rank);
+      reports.put(
+          Integer.valueOf(rank),
+          new Report(report.getLong(0), report.getLong(1), value(report.getDouble(2))));
+    }
+    JsonObject scores = open.getJsonObject("streamed");
+    for (String rank : scores.fieldNames()) {
+      JsonArray test = scores.getJsonArray(rank);
+      streamed.put(Integer.valueOf(rank), new Streamed(test.getLong(0), test.getDouble(1)));
+    }
+    saved = true;
+    return eventBytes;
+  }
+
+  /** Returns the metric of the tests. */
+  public Metric metric() {
+    return Metric.of(tests.metric);
+  }
+
+  /**
+   * Returns the tests by version: the accuracy in percent or the value of the metric, NaN if it is
+   * not finite. Of a version that was tested twice it has the later test.
+   */
+  public NavigableMap<Long, Double> figures() {
+    return tests.figures();
+  }
+
+  /**
+   * Returns the last value of each scalar by its name: the mean over its sources, NaN if one of
+   * them ended with a value that is not finite.
+   */
+  public Map<String, Double> lastScalars() {
+    return scalars.last();
+  }
+
+  private void started(JobStarted event) {
+    startedMillis = started ? startedMillis : event.timeMillis();
+    started = true;
+  }
+
+  private void interrupt() {
+    interruptTraining();
+    tests.interrupt();
+    scalars.interrupt();
   }
 
   /** Adds a point for all workers; shares of right answers become percent, as those of tests. */
-  private void stream(EventLines event) {
-    long time = time(event);
-    long rank = event.whole(RANK);
-    boolean values = event.isTrue(VALUES);
-    long tested = event.whole(EVENTS);
-    streamed.put(rank, new Streamed(tested, event.number(SCORE)));
+  private void streamed(StreamTested test) {
+    streamed.put(test.rank(), new Streamed(test.tests().events(), test.tests().score()));
     double all = streamed.values().stream().mapToLong(Streamed::events).sum();
     double mean = streamed.values().stream().mapToDouble(Streamed::score).sum() / all;
-    if (values) {
-      tests.add(time, newest, Double.NaN, Double.NaN, Metric.RMSE.key(), Math.sqrt(mean));
-    } else {
-      tests.add(time, newest, Double.NaN, new Share(mean).percent(), "", Double.NaN);
-    }
+    boolean values = test.tests().values();
+    tests.add(
+        test.timeMillis(),
+        newest,
+        Double.NaN,
+        values ? Double.NaN : new Share(mean).percent(),
+        values ? Metric.RMSE.key() : "",
+        values ? Math.sqrt(mean) : Double.NaN);
   }
 
-  /** Returns the time of an event; the run began at the first one until it says when it did. */
-  private long time(EventLines event) {
-    long time = event.whole(TIME);
-    startedMillis = startedMillis == 0 ? time : startedMillis;
-    return time;
-  }
-
-  private ScalarReported scalar(EventLines event) {
-    long time = time(event);
-    String source = event.text(SOURCE);
-    String name = event.text(SCALAR_NAME);
-    long version = event.whole(VERSION);
-    double value = event.number(VALUE);
-    long reports = event.whole(REPORTS);
-    return new ScalarReported(time, source, name, version, value, reports, event.whole(NOT_FINITE));
-  }
-
-  private void join(String role, long rank, long incarnation) {
-    if (incarnation == 0) {
+  private void joined(MemberJoined event) {
+    if (event.incarnation() == 0) {
       return;
     }
-    if (role.equals("evaluator")) {
+    if (event.role() == Role.EVALUATOR) {
       tests.interrupt();
-    } else if (role.equals("worker") && ranks.equals(Set.of(rank))) {
+    } else if (event.role() == Role.WORKER && ranks.equals(Set.of(event.rank()))) {
       // While one of several workers was away, the others were measured, so the curve continues.
       interruptTraining();
     }
@@ -190,16 +274,22 @@ public final class RunCurves {
     losses.interrupt();
   }
 
-  private void report(long rank, Report report) {
+  private void progressed(WorkerProgress worker) {
+    newest = Math.max(newest, worker.version());
+    // A stage that is not the last one counts no samples and has no loss.
+    if (worker.samples() == 0) {
+      return;
+    }
     boolean late = false;
     for (Report earlier : reports.values()) {
-      late |= report.timeMillis() - earlier.timeMillis() > Curve.SHORTEST_GAP_MILLIS;
+      late |= worker.timeMillis() - earlier.timeMillis() > Curve.SHORTEST_GAP_MILLIS;
     }
-    if (late || reports.containsKey(rank)) {
+    if (late || reports.containsKey(worker.rank())) {
       average();
     }
-    ranks.add(rank);
-    reports.put(rank, report);
+    ranks.add(worker.rank());
+    reports.put(
+        worker.rank(), new Report(worker.timeMillis(), worker.version(), worker.loss()));
   }
 
   /** Adds a point: the mean of one report of each worker, or of the workers that have reported. */
@@ -219,6 +309,14 @@ public final class RunCurves {
       sum += of.applyAsDouble(report);
     }
     return sum / reports.size();
+  }
+
+  private static Double known(double value) {
+    return Double.isFinite(value) ? value : null;
+  }
+
+  private static double value(Double known) {
+    return known == null ? Double.NaN : known;
   }
 
   /** The tests, oldest first; when it is full, it drops every second one. */
@@ -241,6 +339,19 @@ public final class RunCurves {
       begun = false;
     }
 
+    void add(Evaluated test) {
+      if (test.samples() > 0) {
+        double value = test.metric().isEmpty() ? Double.NaN : test.metricValue();
+        add(
+            test.timeMillis(),
+            test.version(),
+            test.loss(),
+            test.accuracy(),
+            test.metric(),
+            value);
+      }
+    }
+
     void add(long time, long version, double loss, double accuracy, String kind, double value) {
       if (size == TestCurve.CAPACITY) {
         size /= 2;
@@ -259,6 +370,15 @@ public final class RunCurves {
       begun = true;
     }
 
+    NavigableMap<Long, Double> figures() {
+      double[] found = columns[Metric.of(metric) == Metric.ACCURACY ? SEGMENT - 1 : SEGMENT + 1];
+      NavigableMap<Long, Double> figures = new TreeMap<>();
+      for (int i = 0; i < size; i++) {
+        figures.put(Math.round(columns[1][i]), found[i]);
+      }
+      return figures;
+    }
+
     /** Returns the columns; those of the metric exist only when it is not the accuracy. */
     JsonObject toJson() {
       JsonObject json = new JsonObject();
@@ -274,6 +394,30 @@ public final class RunCurves {
       return json;
     }
 
+    JsonObject save() {
+      return toJson()
+          .put(
+              OPEN,
+              new JsonObject()
+                  .put("metric", metric)
+                  .put("segment", segment)
+                  .put("begun", begun));
+    }
+
+    void goOn(JsonObject saved) {
+      size = saved.getJsonArray(NAMES[0]).size();
+      for (int c = 0; c < columns.length; c++) {
+        JsonArray column = saved.getJsonArray(NAMES[c], new JsonArray());
+        for (int i = 0; i < size; i++) {
+          columns[c][i] = i < column.size() ? value(column.getDouble(i)) : Double.NaN;
+        }
+      }
+      JsonObject open = saved.getJsonObject(OPEN);
+      metric = open.getString("metric");
+      segment = open.getInteger("segment");
+      begun = open.getBoolean("begun");
+    }
+
     private JsonArray column(int c) {
       JsonArray json = new JsonArray();
       for (int i = 0; i < size; i++) {
@@ -281,7 +425,7 @@ public final class RunCurves {
         if (c < WHOLE || c == SEGMENT) {
           json.add(Math.round(value));
         } else {
-          json.add(Double.isFinite(value) ? (Object) value : null);
+          json.add(known(value));
         }
       }
       return json;

@@ -18,6 +18,7 @@ import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
+import io.vertigrad.observability.EventFold;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
@@ -49,9 +50,22 @@ final class RunMetrics {
   private final RunAdvice advice;
   private final TestCurve tests = new TestCurve();
   private final NodeCurves nodes = new NodeCurves();
-  private final ScalarCurves scalars = new ScalarCurves();
+  private final ScalarCurves scalars = new ScalarCurves("samples", "bytes");
   private final RecentEvents recent = new RecentEvents();
   private final ThroughputBook book = new ThroughputBook();
+  private final EventFold fold =
+      new EventFold()
+          .on(JobStarted.class, this::started)
+          .on(JobResumed.class, this::resumed)
+          .on(WorkerProgress.class, this::progressed)
+          .on(PeerExchange.class, peer -> onReport(Role.WORKER, peer.rank(), peer))
+          .on(ServerProgress.class, this::progressed)
+          .on(MemberVitals.class, this::measured)
+          .on(ScalarReported.class, this::reported)
+          .on(MemberJoined.class, this::joined)
+          .on(MemberSuspected.class, this::suspected)
+          .on(MemberLeft.class, this::left);
+
   private JsonArray classes = new JsonArray();
   private boolean classesTold;
   private long bytes;
@@ -159,42 +173,53 @@ final class RunMetrics {
     state.apply(event);
     tests.apply(event);
     advice.apply(event);
-    if (event instanceof JobStarted started
-        && started.toJson().getValue("classes") instanceof JsonArray names) {
-      classes = names;
-      classesTold = false;
-    }
-    if (event instanceof JobResumed resumed) {
-      book.resumed(resumed.timeMillis());
-      members.values().forEach(MemberMetrics::interrupt);
-      scalars.interrupt();
-    }
-    if (event instanceof WorkerProgress worker) {
-      onReport(Role.WORKER, worker.rank(), view.worker(worker.rank()).orElseThrow());
-      member(Role.WORKER, worker.rank()).reports();
-    } else if (event instanceof PeerExchange peer) {
-      onReport(Role.WORKER, peer.rank(), peer);
-    } else if (event instanceof ServerProgress server) {
-      onReport(Role.SERVER, server.shard(), view.server(server.shard()).orElseThrow());
-    } else if (event instanceof MemberVitals vitals) {
-      onReport(vitals.role(), vitals.rank(), vitals);
-      nodes.add(vitals);
-    } else if (event instanceof ScalarReported scalar) {
-      scalars.add(scalar, view.samples(), bytes);
-    } else if (!(event instanceof Figures)) {
-      applyListed(event);
+    fold.apply(event);
+    if (!(event instanceof Figures)) {
+      recent.add(event);
     }
   }
 
-  private void applyListed(TrainingEvent event) {
-    recent.add(event);
-    if (event instanceof MemberJoined joined) {
-      member(joined.role(), joined.rank()).joined(known(joined.role(), joined.rank()));
-    } else if (event instanceof MemberSuspected silent) {
-      member(silent.role(), silent.rank()).suspected(silent.silentMillis());
-    } else if (event instanceof MemberLeft left) {
-      member(left.role(), left.rank()).left(known(left.role(), left.rank()));
+  private void started(JobStarted started) {
+    if (started.toJson().getValue("classes") instanceof JsonArray names) {
+      classes = names;
+      classesTold = false;
     }
+  }
+
+  private void resumed(JobResumed resumed) {
+    book.resumed(resumed.timeMillis());
+    members.values().forEach(MemberMetrics::interrupt);
+    scalars.interrupt();
+  }
+
+  private void progressed(WorkerProgress worker) {
+    onReport(Role.WORKER, worker.rank(), view.worker(worker.rank()).orElseThrow());
+    member(Role.WORKER, worker.rank()).reports();
+  }
+
+  private void progressed(ServerProgress server) {
+    onReport(Role.SERVER, server.shard(), view.server(server.shard()).orElseThrow());
+  }
+
+  private void measured(MemberVitals vitals) {
+    onReport(vitals.role(), vitals.rank(), vitals);
+    nodes.add(vitals);
+  }
+
+  private void reported(ScalarReported scalar) {
+    scalars.add(scalar, view.samples(), bytes);
+  }
+
+  private void suspected(MemberSuspected silent) {
+    member(silent.role(), silent.rank()).suspected(silent.silentMillis());
+  }
+
+  private void joined(MemberJoined joined) {
+    member(joined.role(), joined.rank()).joined(known(joined.role(), joined.rank()));
+  }
+
+  private void left(MemberLeft left) {
+    member(left.role(), left.rank()).left(known(left.role(), left.rank()));
   }
 
   private void onReport(Role role, int rank, TrainingEvent report) {

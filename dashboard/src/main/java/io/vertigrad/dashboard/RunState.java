@@ -15,6 +15,7 @@ import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.observability.EventFold;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
@@ -48,6 +49,21 @@ final class RunState {
 
   private final RunView view;
   private final JsonObject values = new JsonObject().put("phase", "waiting");
+  private final EventFold fold =
+      new EventFold()
+          .on(WorkerProgress.class, this::progressed)
+          .on(ServerProgress.class, this::progressed)
+          .on(Evaluated.class, this::tested)
+          .on(PredictorProgress.class, this::predictor)
+          .on(StreamTested.class, test -> streamed())
+          .on(ReplicasAveraged.class, this::averaged)
+          .on(JobStarted.class, this::started)
+          .on(JobPaused.class, this::paused)
+          .on(JobResumed.class, this::resumed)
+          .on(JobFinished.class, this::finished)
+          .on(JobStopped.class, this::stopped)
+          .on(JobFailed.class, this::failed);
+
   private boolean summarized;
 
   RunState(RunView view) {
@@ -56,34 +72,40 @@ final class RunState {
 
   /** Processes the next event, which the view includes already. */
   void apply(TrainingEvent event) {
-    if (event instanceof WorkerProgress worker) {
-      if (!values.containsKey("firstMillis")) {
-        values.put("firstMillis", worker.timeMillis()).put("firstVersion", worker.version());
-      }
-      most("version", view.version());
-      values.put("epoch", view.epoch());
-    } else if (event instanceof ServerProgress server) {
-      most("version", server.version());
-      most("samples", server.samples());
-    } else if (event instanceof Evaluated tested) {
-      values.put("testLoss", number(tested.loss())).put("accuracy", number(tested.accuracy()));
-      if (tested.kind() != Metric.ACCURACY) {
-        values.put("metric", tested.metric()).put("metricValue", number(tested.metricValue()));
-      }
-      if (tested.topK() > 0) {
-        values.put("topK", tested.topK()).put("topAccuracy", number(tested.topAccuracy()));
-      }
-      values.put("testedVersion", tested.version()).put("testSamples", tested.samples());
-    } else if (event instanceof PredictorProgress progress) {
-      predictor(progress);
-    } else if (event instanceof StreamTested) {
-      values.put("stream", view.stream().orElseThrow().toJson());
-    } else if (event instanceof ReplicasAveraged averaged) {
-      values.put("consensusDistance", number(averaged.consensusDistance()));
-      values.put("localAccuracy", number(averaged.localAccuracy()));
-    } else {
-      turn(event);
+    fold.apply(event);
+  }
+
+  private void progressed(WorkerProgress worker) {
+    if (!values.containsKey("firstMillis")) {
+      values.put("firstMillis", worker.timeMillis()).put("firstVersion", worker.version());
     }
+    most("version", view.version());
+    values.put("epoch", view.epoch());
+  }
+
+  private void progressed(ServerProgress server) {
+    most("version", server.version());
+    most("samples", server.samples());
+  }
+
+  private void tested(Evaluated tested) {
+    values.put("testLoss", number(tested.loss())).put("accuracy", number(tested.accuracy()));
+    if (tested.kind() != Metric.ACCURACY) {
+      values.put("metric", tested.metric()).put("metricValue", number(tested.metricValue()));
+    }
+    if (tested.topK() > 0) {
+      values.put("topK", tested.topK()).put("topAccuracy", number(tested.topAccuracy()));
+    }
+    values.put("testedVersion", tested.version()).put("testSamples", tested.samples());
+  }
+
+  private void streamed() {
+    values.put("stream", view.stream().orElseThrow().toJson());
+  }
+
+  private void averaged(ReplicasAveraged averaged) {
+    values.put("consensusDistance", number(averaged.consensusDistance()));
+    values.put("localAccuracy", number(averaged.localAccuracy()));
   }
 
   /** Sets the values of one predictor, and how many samples it answered since its last report. */
@@ -104,31 +126,38 @@ final class RunState {
     values.put(PREDICTORS, all.put(progress.predictor(), now));
   }
 
-  /** Changes the phase. */
-  private void turn(TrainingEvent event) {
-    if (event instanceof JobStarted started) {
-      phase("running", "startedMillis", started.timeMillis());
-      values.mergeIn(started.toJson());
-      values.remove("type");
-      // The names of the classes are sent once, outside the state: there may be a thousand.
-      values.remove("classes");
-      values.remove("timeMillis");
-    } else if (event instanceof JobPaused) {
-      values.put("phase", "paused").put(PAUSED_SINCE, event.timeMillis());
-    } else if (event instanceof JobResumed resumed) {
-      phase("running", "startedMillis", resumed.timeMillis());
-      values.put("resumedMillis", resumed.timeMillis());
-    } else if (event instanceof JobFinished finished) {
-      phase("finished", "endedMillis", finished.timeMillis());
-      most("version", view.version());
-    } else if (event instanceof JobStopped stopped) {
-      String phase = stopped.interrupted() ? INTERRUPTED : "stopped";
-      phase(phase, "endedMillis", stopped.timeMillis());
-      values.put("reason", stopped.reason());
-    } else if (event instanceof JobFailed failed) {
-      phase("failed", "endedMillis", failed.timeMillis());
-      values.put("reason", failed.reason());
-    }
+  private void started(JobStarted started) {
+    phase("running", "startedMillis", started.timeMillis());
+    values.mergeIn(started.toJson());
+    values.remove("type");
+    // The names of the classes are sent once, outside the state: there may be a thousand.
+    values.remove("classes");
+    values.remove("timeMillis");
+  }
+
+  private void paused(JobPaused paused) {
+    values.put("phase", "paused").put(PAUSED_SINCE, paused.timeMillis());
+  }
+
+  private void resumed(JobResumed resumed) {
+    phase("running", "startedMillis", resumed.timeMillis());
+    values.put("resumedMillis", resumed.timeMillis());
+  }
+
+  private void finished(JobFinished finished) {
+    phase("finished", "endedMillis", finished.timeMillis());
+    most("version", view.version());
+  }
+
+  private void stopped(JobStopped stopped) {
+    String phase = stopped.interrupted() ? INTERRUPTED : "stopped";
+    phase(phase, "endedMillis", stopped.timeMillis());
+    values.put("reason", stopped.reason());
+  }
+
+  private void failed(JobFailed failed) {
+    phase("failed", "endedMillis", failed.timeMillis());
+    values.put("reason", failed.reason());
   }
 
   /**

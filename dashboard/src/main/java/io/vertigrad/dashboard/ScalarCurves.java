@@ -7,6 +7,10 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.DoubleStream;
+import java.util.stream.Stream;
 
 /**
  * The history of the scalars of a run: one curve for each name and source, in the order in which
@@ -16,6 +20,7 @@ final class ScalarCurves {
 
   static final int CURVES = 128;
 
+  private final String[] columns;
   private final Map<Key, Series> curves = new LinkedHashMap<>();
   private final Map<Key, JsonObject> fresh = new LinkedHashMap<>();
   private long leftOut;
@@ -24,11 +29,16 @@ final class ScalarCurves {
 
   private static final class Series {
 
-    private final Curve curve = new Curve("version", "value", "samples", "bytes");
+    private final Curve curve;
+    private double last;
     private long reports;
     private long notFinite;
     private long lastReports;
     private long lastNotFinite;
+
+    Series(String... columns) {
+      curve = new Curve(columns);
+    }
 
     /** Counts on where a source has begun again, such as a worker that has joined again. */
     void count(ScalarReported scalar) {
@@ -42,19 +52,45 @@ final class ScalarCurves {
     JsonObject counts(JsonObject json) {
       return json.put("reports", reports).put("notFinite", notFinite);
     }
+
+    JsonObject save() {
+      return counts(curve.save())
+          .put("last", Double.isFinite(last) ? last : null)
+          .put("lastReports", lastReports)
+          .put("lastNotFinite", lastNotFinite);
+    }
+
+    Series goOn(JsonObject saved) {
+      curve.goOn(saved);
+      last = saved.getDouble("last", Double.NaN);
+      reports = saved.getLong("reports");
+      notFinite = saved.getLong("notFinite");
+      lastReports = saved.getLong("lastReports");
+      lastNotFinite = saved.getLong("lastNotFinite");
+      return this;
+    }
+  }
+
+  /**
+   * Creates curves without a point.
+   *
+   * @param traffic names of the columns besides {@code version} and {@code value}
+   */
+  ScalarCurves(String... traffic) {
+    columns =
+        Stream.concat(Stream.of("version", "value"), Stream.of(traffic)).toArray(String[]::new);
   }
 
   /**
    * Adds a value.
    *
-   * @param samples samples that all workers have trained on
-   * @param bytes bytes that all workers have sent
+   * @param traffic a value for each other column
    */
-  void add(ScalarReported scalar, long samples, long bytes) {
+  void add(ScalarReported scalar, double... traffic) {
     Key key = new Key(scalar.name(), scalar.source());
     Series series = curves.get(key);
     if (series == null && curves.size() < CURVES) {
-      series = new Series();
+      series = new Series(columns);
       curves.put(key, series);
     }
     if (series == null) {
@@ -62,10 +98,14 @@ final class ScalarCurves {
       return;
     }
     series.count(scalar);
+    series.last = scalar.value();
     JsonObject point = new JsonObject();
     // The columns hold single precision.
     if (Math.abs(scalar.value()) <= Float.MAX_VALUE) {
-      double[] values = {scalar.version(), scalar.value(), samples, bytes};
+      double[] values =
+          DoubleStream.concat(
+                  DoubleStream.of(scalar.version(), scalar.value()), DoubleStream.of(traffic))
+              .toArray();
       int segment = series.curve.add(scalar.timeMillis(), values);
       point = series.curve.point(segment, scalar.timeMillis(), values);
     } else {
@@ -96,11 +136,49 @@ final class ScalarCurves {
 
   /** Returns by name and source the columns of each curve, and the counts. */
   JsonObject toJson() {
+    return toJson(series -> series.counts(series.curve.toJson()));
+  }
+
+  /** Returns by name and source what {@link #goOn} needs. */
+  JsonObject save() {
+    return toJson(Series::save);
+  }
+
+  /**
+   * Goes on with curves of the same columns; for curves that are empty.
+   *
+   * @param saved what {@link #save} has returned
+   * @throws RuntimeException when it is damaged
+   */
+  void goOn(JsonObject saved) {
+    for (String name : saved.fieldNames()) {
+      JsonObject sources = saved.getJsonObject(name);
+      for (String source : sources.fieldNames()) {
+        Series series = new Series(columns).goOn(sources.getJsonObject(source));
+        curves.put(new Key(name, source), series);
+      }
+    }
+  }
+
+  /**
+   * Returns the last value of each scalar: the mean over its sources, NaN if one of them ended with
+   * a value that is not finite.
+   */
+  Map<String, Double> last() {
+    return curves.entrySet().stream()
+        .collect(
+            Collectors.groupingBy(
+                curve -> curve.getKey().name(),
+                TreeMap::new,
+                Collectors.averagingDouble(curve -> curve.getValue().last)));
+  }
+
+  private JsonObject toJson(Function<Series, JsonObject> form) {
     Map<String, Object> names = new TreeMap<>();
     curves.forEach(
         (key, series) ->
             ((JsonObject) names.computeIfAbsent(key.name(), name -> new JsonObject()))
-                .put(key.source(), series.counts(series.curve.toJson())));
+                .put(key.source(), form.apply(series)));
     return new JsonObject(names);
   }
 }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 final class ScalarCurvesTest {
 
   private final RunMetrics metrics = RunStory.metrics();
-  private final ScalarCurves curves = new ScalarCurves();
+  private final ScalarCurves curves = new ScalarCurves("samples", "bytes");
 
   @Test
   void shouldHaveTheSameColumnsInSnapshotAndDelta() {

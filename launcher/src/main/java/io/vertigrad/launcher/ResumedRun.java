@@ -7,7 +7,7 @@ import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.internal.cluster.JoinAddress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
-import io.vertigrad.launcher.comparison.EventEnds;
+import io.vertigrad.launcher.comparison.RunList;
 import io.vertigrad.launcher.job.Assignment;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
@@ -153,7 +153,7 @@ final class ResumedRun {
             before.serversHere(), Math.min(before.workersHere(), all.workers()), all.evaluators());
     JobCheck.files(job, roles, placed.apart());
     List<String> notes = new ArrayList<>(List.of("resumes %s".formatted(directory.path())));
-    EventEnds.failure(directory.events())
+    RunList.failure(directory)
         .ifPresent(why -> notes.add("it had failed: %s".formatted(why)));
     job = withSameData(job, roles, notes);
     RunLaunch launch = before.again(LocalSettings.of(job), placed);

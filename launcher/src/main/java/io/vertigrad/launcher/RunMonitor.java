@@ -51,7 +51,7 @@ final class RunMonitor implements AutoCloseable {
   private boolean closed;
 
   RunMonitor(JobConfig job, RunDirectory directory, Display display) {
-    this.recorder = new RunRecorder(directory.events(), display::say);
+    this.recorder = new RunRecorder(directory, display::say);
     this.progress = new RunProgress(System::nanoTime, job.run().firstIncarnation());
     this.epochs = new EpochLog(directory.epochs(), job, progress.view(), display::say);
     this.display = display;

@@ -55,6 +55,15 @@ public final class JobMeters implements AutoCloseable {
   private final Map<MemberName, MemberMeters> members = new HashMap<>();
   private final Map<String, PredictorMeters> predictors = new HashMap<>();
   private final Set<ScalarName> scalars = new HashSet<>();
+  private final EventFold fold =
+      new EventFold()
+          .on(MemberJoined.class, e -> member(e.role(), e.rank()))
+          .on(WorkerProgress.class, this::stepped)
+          .on(ServerProgress.class, e -> member(Role.SERVER, e.shard()))
+          .on(MemberVitals.class, this::measured)
+          .on(PredictorProgress.class, this::answered)
+          .on(ScalarReported.class, this::register);
+
   private Disposable events = Disposable.disposed();
   private boolean closed;
   private boolean scalarsLeftOut;
@@ -123,25 +132,25 @@ public final class JobMeters implements AutoCloseable {
       return;
     }
     status.apply(event);
-    if (event instanceof MemberJoined joined) {
-      member(joined.role(), joined.rank());
-    } else if (event instanceof WorkerProgress progress) {
-      member(Role.WORKER, progress.rank()).ifPresent(each -> each.stepped(progress));
-    } else if (event instanceof ServerProgress server) {
-      member(Role.SERVER, server.shard());
-    } else if (event instanceof MemberVitals vitals) {
-      member(vitals.role(), vitals.rank()).ifPresent(each -> each.measured(vitals));
-    } else if (event instanceof PredictorProgress progress) {
-      PredictorMeters known = predictors.get(progress.predictor());
-      if (known == null && predictors.size() < MOST_PREDICTORS) {
-        known = new PredictorMeters(this, progress.predictor());
-        predictors.put(progress.predictor(), known);
-      }
-      if (known != null) {
-        known.answered(progress);
-      }
-    } else if (event instanceof ScalarReported scalar) {
-      register(scalar);
+    fold.apply(event);
+  }
+
+  private void stepped(WorkerProgress worker) {
+    member(Role.WORKER, worker.rank()).ifPresent(each -> each.stepped(worker));
+  }
+
+  private void measured(MemberVitals vitals) {
+    member(vitals.role(), vitals.rank()).ifPresent(each -> each.measured(vitals));
+  }
+
+  private void answered(PredictorProgress progress) {
+    PredictorMeters known = predictors.get(progress.predictor());
+    if (known == null && predictors.size() < MOST_PREDICTORS) {
+      known = new PredictorMeters(this, progress.predictor());
+      predictors.put(progress.predictor(), known);
+    }
+    if (known != null) {
+      known.answered(progress);
     }
   }
 

@@ -48,6 +48,18 @@ final class JobStatus {
   private final Map<ScalarName, Double> scalars = new HashMap<>();
   private final Map<Integer, WorkerProgress> firstOfWorkers = new HashMap<>();
   private final Map<Integer, ServerProgress> firstOfServers = new HashMap<>();
+  private final EventFold fold =
+      new EventFold()
+          .on(WorkerProgress.class, this::progressed)
+          .on(ServerProgress.class, this::progressed)
+          .on(MemberVitals.class, e -> vitals.put(new MemberName(e.role(), e.rank()), e))
+          .on(PredictorProgress.class, e -> predictors.put(e.predictor(), e))
+          .on(ScalarReported.class, this::reported)
+          .on(JobPaused.class, e -> samplesPerSecond.clear())
+          .on(JobResumed.class, e -> book.resumed(e.timeMillis()))
+          .on(MemberLeft.class, this::left)
+          .on(JobStopped.class, e -> interrupted = e.interrupted());
+
   private boolean interrupted;
   private long version;
   private long samples;
@@ -67,33 +79,35 @@ final class JobStatus {
   synchronized void apply(TrainingEvent event) {
     view.apply(event);
     version = Math.max(version, view.version());
-    if (event instanceof WorkerProgress progress) {
-      firstOfWorkers.putIfAbsent(progress.rank(), progress);
-      double trained =
-          firstOfWorkers.keySet().stream()
-              .mapToDouble(rank -> workerTotal(rank, WorkerProgress::samples))
-              .sum();
-      samples = Math.max(samples, (long) trained);
-      double rate = book.enter(List.of(progress)).workers().get(0).samplesPerSecond();
-      samplesPerSecond.put(progress.rank(), rate);
-    } else if (event instanceof ServerProgress server) {
-      firstOfServers.putIfAbsent(server.shard(), server);
-      version = Math.max(version, server.version());
-      samples = Math.max(samples, (long) serverTotal(server.shard(), ServerProgress::samples));
-    } else if (event instanceof MemberVitals report) {
-      vitals.put(new MemberName(report.role(), report.rank()), report);
-    } else if (event instanceof PredictorProgress progress) {
-      predictors.put(progress.predictor(), progress);
-    } else if (event instanceof ScalarReported scalar && tracks(scalar)) {
+    fold.apply(event);
+  }
+
+  private void progressed(WorkerProgress progress) {
+    firstOfWorkers.putIfAbsent(progress.rank(), progress);
+    double trained =
+        firstOfWorkers.keySet().stream()
+            .mapToDouble(rank -> workerTotal(rank, WorkerProgress::samples))
+            .sum();
+    samples = Math.max(samples, (long) trained);
+    double rate = book.enter(List.of(progress)).workers().get(0).samplesPerSecond();
+    samplesPerSecond.put(progress.rank(), rate);
+  }
+
+  private void progressed(ServerProgress server) {
+    firstOfServers.putIfAbsent(server.shard(), server);
+    version = Math.max(version, server.version());
+    samples = Math.max(samples, (long) serverTotal(server.shard(), ServerProgress::samples));
+  }
+
+  private void reported(ScalarReported scalar) {
+    if (tracks(scalar)) {
       scalars.put(ScalarName.of(scalar), scalar.value());
-    } else if (event instanceof JobPaused) {
-      samplesPerSecond.clear();
-    } else if (event instanceof JobResumed resumed) {
-      book.resumed(resumed.timeMillis());
-    } else if (event instanceof MemberLeft left && left.role() == Role.WORKER) {
+    }
+  }
+
+  private void left(MemberLeft left) {
+    if (left.role() == Role.WORKER) {
       samplesPerSecond.remove(left.rank());
-    } else if (event instanceof JobStopped stopped) {
-      interrupted = stopped.interrupted();
     }
   }
 

@@ -45,6 +45,27 @@ final class EventFileTest {
   }
 
   @Test
+  void shouldReadFromAPositionOnAndAPart() throws IOException {
+    Path file = folder.resolve("events.jsonl");
+    List<TrainingEvent> written = List.of(new JobPaused(1), new JobPaused(2), new JobPaused(3));
+    int length = line(written.get(0).toJson().encode()).length;
+    try (OutputStream out = Files.newOutputStream(file)) {
+      for (TrainingEvent event : written) {
+        out.write(line(event.toJson().encode()));
+      }
+    }
+    List<TrainingEvent> events = new ArrayList<>();
+
+    EventFile.forEach(file, length, events::add);
+
+    assertEquals(written.subList(1, 3), events);
+    assertEquals(written, EventFile.part(file, 0, 1 << 20).toList());
+    assertEquals(written.subList(0, 1), EventFile.part(file, 0, 2 * length - 2).toList());
+    assertEquals(written.subList(1, 2), EventFile.part(file, 1, 2 * length).toList());
+    assertEquals(List.of(), EventFile.part(file, 10 * length, length).toList());
+  }
+
+  @Test
   void shouldRefuseALineThatIsLongerThanAnyEventWithoutHoldingIt() throws IOException {
     Path file = folder.resolve("events.jsonl");
     Files.writeString(file, new JobPaused(1).toJson().encode() + "\n");

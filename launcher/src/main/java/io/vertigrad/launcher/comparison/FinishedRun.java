@@ -2,14 +2,12 @@ package io.vertigrad.launcher.comparison;
 
 import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.settings.JsonText;
-import io.vertigrad.events.TrainingEvent.Evaluated;
-import io.vertigrad.events.TrainingEvent.ScalarReported;
+import io.vertigrad.dashboard.RunCurves;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.NamedConfig;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunSummary;
-import io.vertigrad.observability.EventFile;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
@@ -18,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
@@ -29,18 +28,21 @@ final class FinishedRun {
   private final Path folder;
   private final JsonObject summary;
   private final JsonObject job;
-  private final TreeMap<Double, Double> accuracies = new TreeMap<>();
-  private final TreeMap<String, Map<String, Double>> scalars = new TreeMap<>();
-  private Metric metric = Metric.ACCURACY;
+  private final RunCurves curves;
+  private final NavigableMap<Double, Double> accuracies = new TreeMap<>();
 
-  private FinishedRun(Path folder, JsonObject summary, JsonObject job) {
+  private FinishedRun(Path folder, JsonObject summary, JsonObject job, RunCurves curves) {
     this.folder = folder;
     this.summary = summary;
     this.job = job;
+    this.curves = curves;
+    curves
+        .figures()
+        .forEach((version, figure) -> accuracies.put(version * samplesPerVersion(), figure));
   }
 
   /**
-   * Reads {@code summary.json} and {@code events.jsonl}.
+   * Reads {@code summary.json} and the run's curves.
    *
    * @throws InputException naming the folder and what is missing there
    */
@@ -53,30 +55,15 @@ final class FinishedRun {
         "summary.json is missing: the run is not over, or failed or was stopped");
     require(Files.isReadable(directory.events()), folder, "events.jsonl is missing");
     try {
-      FinishedRun run =
-          new FinishedRun(
-              folder,
-              RunSummary.withStream(new JsonObject(JsonText.read(directory.summary()))),
-              Files.isReadable(directory.job())
-                  ? new JsonObject(JsonText.read(directory.job()))
-                  : new JsonObject());
-      run.metric = RunSummary.metricOf(run.summary);
-      double samplesPerVersion = run.samplesPerVersion();
-      EventFile.forEach(
-          directory.events(),
-          event -> {
-            if (event instanceof Evaluated tested) {
-              run.metric = tested.kind();
-              run.accuracies.put(
-                  tested.version() * samplesPerVersion,
-                  run.metric == Metric.ACCURACY ? tested.accuracy() : tested.metricValue());
-            } else if (event instanceof ScalarReported scalar) {
-              run.scalars
-                  .computeIfAbsent(scalar.name(), name -> new TreeMap<>())
-                  .put(scalar.source(), scalar.value());
-            }
-          });
-      return run;
+      JsonObject job =
+          Files.isReadable(directory.job())
+              ? new JsonObject(JsonText.read(directory.job()))
+              : new JsonObject();
+      return new FinishedRun(
+          folder,
+          RunSummary.withStream(new JsonObject(JsonText.read(directory.summary()))),
+          job,
+          RunCurves.read(directory.curves(), directory.events(), () -> false));
     } catch (IOException | DecodeException e) {
       throw new InputException(
           "%s: summary.json, job.json or events.jsonl cannot be read: %s; copy the run's folder again"
@@ -166,12 +153,12 @@ final class FinishedRun {
 
   /** Returns the metric that the run's tests report besides the loss. */
   Metric metric() {
-    return metric;
+    return accuracies.isEmpty() ? RunSummary.metricOf(summary) : curves.metric();
   }
 
   /** Returns the names of the scalars that the run has reported, in the order of the alphabet. */
   Set<String> scalars() {
-    return scalars.keySet();
+    return curves.lastScalars().keySet();
   }
 
   /**
@@ -179,9 +166,8 @@ final class FinishedRun {
    * value that is not finite.
    */
   OptionalDouble scalar(String name) {
-    return scalars.getOrDefault(name, Map.of()).values().stream()
-        .mapToDouble(Double::doubleValue)
-        .average();
+    Double last = curves.lastScalars().get(name);
+    return last == null ? OptionalDouble.empty() : OptionalDouble.of(last);
   }
 
   /**

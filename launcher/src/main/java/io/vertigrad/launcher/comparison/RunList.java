@@ -172,6 +172,15 @@ public final class RunList implements RunsVerticle.Source {
   }
 
   /**
+   * Returns why the last attempt of a run failed.
+   *
+   * @return empty if it did not fail, or its events do not say so
+   */
+  public static Optional<String> failure(RunDirectory run) {
+    return RunRow.failure(run);
+  }
+
+  /**
    * Deletes the folder of a run.
    *
    * @return bytes of its files
@@ -258,16 +267,21 @@ public final class RunList implements RunsVerticle.Source {
   private Buffer read(RunDirectory run, JsonObject row, BooleanSupplier gone) {
     String name = run.name();
     try {
-      requireEvents(run);
+      if (Files.exists(run.curves())) {
+        FileText.require(run.events());
+      } else {
+        requireEvents(run);
+      }
       double versions = Math.max(1, row.getDouble("version", 0.0));
-      return RunCurves.read(run.events(), gone)
-          .toJson()
-          .put(NAME, name)
-          .put(CHANGED, row.getLong(CHANGED))
-          .put(RunRow.STATE, row.getString(RunRow.STATE))
-          .put("counted", FinishedRun.counted(run).orElse("versions"))
-          .put("samplesPerVersion", row.getDouble("samples", 0.0) / versions)
-          .toBuffer();
+      RunCurves read = RunCurves.read(run.curves(), run.events(), gone);
+      JsonObject json =
+          read.toJson()
+              .put(NAME, name)
+              .put(CHANGED, row.getLong(CHANGED))
+              .put(RunRow.STATE, row.getString(RunRow.STATE))
+              .put("counted", FinishedRun.counted(run).orElse("versions"))
+              .put("samplesPerVersion", row.getDouble("samples", 0.0) / versions);
+      return (read.wereSaved() ? json : json.put("unsaved", true)).toBuffer();
     } catch (IOException e) {
       return problem(name, "events.jsonl " + FileText.reason(e) + ": there are no curves");
     }

@@ -20,6 +20,8 @@ import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLaunch;
 import io.vertigrad.launcher.run.RunLock;
 import io.vertigrad.launcher.run.RunSummary;
+import io.vertigrad.observability.EventFile;
+import io.vertigrad.observability.EventFold;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -27,6 +29,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -51,10 +54,36 @@ final class RunRow {
   private static final int LONGEST_SETTING = 200;
   private static final double MILLIS = 1_000;
 
+  private static final int FIRST_BYTES = 64 * 1024;
+
+  /** Holds the last report of each of some hundred members. */
+  private static final int LAST_BYTES = 256 * 1024;
+
+  private static final String BROKE_OFF = "broke off";
+
   private final RunDirectory run;
   private final boolean runs;
   private final JsonObject row = new JsonObject();
   private final List<String> problems = new ArrayList<>();
+  private final Map<Integer, WorkerProgress> workers = new HashMap<>();
+  private TrainingEvent first;
+  private JobStarted started;
+  private Evaluated test;
+  private String end = BROKE_OFF;
+  private String reason = "";
+  private long version;
+  private long samples;
+  private long lastMillis;
+  private final EventFold last =
+      new EventFold()
+          .on(WorkerProgress.class, this::progressed)
+          .on(ServerProgress.class, this::progressed)
+          .on(Evaluated.class, tested -> test = tested.samples() > 0 ? tested : test)
+          .on(JobFinished.class, this::finished)
+          .on(JobFailed.class, failed -> ended("failed", failed.reason()))
+          .on(JobStopped.class, stopped -> ended("stopped", stopped.reason()))
+          .on(JobStarted.class, started -> ended(BROKE_OFF, ""))
+          .on(MemberJoined.class, joined -> ended(BROKE_OFF, ""));
 
   private RunRow(RunDirectory run, boolean runs) {
     this.run = run;
@@ -80,15 +109,17 @@ final class RunRow {
     boolean finished =
         summary.map(json -> json.getValue(STATE)).filter(FINISHED::equals).isPresent();
     boolean running = runs && !finished;
-    EventEnds events = events(running || summary.isEmpty());
+    readEvents(running || summary.isEmpty());
     summary.ifPresent(this::addResults);
-    row.put("startedMillis", startedMillis(events));
-    events.started().ifPresent(start -> row.put("lastVersion", start.lastVersion()));
-    addProgress(events);
+    row.put("startedMillis", begunMillis());
+    if (started != null) {
+      row.put("lastVersion", started.lastVersion());
+    }
+    addProgress();
     job.ifPresent(this::addSettings);
     addNotes();
-    boolean known = summary.isPresent() || job.isPresent() || events.first().isPresent();
-    row.put(STATE, state(summary, events, running, known));
+    boolean known = summary.isPresent() || job.isPresent() || first != null;
+    row.put(STATE, state(summary, running, known));
     if (!running) {
       Stream.of(run.job(), run.events())
           .filter(Files::notExists)
@@ -115,25 +146,81 @@ final class RunRow {
     return Optional.empty();
   }
 
-  private EventEnds events(boolean last) {
+  /** Reads the first events, and the last ones if they say how far the run is. */
+  private void readEvents(boolean goesOn) {
     if (Files.notExists(run.events())) {
-      return EventEnds.NONE;
+      return;
     }
     try {
       FileText.require(run.events());
-      EventEnds events = EventEnds.read(run.events(), last);
-      if (events.first().isEmpty() && !runs) {
+      Iterator<TrainingEvent> events = EventFile.part(run.events(), 0, FIRST_BYTES).iterator();
+      while (started == null && events.hasNext()) {
+        TrainingEvent event = events.next();
+        first = first == null ? event : first;
+        started = event instanceof JobStarted start ? start : null;
+      }
+      if (first == null && !runs) {
         problems.add("events.jsonl holds no event, expected one JSON object a line");
       }
-      return events;
+      if (goesOn) {
+        lastOf(run).forEach(this::applyLast);
+      }
     } catch (IOException e) {
       problems.add("events.jsonl " + FileText.reason(e));
-      return EventEnds.NONE;
     }
   }
 
-  private String state(
-      Optional<JsonObject> summary, EventEnds events, boolean running, boolean known) {
+  private static Stream<TrainingEvent> lastOf(RunDirectory run) throws IOException {
+    long from = Math.max(0, Files.size(run.events()) - LAST_BYTES);
+    return EventFile.part(run.events(), from, LAST_BYTES);
+  }
+
+  /**
+   * Returns why the last attempt of a run failed.
+   *
+   * @param run the run, whose events may be absent or damaged
+   * @return empty if it did not fail, or its events do not say so
+   */
+  static Optional<String> failure(RunDirectory run) {
+    try {
+      return Files.isRegularFile(run.events())
+          ? lastOf(run)
+              .filter(event -> event instanceof JobStarted || event instanceof JobFailed)
+              .reduce((before, newest) -> newest)
+              .filter(JobFailed.class::isInstance)
+              .map(event -> ((JobFailed) event).reason())
+          : Optional.empty();
+    } catch (IOException unreadable) {
+      return Optional.empty();
+    }
+  }
+
+  private void applyLast(TrainingEvent event) {
+    lastMillis = Math.max(lastMillis, event.timeMillis());
+    last.apply(event);
+  }
+
+  private void progressed(WorkerProgress worker) {
+    workers.put(worker.rank(), worker);
+    version = Math.max(version, worker.version());
+  }
+
+  private void progressed(ServerProgress server) {
+    version = Math.max(version, server.version());
+    samples = Math.max(samples, server.samples());
+  }
+
+  private void finished(JobFinished done) {
+    version = done.version();
+    samples = done.samples();
+  }
+
+  private void ended(String how, String why) {
+    end = how;
+    reason = why;
+  }
+
+  private String state(Optional<JsonObject> summary, boolean running, boolean known) {
     if (running) {
       return RUNNING;
     }
@@ -141,32 +228,13 @@ final class RunRow {
       // Older versions wrote a summary at the end only, without a state.
       return summary.get().getValue(STATE) instanceof String state ? state : FINISHED;
     }
-    if (!known) {
-      return "unreadable";
-    }
-    String state = "broke off";
-    for (TrainingEvent event : events.last()) {
-      if (event instanceof JobFailed failed) {
-        state = "failed";
-        row.put("reason", failed.reason());
-      } else if (event instanceof JobStopped stopped) {
-        state = "stopped";
-        row.put("reason", stopped.reason());
-      } else if (event instanceof MemberJoined || event instanceof JobStarted) {
-        state = "broke off";
-        row.remove("reason");
-      }
-    }
-    return state;
+    putText("reason", known ? reason : "");
+    return known ? end : "unreadable";
   }
 
-  private long startedMillis(EventEnds events) {
-    return events
-        .started()
-        .map(TrainingEvent.class::cast)
-        .or(events::first)
-        .map(TrainingEvent::timeMillis)
-        .orElseGet(() -> startedMillis(run));
+  private long begunMillis() {
+    TrainingEvent begin = started == null ? first : started;
+    return begin == null ? startedMillis(run) : begin.timeMillis();
   }
 
   /** Returns when a run without events was started, or when its files were written. */
@@ -202,23 +270,9 @@ final class RunRow {
   }
 
   /** Adds what the last events say of a run that has no summary yet. */
-  private void addProgress(EventEnds events) {
-    Map<Integer, WorkerProgress> workers = new HashMap<>();
-    long version = 0;
-    long samples = 0;
-    for (TrainingEvent event : events.last()) {
-      if (event instanceof WorkerProgress worker) {
-        workers.put(worker.rank(), worker);
-        version = Math.max(version, worker.version());
-      } else if (event instanceof ServerProgress server) {
-        version = Math.max(version, server.version());
-        samples = Math.max(samples, server.samples());
-      } else if (event instanceof Evaluated tested && tested.samples() > 0) {
-        addTest(tested);
-      } else if (event instanceof JobFinished done) {
-        version = done.version();
-        samples = done.samples();
-      }
+  private void addProgress() {
+    if (test != null) {
+      addTest(test);
     }
     if (version == 0) {
       return;
@@ -226,8 +280,7 @@ final class RunRow {
     if (samples == 0) {
       samples = workers.values().stream().mapToLong(WorkerProgress::samples).sum();
     }
-    long last = events.last().stream().mapToLong(TrainingEvent::timeMillis).max().orElse(0);
-    double seconds = (last - row.getLong("startedMillis")) / MILLIS;
+    double seconds = (lastMillis - row.getLong("startedMillis")) / MILLIS;
     row.put("version", version).put("samples", samples).put("seconds", seconds);
     if (seconds > 0) {
       row.put("samplesPerSecond", samples / seconds);

@@ -90,6 +90,11 @@ public record RunDirectory(Path path) {
     return path.resolve("events.jsonl");
   }
 
+  /** Returns the file of the run's curves, thinned, which is written while the run goes on. */
+  public Path curves() {
+    return path.resolve("curves.json");
+  }
+
   /**
    * Returns the file with a line per epoch: number from 0, seconds of training, training loss, test
    * accuracy.
@@ -351,15 +356,17 @@ public record RunDirectory(Path path) {
    * the old file or the new one.
    */
   public void write(Path file, JsonObject json) {
+    replace(file, json.encodePrettily() + System.lineSeparator());
+  }
+
+  /** Writes a file of this folder, as {@link #write} does. */
+  void replace(Path file, String text) {
     try {
       Path unfinished = file.resolveSibling(file.getFileName() + ".unfinished");
       // A link of this name is not followed.
       Files.deleteIfExists(unfinished);
       Files.writeString(
-          unfinished,
-          json.encodePrettily() + System.lineSeparator(),
-          StandardOpenOption.CREATE_NEW,
-          StandardOpenOption.WRITE);
+          unfinished, text, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
       Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
     } catch (IOException e) {
       throw new UncheckedIOException(file + ": could not be written: " + e.getMessage(), e);

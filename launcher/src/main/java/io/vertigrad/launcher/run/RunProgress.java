@@ -13,6 +13,7 @@ import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
+import io.vertigrad.observability.EventFold;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
@@ -48,6 +49,18 @@ public final class RunProgress {
   private boolean paused;
   private long pausedAtNanos;
   private long pausedNanos;
+  private final EventFold fold =
+      new EventFold()
+          .on(WorkerProgress.class, this::progressed)
+          .on(ServerProgress.class, server -> reached(server.version()))
+          .on(Evaluated.class, this::tested)
+          .on(UpdateRefused.class, update -> refused++)
+          .on(ShardRolledBack.class, this::rolledBack)
+          .on(JobStarted.class, this::started)
+          .on(MemberLeft.class, this::left)
+          .on(JobFinished.class, this::finished)
+          .on(JobPaused.class, this::paused)
+          .on(JobResumed.class, this::resumed);
 
   /** Creates the progress of a new run; {@code nanoClock} returns monotonic time. */
   public RunProgress(LongSupplier nanoClock) {
@@ -73,37 +86,57 @@ public final class RunProgress {
   public void apply(TrainingEvent event) {
     view.apply(event);
     replicas.apply(event);
-    if (event instanceof WorkerProgress worker) {
-      reached(worker.version());
-      if (worker.incarnation() >= firstIncarnation) {
-        progressNanos = now();
-        pace.reached(worker.version(), progressNanos);
-        noteEnd(worker);
-        worsen(worker.loss());
-      }
-    } else if (event instanceof ServerProgress server) {
-      reached(server.version());
-    } else if (event instanceof Evaluated tested) {
-      initialLoss = tested.version() == 0 ? tested.loss() : initialLoss;
-      worsen(tested.loss());
-    } else if (event instanceof UpdateRefused) {
-      refused++;
-    } else if (event instanceof ShardRolledBack back) {
-      undoneVersion = Math.max(undoneVersion, back.known());
-    } else if (event instanceof JobStarted && !started) {
+    fold.apply(event);
+  }
+
+  private void progressed(WorkerProgress worker) {
+    reached(worker.version());
+    if (worker.incarnation() >= firstIncarnation) {
+      progressNanos = now();
+      pace.reached(worker.version(), progressNanos);
+      noteEnd(worker);
+      worsen(worker.loss());
+    }
+  }
+
+  private void tested(Evaluated tested) {
+    initialLoss = tested.version() == 0 ? tested.loss() : initialLoss;
+    worsen(tested.loss());
+  }
+
+  private void started(JobStarted start) {
+    if (!started) {
       started = true;
       startedNanos = now();
-    } else if (event instanceof MemberLeft left && left.role() == Role.WORKER) {
+    }
+  }
+
+  private void left(MemberLeft left) {
+    if (left.role() == Role.WORKER) {
       endedNanos = left.finished() ? now() : endedNanos;
-    } else if (event instanceof JobFinished) {
-      endedNanos = endedNanos == 0 ? Math.max(startedNanos, progressNanos) : endedNanos;
-    } else if (event instanceof JobPaused && !paused) {
+    }
+  }
+
+  private void finished(JobFinished finish) {
+    endedNanos = endedNanos == 0 ? Math.max(startedNanos, progressNanos) : endedNanos;
+  }
+
+  private void paused(JobPaused pause) {
+    if (!paused) {
       pausedAtNanos = now();
       paused = true;
-    } else if (event instanceof JobResumed && paused) {
+    }
+  }
+
+  private void resumed(JobResumed resume) {
+    if (paused) {
       pausedNanos = nanoClock.getAsLong() - pausedAtNanos;
       paused = false;
     }
+  }
+
+  private void rolledBack(ShardRolledBack back) {
+    undoneVersion = Math.max(undoneVersion, back.known());
   }
 
   private void worsen(double loss) {

@@ -1,13 +1,16 @@
 package io.vertigrad.launcher.run;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
-import java.io.BufferedWriter;
+import io.vertigrad.observability.EventFold;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,8 +21,9 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Writes a run's events to {@code events.jsonl}. It writes every event, except that a member's
- * counters and each scalar are written at most once a second; their last value is always written.
+ * Writes a run's events to {@code events.jsonl}, and what they amount to as {@code curves.json}. It
+ * writes every event, except that a member's counters and each scalar are written at most once a
+ * second; their last value is always written.
  *
  * <p>Single-threaded; a few small writes a second.
  */
@@ -29,21 +33,32 @@ public final class RunRecorder implements AutoCloseable {
 
   private final Path file;
   private final Consumer<String> onProblem;
-  private final BufferedWriter writer;
+  private final CurvesFile curves;
+  private final OutputStream out;
   private final Map<String, Long> written = new HashMap<>();
   private final Map<String, TrainingEvent> heldBack = new LinkedHashMap<>();
+  private final EventFold members =
+      new EventFold()
+          .on(WorkerProgress.class, e -> limit("worker", e.rank(), e.incarnation(), e))
+          .on(PeerExchange.class, e -> limit("peer", e.rank(), e.incarnation(), e))
+          .on(ServerProgress.class, e -> limit("server", e.shard(), e.incarnation(), e))
+          .on(MemberVitals.class, e -> limit(e.role() + " vitals", e.rank(), e.incarnation(), e))
+          .on(ScalarReported.class, e -> limit("scalar", e.name(), e.source(), e));
+  private long bytes;
   private boolean full;
 
   /**
-   * Opens the file; earlier records stay.
+   * Opens the files; earlier records stay, and the curves go on.
    *
    * @param onProblem called once when no more can be written; the run continues
    */
-  public RunRecorder(Path file, Consumer<String> onProblem) {
-    this.file = file;
+  public RunRecorder(RunDirectory run, Consumer<String> onProblem) {
+    this.file = run.events();
     this.onProblem = onProblem;
     try {
-      writer = Files.newBufferedWriter(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+      curves = new CurvesFile(run);
+      out = Files.newOutputStream(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+      bytes = Files.size(file);
     } catch (IOException e) {
       throw new UncheckedIOException(file + ": could not be opened: " + e.getMessage(), e);
     }
@@ -51,11 +66,13 @@ public final class RunRecorder implements AutoCloseable {
 
   /** Processes the next event. */
   public void record(TrainingEvent event) {
-    String member = member(event);
-    if (member == null) {
+    if (!members.apply(event)) {
       write(event);
-      return;
     }
+  }
+
+  private void limit(Object kind, Object name, Object which, TrainingEvent event) {
+    String member = "%s %s %s".formatted(kind, name, which);
     Long last = written.get(member);
     if (last == null || event.timeMillis() - last >= PROGRESS_MILLIS) {
       written.put(member, event.timeMillis());
@@ -66,26 +83,28 @@ public final class RunRecorder implements AutoCloseable {
     }
   }
 
-  /** Writes the last counters and closes the file. */
+  /** Writes the last counters and the curves, and closes the files. */
   @Override
   public void close() {
     heldBack.values().forEach(this::write);
     heldBack.clear();
     try {
-      writer.close();
+      out.close();
     } catch (IOException e) {
       giveUp(e);
     }
+    curves.write(bytes);
   }
 
   private void write(TrainingEvent event) {
     if (full) {
       return;
     }
+    byte[] line = (event.toJson().encode() + System.lineSeparator()).getBytes(UTF_8);
     try {
-      writer.write(event.toJson().encode());
-      writer.newLine();
-      writer.flush();
+      out.write(line);
+      bytes += line.length;
+      curves.add(event, bytes);
     } catch (IOException e) {
       giveUp(e);
     }
@@ -98,24 +117,5 @@ public final class RunRecorder implements AutoCloseable {
           "%s: no more events can be written: %s; training goes on"
               .formatted(file, why.getMessage()));
     }
-  }
-
-  private static String member(TrainingEvent event) {
-    if (event instanceof WorkerProgress worker) {
-      return "worker " + worker.rank() + " " + worker.incarnation();
-    }
-    if (event instanceof PeerExchange peer) {
-      return "peer " + peer.rank() + " " + peer.incarnation();
-    }
-    if (event instanceof ServerProgress server) {
-      return "server " + server.shard() + " " + server.incarnation();
-    }
-    if (event instanceof MemberVitals member) {
-      return member.role().lower() + " vitals " + member.rank() + " " + member.incarnation();
-    }
-    if (event instanceof ScalarReported scalar) {
-      return "scalar " + scalar.name() + " " + scalar.source();
-    }
-    return null;
   }
 }

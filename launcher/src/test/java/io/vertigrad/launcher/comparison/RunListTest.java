@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
 
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
@@ -17,6 +18,7 @@ import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLock;
+import io.vertigrad.launcher.run.RunRecorder;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -157,6 +159,18 @@ final class RunListTest {
             run -> pipe(run.resolve("events.jsonl")),
             "finished",
             "events.jsonl is no regular file"),
+        new Case(
+            "half of the curves",
+            run -> write(run.resolve("curves.json"), "{\"schema\": 1, \"eve"),
+            "finished",
+            ""),
+        new Case(
+            "a pipe for the curves", run -> pipe(run.resolve("curves.json")), "finished", ""),
+        new Case(
+            "a terabyte of zeros for the curves",
+            run -> huge(run.resolve("curves.json")),
+            "finished",
+            ""),
         new Case("a pipe for a lock", run -> pipe(run.resolve("lock")), "finished", ""),
         new Case(
             "a terabyte of zeros for a summary",
@@ -248,6 +262,22 @@ final class RunListTest {
     assertEquals(row.getLong("changed"), curves.getLong("changed"));
     assertEquals(128.0, curves.getDouble("samplesPerVersion"));
     assertEquals(2, curves.getJsonObject("tests").getJsonArray("accuracy").size());
+  }
+
+  @Test
+  void shouldSayWhetherTheRunHasSavedItsCurves() throws IOException {
+    assertTrue(curves("good").getBoolean("unsaved"));
+
+    Path run = finished("saved", START);
+    new RunRecorder(new RunDirectory(run), problem -> fail(problem)).close();
+
+    JsonObject curves = curves("saved");
+    assertFalse(curves.containsKey("unsaved"));
+    assertEquals(
+        curves("good").getJsonObject("tests").getJsonArray("accuracy"),
+        curves.getJsonObject("tests").getJsonArray("accuracy"));
+    append(run.resolve("events.jsonl"), json(test(30, 70)));
+    assertEquals(3, tests(curves("saved")), "events after the last write count");
   }
 
   @Test

@@ -290,13 +290,15 @@ class Runs {
       this.undrawn = this.charts.show(curves, drawn.length === 0 ? why : '');
     }
     const thinned = this.charts.thinned ? 'Many points: the lines show means over thousandths of the axis.' : '';
-    const told = this.undrawn.slice(0, 4).map((name) => {
+    const told = this.undrawn.map((name) => {
       const { problem } = this.curves.get(name) ?? {};
       return problem ? `${name} (${problem})` : name;
     });
-    const others = this.undrawn.length > 4 ? ' and others' : '';
-    const undrawn = told.length > 0 ? `Nothing to draw of ${told.join(', ')}${others}.` : '';
-    setText(byId('drawn'), [drawn.length > 0 && loading, this.problem, thinned, undrawn].filter(Boolean).join(' '));
+    const undrawn = told.length > 0 ? `Nothing to draw of ${few(told)}.` : '';
+    const unsaved = curves.filter((run) => run.unsaved && run.state !== 'running').map(({ name }) => name);
+    const read = unsaved.length > 0 ? `Read from all events, because curves.json is missing: ${few(unsaved)}.` : '';
+    const parts = [drawn.length > 0 && loading, this.problem, thinned, read, undrawn];
+    setText(byId('drawn'), parts.filter(Boolean).join(' '));
   }
 
   /** Keeps in the address what the reader has chosen. */
@@ -332,6 +334,11 @@ function grouped(runs, column) {
     parts.get(title).runs.push(run);
   }
   return [...parts.values()];
+}
+
+/** Returns the first of several names. */
+function few(names) {
+  return names.slice(0, 4).join(', ') + (names.length > 4 ? ' and others' : '');
 }
 
 /** Returns the place of a name among the colours, the first free one for a new name. */
