@@ -91,7 +91,9 @@ public final class RunCurves {
     long from = 0;
     if (Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS) && Files.size(file) < MOST_BYTES) {
       try {
-        from = curves.goOn(new JsonObject(Buffer.buffer(Files.readAllBytes(file))), Files.size(events));
+        from =
+            curves.goOn(
+                new JsonObject(Buffer.buffer(Files.readAllBytes(file))), Files.size(events));
       } catch (RuntimeException damaged) {
         curves = new RunCurves();
       }
@@ -288,8 +290,7 @@ public final class RunCurves {
       average();
     }
     ranks.add(worker.rank());
-    reports.put(
-        worker.rank(), new Report(worker.timeMillis(), worker.version(), worker.loss()));
+    reports.put(worker.rank(), new Report(worker.timeMillis(), worker.version(), worker.loss()));
   }
 
   /** Adds a point: the mean of one report of each worker, or of the workers that have reported. */
@@ -342,13 +343,7 @@ public final class RunCurves {
     void add(Evaluated test) {
       if (test.samples() > 0) {
         double value = test.metric().isEmpty() ? Double.NaN : test.metricValue();
-        add(
-            test.timeMillis(),
-            test.version(),
-            test.loss(),
-            test.accuracy(),
-            test.metric(),
-            value);
+        add(test.timeMillis(), test.version(), test.loss(), test.accuracy(), test.metric(), value);
       }
     }
 
@@ -398,10 +393,7 @@ public final class RunCurves {
       return toJson()
           .put(
               OPEN,
-              new JsonObject()
-                  .put("metric", metric)
-                  .put("segment", segment)
-                  .put("begun", begun));
+              new JsonObject().put("metric", metric).put("segment", segment).put("begun", begun));
     }
 
     void goOn(JsonObject saved) {

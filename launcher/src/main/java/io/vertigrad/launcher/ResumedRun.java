@@ -153,8 +153,7 @@ final class ResumedRun {
             before.serversHere(), Math.min(before.workersHere(), all.workers()), all.evaluators());
     JobCheck.files(job, roles, placed.apart());
     List<String> notes = new ArrayList<>(List.of("resumes %s".formatted(directory.path())));
-    RunList.failure(directory)
-        .ifPresent(why -> notes.add("it had failed: %s".formatted(why)));
+    RunList.failure(directory).ifPresent(why -> notes.add("it had failed: %s".formatted(why)));
     job = withSameData(job, roles, notes);
     RunLaunch launch = before.again(LocalSettings.of(job), placed);
     launch.write(directory);

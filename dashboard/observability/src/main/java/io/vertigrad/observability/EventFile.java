@@ -86,7 +86,8 @@ public final class EventFile {
     }
     // Unlike a reader of Files, this one does not fail at bytes that are not UTF-8.
     try (BufferedReader lines =
-        new BufferedReader(new InputStreamReader(new Lines(events, from), StandardCharsets.UTF_8))) {
+        new BufferedReader(
+            new InputStreamReader(new Lines(events, from), StandardCharsets.UTF_8))) {
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
         read(line).ifPresent(action);
       }
@@ -105,8 +106,7 @@ public final class EventFile {
    */
   public static Stream<TrainingEvent> part(Path events, long from, int most) throws IOException {
     try (FileChannel file = FileChannel.open(events)) {
-      ByteBuffer bytes =
-          ByteBuffer.allocate((int) Math.min(most, Math.max(0, file.size() - from)));
+      ByteBuffer bytes = ByteBuffer.allocate((int) Math.min(most, Math.max(0, file.size() - from)));
       while (bytes.hasRemaining() && file.read(bytes, from + bytes.position()) >= 0) {
         // Reads on: a channel may return less than was asked for.
       }

@@ -365,8 +365,7 @@ public record RunDirectory(Path path) {
       Path unfinished = file.resolveSibling(file.getFileName() + ".unfinished");
       // A link of this name is not followed.
       Files.deleteIfExists(unfinished);
-      Files.writeString(
-          unfinished, text, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+      Files.writeString(unfinished, text, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
       Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
     } catch (IOException e) {
       throw new UncheckedIOException(file + ": could not be written: " + e.getMessage(), e);

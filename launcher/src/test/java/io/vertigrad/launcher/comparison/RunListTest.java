@@ -164,8 +164,7 @@ final class RunListTest {
             run -> write(run.resolve("curves.json"), "{\"schema\": 1, \"eve"),
             "finished",
             ""),
-        new Case(
-            "a pipe for the curves", run -> pipe(run.resolve("curves.json")), "finished", ""),
+        new Case("a pipe for the curves", run -> pipe(run.resolve("curves.json")), "finished", ""),
         new Case(
             "a terabyte of zeros for the curves",
             run -> huge(run.resolve("curves.json")),
