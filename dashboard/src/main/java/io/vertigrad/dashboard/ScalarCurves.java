@@ -62,7 +62,8 @@ final class ScalarCurves {
 
     Series goOn(JsonObject saved) {
       curve.goOn(saved);
-      last = saved.getDouble("last", Double.NaN);
+      Double known = saved.getDouble("last");
+      last = known == null ? Double.NaN : known;
       reports = saved.getLong("reports");
       notFinite = saved.getLong("notFinite");
       lastReports = saved.getLong("lastReports");

@@ -178,7 +178,7 @@ final class RunCurvesTest {
   }
 
   @Test
-  void shouldGoOnFromSavedCurvesAsIfAllEventsHadBeenRead() throws IOException {
+  void shouldHaveTheSameCurvesWhenTheyWereSavedAfterAnyEvent() throws IOException {
     List<TrainingEvent> events = story();
     Path file = folder.resolve("events.jsonl");
     Files.write(file, lines(events));
@@ -278,6 +278,7 @@ final class RunCurvesTest {
 
     RunCurves curves = read(folder.resolve("events.jsonl"));
 
+    assertTrue(curves.wereSaved());
     assertEquals(Metric.ACCURACY, curves.metric());
     assertEquals(Map.of(1L, 40.0, 2L, 50.0), curves.figures());
     assertEquals(Map.of("cut", 1.5, "far", Double.NaN), curves.lastScalars());

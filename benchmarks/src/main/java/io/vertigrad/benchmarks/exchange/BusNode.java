@@ -1,7 +1,7 @@
 package io.vertigrad.benchmarks.exchange;
 
-import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.cluster.ClusterStart;
+import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.observability.BusTraffic;
 import io.vertigrad.strategy.Membership;
@@ -62,8 +62,7 @@ public final class BusNode {
             Optional.empty(),
             0);
     ClusterStart start = new ClusterStart("vertigrad-benchmarks", config);
-    Vertx vertx =
-        start.start(counted(), new VertxOptions()).await(START_SECONDS, TimeUnit.SECONDS);
+    Vertx vertx = start.start(counted(), new VertxOptions()).await(START_SECONDS, TimeUnit.SECONDS);
     return new BusNode(vertx, start.joinAddress());
   }
 

@@ -14,6 +14,7 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.launcher.comparison.RunList;
 import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.launcher.run.RunRecorder;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -30,12 +31,13 @@ import java.util.concurrent.Future;
 import java.util.stream.Stream;
 
 /**
- * Measures what {@code vertigrad ui} does to list a hundred finished runs and to read the curves of
- * all of them on two threads: for the first time in its process, and after every file has changed.
+ * Measures what {@code vertigrad ui} does to list 200 finished runs and to read the curves of all
+ * of them on two threads: for the first time in its process, after every file has changed, and
+ * without {@code curves.json}.
  */
 public final class RunsBenchmark implements Benchmark {
 
-  private static final int RUNS = 100;
+  private static final int RUNS = 200;
   private static final int EVENTS = 10_000;
   private static final int READERS = 2;
   private static final double NANOS_PER_MILLI = 1e6;
@@ -69,6 +71,15 @@ public final class RunsBenchmark implements Benchmark {
         changed.add(millis(overlay));
       }
       report.add(row("curves, all files changed", changed));
+      List<Double> unsaved = new ArrayList<>();
+      for (String name : names) {
+        Files.delete(new RunDirectory(folder.resolve(name)).curves());
+      }
+      for (int i = 0; i < (quick ? 2 : 5); i++) {
+        touch(folder, names, 100 + i);
+        unsaved.add(millis(overlay));
+      }
+      report.add(row("curves, all files changed, without curves.json", unsaved));
     } finally {
       readers.shutdownNow();
       for (String name : names) {
@@ -176,11 +187,13 @@ public final class RunsBenchmark implements Benchmark {
             .put("loss", 0.25)
             .put("testSamples", 500);
     Files.writeString(run.resolve("summary.json"), summary.encodePrettily());
+    // Writes curves.json as a run does at its end.
+    new RunRecorder(new RunDirectory(run), problem -> {}).close();
   }
 
   private static void copy(Path run, Path copy) throws IOException {
     Files.createDirectory(copy);
-    for (String file : List.of("job.json", "events.jsonl", "summary.json")) {
+    for (String file : List.of("job.json", "events.jsonl", "summary.json", "curves.json")) {
       Files.copy(run.resolve(file), copy.resolve(file));
     }
   }

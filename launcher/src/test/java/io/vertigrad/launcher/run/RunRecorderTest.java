@@ -46,7 +46,7 @@ final class RunRecorderTest {
   }
 
   @Test
-  void shouldWriteTheCurvesAtTheEndAndGoOnWithThemInAResumedRun() throws Exception {
+  void shouldWriteTheCurvesAtTheEndAndContinueThemWhenTheRunIsResumed() throws Exception {
     try (RunRecorder recorder = recorder()) {
       recorder.record(tested(1_000, 1));
       recorder.record(scalar(1_100, "server 0", 1));
