@@ -8,6 +8,7 @@ import static io.vertigrad.internal.membership.JobPhase.PAUSED;
 import static io.vertigrad.internal.membership.JobPhase.RUNNING;
 import static io.vertigrad.internal.membership.JobPhase.STOPPED;
 import static io.vertigrad.internal.membership.JobPhase.WAITING;
+import static io.vertigrad.internal.membership.Pauses.Reason.TOO_FEW;
 
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.DataFingerprint;
@@ -46,6 +47,7 @@ import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -59,6 +61,8 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The state machine of a job: its phase, its members and its progress; a plain object on one
@@ -71,6 +75,8 @@ import java.util.stream.IntStream;
  * <p>A change of membership goes to every server first and is published when all have agreed.
  */
 public final class CoordinatorState {
+
+  private static final Logger LOG = LoggerFactory.getLogger(CoordinatorState.class);
 
   /**
    * Ticks further apart than the suspicion limit divided by this mean that the process did not run.
@@ -128,10 +134,8 @@ public final class CoordinatorState {
   private final ConditionTimer releaseTimer = new ConditionTimer(RELEASE_MILLIS);
 
   private JobPhase phase = WAITING;
-  private String endReason = "";
   private Optional<EarlyEnd> earlyEnd = Optional.empty();
-  private boolean finishedWell;
-  private boolean complete;
+  private Optional<JobOutcome> outcome = Optional.empty();
   private final long createdMillis;
   private String ownNode = "";
   private boolean stopAnnounced;
@@ -145,13 +149,13 @@ public final class CoordinatorState {
   private OptionalLong rollbackVersion = OptionalLong.empty();
   private JobTerms terms;
   private ParameterLayout layout;
-  private boolean tooFewWorkers;
   private long endingProgress;
   private Optional<BatchDivisions> divisions = Optional.empty();
 
   /**
-   * The transitions of a job; {@code docs/internals/architecture.md} shows them as a diagram. A
-   * transition is refused in every phase that it does not start from.
+   * The transitions of a job; {@code docs/internals/architecture.md} shows them as a diagram. What
+   * may come too early or too late, such as a user's request, is compared with the phase first: a
+   * transition in a phase that it does not start from is a defect.
    */
   enum Transition {
     /** All members are present and ready. */
@@ -183,6 +187,19 @@ public final class CoordinatorState {
 
     /** Returns the phase that the transition leads to. */
     JobPhase to() {
+      return to;
+    }
+
+    /**
+     * Returns the phase after this one.
+     *
+     * @throws IllegalStateException if the transition does not start from it
+     */
+    JobPhase after(JobPhase phase) {
+      if (!from.contains(phase)) {
+        throw new IllegalStateException(
+            "%s: a job that is %s cannot be %s".formatted(this, phase, to));
+      }
       return to;
     }
 
@@ -260,7 +277,7 @@ public final class CoordinatorState {
 
   /** Returns why the job is over; empty while it is not. */
   String endReason() {
-    return endReason;
+    return outcome.map(end -> end.failure().orElse("finished")).orElse("");
   }
 
   /** Returns the membership that was published last. */
@@ -632,21 +649,23 @@ public final class CoordinatorState {
 
   /** Pauses the job; returns false when it does not run or is paused already. */
   boolean pause() {
-    boolean paused = transition(Transition.PAUSE);
-    if (paused) {
-      pauses.pause();
+    if (phase != RUNNING) {
+      return false;
     }
-    return paused;
+    transition(Transition.PAUSE);
+    pauses.pause();
+    return true;
   }
 
   /** Resumes the job and admits newcomers again; returns false when it is not paused. */
   boolean resume() {
-    boolean resumed = transition(Transition.RESUME);
-    if (resumed) {
-      membershipChanged = true;
-      pauses.resume();
+    if (phase != PAUSED) {
+      return false;
     }
-    return resumed;
+    transition(Transition.RESUME);
+    membershipChanged = true;
+    pauses.resume();
+    return true;
   }
 
   /**
@@ -672,32 +691,22 @@ public final class CoordinatorState {
    */
   String nodeOf(String member) {
     String name = member.replace('-', ' ');
-    List<MemberRecord> all = registry.all().toList();
-    MemberRecord found =
-        all.stream()
-            .filter(one -> config.names().of(one.admission().role(), one.rank()).equals(name))
-            .findFirst()
-            .orElseThrow(
-                () ->
-                    new IllegalArgumentException(
-                        "no member is \"%s\", expected one of %s"
-                            .formatted(
-                                member,
-                                StragglerReport.listed(
-                                    all.stream()
-                                        .map(
-                                            one ->
-                                                config
-                                                    .names()
-                                                    .of(one.admission().role(), one.rank()))
-                                        .toList(),
-                                    ", "))));
-    if (found.node().equals(ownNode)) {
+    Map<String, String> nodes = new LinkedHashMap<>();
+    registry
+        .all()
+        .forEach(
+            one -> nodes.put(config.names().of(one.admission().role(), one.rank()), one.node()));
+    if (!nodes.containsKey(name)) {
+      throw new IllegalArgumentException(
+          "no member is \"%s\", expected one of %s"
+              .formatted(member, StragglerReport.listed(List.copyOf(nodes.keySet()), ", ")));
+    }
+    if (nodes.get(name).equals(ownNode)) {
       throw new IllegalArgumentException(
           name
               + " runs in the process of the coordinator, which does not leave its job: stop the job");
     }
-    return found.node();
+    return nodes.get(name);
   }
 
   /** Records that a member that leaves has saved its part of the model, with its last status. */
@@ -719,7 +728,7 @@ public final class CoordinatorState {
   /** Lets no worker start another step, for good; returns false when the job does not run. */
   boolean holdForGood() {
     if (stepsRemain()) {
-      pauses.holdForGood();
+      pauses.hold(Pauses.Reason.STOP, true);
     }
     return stepsRemain();
   }
@@ -735,14 +744,14 @@ public final class CoordinatorState {
 
   /** Stops the job; releases the members if it has ended already. */
   public void stop(String reason) {
-    if (!transition(Transition.STOP)) {
+    if (phase == STOPPED) {
       return;
     }
-    endReason = endReason.isEmpty() ? reason : endReason;
-    if (!complete) {
+    transition(Transition.STOP);
+    if (outcome.isEmpty()) {
       events.stopped(reason);
+      complete(failure(reason));
     }
-    complete(failure(reason));
     decisions.accept(new Stop(reason));
   }
 
@@ -924,10 +933,11 @@ public final class CoordinatorState {
 
   // ---- The state machine
 
-  private boolean transition(Transition transition) {
-    boolean allowed = transition.from().contains(phase);
-    phase = allowed ? transition.to() : phase;
-    return allowed;
+  /** Changes the phase; nothing else does. */
+  private void transition(Transition transition) {
+    JobPhase next = transition.after(phase);
+    LOG.debug("{}: the job was {} and is {}", transition, phase, next);
+    phase = next;
   }
 
   /** Does what follows from a change of the members, or of what they reported, in each phase. */
@@ -962,14 +972,19 @@ public final class CoordinatorState {
     }
   }
 
+  /** Returns whether the job trains, paused or not, and is not about to end. */
+  private boolean isTraining() {
+    return phase == RUNNING || phase == PAUSED;
+  }
+
   /** Returns whether steps are left to take, paused or not. */
   private boolean stepsRemain() {
-    return phase == RUNNING || phase == PAUSED || phase == ENDING;
+    return isTraining() || phase == ENDING;
   }
 
   /** Returns whether a member that leaves hands its place over: not once the job is to end. */
   private boolean drainsMembers() {
-    return (phase == RUNNING || phase == PAUSED) && !stopAnnounced;
+    return isTraining() && !stopAnnounced;
   }
 
   /** Returns whether members are replaced: while steps are left, then while servers are needed. */
@@ -1034,7 +1049,7 @@ public final class CoordinatorState {
   }
 
   private void checkTraining(long now) {
-    boolean trains = !tooFewWorkers;
+    boolean trains = !pauses.isHeldFor(TOO_FEW);
     tests.check(trains, now);
     stallFinder.check(trains, now);
     checkpoints.check(trains, now);
@@ -1099,14 +1114,13 @@ public final class CoordinatorState {
     long present = registry.readyWorkers();
     boolean tooFew =
         config.places().holdsWhenTooFew()
-            && (phase == RUNNING || phase == PAUSED)
+            && isTraining()
             && !progress.anyFinished()
             && present > 0
             && present < config.places().minimumWorkers();
-    if (tooFew == tooFewWorkers) {
+    if (tooFew == pauses.isHeldFor(TOO_FEW)) {
       return;
     }
-    tooFewWorkers = tooFew;
     if (tooFew && !drains.replacesWorker()) {
       events.stalled(
           progress.version(),
@@ -1116,16 +1130,20 @@ public final class CoordinatorState {
               .formatted(present, config.places().minimumWorkers(), config.minimumReason()),
           registry.departures().toString());
     }
-    pauses.tooFew(tooFew);
+    pauses.hold(TOO_FEW, tooFew);
   }
 
   // ---- Phase ENDING
 
-  /** Starts an early end and removes workers that are not yet part of the job. */
+  /**
+   * Starts an early end and removes workers that are not yet part of the job; a job that has not
+   * begun, or is about to end, takes no notice.
+   */
   private void endEarly(EarlyEnd reason) {
-    if (!transition(Transition.END_EARLY)) {
+    if (!isTraining()) {
       return;
     }
+    transition(Transition.END_EARLY);
     earlyEnd = Optional.of(reason);
     events.ending(reason);
     registry.newWorkers().forEach(worker -> removeLost(worker, BEFORE_FIRST_ROUND));
@@ -1208,8 +1226,6 @@ public final class CoordinatorState {
    */
   private void finish(Optional<EvaluationResult> evaluation, List<String> silent) {
     transition(Transition.FINISH);
-    endReason = "finished";
-    finishedWell = true;
     events.finished(progress);
     complete(
         new JobOutcome(
@@ -1246,10 +1262,10 @@ public final class CoordinatorState {
 
   /** Ends a job that cannot go on; an earlier end stays. */
   private void fail(String reason) {
-    if (!transition(Transition.FAIL)) {
+    if (phase.over()) {
       return;
     }
-    endReason = reason;
+    transition(Transition.FAIL);
     events.failed(reason);
     complete(failure(reason));
     decisions.accept(new Stop(reason));
@@ -1266,12 +1282,9 @@ public final class CoordinatorState {
         Optional.of(reason));
   }
 
-  /** Reports the outcome of the job; an earlier outcome stays. */
-  private void complete(JobOutcome outcome) {
-    if (!complete) {
-      complete = true;
-      decisions.accept(new Complete(outcome));
-    }
+  private void complete(JobOutcome end) {
+    outcome = Optional.of(end);
+    decisions.accept(new Complete(end));
   }
 
   // ---- Admission
@@ -1283,8 +1296,10 @@ public final class CoordinatorState {
       return;
     }
     if (phase.over()) {
-      String over = "the job is over: " + endReason;
-      throw finishedWell ? JoinException.late(over) : new JoinException(over);
+      String over = "the job is over: " + endReason();
+      throw outcome.orElseThrow().state() == FINISHED
+          ? JoinException.late(over)
+          : new JoinException(over);
     }
     if (role == Role.WORKER && phase == ENDING) {
       throw JoinException.late("the job is about to end early");
@@ -1311,38 +1326,27 @@ public final class CoordinatorState {
    * the layout, and the fingerprints of data and files.
    */
   private void checkTerms(JoinRequest request) {
-    terms
-        .firstDifference(request.terms())
-        .ifPresent(
-            difference -> {
-              throw new JoinException(
-                  refusal(request)
-                      + "its job file differs in "
-                      + difference
-                      + "; start it with the same file");
-            });
-    DataFingerprint.firstDifference(terms.fingerprints(), request.terms().fingerprints())
-        .ifPresent(
-            difference -> {
-              throw new JoinException(
-                  refusal(request)
-                      + "it has other data than the job, "
-                      + difference
-                      + "; give it the same files");
-            });
+    refuseOther(
+        request,
+        terms.firstDifference(request.terms()),
+        "its job file differs in %s; start it with the same file");
+    refuseOther(
+        request,
+        DataFingerprint.firstDifference(terms.fingerprints(), request.terms().fingerprints()),
+        "it has other data than the job, %s; give it the same files");
     if (layout == null) {
       layout = request.layout();
     }
-    layout
-        .firstDifference(request.layout())
-        .ifPresent(
-            difference -> {
-              throw new JoinException(
-                  refusal(request)
-                      + "its model differs in "
-                      + difference
-                      + "; start it with the same model");
-            });
+    refuseOther(
+        request,
+        layout.firstDifference(request.layout()),
+        "its model differs in %s; start it with the same model");
+  }
+
+  private static void refuseOther(JoinRequest request, Optional<String> difference, String reason) {
+    if (difference.isPresent()) {
+      throw new JoinException(refusal(request) + reason.formatted(difference.get()));
+    }
   }
 
   private void checkCapacity(JoinRequest request) {

@@ -85,6 +85,9 @@ final class Drains {
     }
 
     void enter(Stage next, long nowMillis) {
+      if (stage != (next == Stage.HANDING_OVER ? Stage.WAITING : Stage.HANDING_OVER)) {
+        throw new IllegalStateException("%s does not follow %s".formatted(next, stage));
+      }
       stage = next;
       sinceMillis = nowMillis;
     }
@@ -253,7 +256,7 @@ final class Drains {
 
   /** Holds all workers while any member that leaves needs it. */
   private void hold() {
-    pauses.handOver(drains.values().stream().anyMatch(drain -> drain.rests));
+    pauses.hold(Pauses.Reason.HANDOVER, drains.values().stream().anyMatch(drain -> drain.rests));
   }
 
   private boolean holdsModel(Admission member) {

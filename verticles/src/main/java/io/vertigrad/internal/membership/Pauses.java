@@ -3,9 +3,11 @@ package io.vertigrad.internal.membership;
 import io.vertigrad.internal.membership.Decision.Hold;
 import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.job.Role;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
@@ -30,12 +32,22 @@ final class Pauses {
   private Pause pause = Pause.NONE;
   private long firstNumber;
   private long sinceMillis;
-  private boolean pausedByUser;
-  private boolean tooFew;
-  private boolean handingOver;
-  private boolean stopping;
-  private boolean ending;
+  private final Set<Reason> reasons = EnumSet.noneOf(Reason.class);
   private long endNumber;
+
+  /** Why workers are held back. */
+  enum Reason {
+    /** The user has paused the job. */
+    USER,
+    /** There are too few workers. */
+    TOO_FEW,
+    /** A member hands its part of the model over. */
+    HANDOVER,
+    /** The job ends early. */
+    END,
+    /** The job is about to be stopped. */
+    STOP
+  }
 
   Pauses(
       CoordinatorConfig config,
@@ -70,43 +82,33 @@ final class Pauses {
   /** Holds workers back until {@link #resume}. */
   void pause() {
     sinceMillis = clockMillis.getAsLong();
-    pausedByUser = true;
-    holdBack();
+    hold(Reason.USER, true);
     events.paused();
   }
 
   /** Ends the user's pause. */
   void resume() {
-    pausedByUser = false;
-    release();
+    hold(Reason.USER, false);
     events.resumed(clockMillis.getAsLong() - sinceMillis);
   }
 
-  /** Holds workers back while there are too few of them. */
-  void tooFew(boolean now) {
-    tooFew = now;
-    if (now) {
-      holdBack();
-    } else {
-      release();
-    }
+  /** Returns whether workers are held back for this reason, and perhaps for others. */
+  boolean isHeldFor(Reason reason) {
+    return reasons.contains(reason);
   }
 
-  /** Holds workers back while one member hands its part of the model over. */
-  void handOver(boolean now) {
-    boolean ends = handingOver && !now;
-    handingOver = now;
-    if (now) {
-      holdBack();
-    } else if (ends) {
-      release();
+  /** Holds workers back while there is this reason; when the last one is gone, they go on. */
+  void hold(Reason reason, boolean now) {
+    boolean changed = now ? reasons.add(reason) : reasons.remove(reason);
+    if (!changed) {
+      return;
     }
-  }
-
-  /** Lets no worker start another step, for good: the job is about to be ended. */
-  void holdForGood() {
-    stopping = true;
-    holdBack();
+    if (now && !pause.holds()) {
+      holdFrom(0);
+      firstNumber = pause.number();
+    } else if (reasons.isEmpty()) {
+      holdFrom(Long.MAX_VALUE);
+    }
   }
 
   /**
@@ -115,18 +117,16 @@ final class Pauses {
    * then moved on to the next version at which all replicas agree.
    */
   void endEarly() {
-    if (pausedByUser) {
-      pausedByUser = false;
-      events.resumed(clockMillis.getAsLong() - sinceMillis);
+    hold(Reason.END, true);
+    if (isHeldFor(Reason.USER)) {
+      resume();
     }
-    ending = true;
-    holdBack();
     publishEnd();
   }
 
   /** Publishes where the job ends, once that is known. */
   void publishEnd() {
-    if (!ending
+    if (!isHeldFor(Reason.END)
         || pause.ends()
         || (config.traits().stepsTogether() && !knownByAll(pause.number()))) {
       return;
@@ -187,19 +187,6 @@ final class Pauses {
     return registry.of(Role.WORKER).stream()
         .filter(MemberRecord::published)
         .allMatch(worker -> acknowledged.getOrDefault(worker.admission(), 0L) >= number);
-  }
-
-  private void holdBack() {
-    if (!pause.holds()) {
-      holdFrom(0);
-      firstNumber = pause.number();
-    }
-  }
-
-  private void release() {
-    if (!pausedByUser && !tooFew && !handingOver && !ending && !stopping) {
-      holdFrom(Long.MAX_VALUE);
-    }
   }
 
   private void holdFrom(long version) {

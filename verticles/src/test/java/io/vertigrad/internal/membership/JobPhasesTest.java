@@ -1,6 +1,7 @@
 package io.vertigrad.internal.membership;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.vertigrad.internal.membership.CoordinatorState.Transition;
 import java.io.IOException;
@@ -32,6 +33,15 @@ final class JobPhasesTest {
     }
 
     assertEquals(String.join("\n", table), String.join("\n", drawing()));
+  }
+
+  @Test
+  void shouldNameBothPhasesOfATransitionThatIsADefect() {
+    IllegalStateException defect =
+        assertThrows(IllegalStateException.class, () -> Transition.FINISH.after(JobPhase.RUNNING));
+
+    assertEquals("FINISH: a job that is RUNNING cannot be FINISHED", defect.getMessage());
+    assertEquals(JobPhase.FINISHED, Transition.FINISH.after(JobPhase.FINISHING));
   }
 
   /** Returns the arrows of the drawing; one from the group stands for one from each member. */
