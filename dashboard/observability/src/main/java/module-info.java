@@ -7,7 +7,6 @@ module io.vertigrad.observability {
   requires transitive io.vertx.web;
   requires transitive micrometer.core;
   requires transitive io.opentelemetry.api;
-  requires static io.opentelemetry.sdk.trace;
   requires io.opentelemetry.context;
   requires io.vertx.healthcheck;
   requires micrometer.registry.prometheus;

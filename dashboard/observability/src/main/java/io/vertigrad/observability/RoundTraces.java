@@ -42,12 +42,11 @@ import org.slf4j.LoggerFactory;
  * exports the spans of all members.
  *
  * <p>A strategy without rounds has a trace for every n-th step of each worker and update of each
- * server instead. The trace id follows from the run and the round. Any thread may use it.
+ * server instead. The trace id follows from the run and the round: the root span names a parent
+ * that is never exported, because only a parent decides a trace id in every OpenTelemetry. Any
+ * thread may use it.
  */
 public final class RoundTraces implements AutoCloseable {
-
-  /** The trace id of the root span that this thread is about to start. */
-  static final ThreadLocal<String> NEXT_ROOT = new ThreadLocal<>();
 
   private static final Logger LOG = LoggerFactory.getLogger(RoundTraces.class);
   private static final String SCOPE = "io.vertigrad";
@@ -73,7 +72,6 @@ public final class RoundTraces implements AutoCloseable {
   private Runnable stop = () -> {};
   private long waiting;
   private long leftOut;
-  private boolean generatesOther;
   private boolean closed;
 
   /** A round of all members, or one member's step if the strategy has no rounds. */
@@ -290,26 +288,9 @@ public final class RoundTraces implements AutoCloseable {
     end(root, all);
   }
 
-  /**
-   * Starts the root span of a round. Without {@link RoundTraceIds} it names a parent, because only
-   * a parent decides a trace id then.
-   */
   private Span root(Round round, List<Activity> all) {
     String name = round.member().isEmpty() ? "round" : "step of " + round.member();
     String id = traceId(round);
-    if (!generatesOther) {
-      NEXT_ROOT.set(id);
-      try {
-        Span root = begin(name, all, Context.root()).startSpan();
-        if (root.getSpanContext().getTraceId().equals(id)) {
-          return root;
-        }
-      } finally {
-        NEXT_ROOT.remove();
-      }
-      // The span with another id is never ended, and so never exported.
-      generatesOther = true;
-    }
     SpanContext parent =
         SpanContext.createFromRemoteParent(
             id, id.substring(2 * SPAN_BYTES), TraceFlags.getSampled(), TraceState.getDefault());

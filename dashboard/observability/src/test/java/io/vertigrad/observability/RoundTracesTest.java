@@ -1,7 +1,6 @@
 package io.vertigrad.observability;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -10,7 +9,6 @@ import io.opentelemetry.api.OpenTelemetry;
 import io.opentelemetry.api.common.AttributeKey;
 import io.opentelemetry.sdk.OpenTelemetrySdk;
 import io.opentelemetry.sdk.testing.exporter.InMemorySpanExporter;
-import io.opentelemetry.sdk.trace.IdGenerator;
 import io.opentelemetry.sdk.trace.SdkTracerProvider;
 import io.opentelemetry.sdk.trace.data.SpanData;
 import io.opentelemetry.sdk.trace.export.SimpleSpanProcessor;
@@ -43,7 +41,7 @@ final class RoundTracesTest {
   void shouldExportOneTracePerTracedRoundWithAllMembersBelowIt() {
     // So late that the timer of the traces exports nothing meanwhile.
     long sent = System.currentTimeMillis() + 3_600_000;
-    RoundTraces traces = RoundTraces.export(vertx, job("sync"), telemetry(true), 2);
+    RoundTraces traces = RoundTraces.export(vertx, job("sync"), telemetry(), 2);
     for (long step = 0; step < 4; step++) {
       traces.take(sent("worker 0", step, "compute", "send", "wait"), sent);
       traces.take(sent("worker 1", step, "compute", "send", "wait"), sent);
@@ -60,7 +58,8 @@ final class RoundTracesTest {
     List<SpanData> roots = spans.stream().filter(span -> span.getName().equals("round")).toList();
     assertEquals(2, roots.size());
     SpanData first = roots.get(0);
-    assertFalse(first.getParentSpanContext().isValid(), "the root has no parent");
+    assertTrue(
+        first.getParentSpanContext().isRemote(), "what decides the trace id is not exported");
     assertEquals(Optional.of(first.getTraceId()), traces.traceId("worker 1", 0));
     assertEquals(Optional.of(first.getTraceId()), traces.traceId("server 0", 0));
     assertEquals(Optional.of(roots.get(1).getTraceId()), traces.traceId("server 0", 2));
@@ -88,19 +87,8 @@ final class RoundTracesTest {
   }
 
   @Test
-  void shouldKeepTheTraceIdWhenTheApplicationHasAnotherGenerator() {
-    RoundTraces traces = RoundTraces.export(vertx, job("sync"), telemetry(false), 1);
-    traces.take(sent("worker 0", 7, "compute"), 0);
-    traces.close();
-
-    SpanData root = named(exported.getFinishedSpanItems(), id(traces, 7), "round");
-    assertTrue(root.getParentSpanContext().isRemote());
-    assertEquals(3, exported.getFinishedSpanItems().size(), "and no other root");
-  }
-
-  @Test
   void shouldExportTheLastRoundsWhenTheVertxIsClosedBefore() throws Exception {
-    RoundTraces traces = RoundTraces.export(vertx, job("sync"), telemetry(true), 1);
+    RoundTraces traces = RoundTraces.export(vertx, job("sync"), telemetry(), 1);
     traces.take(sent("worker 0", 7, "compute"), 0);
     vertx.close().toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
 
@@ -111,7 +99,7 @@ final class RoundTracesTest {
 
   @Test
   void shouldTraceEachMemberAloneWhenTheStrategyHasNoRounds() {
-    RoundTraces traces = RoundTraces.export(vertx, job("async"), telemetry(true), 1);
+    RoundTraces traces = RoundTraces.export(vertx, job("async"), telemetry(), 1);
     traces.take(sent("worker 0", 7, "compute"), 0);
     traces.take(sent("server 0", 7, "apply partition 0 of worker 1"), 0);
     traces.close();
@@ -154,12 +142,10 @@ final class RoundTracesTest {
             .put("strategy", new JsonObject().put("name", strategy)));
   }
 
-  private OpenTelemetry telemetry(boolean ownIds) {
-    IdGenerator random = IdGenerator.random();
+  private OpenTelemetry telemetry() {
     return OpenTelemetrySdk.builder()
         .setTracerProvider(
             SdkTracerProvider.builder()
-                .setIdGenerator(ownIds ? new RoundTraceIds(random) : random)
                 .addSpanProcessor(SimpleSpanProcessor.create(exported))
                 .build())
         .build();

@@ -6,12 +6,10 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.opentelemetry.api.OpenTelemetry;
 import io.opentelemetry.exporter.logging.LoggingSpanExporter;
 import io.opentelemetry.sdk.OpenTelemetrySdk;
-import io.opentelemetry.sdk.trace.IdGenerator;
 import io.opentelemetry.sdk.trace.SdkTracerProvider;
 import io.opentelemetry.sdk.trace.export.SimpleSpanProcessor;
 import io.opentelemetry.sdk.trace.export.SpanExporter;
 import io.vertigrad.observability.JobMeters;
-import io.vertigrad.observability.RoundTraceIds;
 import io.vertigrad.observability.RoundTraces;
 import io.vertigrad.training.RunningJob;
 import io.vertigrad.training.TrainingJob;
@@ -42,10 +40,7 @@ public final class ObservedApplication {
   ObservedApplication(SpanExporter spans, MeterRegistry registry) {
     this.registry = registry;
     SdkTracerProvider tracers =
-        SdkTracerProvider.builder()
-            .setIdGenerator(new RoundTraceIds(IdGenerator.random()))
-            .addSpanProcessor(SimpleSpanProcessor.create(spans))
-            .build();
+        SdkTracerProvider.builder().addSpanProcessor(SimpleSpanProcessor.create(spans)).build();
     telemetry = OpenTelemetrySdk.builder().setTracerProvider(tracers).build();
     vertx = Vertx.builder().withTracer(new OpenTelemetryTracingFactory(telemetry)).build();
   }
