@@ -4,9 +4,8 @@ module io.vertigrad.compute {
   requires com.fasterxml.jackson.core;
   requires com.google.protobuf;
   requires de.siegmar.fastcsv;
-  requires io.vertx.web.client;
-  requires io.vertx.web.common;
   requires java.desktop;
+  requires java.net.http;
   requires org.apache.commons.text;
   requires org.slf4j;
 

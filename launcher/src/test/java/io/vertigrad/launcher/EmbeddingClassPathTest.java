@@ -38,13 +38,9 @@ class EmbeddingClassPathTest {
           Path.of("..", "strategies", "target", "classes"),
           Path.of("..", "engines", "dl4j", "target", "classes"));
 
-  /**
-   * {@code vertx-web-client}, and the parts that it shares with {@code vertx-web}, are allowed
-   * because they download data.
-   */
   private static final Pattern NOT_FOR_APPLICATIONS =
       Pattern.compile(
-          "(vertx-web-\\d|vertx-(health|launcher|hazelcast|config|bridge)|micrometer|prometheus|opentelemetry"
+          "(vertx-(web|health|launcher|hazelcast|config|bridge)|micrometer|prometheus|opentelemetry"
               + "|hazelcast|picocli|logback|jline|progressbar|vertigrad-(observability|dashboard|cluster|launcher|testkit)"
               + "|junit|archunit|awaitility|selenium|jazzer).*");
 

@@ -12,7 +12,9 @@ import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.Proxy;
 import java.net.ProxySelector;
+import java.net.SocketAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -185,20 +187,54 @@ class MnistDownloadTest {
   }
 
   @Test
-  void shouldDownloadThroughTheConfiguredProxy() throws Exception {
+  void shouldDownloadThroughTheConfiguredProxy() {
     mirror.serve(200, gzip(CONTENT));
+    RemoteFile file = new RemoteFile("a", CONTENT.length, sha256(CONTENT));
+    URI nowhere = URI.create("http://mirror.invalid");
+
+    through(
+        ProxySelector.of(new InetSocketAddress("127.0.0.1", mirror.base().getPort())),
+        () -> new MnistDownload(nowhere, List.of(file), 5_000).into(folder));
+
+    assertEquals(List.of("a.gz"), kept());
+  }
+
+  @Test
+  void shouldRefuseASocksProxyRatherThanLeaveItOut() {
+    mirror.serve(200, gzip(CONTENT));
+    ProxySelector socks =
+        new ProxySelector() {
+          @Override
+          public List<Proxy> select(URI address) {
+            return List.of(new Proxy(Proxy.Type.SOCKS, new InetSocketAddress("127.0.0.1", 1)));
+          }
+
+          @Override
+          public void connectFailed(URI address, SocketAddress proxy, IOException failure) {
+            throw new IllegalStateException("nobody connects to it");
+          }
+        };
+
+    through(
+        socks,
+        () ->
+            assertEquals(
+                address()
+                    + ": Java is to go through a SOCKS proxy (socksProxyHost), expected an HTTP"
+                    + " proxy (http.proxyHost, https.proxyHost) or none for downloads",
+                refusal(download(5_000))));
+
+    assertEquals(0, mirror.requests());
+  }
+
+  private static void through(ProxySelector selector, Runnable action) {
     ProxySelector before = ProxySelector.getDefault();
-    ProxySelector.setDefault(
-        ProxySelector.of(new InetSocketAddress("127.0.0.1", mirror.base().getPort())));
+    ProxySelector.setDefault(selector);
     try {
-      RemoteFile file = new RemoteFile("a", CONTENT.length, sha256(CONTENT));
-      URI nowhere = URI.create("http://mirror.invalid");
-      new MnistDownload(nowhere, List.of(file), 5_000).into(folder);
+      action.run();
     } finally {
       ProxySelector.setDefault(before);
     }
-
-    assertEquals(List.of("a.gz"), kept());
   }
 
   @Test
