@@ -66,13 +66,4 @@ public record TargetColumn(String name, double mean, double deviation) {
     }
     return new Score(samples, loss / width, 0, 0, 0, Metric.RMSE, errors);
   }
-
-  /**
-   * Returns whether {@link #standardised} changes values.
-   *
-   * @return false for a mean of 0 and a deviation of 1
-   */
-  public boolean isStandardised() {
-    return mean != 0 || deviation != 1;
-  }
 }
