@@ -127,8 +127,8 @@ final class RunCurvesTest {
   void shouldReadTheTestsOfAStreamInPercentOrInTheirUnit() throws IOException {
     List<TrainingEvent> events = new ArrayList<>(RunStory.beginning());
     events.addAll(RunStory.after(1).subList(0, 1));
-    events.add(StreamTested.of(RunStory.START + 100, 0, 0, streamed(false, 50, 40)));
-    events.add(StreamTested.of(RunStory.START + 200, 1, 0, streamed(false, 50, 50)));
+    events.add(new StreamTested(RunStory.START + 100, 0, 0, streamed(false, 50, 40)));
+    events.add(new StreamTested(RunStory.START + 200, 1, 0, streamed(false, 50, 50)));
 
     JsonObject tests = curves(events).getJsonObject("tests");
 
@@ -136,7 +136,7 @@ final class RunCurvesTest {
     assertEquals("[1,1]", tests.getJsonArray("version").encode());
     assertEquals("[null,null]", tests.getJsonArray("loss").encode());
     JsonObject values =
-        curves(List.of(StreamTested.of(RunStory.START, 0, 0, streamed(true, 4, 4 * 2.5e9))))
+        curves(List.of(new StreamTested(RunStory.START, 0, 0, streamed(true, 4, 4 * 2.5e9))))
             .getJsonObject("tests");
     assertEquals("[\"rmse\"]", values.getJsonArray("metric").encode());
     assertEquals("[50000.0]", values.getJsonArray("metricValue").encode());
@@ -292,7 +292,7 @@ final class RunCurvesTest {
       long now = RunStory.START + 100 * tenths;
       double value = tenths == 3 ? Double.NaN : 1.5 * tenths;
       events.add(new ScalarReported(now, "worker 0", "cut", tenths, value, tenths, 0));
-      events.add(StreamTested.of(now, tenths % 2, 0, streamed(false, 10 * tenths, 3 * tenths)));
+      events.add(new StreamTested(now, tenths % 2, 0, streamed(false, 10 * tenths, 3 * tenths)));
     }
     events.add(new JobPaused(RunStory.START + 510));
     events.add(new JobResumed(RunStory.START + 590, 80));

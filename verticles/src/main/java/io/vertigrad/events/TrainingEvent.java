@@ -4,6 +4,7 @@ import io.vertigrad.compute.Metric;
 import io.vertigrad.compute.Score;
 import io.vertigrad.compute.ValueErrors;
 import io.vertigrad.compute.data.StreamTests;
+import io.vertigrad.internal.RecordJson.Inline;
 import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
@@ -400,91 +401,10 @@ public sealed interface TrainingEvent {
    * @param timeMillis wall-clock time in milliseconds since 1970
    * @param rank rank of the worker
    * @param incarnation incarnation of that rank
-   * @param values false if scores are numbers of right answers, true if they are sums of squared
-   *     errors
-   * @param events number of samples tested
-   * @param score score of the model
-   * @param windowEvents number of the last samples that the window holds
-   * @param windowScore score of the model in that window
-   * @param noChange score of the rule that the last label comes again
-   * @param majority score of the rule that the most frequent label comes, or the mean
-   * @param labels number of samples by class
-   * @param predictions number of predictions by class
-   * @param unlabelled number of samples whose label did not come in time
-   * @param unmatched number of labels that found no sample
-   * @param bad number of samples that were left out because they cannot be read or do not fit
-   * @param lost number of samples that the source no longer had
+   * @param tests the tests, whose counters stand beside the other keys in JSON
    */
-  record StreamTested(
-      long timeMillis,
-      int rank,
-      int incarnation,
-      boolean values,
-      long events,
-      double score,
-      long windowEvents,
-      double windowScore,
-      double noChange,
-      double majority,
-      Map<Integer, Long> labels,
-      Map<Integer, Long> predictions,
-      long unlabelled,
-      long unmatched,
-      long bad,
-      long lost)
-      implements Progress, Figures {
-
-    /**
-     * Creates the event of a worker's tests.
-     *
-     * @param timeMillis wall-clock time in milliseconds since 1970
-     * @param rank rank of the worker
-     * @param incarnation incarnation of that rank
-     * @param tests its tests
-     * @return the event
-     */
-    public static StreamTested of(long timeMillis, int rank, int incarnation, StreamTests tests) {
-      return new StreamTested(
-          timeMillis,
-          rank,
-          incarnation,
-          tests.values(),
-          tests.events(),
-          tests.score(),
-          tests.windowEvents(),
-          tests.windowScore(),
-          tests.noChange(),
-          tests.majority(),
-          tests.labels(),
-          tests.predictions(),
-          tests.unlabelled(),
-          tests.unmatched(),
-          tests.bad(),
-          tests.lost());
-    }
-
-    /**
-     * Returns the tests.
-     *
-     * @return the counters of this rank
-     */
-    public StreamTests tests() {
-      return new StreamTests(
-          values,
-          events,
-          score,
-          windowEvents,
-          windowScore,
-          noChange,
-          majority,
-          labels,
-          predictions,
-          unlabelled,
-          unmatched,
-          bad,
-          lost);
-    }
-  }
+  record StreamTested(long timeMillis, int rank, int incarnation, @Inline StreamTests tests)
+      implements Progress, Figures {}
 
   /**
    * A worker takes no step because its data have not come for some seconds. It waits; this is

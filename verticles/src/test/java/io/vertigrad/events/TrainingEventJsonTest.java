@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.vertigrad.compute.ValueErrors;
+import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonObject;
@@ -50,19 +51,20 @@ final class TrainingEventJsonTest {
             6,
             1,
             0,
-            false,
-            50,
-            40.0,
-            10,
-            9.0,
-            35.0,
-            25.0,
-            Map.of(0, 30L, 1, 20L),
-            Map.of(1, 50L),
-            2,
-            3,
-            4,
-            5),
+            new StreamTests(
+                false,
+                50,
+                40.0,
+                10,
+                9.0,
+                35.0,
+                25.0,
+                Map.of(0, 30L, 1, 20L),
+                Map.of(1, 50L),
+                2,
+                3,
+                4,
+                5)),
         new TrainingEvent.DataAwaited(6, 1, "topic prices, partition 1"),
         new TrainingEvent.DataWarning(6, 1, "events.csv: line 11: left out"),
         new TrainingEvent.EvaluationSkipped(7, 57, "no evaluator takes part"),
@@ -114,6 +116,16 @@ final class TrainingEventJsonTest {
     JsonObject sent = new JsonObject(event.toJson().encode());
 
     assertEquals(event, TrainingEvent.fromJson(sent));
+  }
+
+  @Test
+  void shouldWriteTheTestsOfAStreamBesideTheOtherKeys() {
+    JsonObject json = new TrainingEvent.StreamTested(6, 1, 0, StreamTests.NONE).toJson();
+
+    assertEquals(
+        "type timeMillis rank incarnation values events score windowEvents windowScore noChange"
+            + " majority labels predictions unlabelled unmatched bad lost",
+        String.join(" ", json.fieldNames()));
   }
 
   @Test

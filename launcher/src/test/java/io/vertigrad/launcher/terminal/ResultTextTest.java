@@ -155,7 +155,7 @@ final class ResultTextTest {
     StreamTests tests =
         new StreamTests(
             false, 100, 55, 50, 30, 80, 57, Map.of(0, 57L, 1, 43L), Map.of(0, 100L), 0, 0, 0, 0);
-    progress.apply(StreamTested.of(0, 0, 0, tests));
+    progress.apply(new StreamTested(0, 0, 0, tests));
     JsonObject summary = RunSummary.of(JOB, progress, "finished", Optional.empty(), Map.of());
 
     List<String> lines = ResultText.closing(JOB, new RunDirectory(folder), summary);

@@ -219,8 +219,8 @@ class StreamJobTest {
     TrainingResult result = await(members.running.result());
 
     StreamTested tested = members.awaitTested(24_000);
-    assertEquals(24_000, tested.events(), "each event was tested once");
-    assertEquals(undisturbed.awaitTested(24_000).score(), tested.score());
+    assertEquals(24_000, tested.tests().events(), "each event was tested once");
+    assertEquals(undisturbed.awaitTested(24_000).tests().score(), tested.tests().score());
     assertEquals(2, tested.incarnation(), "the worker repeats what the server has lost");
     assertEquals(expected.parametersHash(), result.parametersHash());
   }
@@ -266,7 +266,7 @@ class StreamJobTest {
       while (true) {
         StreamTested next = tested.poll(LIMIT_SECONDS, TimeUnit.SECONDS);
         assertNotNull(next, () -> "no report of " + events + " tested events");
-        if (next.events() >= events) {
+        if (next.tests().events() >= events) {
           return next;
         }
       }

@@ -188,7 +188,7 @@ final class StreamGradients implements GradientSource {
     return newest == null || newest == StreamTests.NONE
         ? List.of()
         : List.of(
-            StreamTested.of(
+            new StreamTested(
                 System.currentTimeMillis(),
                 self.identity().rank(),
                 self.identity().incarnation(),

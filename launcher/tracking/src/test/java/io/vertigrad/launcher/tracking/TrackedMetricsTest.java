@@ -116,7 +116,7 @@ class TrackedMetricsTest {
   }
 
   private static StreamTested streamed(long timeMillis, long events, double right) {
-    return StreamTested.of(
+    return new StreamTested(
         timeMillis,
         0,
         0,
