@@ -215,7 +215,8 @@ public final class ClusterStart {
     ClusterManager found = ((VertxInternal) vertx).clusterManager();
     if (found != manager) {
       throw new IllegalArgumentException(
-          "cluster %s: this Vert.x has %s, expected the cluster manager of ClusterStart: build it with ClusterStart.builder, or use the one that ClusterStart.start returns"
+          ("cluster %s: this Vert.x has %s, expected the cluster manager of ClusterStart: build it"
+                  + " with ClusterStart.builder, or use the one that ClusterStart.start returns")
               .formatted(
                   name,
                   found == null
