@@ -78,7 +78,7 @@ public final class RunCurves {
 
   /**
    * Reads the curves of a run, as far as they are written; blocks. Without a valid {@code
-   * curves.json} it reads all events, which takes a second for some ten megabytes.
+   * curves.json} it reads all events.
    *
    * @param file path of {@code curves.json}, which may be missing or damaged
    * @param events path of {@code events.jsonl}
