@@ -11,9 +11,10 @@ import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.codecs.UpdateCounts;
+import io.vertigrad.internal.checkpoint.Checkpoint;
 import io.vertigrad.internal.checkpoint.LedgerSnapshot;
-import io.vertigrad.internal.checkpoint.ShardSnapshot;
-import io.vertigrad.internal.exchange.DuplicateWindow;
+import io.vertigrad.internal.checkpoint.SavedState;
+import io.vertigrad.internal.shard.PartitionLedger;
 import io.vertigrad.internal.shard.Shard;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertx.core.Future;
@@ -59,12 +60,12 @@ public final class NetworkSimulator {
   private final SimulatedCoordinator coordinator = new SimulatedCoordinator(this);
   private final List<TestShard> shards = new ArrayList<>();
   private final int[] incarnations;
-  private final ShardSnapshot[] snapshots;
+  private final Checkpoint[] snapshots;
   private final Map<Integer, SimulatedWorker> alive = new TreeMap<>();
   private final List<SimulatedWorker> everyone = new ArrayList<>();
   private final List<ParameterPartition> answers = new ArrayList<>();
   private final TensorMemory memory = new TensorMemory();
-  private final List<NavigableMap<Long, ShardSnapshot>> kept = new ArrayList<>();
+  private final List<NavigableMap<Long, Checkpoint>> kept = new ArrayList<>();
   private final PlantedFault fault;
   private final int[][] cuts;
   private int pendingFaults;
@@ -100,11 +101,11 @@ public final class NetworkSimulator {
         new TestJob(
             new JsonObject(strategy), PARTITIONS * length, 0, STEPS, workers, length, shardCount);
     job.learningRate = 1;
-    job.windows = window(fault, workers);
+    job.ledgers = ledger(fault, workers);
     job.ranks = workers;
     this.network = new SimulatedNetwork(job.clock, conditions, seed);
     this.incarnations = new int[shardCount];
-    this.snapshots = new ShardSnapshot[shardCount];
+    this.snapshots = new Checkpoint[shardCount];
     this.cuts = new int[workers][shardCount];
     for (int shard = 0; shard < shardCount; shard++) {
       shards.add(job.shard(shard, 0));
@@ -113,14 +114,18 @@ public final class NetworkSimulator {
     }
   }
 
-  private static Supplier<DuplicateWindow> window(PlantedFault fault, int ranks) {
+  private static Supplier<PartitionLedger> ledger(PlantedFault fault, int ranks) {
     return fault == PlantedFault.NO_DEDUPLICATION
-        ? NoDuplicateWindow::new
-        : () -> new DuplicateWindow(ranks);
+        ? () -> new ForgetfulLedger(ranks)
+        : () -> new PartitionLedger(ranks);
   }
 
-  /** A window that recognises no duplicate. */
-  private static final class NoDuplicateWindow extends DuplicateWindow {
+  /** A ledger that recognises no duplicate. */
+  private static final class ForgetfulLedger extends PartitionLedger {
+
+    ForgetfulLedger(int ranks) {
+      super(ranks);
+    }
 
     @Override
     public boolean isSettled(ExchangeId id) {
@@ -365,9 +370,10 @@ public final class NetworkSimulator {
 
   private LedgerSnapshot.Entry ledger(int part, int rank) {
     Shard served = shard(job.plan.partitions().get(part).shard()).internal();
-    return served.snapshot().partitions().stream()
-        .filter(snapshot -> snapshot.index() == part)
-        .flatMap(snapshot -> snapshot.ledger().entries().stream())
+    return served.snapshot().states().stream()
+        .map(SavedState::head)
+        .filter(head -> head.index() == part)
+        .flatMap(head -> head.ledger().entries().stream())
         .filter(entry -> entry.rank() == rank)
         .findFirst()
         .orElseGet(() -> new LedgerSnapshot.Entry(rank, 0, 0, UpdateCounts.NONE, List.of()));
@@ -480,7 +486,7 @@ public final class NetworkSimulator {
   /** Crashes a server. Its newest snapshot may be damaged. */
   private void crashServer() {
     int index = network.random(shards());
-    NavigableMap<Long, ShardSnapshot> versions = kept.get(index);
+    NavigableMap<Long, Checkpoint> versions = kept.get(index);
     if (shard(index).internal().movesInRounds()) {
       if (versions.size() > 1 && network.random(4) == 0) {
         versions.pollLastEntry();
@@ -492,7 +498,7 @@ public final class NetworkSimulator {
     restartWorkers();
   }
 
-  private void restart(int index, ShardSnapshot from) {
+  private void restart(int index, Checkpoint from) {
     incarnations[index]++;
     TestShard restarted = job.shard(index, incarnations[index]);
     restarted.internal().restore(from);

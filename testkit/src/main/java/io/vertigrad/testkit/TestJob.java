@@ -11,11 +11,11 @@ import io.vertigrad.compute.Block;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.settings.Settings;
-import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.shard.ParameterStore;
 import io.vertigrad.internal.shard.ParameterStore.ParameterSource;
 import io.vertigrad.internal.shard.ParameterStore.StoreConfig;
+import io.vertigrad.internal.shard.PartitionLedger;
 import io.vertigrad.internal.shard.Shard;
 import io.vertigrad.internal.shard.Shard.ShardConfig;
 import io.vertigrad.internal.shard.UpdateOutcomes;
@@ -64,7 +64,7 @@ public final class TestJob {
   private UnaryOperator<ServerStrategy> rules = rule -> rule;
   float learningRate = LEARNING_RATE;
   private float momentum;
-  Supplier<DuplicateWindow> windows = () -> new DuplicateWindow(this.ranks);
+  Supplier<PartitionLedger> ledgers = () -> new PartitionLedger(this.ranks);
   int ranks;
 
   /**
@@ -141,7 +141,7 @@ public final class TestJob {
    * @return a shard without members, of version 0
    */
   public TestShard shard(int index, int incarnation) {
-    return shard(incarnation, store(index), windows);
+    return shard(incarnation, store(index), ledgers);
   }
 
   /**
@@ -161,10 +161,10 @@ public final class TestJob {
    *
    * @param incarnation number of times that its server was started before
    * @param store the parameters; the shard takes ownership
-   * @param windows creates the window of processed updates of each partition
+   * @param ledgers creates the ledger of processed updates of each partition
    * @return a shard without members
    */
-  public TestShard shard(int incarnation, ParameterStore store, Supplier<DuplicateWindow> windows) {
+  public TestShard shard(int incarnation, ParameterStore store, Supplier<PartitionLedger> ledgers) {
     return new TestShard(
         new Shard(
             new ShardConfig(
@@ -174,7 +174,7 @@ public final class TestJob {
                 strategy.traits(), context -> rules.apply(strategy.create(context))),
             clock,
             new UpdateOutcomes(store.shard(), clock, refused -> {}),
-            windows));
+            ledgers));
   }
 
   private OptimizerConfig optimizer() {

@@ -112,7 +112,7 @@ final class HeldUpdatesTest {
     shard.handle(update(0, 0, 0));
     Future<Frame> held = shard.handle(update(1, 0, 0));
 
-    int dealtWith = shard.internal().snapshot().partitions().get(0).window().size();
+    int dealtWith = shard.internal().snapshot().states().get(0).head().ledger().entries().size();
     shard.close("this server is stopping");
 
     assertEquals(1, dealtWith, "of worker 0 alone");

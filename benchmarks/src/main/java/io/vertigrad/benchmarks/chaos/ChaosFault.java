@@ -21,9 +21,9 @@ enum ChaosFault {
    * stopped.
    */
   NO_DEDUPLICATION(
-      "internal/exchange/DuplicateWindow.java",
-      "    Entry last = settled.get(id.worker());\n",
-      "    Entry last = null;\n"),
+      "internal/shard/PartitionLedger.java",
+      "    LedgerSnapshot.Entry last = entries.get(id.worker());\n",
+      "    LedgerSnapshot.Entry last = null;\n"),
 
   /**
    * Servers acknowledge one update in 97 without applying it; found with strategies without rounds.

@@ -2,10 +2,10 @@ package io.vertigrad.benchmarks.exchange;
 
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.compute.Engine;
-import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.shard.ParameterStore;
 import io.vertigrad.internal.shard.ParameterStore.ParameterSource;
 import io.vertigrad.internal.shard.ParameterStore.StoreConfig;
+import io.vertigrad.internal.shard.PartitionLedger;
 import io.vertigrad.internal.shard.Shard;
 import io.vertigrad.internal.shard.Shard.ShardConfig;
 import io.vertigrad.internal.shard.UpdateOutcomes;
@@ -72,7 +72,7 @@ public final class ShardServer implements FrameEndpoint {
         strategy,
         System::nanoTime,
         new UpdateOutcomes(0, System::nanoTime, event -> {}),
-        () -> new DuplicateWindow(0));
+        () -> new PartitionLedger(0));
   }
 
   @Override

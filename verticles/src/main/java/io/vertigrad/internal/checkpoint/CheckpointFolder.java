@@ -3,7 +3,9 @@ package io.vertigrad.internal.checkpoint;
 import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.compute.settings.FailureReason;
 import io.vertigrad.compute.settings.JsonText;
+import io.vertigrad.internal.checkpoint.CheckpointFile.CheckpointException;
 import io.vertigrad.internal.checkpoint.CheckpointFile.OtherFormatException;
+import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -73,6 +75,16 @@ public final class CheckpointFolder {
     this.folder = folder;
     this.keep = keep;
     this.fingerprints = Map.copyOf(fingerprints);
+  }
+
+  /** Returns the folder of a run, for data that are not compared. */
+  public static CheckpointFolder of(JobConfig job, String run, int keep) {
+    return new CheckpointFolder(job.checkpoint().directoryOf(job.addresses().job(), run), keep);
+  }
+
+  /** Returns the number of files of one kind to keep. */
+  int keep() {
+    return keep;
   }
 
   /**
@@ -209,10 +221,10 @@ public final class CheckpointFolder {
    * @throws IOException if the folder cannot be read, or another version of this program wrote a
    *     file: to skip it would lose a run without a word
    */
-  public Optional<ShardSnapshot> valid(int shard, long version, Consumer<String> damaged)
+  public Optional<Checkpoint> valid(int shard, long version, Consumer<String> damaged)
       throws IOException {
     List<Found> wanted = newestFirst(shard);
-    List<ShardSnapshot> valid =
+    List<Checkpoint> valid =
         read(wanted.stream().filter(found -> found.version() == version).toList(), 1, damaged);
     return valid.stream().findFirst();
   }
@@ -227,7 +239,7 @@ public final class CheckpointFolder {
    * @return the file
    * @throws IOException if the copy was not written; other checkpoints are unchanged
    */
-  public Path write(ShardCopy copy, WritePace pace) throws IOException {
+  public Path write(Checkpoint copy, WritePace pace) throws IOException {
     try {
       pace.begin();
       pace.copied(copy.make());
@@ -237,20 +249,20 @@ public final class CheckpointFolder {
     }
   }
 
-  private Path writeNext(ShardCopy snapshot, WritePace pace) throws IOException {
+  private Path writeNext(Checkpoint copy, WritePace pace) throws IOException {
     Files.createDirectories(folder);
-    List<Found> before = newestFirst(snapshot.shard());
+    List<Found> before = newestFirst(copy.rank());
     int sequence = before.isEmpty() ? 0 : before.get(0).sequence() + 1;
     String name =
         String.format(
             Locale.ROOT,
             "shard-%d-%06d-incarnation-%d-version-%d.checkpoint",
-            snapshot.shard(),
+            copy.rank(),
             sequence,
-            snapshot.incarnation(),
-            snapshot.version());
+            copy.incarnation(),
+            copy.version());
     Path file = folder.resolve(name);
-    publish(snapshot, pace, file);
+    publish(copy, pace, file);
     for (Found old : before.subList(Math.min(keep - 1, before.size()), before.size())) {
       Files.deleteIfExists(old.file());
     }
@@ -262,13 +274,13 @@ public final class CheckpointFolder {
    *
    * @throws IOException as {@link #valid}
    */
-  public List<ShardSnapshot> allValid(int shard, Consumer<String> damaged) throws IOException {
+  public List<Checkpoint> allValid(int shard, Consumer<String> damaged) throws IOException {
     return read(newestFirst(shard), Integer.MAX_VALUE, damaged);
   }
 
-  private static List<ShardSnapshot> read(List<Found> files, int most, Consumer<String> damaged)
+  private static List<Checkpoint> read(List<Found> files, int most, Consumer<String> damaged)
       throws IOException {
-    List<ShardSnapshot> valid = new ArrayList<>();
+    List<Checkpoint> valid = new ArrayList<>();
     for (Found found : files) {
       try {
         if (valid.size() < most) {
@@ -283,28 +295,76 @@ public final class CheckpointFolder {
     return valid;
   }
 
-  private void publish(ShardCopy snapshot, WritePace pace, Path file) throws IOException {
-    deleteUnfinished(snapshot.shard());
-    Path unfinished = folder.resolve(file.getFileName() + UNFINISHED);
+  private void publish(Checkpoint copy, WritePace pace, Path file) throws IOException {
+    deleteUnfinished(copy.rank());
+    Path unfinished = unfinished(file);
     try {
-      CheckpointFile.write(unfinished, snapshot, pace);
-      Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
+      try (CheckpointFile written =
+          new CheckpointFile(unfinished, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+        written.write(copy, pace);
+      }
+      publish(unfinished, file);
     } catch (IOException e) {
       Files.deleteIfExists(unfinished);
       throw e;
     }
-    try (FileChannel directory = FileChannel.open(folder, StandardOpenOption.READ)) {
-      directory.force(true);
+  }
+
+  private static Path unfinished(Path file) {
+    return file.resolveSibling(file.getFileName() + UNFINISHED);
+  }
+
+  /** Forces a whole file to the disk, under its name, in place of the file that had it. */
+  void publish(Path whole, Path file) throws IOException {
+    force(whole, StandardOpenOption.WRITE);
+    Files.move(whole, file, StandardCopyOption.ATOMIC_MOVE);
+    force(folder, StandardOpenOption.READ);
+  }
+
+  private static void force(Path path, StandardOpenOption option) throws IOException {
+    try (FileChannel channel = FileChannel.open(path, option)) {
+      channel.force(true);
     }
+  }
+
+  /**
+   * Reads a text beside the checkpoints.
+   *
+   * @return empty if there is no file of this name
+   */
+  public Optional<String> text(String name) throws IOException {
+    Path file = path(name);
+    return Files.exists(file) ? Optional.of(JsonText.read(file)) : Optional.empty();
+  }
+
+  /** Writes a text beside the checkpoints, in place of the one of this name. */
+  public void write(String name, String text) throws IOException {
+    Files.createDirectories(folder);
+    Path unfinished = unfinished(path(name));
+    Files.writeString(unfinished, text);
+    publish(unfinished, path(name));
+  }
+
+  /** Returns the path of a file of this name. */
+  public Path path(String name) {
+    return folder.resolve(name);
+  }
+
+  /** Returns the files whose names match; none without a folder. */
+  List<Path> files(String glob) throws IOException {
+    List<Path> found = new ArrayList<>();
+    if (Files.isDirectory(folder)) {
+      try (DirectoryStream<Path> files = Files.newDirectoryStream(folder, glob)) {
+        files.forEach(found::add);
+      }
+    }
+    return found;
   }
 
   /** Deletes unfinished files, which a crash has left behind. */
   private void deleteUnfinished(int shard) throws IOException {
-    String glob = "shard-%s-*%s".formatted(shard, UNFINISHED);
-    try (DirectoryStream<Path> files = Files.newDirectoryStream(folder, glob)) {
-      for (Path file : files) {
-        Files.deleteIfExists(file);
-      }
+    for (Path file : files("shard-%s-*%s".formatted(shard, UNFINISHED))) {
+      Files.deleteIfExists(file);
     }
   }
 

@@ -164,7 +164,7 @@ public final class CheckpointWriter implements AutoCloseable {
    * @param before uses the copy before the file is written, on the writer's thread
    * @return completes with the file, on the writer's thread
    */
-  public Future<Path> write(ShardCopy copy, Runnable before) {
+  public Future<Path> write(Checkpoint copy, Runnable before) {
     Promise<Path> written = Promise.promise();
     finishWithoutPauses();
     WritePace filePace = new WritePace();
@@ -196,30 +196,30 @@ public final class CheckpointWriter implements AutoCloseable {
     return written.future();
   }
 
-  private Path writeNow(ShardCopy copy, WritePace filePace) throws IOException {
+  private Path writeNow(Checkpoint copy, WritePace filePace) throws IOException {
     long begun = System.nanoTime();
     folder().claim(owner.run());
     Path file = folder().write(copy, filePace);
-    versions = folder().versions(copy.shard());
+    versions = folder().versions(copy.rank());
     long millis =
         TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun) - filePace.pausedMillis();
     costMillis = Math.max(filePace.processorMillis(), millis / DISK_SHARE);
     owner.recordSaveMillis(costMillis);
     events.accept(
         new CheckpointWritten(
-            System.currentTimeMillis(), copy.shard(), copy.version(), file.toString(), millis));
+            System.currentTimeMillis(), copy.rank(), copy.version(), file.toString(), millis));
     return file;
   }
 
-  private void failed(ShardCopy copy, Throwable failure) {
+  private void failed(Checkpoint copy, Throwable failure) {
     String why = FailureReason.of(failure);
     LOG.warn(
         "{} has no checkpoint of version {}: {}",
-        job.nameOf(role.lower(), copy.shard()),
+        job.nameOf(role.lower(), copy.rank()),
         copy.version(),
         why);
     events.accept(
-        new CheckpointFailed(System.currentTimeMillis(), copy.shard(), copy.version(), why));
+        new CheckpointFailed(System.currentTimeMillis(), copy.rank(), copy.version(), why));
   }
 
   /** Returns the versions on the disk after the last checkpoint, the newest file first. */

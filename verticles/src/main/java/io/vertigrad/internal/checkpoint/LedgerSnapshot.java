@@ -23,12 +23,12 @@ public record LedgerSnapshot(long from, List<Entry> entries) {
   }
 
   /**
-   * The outcomes of one worker's updates of one partition.
+   * The last step of one worker that one partition has processed, and the outcomes of its updates.
    *
    * @param rank rank of the worker, from 0
    * @param incarnation of the worker that sent the last update, from 0; steps of a rank beyond the
    *     job's configured ranks are counted from 0 for each incarnation
-   * @param next the first step that was not processed
+   * @param next the first step that was not processed; all before are, so a repeated one is known
    * @param counts outcomes of the updates whose step is below {@code next}
    * @param refusedSteps steps from {@code next} on whose updates were refused for good
    */
@@ -79,16 +79,14 @@ public record LedgerSnapshot(long from, List<Entry> entries) {
         new JsonArray(entry.refusedSteps()));
   }
 
-  /** Reads the result of {@link #toJson}. Returns an empty ledger for null (a file without one). */
+  /** Reads the result of {@link #toJson}. */
   static LedgerSnapshot fromJson(JsonObject json) {
-    return json == null
-        ? EMPTY
-        : new LedgerSnapshot(
-            json.getLong("from"),
-            json.getJsonArray("ranks").stream()
-                .map(JsonArray.class::cast)
-                .map(LedgerSnapshot::entry)
-                .toList());
+    return new LedgerSnapshot(
+        json.getLong("from"),
+        json.getJsonArray("ranks").stream()
+            .map(JsonArray.class::cast)
+            .map(LedgerSnapshot::entry)
+            .toList());
   }
 
   private static Entry entry(JsonArray json) {

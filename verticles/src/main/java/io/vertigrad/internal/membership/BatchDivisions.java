@@ -1,9 +1,15 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.data.DividedSampler;
+import io.vertigrad.internal.RecordJson;
+import io.vertigrad.internal.checkpoint.CheckpointFolder;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.AskDivision;
+import io.vertigrad.job.CheckpointConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
+import io.vertx.core.json.DecodeException;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -41,6 +47,11 @@ final class BatchDivisions {
    * of its processor is fast while its batch is small, and slow again with a larger one.
    */
   static final double MOST_RECOVERY = 1.1;
+
+  private static final String FILE = "divisions.json";
+  private static final RecordJson JSON = RecordJson.strict((part, key, value) -> false);
+
+  private record Content(List<BatchDivision> divisions) {}
 
   private final int ranks;
   private final int samples;
@@ -86,10 +97,53 @@ final class BatchDivisions {
     }
   }
 
-  /** Creates the divisions of a job with {@code workers.balance} {@code speed}. */
-  static BatchDivisions of(JobConfig job, List<BatchDivision> earlier) {
+  /**
+   * Returns the folder in which a run keeps its divisions, so that a resumed run repeats them.
+   *
+   * @return empty if the job keeps no checkpoints, or all workers have equal batches
+   */
+  static Optional<CheckpointFolder> folder(JobConfig job, String run) {
+    CheckpointConfig checkpoint = job.checkpoint();
+    boolean kept = checkpoint.isOn() || checkpoint.directory().isPresent();
+    return kept && job.workers().balancesSpeed()
+        ? Optional.of(CheckpointFolder.of(job, run, checkpoint.keep()))
+        : Optional.empty();
+  }
+
+  /**
+   * Returns the divisions of a job with {@code workers.balance} {@code speed}, which begin with
+   * those in a folder; blocks.
+   *
+   * @throws IOException naming the file, if it cannot be read, is damaged or of another job
+   */
+  static BatchDivisions of(JobConfig job, Optional<CheckpointFolder> folder) throws IOException {
     int ranks = job.workers().count();
-    return new BatchDivisions(ranks, job.workers().batch() * ranks, earlier);
+    List<BatchDivision> earlier = folder.isPresent() ? read(folder.get()) : List.of();
+    try {
+      return new BatchDivisions(ranks, job.workers().batch() * ranks, earlier);
+    } catch (IllegalArgumentException other) {
+      throw new IOException(
+          "%s: %s".formatted(folder.orElseThrow().path(FILE), other.getMessage()), other);
+    }
+  }
+
+  private static List<BatchDivision> read(CheckpointFolder folder) throws IOException {
+    Optional<String> text = folder.text(FILE);
+    try {
+      return text.isEmpty()
+          ? List.of()
+          : JSON.read(Content.class, new JsonObject(text.get()), "divisions of a run").divisions();
+    } catch (DecodeException | IllegalArgumentException damaged) {
+      throw new IOException(
+          "%s is damaged: %s; delete it to divide the rounds anew"
+              .formatted(folder.path(FILE), damaged.getMessage()),
+          damaged);
+    }
+  }
+
+  /** Writes divisions to a folder, in place of those before; blocks. */
+  static void write(List<BatchDivision> divisions, CheckpointFolder folder) throws IOException {
+    folder.write(FILE, JSON.write(new Content(divisions)).encode());
   }
 
   /** Returns all divisions so far. */

@@ -7,6 +7,7 @@ import io.vertigrad.events.TrainingEvent.CheckpointsDelayed;
 import io.vertigrad.events.TrainingEvent.Figures;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
+import io.vertigrad.internal.checkpoint.CheckpointFolder;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Command;
 import io.vertigrad.internal.membership.ControlMessage.MemberRequest.Evaluate;
@@ -111,10 +112,9 @@ public final class DecisionExecutor implements Consumer<Decision> {
     if (!job.workers().balancesSpeed()) {
       return Future.succeededFuture();
     }
-    Optional<DivisionFile> file = DivisionFile.of(job, coordinator.run());
+    Optional<CheckpointFolder> folder = BatchDivisions.folder(job, coordinator.run());
     return vertx
-        .executeBlocking(
-            () -> file.isPresent() ? file.get().divisions(job) : BatchDivisions.of(job, List.of()))
+        .executeBlocking(() -> BatchDivisions.of(job, folder))
         .onSuccess(coordinator::divide)
         .mapEmpty();
   }
@@ -165,12 +165,12 @@ public final class DecisionExecutor implements Consumer<Decision> {
 
   /** Without the record a resumed run divides rounds anew, so a failure does not end the job. */
   private void record(List<BatchDivision> divisions) {
-    Optional<DivisionFile> file = DivisionFile.of(job, coordinator.run());
+    Optional<CheckpointFolder> folder = BatchDivisions.folder(job, coordinator.run());
     vertx
         .executeBlocking(
             () -> {
-              if (file.isPresent()) {
-                file.get().write(divisions);
+              if (folder.isPresent()) {
+                BatchDivisions.write(divisions, folder.get());
               }
               return null;
             })

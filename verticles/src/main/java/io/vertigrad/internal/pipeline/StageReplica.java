@@ -7,8 +7,7 @@ import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.pipeline.StageModel;
 import io.vertigrad.internal.checkpoint.CopyMemory;
-import io.vertigrad.internal.checkpoint.PartitionCopy;
-import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.internal.checkpoint.SavedState;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.host.DeviceReplica;
 import io.vertigrad.internal.membership.VersionChoice.RunVersion;
@@ -142,12 +141,12 @@ final class StageReplica implements ReplicaModel, AutoCloseable {
   }
 
   @Override
-  public PartitionCopy copy(float[] memory, CopyMemory into) {
+  public SavedState copy(float[] memory, CopyMemory into) {
     return ReplicaState.copy(vector, optimizers(), memory, into);
   }
 
   /** Goes back to a saved state and returns the strategy's state. */
-  float[] restore(String name, PartitionSnapshot from) {
+  float[] restore(String name, SavedState from) {
     return ReplicaState.restore(name, from, vector, optimizers());
   }
 

@@ -2,9 +2,8 @@ package io.vertigrad.internal.server;
 
 import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.events.EventPublisher;
+import io.vertigrad.internal.checkpoint.Checkpoint;
 import io.vertigrad.internal.checkpoint.CheckpointWriter;
-import io.vertigrad.internal.checkpoint.ShardCopy;
-import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.checkpoint.WritePace;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.shard.Shard;
@@ -113,16 +112,16 @@ final class CheckpointSchedule {
    * @param from the version; empty for the newest
    * @return empty if there is none, which stands for the initial parameters
    */
-  Future<Optional<ShardSnapshot>> read(OptionalLong from) {
+  Future<Optional<Checkpoint>> read(OptionalLong from) {
     return writer.isKnown()
         ? vertx.executeBlocking(() -> readNow(from))
         : Future.succeededFuture(Optional.empty());
   }
 
-  private Optional<ShardSnapshot> readNow(OptionalLong from) throws IOException {
+  private Optional<Checkpoint> readNow(OptionalLong from) throws IOException {
     if (from.isEmpty()) {
       for (long version : writer.versions()) {
-        Optional<ShardSnapshot> found = read(version);
+        Optional<Checkpoint> found = read(version);
         if (found.isPresent()) {
           return found;
         }
@@ -134,8 +133,8 @@ final class CheckpointSchedule {
         : read(from.getAsLong());
   }
 
-  private Optional<ShardSnapshot> read(long version) throws IOException {
-    Optional<ShardSnapshot> found =
+  private Optional<Checkpoint> read(long version) throws IOException {
+    Optional<Checkpoint> found =
         writer
             .folder()
             .valid(shard, version, message -> LOG.warn("checkpoint skipped: {}", message));
@@ -280,7 +279,7 @@ final class CheckpointSchedule {
   }
 
   private Future<Path> write(Shard shard) {
-    ShardCopy copy = shard.beginCopy(writer.memory());
+    Checkpoint copy = shard.beginCopy(writer.memory());
     startedVersion = copy.version();
     Future<Path> file =
         ContextBridge.to(vertx.getOrCreateContext(), writer.write(copy, () -> {}))

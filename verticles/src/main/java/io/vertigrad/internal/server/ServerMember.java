@@ -1,7 +1,7 @@
 package io.vertigrad.internal.server;
 
+import io.vertigrad.internal.checkpoint.Checkpoint;
 import io.vertigrad.internal.checkpoint.CheckpointFolder;
-import io.vertigrad.internal.checkpoint.ShardSnapshot;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.exchange.RuleException;
 import io.vertigrad.internal.host.StrategyFinder;
@@ -319,7 +319,7 @@ public final class ServerMember implements MemberHandler {
   private Future<Void> openShardHere(InitialModel model, Admission admission) {
     OptionalLong from = coordinator.rollbackVersion();
     boolean keeps = coordinator.keepsMemory() && from.isEmpty();
-    Future<Optional<ShardSnapshot>> snapshot =
+    Future<Optional<Checkpoint>> snapshot =
         service
             .filter(old -> keeps)
             .map(old -> old.snapshot().map(Optional::of))

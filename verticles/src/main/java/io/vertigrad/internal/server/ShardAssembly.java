@@ -3,13 +3,13 @@ package io.vertigrad.internal.server;
 import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.Scalars;
-import io.vertigrad.internal.checkpoint.ShardSnapshot;
-import io.vertigrad.internal.exchange.DuplicateWindow;
+import io.vertigrad.internal.checkpoint.Checkpoint;
 import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.MemberStatus;
 import io.vertigrad.internal.shard.ParameterStore;
+import io.vertigrad.internal.shard.PartitionLedger;
 import io.vertigrad.internal.shard.Shard;
 import io.vertigrad.internal.shard.Shard.ShardConfig;
 import io.vertigrad.internal.shard.UpdateOutcomes;
@@ -87,7 +87,7 @@ final class ShardAssembly {
   Future<ShardService> assemble(
       InitialModel model,
       Admission admission,
-      Optional<ShardSnapshot> kept,
+      Optional<Checkpoint> kept,
       String run,
       OptionalLong from) {
     CheckpointSchedule checkpoints = checkpoints(run, admission, model.fingerprints());
@@ -109,9 +109,9 @@ final class ShardAssembly {
                                         service(admission, shard, checkpoints, scalars, host))));
   }
 
-  private static Future<Optional<ShardSnapshot>> newest(
-      Optional<ShardSnapshot> kept, CheckpointSchedule checkpoints, OptionalLong from) {
-    long version = kept.map(ShardSnapshot::version).orElse(-1L);
+  private static Future<Optional<Checkpoint>> newest(
+      Optional<Checkpoint> kept, CheckpointSchedule checkpoints, OptionalLong from) {
+    long version = kept.map(Checkpoint::version).orElse(-1L);
     if (kept.isPresent() && checkpoints.newest() <= version) {
       return Future.succeededFuture(kept);
     }
@@ -129,7 +129,7 @@ final class ShardAssembly {
   private Shard shard(
       InitialModel model,
       Admission admission,
-      Optional<ShardSnapshot> snapshot,
+      Optional<Checkpoint> snapshot,
       CheckpointSchedule checkpoints,
       Scalars scalars) {
     ParameterStore store = model.store(job, strategy, admission.rank());
@@ -149,7 +149,7 @@ final class ShardAssembly {
             rules(),
             pausableClock,
             new UpdateOutcomes(admission.rank(), System::nanoTime, events::publish),
-            () -> new DuplicateWindow(job.workers().count()));
+            () -> new PartitionLedger(job.workers().count()));
     shard.testAt(firstTest());
     snapshot.ifPresent(shard::restore);
     if (checkpoints.isKnown()) {

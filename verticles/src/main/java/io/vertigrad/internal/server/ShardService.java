@@ -6,7 +6,7 @@ import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.events.Scalars;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
-import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.internal.checkpoint.Checkpoint;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.exchange.RuleException;
 import io.vertigrad.internal.host.StrategyFinder;
@@ -248,7 +248,7 @@ final class ShardService {
   }
 
   /** Returns the state of an abandoned shard, for the same server under its next incarnation. */
-  Future<ShardSnapshot> snapshot() {
+  Future<Checkpoint> snapshot() {
     return onShardLoop(() -> Future.succeededFuture(shard.snapshot()));
   }
 

@@ -6,7 +6,7 @@ import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.events.Scalars;
 import io.vertigrad.internal.checkpoint.CopyMemory;
-import io.vertigrad.internal.checkpoint.MemberState;
+import io.vertigrad.internal.checkpoint.SavedState;
 import io.vertigrad.internal.checkpoint.WritePace;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.timeline.SpanRecorder;
@@ -80,8 +80,8 @@ public final class ParameterStore {
     List<Integer> copied = new ArrayList<>();
     pace.begin();
     for (StoredPartition partition : partitions) {
-      for (MemberState.Part part : partition.parts()) {
-        if (part.name().equals(MemberState.PARAMETERS) && partition.lendsParameters()) {
+      for (SavedState.Part part : partition.parts()) {
+        if (part.name().equals(SavedState.PARAMETERS) && partition.lendsParameters()) {
           int bytes = part.length() * Float.BYTES;
           pace.writing(bytes);
           answers.reserve(bytes);

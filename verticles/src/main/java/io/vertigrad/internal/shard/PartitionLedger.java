@@ -8,11 +8,17 @@ import io.vertigrad.internal.membership.RankUpdates;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Counts the outcome of every update of one partition, each (rank, step) once however often it is
+ * Knows the last step of each rank that one partition has processed, so that a repeated update is
+ * recognised, and counts the outcome of every update: each (rank, step) once however often it is
  * sent, and the steps that were passed without an update.
+ *
+ * <p>The job's configured ranks are permanent: a replacement repeats its predecessor's step with
+ * the same batch. Their updates are identified by rank and step, whatever the incarnation. Updates
+ * of other ranks are identified by incarnation, too.
  *
  * <p>It is part of the shard's state and of its checkpoints. A shard that goes back to a checkpoint
  * also goes back to its counts, so that {@code applied} always matches the parameters.
@@ -21,7 +27,7 @@ import java.util.stream.Stream;
  * LedgerSnapshot.Entry#MOST_REFUSED_STEPS} refused steps; a worker gives up after fewer refusals in
  * a row.
  */
-final class PartitionLedger {
+public class PartitionLedger {
 
   private final int ranks;
   private final Map<Integer, LedgerSnapshot.Entry> entries = new TreeMap<>();
@@ -36,8 +42,30 @@ final class PartitionLedger {
     this.ranks = ranks;
   }
 
+  /** Returns true if this update or a later one of its worker has been processed. */
+  public boolean isSettled(ExchangeId id) {
+    LedgerSnapshot.Entry last = entries.get(id.worker());
+    return last != null && isSameWorker(id, last) && id.step() < last.next();
+  }
+
+  /** Returns the first step of a rank that has not been processed. */
+  final long nextStep(int rank) {
+    LedgerSnapshot.Entry last = entries.get(rank);
+    return last == null ? 0 : last.next();
+  }
+
+  /** Returns the first step of each rank that has not been processed, for ranks that sent one. */
+  final Map<Integer, Long> nextSteps() {
+    return entries.values().stream()
+        .collect(Collectors.toMap(LedgerSnapshot.Entry::rank, LedgerSnapshot.Entry::next));
+  }
+
+  private boolean isSameWorker(ExchangeId id, LedgerSnapshot.Entry last) {
+    return id.worker() < ranks || id.incarnation() == last.incarnation();
+  }
+
   /** Counts the outcome of an update, unless its step was counted before. */
-  void count(ExchangeId id, Outcome outcome) {
+  final void count(ExchangeId id, Outcome outcome) {
     LedgerSnapshot.Entry entry = entryOf(id);
     if (id.step() >= entry.next() && outcome != Outcome.DUPLICATE) {
       entries.put(entry.rank(), passed(entry, id.step(), outcome));
@@ -57,7 +85,7 @@ final class PartitionLedger {
    * Records that an update was refused for good. It may still be applied when a replacement repeats
    * the step.
    */
-  void recordRefusal(ExchangeId id) {
+  final void recordRefusal(ExchangeId id) {
     LedgerSnapshot.Entry entry = entryOf(id);
     List<Long> steps = entry.refusedSteps();
     if (id.step() >= entry.next() && steps.size() < LedgerSnapshot.Entry.MOST_REFUSED_STEPS) {
@@ -77,7 +105,7 @@ final class PartitionLedger {
       entry =
           new LedgerSnapshot.Entry(id.worker(), id.incarnation(), 0, UpdateCounts.NONE, List.of());
       entries.put(id.worker(), entry);
-    } else if (id.worker() >= ranks && id.incarnation() != entry.incarnation()) {
+    } else if (!isSameWorker(id, entry)) {
       UpdateCounts counts = entry.counts().plus(entry.refusedSteps().size(), 0);
       entry = new LedgerSnapshot.Entry(id.worker(), id.incarnation(), 0, counts, List.of());
       entries.put(id.worker(), entry);
@@ -86,18 +114,18 @@ final class PartitionLedger {
   }
 
   /** Starts to count at this version of the partition. */
-  void startFrom(long version) {
+  final void startFrom(long version) {
     firstVersion = version;
     entries.clear();
   }
 
   /** Returns the version of the partition before the first counted update. */
-  public long firstVersion() {
+  final long firstVersion() {
     return firstVersion;
   }
 
   /** Returns how many updates of all ranks are in the parameters. */
-  long applied() {
+  final long applied() {
     return entries.values().stream().mapToLong(entry -> entry.counts().applied()).sum();
   }
 
@@ -107,7 +135,7 @@ final class PartitionLedger {
    * @param sums counts by rank
    * @param open true if the partition has not reached the last version
    */
-  void addTo(Map<Integer, RankUpdates> sums, boolean open) {
+  final void addTo(Map<Integer, RankUpdates> sums, boolean open) {
     entries.keySet().forEach(rank -> sums.computeIfAbsent(rank, RankUpdates::new));
     sums.replaceAll(
         (rank, sum) -> {
@@ -122,12 +150,12 @@ final class PartitionLedger {
   }
 
   /** Returns the counts of all ranks. */
-  public LedgerSnapshot snapshot() {
+  final LedgerSnapshot snapshot() {
     return new LedgerSnapshot(firstVersion, List.copyOf(entries.values()));
   }
 
   /** Continues from the counts of another ledger. */
-  void restore(LedgerSnapshot snapshot) {
+  final void restore(LedgerSnapshot snapshot) {
     startFrom(snapshot.from());
     snapshot.entries().forEach(entry -> entries.put(entry.rank(), entry));
   }

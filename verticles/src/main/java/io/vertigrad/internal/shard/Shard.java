@@ -10,13 +10,10 @@ import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.Tensor;
+import io.vertigrad.internal.checkpoint.Checkpoint;
 import io.vertigrad.internal.checkpoint.CopyMemory;
-import io.vertigrad.internal.checkpoint.PartitionCopy;
-import io.vertigrad.internal.checkpoint.PartitionSnapshot;
-import io.vertigrad.internal.checkpoint.ShardCopy;
-import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.internal.checkpoint.SavedState;
 import io.vertigrad.internal.checkpoint.WritePace;
-import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.exchange.PullQueue;
 import io.vertigrad.internal.exchange.RuleException;
 import io.vertigrad.internal.membership.ProposalAnswer;
@@ -45,7 +42,6 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 
 /**
  * The partitions of one shard, each with its own strategy: frames in, frames out.
@@ -56,8 +52,6 @@ import java.util.stream.Collectors;
  * <p>A plain object without I/O. Every call must come from one thread at a time.
  */
 public final class Shard {
-
-  private static final long NO_STEP = -1;
 
   private final ShardConfig config;
   private final ParameterStore store;
@@ -130,7 +124,7 @@ public final class Shard {
    *
    * @param nanoClock monotonic time in nanoseconds, the same as for {@link #tick}
    * @param outcomes counts the outcome of every update
-   * @param windows supplies the window of each partition, in the store's order
+   * @param ledgers supplies the ledger of each partition, in the store's order
    * @throws RuleException if a rule cannot be created
    */
   public Shard(
@@ -139,13 +133,13 @@ public final class Shard {
       StrategyFactory strategy,
       LongSupplier nanoClock,
       UpdateOutcomes outcomes,
-      Supplier<DuplicateWindow> windows) {
+      Supplier<PartitionLedger> ledgers) {
     this.config = config;
     this.store = store;
     this.lockstep = strategy.traits().lockstep();
     this.outcomes = outcomes;
     for (StoredPartition stored : store.partitions()) {
-      ServedPartition partition = new ServedPartition(stored, strategy, nanoClock, windows.get());
+      ServedPartition partition = new ServedPartition(stored, strategy, nanoClock, ledgers.get());
       partitions.put(stored.partition().index(), partition);
     }
   }
@@ -417,7 +411,7 @@ public final class Shard {
     }
     long unexplained = 0;
     for (ServedPartition partition : partitions.values()) {
-      PartitionLedger ledger = partition.filter.ledger();
+      PartitionLedger ledger = partition.ledger;
       long version = partition.stored.version();
       ledger.addTo(sums, version < config.lastVersion());
       if (!lockstep) {
@@ -431,18 +425,12 @@ public final class Shard {
   }
 
   /**
-   * Copies parameters, optimizer state and duplicate windows, to be written on another thread.
+   * Copies parameters, optimizer state and ledgers into memory of their own.
    *
    * @throws RuleException if a rule has thrown, because it may have done half of a step
    */
-  public ShardSnapshot snapshot() {
-    requireWhole();
-    return new ShardSnapshot(
-        config.job(),
-        store.shard(),
-        config.incarnation(),
-        store.layout(),
-        partitions.values().stream().map(ServedPartition::snapshot).toList());
+  public Checkpoint snapshot() {
+    return checkpoint(ServedPartition::snapshot);
   }
 
   /** Allocates the memory for a copy, as {@link ParameterStore#reserveCopy}; any thread. */
@@ -451,19 +439,24 @@ public final class Shard {
   }
 
   /**
-   * Starts a copy like {@link #snapshot()}, which takes no time on this thread yet.
+   * Starts a copy like {@link #snapshot()}, which takes no time on this thread yet, to be written
+   * on another thread.
    *
    * @param memory pool for the copy
    * @throws RuleException as {@link #snapshot()}
    */
-  public ShardCopy beginCopy(CopyMemory memory) {
+  public Checkpoint beginCopy(CopyMemory memory) {
+    return checkpoint(partition -> partition.beginCopy(memory));
+  }
+
+  private Checkpoint checkpoint(Function<ServedPartition, SavedState> state) {
     requireWhole();
-    return new ShardCopy(
+    return new Checkpoint(
         config.job(),
         store.shard(),
         config.incarnation(),
         store.layout(),
-        partitions.values().stream().map(partition -> partition.beginCopy(memory)).toList());
+        partitions.values().stream().map(state).toList());
   }
 
   private void requireWhole() {
@@ -473,20 +466,20 @@ public final class Shard {
   }
 
   /**
-   * Goes back to a snapshot of the same run, before the first frame. Updates that the snapshot
+   * Goes back to a checkpoint of the same run, before the first frame. Updates that the checkpoint
    * contains are recognised as duplicates.
    *
-   * @throws IllegalArgumentException naming the difference, if the snapshot is of another job,
+   * @throws IllegalArgumentException naming the difference, if the checkpoint is of another job,
    *     shard, layout or optimizer
    */
-  public void restore(ShardSnapshot snapshot) {
-    require("job", snapshot.job(), config.job());
-    require("shard", snapshot.shard(), store.shard());
-    require("layout", snapshot.layout(), store.layout());
-    require("number of partitions", snapshot.partitions().size(), partitions.size());
+  public void restore(Checkpoint checkpoint) {
+    require("job", checkpoint.job(), config.job());
+    require("shard", checkpoint.rank(), store.shard());
+    require("layout", checkpoint.layout(), store.layout());
+    require("number of partitions", checkpoint.states().size(), partitions.size());
     restored = true;
-    for (PartitionSnapshot part : snapshot.partitions()) {
-      partitions.get(part.index()).restore(part);
+    for (SavedState state : checkpoint.states()) {
+      partitions.get(state.head().index()).restore(state);
     }
   }
 
@@ -521,21 +514,21 @@ public final class Shard {
 
     private final StoredPartition stored;
     private final Answers answers;
-    private final DuplicateWindow window;
+    private final PartitionLedger ledger;
     private final UpdateFilter filter;
     private final PullQueue pulls;
 
-    /** The last settled step of each rank in the newest checkpoint that was begun or restored. */
-    private Map<Integer, Long> savedSteps = Map.of();
+    /** The first step of each rank that the newest checkpoint lacks, begun or restored. */
+    private Map<Integer, Long> unsavedSteps = Map.of();
 
     ServedPartition(
         StoredPartition stored,
         StrategyFactory strategy,
         LongSupplier nanoClock,
-        DuplicateWindow window) {
+        PartitionLedger ledger) {
       this.stored = stored;
       this.answers = new Answers(store.layout(), config.incarnation(), stored.partition(), stored);
-      this.window = window;
+      this.ledger = ledger;
       ServerStrategyContext context =
           new ServerStrategyContext(
               stored.partition(),
@@ -547,7 +540,7 @@ public final class Shard {
               nanoClock);
       this.filter =
           new UpdateFilter(
-              create(strategy, context), context, stored::updatedBy, config, window, outcomes);
+              create(strategy, context), context, stored::updatedBy, config, ledger, outcomes);
       this.pulls =
           new PullQueue(
               config.pullDeadlineMillis(),
@@ -588,8 +581,7 @@ public final class Shard {
     private Frame marked(Frame answer) {
       return answer instanceof ParameterPartition parameters
               && parameters.id().step() > 0
-              && savedSteps.getOrDefault(parameters.id().worker(), NO_STEP)
-                  == parameters.id().step() - 1
+              && unsavedSteps.getOrDefault(parameters.id().worker(), 0L) == parameters.id().step()
           ? parameters.afterSave()
           : answer;
     }
@@ -642,31 +634,24 @@ public final class Shard {
 
     /** Returns where a worker of this rank goes on at this partition. */
     ProposalAnswer.Start start(int rank) {
-      boolean contributed = lockstep && window.waitingStep(rank).isPresent();
+      boolean contributed = lockstep && filter.waits(rank);
       long round = lockstep ? stored.version() + (contributed ? 1 : 0) : 0;
-      return new ProposalAnswer.Start(rank, round, window.nextStep(rank));
+      return new ProposalAnswer.Start(rank, round, filter.nextStep(rank));
     }
 
-    PartitionSnapshot snapshot() {
-      return stored.snapshot(window.entries(), filter.ledger().snapshot());
+    SavedState snapshot() {
+      return stored.snapshot(ledger.snapshot());
     }
 
-    PartitionCopy beginCopy(CopyMemory memory) {
-      List<DuplicateWindow.Entry> settled = window.entries();
-      savedSteps = steps(settled);
-      return stored.beginCopy(memory, settled, filter.ledger().snapshot());
+    SavedState beginCopy(CopyMemory memory) {
+      unsavedSteps = ledger.nextSteps();
+      return stored.beginCopy(memory, ledger.snapshot());
     }
 
-    private static Map<Integer, Long> steps(List<DuplicateWindow.Entry> settled) {
-      return settled.stream()
-          .collect(Collectors.toMap(DuplicateWindow.Entry::worker, DuplicateWindow.Entry::step));
-    }
-
-    void restore(PartitionSnapshot snapshot) {
-      stored.restore(snapshot);
-      savedSteps = steps(snapshot.window());
-      window.restore(snapshot.window());
-      filter.ledger().restore(snapshot.ledger());
+    void restore(SavedState state) {
+      stored.restore(state);
+      ledger.restore(state.head().ledger());
+      unsavedSteps = ledger.nextSteps();
     }
   }
 }

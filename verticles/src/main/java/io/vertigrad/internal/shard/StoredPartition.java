@@ -11,11 +11,7 @@ import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.events.Scalars;
 import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.LedgerSnapshot;
-import io.vertigrad.internal.checkpoint.MemberState;
-import io.vertigrad.internal.checkpoint.PartitionCopy;
-import io.vertigrad.internal.checkpoint.PartitionHead;
-import io.vertigrad.internal.checkpoint.PartitionSnapshot;
-import io.vertigrad.internal.exchange.DuplicateWindow;
+import io.vertigrad.internal.checkpoint.SavedState;
 import io.vertigrad.internal.shard.ParameterStore.ParameterSource;
 import io.vertigrad.internal.shard.ParameterStore.StoreConfig;
 import io.vertigrad.internal.timeline.SpanRecorder;
@@ -42,7 +38,7 @@ final class StoredPartition implements PartitionStore {
   private final long trainingSamples;
   private final DataType type;
   private final float[] parameters;
-  private final MemberState state;
+  private final List<SavedState.Part> parts = new ArrayList<>();
   private final String spanName;
   private final Map<Integer, String> spanNames = new HashMap<>();
   private int worker = SEVERAL;
@@ -53,7 +49,7 @@ final class StoredPartition implements PartitionStore {
   private final TensorMemory answers;
   private SharedTensor current;
   private SharedTensor previous;
-  private PartitionCopy copy;
+  private SavedState copy;
   private SpanRecorder track = SpanRecorder.OFF;
   private Optional<Scalars> scalars = Optional.empty();
 
@@ -72,15 +68,14 @@ final class StoredPartition implements PartitionStore {
     this.spanName = "apply partition " + partition.index();
     this.parameters = new float[partition.length()];
     initial.read(partition.first(), FloatBuffer.wrap(parameters));
-    List<MemberState.Part> parts = new ArrayList<>(List.of(new Parameters()));
+    parts.add(new Parameters());
     parts.addAll(step.parts());
     parts.add(
-        MemberState.Part.of(
-            MemberState.MEMORY,
+        SavedState.Part.of(
+            SavedState.MEMORY,
             () -> strategyMemory.length,
             to -> to.put(strategyMemory),
             from -> from.get(strategyMemory)));
-    this.state = new MemberState(parts);
   }
 
   public Partition partition() {
@@ -220,16 +215,14 @@ final class StoredPartition implements PartitionStore {
   /**
    * Starts a copy for a checkpoint, made by another thread, or by this one before the next update.
    */
-  PartitionCopy beginCopy(
-      CopyMemory memory, List<DuplicateWindow.Entry> window, LedgerSnapshot ledger) {
+  SavedState beginCopy(CopyMemory memory, LedgerSnapshot ledger) {
     finishCopy();
-    copy = state.copy(head(window, ledger), memory);
+    copy = SavedState.begin(head(ledger), parts, memory);
     return copy;
   }
 
-  private PartitionHead head(List<DuplicateWindow.Entry> window, LedgerSnapshot ledger) {
-    return new PartitionHead(
-        partition.index(), partition.first(), version, samples, window, ledger);
+  private SavedState.Head head(LedgerSnapshot ledger) {
+    return new SavedState.Head(partition.index(), partition.first(), version, samples, ledger);
   }
 
   /** Returns whether the tensor that workers receive has the same bits as the parameters. */
@@ -238,11 +231,11 @@ final class StoredPartition implements PartitionStore {
   }
 
   /** The parameters, which a tensor that was lent to workers may already hold. */
-  private final class Parameters implements MemberState.Part {
+  private final class Parameters implements SavedState.Part {
 
     @Override
     public String name() {
-      return MemberState.PARAMETERS;
+      return SavedState.PARAMETERS;
     }
 
     @Override
@@ -261,13 +254,13 @@ final class StoredPartition implements PartitionStore {
     }
 
     @Override
-    public Optional<MemberState.Lent> lend() {
+    public Optional<SavedState.Lent> lend() {
       if (!lendsParameters() || current == null) {
         return Optional.empty();
       }
       BorrowedTensor lent = current.lend();
       return Optional.of(
-          new MemberState.Lent(lent.bytes().asFloatBuffer(), () -> SharedTensor.giveBack(lent)));
+          new SavedState.Lent(lent.bytes().asFloatBuffer(), () -> SharedTensor.giveBack(lent)));
     }
   }
 
@@ -280,13 +273,13 @@ final class StoredPartition implements PartitionStore {
   }
 
   /** Returns the parts of this partition's state. */
-  List<MemberState.Part> parts() {
-    return state.parts();
+  List<SavedState.Part> parts() {
+    return parts;
   }
 
   /** Returns a copy for a checkpoint. */
-  PartitionSnapshot snapshot(List<DuplicateWindow.Entry> window, LedgerSnapshot ledger) {
-    return state.snapshot(head(window, ledger));
+  SavedState snapshot(LedgerSnapshot ledger) {
+    return SavedState.copy(head(ledger), parts);
   }
 
   /**
@@ -294,13 +287,13 @@ final class StoredPartition implements PartitionStore {
    *
    * @throws IllegalArgumentException if it is of another partition or another optimizer
    */
-  void restore(PartitionSnapshot snapshot) {
-    require("first element", snapshot.head().first(), partition.first());
+  void restore(SavedState saved) {
+    require("first element", saved.head().first(), partition.first());
     finishCopy();
-    state.restore(snapshot);
+    saved.restore(parts);
     restored = true;
-    version = snapshot.version();
-    samples = Math.round(snapshot.head().samples());
+    version = saved.version();
+    samples = Math.round(saved.head().samples());
     keepPrevious();
     drop(previous);
     previous = null;
@@ -346,9 +339,9 @@ final class StoredPartition implements PartitionStore {
       }
     }
 
-    List<MemberState.Part> parts() {
+    List<SavedState.Part> parts() {
       return optimizer.stream()
-          .map(each -> MemberState.Part.of(MemberState.OPTIMIZER, each))
+          .map(each -> SavedState.Part.of(SavedState.OPTIMIZER, each))
           .toList();
     }
   }

@@ -8,7 +8,6 @@ import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.TensorView;
-import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.shard.Shard.ShardConfig;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.EvaluationPlan;
@@ -58,9 +57,9 @@ final class UpdateFilter {
   private final ServerStrategyContext context;
   private final IntConsumer updatedBy;
   private final ShardConfig config;
-  private final DuplicateWindow window;
-  private final UpdateOutcomes outcomes;
   private final PartitionLedger ledger;
+  private final UpdateOutcomes outcomes;
+  private final WaitingUpdates waiting;
   private final Deque<HeldUpdate> heldUpdates = new ArrayDeque<>();
   private Membership membership;
   private long testAt = EvaluationPlan.NONE;
@@ -70,7 +69,7 @@ final class UpdateFilter {
   /**
    * Puts the filter before a strategy.
    *
-   * @param window the updates that were seen before
+   * @param ledger the updates that were processed before
    * @param outcomes counts the outcome of every update
    */
   UpdateFilter(
@@ -78,15 +77,15 @@ final class UpdateFilter {
       ServerStrategyContext context,
       IntConsumer updatedBy,
       ShardConfig config,
-      DuplicateWindow window,
+      PartitionLedger ledger,
       UpdateOutcomes outcomes) {
     this.strategy = strategy;
     this.context = context;
     this.updatedBy = updatedBy;
     this.config = config;
-    this.window = window;
+    this.ledger = ledger;
     this.outcomes = outcomes;
-    this.ledger = new PartitionLedger(context.ranks());
+    this.waiting = new WaitingUpdates(context.ranks());
     this.membership = context.membership();
   }
 
@@ -101,21 +100,26 @@ final class UpdateFilter {
     if (refusal.isPresent()) {
       return refused(refusal.get());
     }
-    Optional<Future<Frame>> waiting = window.waitingAnswer(id);
-    if (waiting.isPresent()) {
+    Optional<Future<Frame>> waitsFor = waiting.answer(id);
+    if (waitsFor.isPresent()) {
       // Its own reference, taken before the first receiver's tensor can be reused.
-      return waiting.get().map(Frame::retain);
+      return waitsFor.get().map(Frame::retain);
     }
-    if (window.isSettled(id)) {
+    if (ledger.isSettled(id)) {
       strategy.repeated(id);
       return answered(id, Outcome.DUPLICATE);
     }
     return processNew(update);
   }
 
-  /** Returns the outcomes of all updates. */
-  PartitionLedger ledger() {
-    return ledger;
+  /** Returns whether an update of this rank waits for its answer. */
+  boolean waits(int rank) {
+    return waiting.step(rank).isPresent();
+  }
+
+  /** Returns the first step of a rank that has not arrived. */
+  long nextStep(int rank) {
+    return Math.max(ledger.nextStep(rank), waiting.step(rank).map(step -> step + 1).orElse(0L));
   }
 
   /** Holds back every update that would follow this version; releases earlier ones. */
@@ -123,7 +127,7 @@ final class UpdateFilter {
     testAt = version;
     while (!heldUpdates.isEmpty() && !waitsForTest()) {
       HeldUpdate next = heldUpdates.remove();
-      window.release(next.update().id());
+      waiting.release(next.update().id());
       processNew(next.update()).onComplete(next.promise());
     }
   }
@@ -135,12 +139,12 @@ final class UpdateFilter {
     List<HeldUpdate> left =
         heldUpdates.stream().filter(held -> !isMember(held.update().id())).toList();
     heldUpdates.removeAll(left);
-    window.retain(now);
+    waiting.retain(now);
     left.forEach(
         held -> {
           ExchangeId id = held.update().id();
           // The replacement repeats this step; it must not find the refused update waiting.
-          window.release(id);
+          waiting.release(id);
           held.promise().complete(unknownSender(id).orElseThrow());
         });
   }
@@ -167,7 +171,7 @@ final class UpdateFilter {
     all.forEach(
         held -> {
           ExchangeId id = held.update().id();
-          window.release(id);
+          waiting.release(id);
           held.promise().complete(new Refusal(id, Reason.UNAVAILABLE, reason));
         });
     strategy.close(reason);
@@ -231,10 +235,10 @@ final class UpdateFilter {
 
   private Future<Frame> processNew(GradientPartition update) {
     ExchangeId id = update.id();
-    if (id.worker() < context.ranks() && id.step() - window.nextStep(id.worker()) > STEP_WINDOW) {
+    if (id.worker() < context.ranks() && id.step() - nextStep(id.worker()) > STEP_WINDOW) {
       return refused(tooFarAhead(id));
     }
-    Optional<Long> before = window.waitingStep(id.worker());
+    Optional<Long> before = waiting.step(id.worker());
     if (before.isPresent()) {
       return before.get() > id.step()
           ? answered(id, Outcome.DUPLICATE)
@@ -274,7 +278,7 @@ final class UpdateFilter {
   private Future<Frame> hold(GradientPartition update) {
     HeldUpdate held = new HeldUpdate(update.retain(), Promise.promise());
     heldUpdates.add(held);
-    window.await(update.id(), held.promise().future());
+    waiting.await(update.id(), held.promise().future());
     return held.promise().future();
   }
 
@@ -287,9 +291,8 @@ final class UpdateFilter {
         Objects.requireNonNull(
             strategy.exchange(strategy.borrows() ? update : update.retain()), "no future returned");
     if (!answer.isComplete()) {
-      window.await(id, answer);
+      waiting.await(id, answer);
       if (strategy.appliesAtOnce()) {
-        window.settle(id);
         ledger.count(id, Outcome.APPLIED);
       }
     }
@@ -297,11 +300,8 @@ final class UpdateFilter {
   }
 
   private void settle(ExchangeId id, AsyncResult<Frame> result) {
-    window.release(id);
+    waiting.release(id);
     if (result.result() instanceof ParameterPartition answer) {
-      if (id.worker() < context.ranks() || isMember(id)) {
-        window.settle(id);
-      }
       ledger.count(id, answer.outcome());
       outcomes.answered(answer.outcome());
     } else if (result.result() instanceof Refusal refusal) {
@@ -328,7 +328,7 @@ final class UpdateFilter {
   }
 
   private Refusal tooFarAhead(ExchangeId id) {
-    long next = window.nextStep(id.worker());
+    long next = nextStep(id.worker());
     return new Refusal(
         id,
         Reason.PROTOCOL,

@@ -8,7 +8,7 @@ import io.vertigrad.compute.Score;
 import io.vertigrad.compute.optimizer.GradientClip;
 import io.vertigrad.compute.optimizer.Magnitudes;
 import io.vertigrad.compute.optimizer.Optimizer;
-import io.vertigrad.internal.checkpoint.MemberState;
+import io.vertigrad.internal.checkpoint.SavedState;
 import io.vertigrad.internal.host.DeviceReplica;
 import io.vertigrad.internal.worker.ParameterExchange.Overlap;
 import io.vertigrad.job.JobConfig;
@@ -61,8 +61,8 @@ final class LocalSteps {
   }
 
   /** Returns the optimizer's state. */
-  MemberState.Part optimizer() {
-    return MemberState.Part.of(MemberState.OPTIMIZER, optimizer);
+  SavedState.Part optimizer() {
+    return SavedState.Part.of(SavedState.OPTIMIZER, optimizer);
   }
 
   /** Begins an incarnation, without state of the optimizer, on these batches. */

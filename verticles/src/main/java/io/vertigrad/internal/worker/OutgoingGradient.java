@@ -10,9 +10,9 @@ import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.optimizer.GradientClip;
 import io.vertigrad.compute.optimizer.Magnitudes;
-import io.vertigrad.internal.checkpoint.MemberState;
-import io.vertigrad.internal.checkpoint.MemberState.Lent;
-import io.vertigrad.internal.checkpoint.MemberState.Part;
+import io.vertigrad.internal.checkpoint.SavedState;
+import io.vertigrad.internal.checkpoint.SavedState.Lent;
+import io.vertigrad.internal.checkpoint.SavedState.Part;
 import io.vertigrad.internal.exchange.ModelPartitions;
 import io.vertigrad.job.Partition;
 import java.nio.ByteBuffer;
@@ -198,7 +198,7 @@ final class OutgoingGradient {
     return new Part() {
       @Override
       public String name() {
-        return MemberState.RESIDUAL;
+        return SavedState.RESIDUAL;
       }
 
       @Override
@@ -208,7 +208,7 @@ final class OutgoingGradient {
 
       @Override
       public void give(FloatBuffer to) {
-        compression.ifPresent(state -> to.put(elements.apply(state)));
+        compression.ifPresent(state -> to.put(elements.apply(state).duplicate()));
       }
 
       @Override

@@ -2,11 +2,9 @@ package io.vertigrad.internal.worker;
 
 import io.vertigrad.compute.settings.FailureReason;
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.internal.checkpoint.Checkpoint;
 import io.vertigrad.internal.checkpoint.CheckpointWriter;
-import io.vertigrad.internal.checkpoint.PartitionCopy;
-import io.vertigrad.internal.checkpoint.PartitionSnapshot;
-import io.vertigrad.internal.checkpoint.ShardCopy;
-import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.internal.checkpoint.SavedState;
 import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
@@ -85,12 +83,12 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     return allRanks ? saveOrders.savesAt(version) : writer.isTime();
   }
 
-  private Future<Path> write(int rank, int incarnation, long run, PartitionCopy state) {
-    ShardCopy copy =
-        new ShardCopy(
+  private Future<Path> write(int rank, int incarnation, long run, SavedState state) {
+    Checkpoint copy =
+        new Checkpoint(
             job.addresses().jobHash(), rank, incarnation, layoutHash ^ run, List.of(state));
     RunVersion at = new RunVersion(state.version(), run);
-    return writer.write(copy, () -> copies.ifPresent(all -> all.keep(rank, at, state::arrays)));
+    return writer.write(copy, () -> copies.ifPresent(all -> all.keep(rank, at, () -> state)));
   }
 
   /** Returns the copies of states; empty if the states are in files only. */
@@ -115,14 +113,14 @@ public final class ReplicaCheckpoints implements AutoCloseable {
    *
    * @param stop ends the wait for the next rank
    */
-  public PartitionSnapshot restore(int rank, RunVersion point, BooleanSupplier stop) {
+  public SavedState restore(int rank, RunVersion point, BooleanSupplier stop) {
     return copies
         .flatMap(all -> all.fetch(point, stop))
         .or(
             () ->
                 read(rank).stream()
                     .filter(file -> point.equals(point(file)))
-                    .map(file -> file.partitions().get(0))
+                    .map(file -> file.states().get(0))
                     .findFirst())
         .orElseThrow(
             () ->
@@ -137,18 +135,18 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     writer.close();
   }
 
-  private RunVersion point(ShardSnapshot file) {
+  private RunVersion point(Checkpoint file) {
     return new RunVersion(file.version(), file.layout() ^ layoutHash);
   }
 
-  private List<ShardSnapshot> read(int rank) {
+  private List<Checkpoint> read(int rank) {
     try {
       return writer
           .folder()
           .allValid(rank, torn -> LOG.warn("checkpoint skipped: {}", torn))
           .stream()
           .filter(file -> file.job() == job.addresses().jobHash())
-          .filter(file -> file.partitions().size() == 1)
+          .filter(file -> file.states().size() == 1)
           .toList();
     } catch (IOException e) {
       throw new ExchangeException(
@@ -174,7 +172,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     private final int incarnation;
     private final boolean scheduled;
     private final BlockingQueue<Promise<Path>> requests = new ArrayBlockingQueue<>(MAX_REQUESTS);
-    private PartitionCopy copy;
+    private SavedState copy;
 
     /**
      * Creates the checkpoints of one incarnation.

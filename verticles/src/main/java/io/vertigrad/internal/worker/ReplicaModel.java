@@ -3,7 +3,7 @@ package io.vertigrad.internal.worker;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.internal.checkpoint.CopyMemory;
-import io.vertigrad.internal.checkpoint.PartitionCopy;
+import io.vertigrad.internal.checkpoint.SavedState;
 import io.vertigrad.internal.host.DeviceReplica;
 import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 
@@ -72,5 +72,5 @@ public interface ReplicaModel {
    * @param memory the strategy's memory; must not change
    * @param into memory for the copy
    */
-  PartitionCopy copy(float[] memory, CopyMemory into);
+  SavedState copy(float[] memory, CopyMemory into);
 }

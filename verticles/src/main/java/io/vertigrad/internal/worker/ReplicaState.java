@@ -2,11 +2,9 @@ package io.vertigrad.internal.worker;
 
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.internal.checkpoint.CopyMemory;
-import io.vertigrad.internal.checkpoint.MemberState;
-import io.vertigrad.internal.checkpoint.MemberState.Part;
-import io.vertigrad.internal.checkpoint.PartitionCopy;
-import io.vertigrad.internal.checkpoint.PartitionHead;
-import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.internal.checkpoint.SavedState;
+import io.vertigrad.internal.checkpoint.SavedState.Head;
+import io.vertigrad.internal.checkpoint.SavedState.Part;
 import io.vertigrad.strategy.ExchangeException;
 import io.vertigrad.strategy.Replica;
 import java.util.ArrayList;
@@ -24,10 +22,10 @@ public final class ReplicaState {
    * @param memory the strategy's memory; must not change
    * @param into memory for the copy
    */
-  public static PartitionCopy copy(
+  public static SavedState copy(
       Replica vector, List<Optimizer> optimizers, float[] memory, CopyMemory into) {
-    return new MemberState(parts(vector, optimizers, memory))
-        .copy(new PartitionHead(vector.updates(), vector.samples()), into);
+    Head head = new Head(vector.updates(), vector.samples());
+    return SavedState.begin(head, parts(vector, optimizers, memory), into);
   }
 
   /**
@@ -37,10 +35,10 @@ public final class ReplicaState {
    * @return the strategy's memory
    */
   public static float[] restore(
-      String name, PartitionSnapshot from, Replica vector, List<Optimizer> optimizers) {
+      String name, SavedState from, Replica vector, List<Optimizer> optimizers) {
     try {
-      float[] memory = from.part(MemberState.MEMORY).clone();
-      new MemberState(parts(vector, optimizers, memory)).restore(from);
+      float[] memory = from.part(SavedState.MEMORY);
+      from.restore(parts(vector, optimizers, memory));
       vector.resume(from.version(), from.head().samples());
       return memory;
     } catch (IllegalArgumentException other) {
@@ -53,7 +51,7 @@ public final class ReplicaState {
     List<Part> parts = new ArrayList<>();
     parts.add(
         Part.of(
-            MemberState.PARAMETERS,
+            SavedState.PARAMETERS,
             vector::length,
             to -> to.put(vector.parameters()),
             from -> {
@@ -62,10 +60,10 @@ public final class ReplicaState {
               vector.setParameters(parameters);
             }));
     for (int i = 0; i < optimizers.size(); i++) {
-      String name = i == 0 ? MemberState.OPTIMIZER : MemberState.OPTIMIZER + " " + i;
+      String name = i == 0 ? SavedState.OPTIMIZER : SavedState.OPTIMIZER + " " + i;
       parts.add(Part.of(name, optimizers.get(i)));
     }
-    parts.add(Part.of(MemberState.MEMORY, () -> memory.length, to -> to.put(memory), from -> {}));
+    parts.add(Part.of(SavedState.MEMORY, () -> memory.length, to -> to.put(memory), from -> {}));
     return parts;
   }
 }

@@ -8,10 +8,10 @@ import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Model;
-import io.vertigrad.internal.checkpoint.MemberState;
-import io.vertigrad.internal.checkpoint.PartitionHead;
-import io.vertigrad.internal.checkpoint.PartitionSnapshot;
 import io.vertigrad.internal.checkpoint.ResidualFiles;
+import io.vertigrad.internal.checkpoint.SavedState;
+import io.vertigrad.internal.checkpoint.SavedState.Head;
+import io.vertigrad.internal.checkpoint.SavedState.Part;
 import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.exchange.ModelPartitions;
 import io.vertigrad.internal.exchange.PartitionClient;
@@ -54,10 +54,10 @@ final class ServerExchange implements ParameterExchange {
   private final Optional<LocalSteps> local;
 
   /** What the next step starts with besides the parameters. */
-  private final MemberState current;
+  private final List<Part> current;
 
   /** The same once the gradient has been delivered. */
-  private final MemberState onceDelivered;
+  private final List<Part> onceDelivered;
 
   private final TrafficCounters traffic = new TrafficCounters();
   private long nextStep;
@@ -95,14 +95,14 @@ final class ServerExchange implements ParameterExchange {
     this.copies = copies;
     this.run = run;
     this.local = local;
-    this.current = state(gradient.currentResidual());
-    this.onceDelivered = state(gradient.pendingResidual());
+    this.current = parts(gradient.currentResidual());
+    this.onceDelivered = parts(gradient.pendingResidual());
   }
 
-  private MemberState state(MemberState.Part residual) {
-    List<MemberState.Part> parts = new ArrayList<>(List.of(residual));
+  private List<Part> parts(Part residual) {
+    List<Part> parts = new ArrayList<>(List.of(residual));
     local.ifPresent(steps -> parts.add(steps.optimizer()));
-    return new MemberState(parts);
+    return parts;
   }
 
   @Override
@@ -118,9 +118,7 @@ final class ServerExchange implements ParameterExchange {
 
   @Override
   public void open() {
-    if (self.firstStep() > 0) {
-      keep(files -> files.continueFrom(self.firstStep()));
-    }
+    keep(files -> files.continueFrom(self.firstStep()));
     copies.ifPresent(
         all -> {
           FutureAwait.await(all.open(self.identity()).map(true), self.stop());
@@ -141,19 +139,18 @@ final class ServerExchange implements ParameterExchange {
   /** Goes on with what the first step starts with, as an earlier incarnation has kept it. */
   private void restore() {
     long step = self.firstStep();
-    if (restored || step == 0 || current.parts().stream().allMatch(part -> part.length() == 0)) {
+    if (restored || step == 0 || current.stream().allMatch(part -> part.length() == 0)) {
       return;
     }
     restored = true;
     RunVersion at = new RunVersion(step, run);
     try {
-      Optional<PartitionSnapshot> found =
+      Optional<SavedState> found =
           residuals.isPresent() ? residuals.get().read(step) : Optional.empty();
-      current.restore(
-          found
-              .or(() -> copies.flatMap(all -> all.fetch(at, self.stop())))
-              .orElseThrow(
-                  () -> new ExchangeException("no checkpoint and no other worker has it")));
+      found
+          .or(() -> copies.flatMap(all -> all.fetch(at, self.stop())))
+          .orElseThrow(() -> new ExchangeException("no checkpoint and no other worker has it"))
+          .restore(current);
     } catch (IOException | RuntimeException e) {
       LOG.warn(
           "worker {}: {} before step {} is lost, its next gradient goes without: {}",
@@ -241,13 +238,12 @@ final class ServerExchange implements ParameterExchange {
   }
 
   /** Keeps what a step starts with for a replacement. */
-  private void keep(long step, MemberState state) {
-    keep(files -> files.write(step, state));
+  private void keep(long step, List<Part> parts) {
+    keep(files -> files.write(step, parts));
     copies.ifPresent(
         all -> {
-          PartitionHead head = new PartitionHead(step, 0);
           RunVersion at = new RunVersion(step, run);
-          all.keep(self.identity().rank(), at, () -> state.snapshot(head));
+          all.keep(self.identity().rank(), at, () -> SavedState.copy(new Head(step, 0), parts));
           all.awaitHeld(self.stop());
         });
   }

@@ -1,6 +1,6 @@
 package io.vertigrad.internal.worker;
 
-import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.internal.checkpoint.SavedState;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 import io.vertigrad.job.JobConfig;
@@ -50,7 +50,7 @@ public interface StateCopies {
    *
    * @param state copies the state, if it is wanted
    */
-  void keep(int rank, RunVersion at, Supplier<PartitionSnapshot> state);
+  void keep(int rank, RunVersion at, Supplier<SavedState> state);
 
   /**
    * Returns the states of the rank before this one.
@@ -71,5 +71,5 @@ public interface StateCopies {
    * @return empty if neither has it
    * @throws io.vertigrad.strategy.GroupChangedException if it was stopped, or the next rank is gone
    */
-  Optional<PartitionSnapshot> fetch(RunVersion at, BooleanSupplier stop);
+  Optional<SavedState> fetch(RunVersion at, BooleanSupplier stop);
 }

@@ -6,8 +6,7 @@ import io.vertigrad.compute.optimizer.GradientClip;
 import io.vertigrad.compute.optimizer.Optimizer;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.internal.checkpoint.CopyMemory;
-import io.vertigrad.internal.checkpoint.PartitionCopy;
-import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.internal.checkpoint.SavedState;
 import io.vertigrad.internal.host.DeviceReplica;
 import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 import io.vertigrad.strategy.PeerStrategy;
@@ -101,8 +100,8 @@ class VectorModel implements ReplicaModel {
   }
 
   @Override
-  public PartitionCopy copy(float[] memory, CopyMemory into) {
-    PartitionCopy copy =
+  public SavedState copy(float[] memory, CopyMemory into) {
+    SavedState copy =
         ReplicaState.copy(vector, optimizers.subList(0, optimizersInUse), memory, into);
     if (vector.isOnDevice()) {
       // The model computes on the device next, so another thread cannot read from it.
@@ -112,7 +111,7 @@ class VectorModel implements ReplicaModel {
   }
 
   /** Restores a state from a checkpoint, which may be older or newer than the current one. */
-  void restore(PartitionSnapshot from, PeerStrategy rule) {
+  void restore(SavedState from, PeerStrategy rule) {
     rule.restore(
         ReplicaState.restore("worker", from, vector, optimizers.subList(0, optimizersInUse)));
   }

@@ -19,6 +19,7 @@ import io.vertigrad.compute.data.ShuffledSampler;
 import io.vertigrad.compute.data.StreamDataset;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.internal.checkpoint.CheckpointFolder;
 import io.vertigrad.internal.checkpoint.ResidualFiles;
 import io.vertigrad.internal.exchange.InitialParameters;
 import io.vertigrad.internal.exchange.JobModel;
@@ -395,11 +396,11 @@ public class WorkerThread {
     return isKept
         ? Optional.of(
             new ResidualFiles(
-                checkpoint.directoryOf(job.addresses().job(), member.run()),
+                CheckpointFolder.of(
+                    job, member.run(), moments * checkpoint.keep() + SPARE_RESIDUALS),
                 rank,
                 plan.job(),
-                plan.partitions().layout(),
-                moments * checkpoint.keep() + SPARE_RESIDUALS))
+                plan.partitions().layout()))
         : Optional.empty();
   }
 

@@ -58,10 +58,9 @@ final class CheckpointWriterTest {
     return new CheckpointWriter(job, Role.SERVER, 3, new FullMemory(), events::add);
   }
 
-  private static ShardCopy copy(long version) {
-    PartitionHead head = new PartitionHead(version, 0);
-    return new ShardCopy(
-        1, 0, 0, 2, List.of(new MemberState(List.of()).copy(head, new CopyMemory())));
+  private static Checkpoint copy(long version) {
+    SavedState.Head head = new SavedState.Head(version, 0);
+    return new Checkpoint(1, 0, 0, 2, List.of(SavedState.begin(head, List.of(), new CopyMemory())));
   }
 
   /** Has no memory left while the test says so. */

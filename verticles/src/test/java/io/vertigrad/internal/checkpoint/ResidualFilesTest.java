@@ -125,18 +125,17 @@ final class ResidualFilesTest {
   }
 
   private ResidualFiles files(int rank, long job) {
-    return new ResidualFiles(folder, rank, job, 5, 3);
+    return new ResidualFiles(new CheckpointFolder(folder, 3), rank, job, 5);
   }
 
-  private static float[] elements(Optional<PartitionSnapshot> read) {
-    return read.orElseThrow().part(MemberState.RESIDUAL);
+  private static float[] elements(Optional<SavedState> read) {
+    return read.orElseThrow().part(SavedState.RESIDUAL);
   }
 
-  private static MemberState state(long step) {
-    return new MemberState(
-        List.of(
-            MemberState.Part.of(
-                MemberState.RESIDUAL, () -> ELEMENTS, to -> to.put(residual(step)), from -> {})));
+  private static List<SavedState.Part> state(long step) {
+    return List.of(
+        SavedState.Part.of(
+            SavedState.RESIDUAL, () -> ELEMENTS, to -> to.put(residual(step)), from -> {}));
   }
 
   private static float[] residual(long version) {

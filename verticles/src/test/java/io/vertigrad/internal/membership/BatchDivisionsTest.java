@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.internal.checkpoint.CheckpointFolder;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.AskDivision;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
@@ -163,10 +164,11 @@ class BatchDivisionsTest {
   @Test
   void shouldRepeatWhatEarlierCoordinatorsHaveDecided() throws IOException {
     BatchDivision unlike = unlike();
-    DivisionFile file = file("\"seconds\":10");
-    file.write(divisions.all());
+    JobConfig job = job("\"seconds\":10");
+    Optional<CheckpointFolder> kept = BatchDivisions.folder(job, "run");
+    BatchDivisions.write(divisions.all(), kept.orElseThrow());
 
-    BatchDivisions resumed = new BatchDivisions(4, 32, file.read());
+    BatchDivisions resumed = BatchDivisions.of(job, kept);
 
     assertEquals(
         Optional.of(new BatchDivision(0, 40, EQUAL)),
@@ -208,10 +210,14 @@ class BatchDivisionsTest {
                 IllegalArgumentException.class, () -> new BatchDivisions(4, 32, List.of(later)))
             .getMessage());
 
-    DivisionFile file = file("\"every\":5");
-    Files.writeString(file.path(), "{\"divisions\":[{\"from\":3}]}");
-    String damaged = assertThrows(IOException.class, file::read).getMessage();
-    assertTrue(damaged.startsWith(file.path() + " is damaged: "), damaged);
+    Path file = folder.resolve("divisions.json");
+    Files.writeString(file, "{\"divisions\":[{\"from\":3}]}");
+    JobConfig job = job("\"every\":5");
+    String damaged =
+        assertThrows(
+                IOException.class, () -> BatchDivisions.of(job, BatchDivisions.folder(job, "run")))
+            .getMessage();
+    assertTrue(damaged.startsWith(file + " is damaged: "), damaged);
   }
 
   /** Returns a division by speed, from round 40 to 80. */
@@ -220,14 +226,15 @@ class BatchDivisionsTest {
     return askAll(divisions, 40, 1, 1, 1, 3);
   }
 
-  private DivisionFile file(String checkpoint) {
+  private JobConfig job(String checkpoint) {
     JsonObject job =
         new JsonObject()
-            .put("workers", new JsonObject().put("balance", "speed"))
+            .put(
+                "workers", new JsonObject().put("count", 4).put("batch", 8).put("balance", "speed"))
             .put(
                 "checkpoint",
                 new JsonObject("{" + checkpoint + "}").put("directory", folder.toString()));
-    return DivisionFile.of(JobConfig.read("test", job), "run").orElseThrow();
+    return JobConfig.read("test", job);
   }
 
   /** Asks for all workers until they get the division; times are milliseconds a sample. */

@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.SharedTensor;
-import io.vertigrad.internal.checkpoint.ShardSnapshot;
-import io.vertigrad.internal.exchange.DuplicateWindow;
+import io.vertigrad.internal.checkpoint.Checkpoint;
+import io.vertigrad.internal.checkpoint.LedgerSnapshot;
 import io.vertigrad.internal.server.ShardService.ShardEndpoint;
 import io.vertigrad.testkit.TestJob;
 import io.vertigrad.testkit.TestShard;
@@ -26,7 +26,7 @@ final class ShardEndpointTest {
   private final TestShard shard = job.shard();
   private final List<Future<Frame>> answers = new ArrayList<>();
   private final Promise<Void> written = Promise.promise();
-  private final List<ShardSnapshot> saves = new ArrayList<>();
+  private final List<Checkpoint> saves = new ArrayList<>();
   private final ShardEndpoint endpoint =
       new ShardEndpoint(shard.internal(), job.clock, () -> {}, () -> {}, () -> {}, this::save);
 
@@ -71,9 +71,16 @@ final class ShardEndpointTest {
 
     assertEquals(1, saves.size());
     assertEquals(2, saves.get(0).version());
-    List<DuplicateWindow.Entry> both =
-        List.of(new DuplicateWindow.Entry(0, 0, 1), new DuplicateWindow.Entry(1, 0, 1));
-    saves.get(0).partitions().forEach(part -> assertEquals(both, part.window()));
+    saves
+        .get(0)
+        .states()
+        .forEach(
+            state ->
+                assertEquals(
+                    List.of(2L, 2L),
+                    state.head().ledger().entries().stream()
+                        .map(LedgerSnapshot.Entry::next)
+                        .toList()));
   }
 
   private Future<Void> save() {

@@ -8,9 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.ParameterPartition;
+import io.vertigrad.internal.checkpoint.Checkpoint;
 import io.vertigrad.internal.checkpoint.CheckpointFolder;
 import io.vertigrad.internal.checkpoint.CopyMemory;
-import io.vertigrad.internal.checkpoint.ShardCopy;
 import io.vertigrad.internal.checkpoint.WritePace;
 import io.vertigrad.testkit.TestJob;
 import io.vertigrad.testkit.TestShard;
@@ -55,7 +55,7 @@ class ShardCheckpointTest {
       }
       round(training, step, 0);
       byte[] expected = write(resting.internal().beginCopy(new CopyMemory()), "resting");
-      ShardCopy copy = training.internal().beginCopy(memory);
+      Checkpoint copy = training.internal().beginCopy(memory);
       // Some partitions take the next round's step before the file is started, the others while it
       // is written.
       int before = order.nextInt(PARTITIONS + 1);
@@ -88,7 +88,7 @@ class ShardCheckpointTest {
     round(resting, 0, 0);
     round(training, 0, 0);
 
-    ShardCopy copy = training.internal().beginCopy(memory);
+    Checkpoint copy = training.internal().beginCopy(memory);
     training.restoreFrom(earlier);
     training.close("evicted");
 
@@ -104,7 +104,7 @@ class ShardCheckpointTest {
     TestShard training = shard();
     round(resting, 0, 0);
     round(training, 0, 0);
-    ShardCopy lost = training.internal().beginCopy(memory);
+    Checkpoint lost = training.internal().beginCopy(memory);
 
     assertThrows(
         IOException.class, () -> new CheckpointFolder(file, 1).write(lost, new WritePace()));
@@ -123,7 +123,7 @@ class ShardCheckpointTest {
     round(shard, 0, 0);
     round(shard, 1, 0);
     assertFalse(marked(update(shard, 2, 0)), "there is no checkpoint yet");
-    ShardCopy copy = shard.internal().beginCopy(memory);
+    Checkpoint copy = shard.internal().beginCopy(memory);
 
     assertFalse(marked(update(shard, 2, 0)), "partition 0 had it before the checkpoint");
     assertTrue(marked(update(shard, 2, 1)));
@@ -153,7 +153,7 @@ class ShardCheckpointTest {
     return ((ParameterPartition) answer.result()).saved();
   }
 
-  private byte[] write(ShardCopy copy, String name) throws IOException {
+  private byte[] write(Checkpoint copy, String name) throws IOException {
     Path file = new CheckpointFolder(folder.resolve(name), 1).write(copy, new WritePace());
     return Files.readAllBytes(file);
   }

@@ -18,7 +18,7 @@ import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
-import io.vertigrad.internal.checkpoint.ShardSnapshot;
+import io.vertigrad.internal.checkpoint.Checkpoint;
 import io.vertigrad.internal.shard.Shard.ShardCounters;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
@@ -296,7 +296,7 @@ class ShardTest {
 
   @Test
   void shouldAcceptAnyProposalWhenRestored() {
-    ShardSnapshot snapshot = trained(job, job.shard(), 0, 3).internal().snapshot();
+    Checkpoint snapshot = trained(job, job.shard(), 0, 3).internal().snapshot();
     TestShard restored = job.shard(0, 1);
     restored.internal().restore(snapshot);
 
@@ -311,7 +311,7 @@ class ShardTest {
     TestJob momentum = new TestJob("{\"name\": \"sync\"}", 8, 2, 9, 1);
     momentum.withMomentum(0.9f);
     TestShard first = trained(momentum, momentum.shard(), 0, 3);
-    ShardSnapshot snapshot = first.internal().snapshot();
+    Checkpoint snapshot = first.internal().snapshot();
     trained(momentum, first, 3, 6);
 
     TestShard second = momentum.shard(0, 1);

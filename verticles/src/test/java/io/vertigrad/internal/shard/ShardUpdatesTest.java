@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.UpdateCounts;
-import io.vertigrad.internal.exchange.DuplicateWindow;
 import io.vertigrad.internal.membership.RankUpdates;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.strategy.Membership;
@@ -69,7 +68,7 @@ final class ShardUpdatesTest {
             spans.add(name + ", version " + step);
           }
         });
-    TestShard recorded = with(job.shard(0, store, () -> new DuplicateWindow(2)));
+    TestShard recorded = with(job.shard(0, store, () -> new PartitionLedger(2)));
     int[] steps = new int[2];
     ranks.forEach(rank -> send(recorded, rank, steps[rank]++, 1));
     return spans;

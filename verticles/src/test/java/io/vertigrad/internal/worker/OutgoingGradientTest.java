@@ -13,7 +13,7 @@ import io.vertigrad.codecs.Encoding;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Model;
-import io.vertigrad.internal.checkpoint.MemberState;
+import io.vertigrad.internal.checkpoint.SavedState;
 import io.vertigrad.internal.exchange.ModelPartitions;
 import io.vertigrad.internal.exchange.PartitionPlan;
 import io.vertigrad.internal.job.Epochs;
@@ -296,7 +296,7 @@ class OutgoingGradientTest {
     return gradient;
   }
 
-  private static float[] elements(MemberState.Part part) {
+  private static float[] elements(SavedState.Part part) {
     FloatBuffer elements = FloatBuffer.allocate(part.length());
     part.give(elements);
     return elements.array();

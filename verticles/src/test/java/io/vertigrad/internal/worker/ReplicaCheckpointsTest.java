@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.internal.checkpoint.CopyMemory;
-import io.vertigrad.internal.checkpoint.PartitionCopy;
+import io.vertigrad.internal.checkpoint.SavedState;
 import io.vertigrad.internal.worker.ReplicaCheckpoints.ReplicaSaves;
 import io.vertigrad.internal.worker.ReplicaCheckpoints.SaveOrders;
 import io.vertigrad.job.JobConfig;
@@ -85,7 +85,7 @@ class ReplicaCheckpointsTest {
     }
 
     @Override
-    public PartitionCopy copy(float[] memory, CopyMemory into) {
+    public SavedState copy(float[] memory, CopyMemory into) {
       copies++;
       return super.copy(memory, into);
     }

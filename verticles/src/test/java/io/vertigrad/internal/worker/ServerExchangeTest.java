@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.Compression.Kind;
 import io.vertigrad.codecs.DataType;
-import io.vertigrad.internal.checkpoint.MemberState;
-import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.internal.checkpoint.CheckpointFolder;
 import io.vertigrad.internal.checkpoint.ResidualFiles;
+import io.vertigrad.internal.checkpoint.SavedState;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import java.io.IOException;
@@ -43,8 +43,7 @@ final class ServerExchangeTest {
   }
 
   private float residual(long step) throws IOException {
-    PartitionSnapshot read = files().read(step).orElseThrow();
-    return read.part(MemberState.RESIDUAL)[0];
+    return files().read(step).orElseThrow().part(SavedState.RESIDUAL)[0];
   }
 
   private ServerExchange exchange(ResidualFiles files, long firstStep) {
@@ -72,21 +71,20 @@ final class ServerExchangeTest {
   }
 
   private ResidualFiles files() {
-    return new ResidualFiles(folder, 1, 7, 5, 3);
+    return new ResidualFiles(new CheckpointFolder(folder, 3), 1, 7, 5);
   }
 
-  private MemberState state(long step) {
+  private List<SavedState.Part> state(long step) {
     int length = TrainingLoopFixture.TRAINABLE;
-    return new MemberState(
-        List.of(
-            MemberState.Part.of(
-                MemberState.RESIDUAL,
-                () -> length,
-                to -> {
-                  for (int i = 0; i < length; i++) {
-                    to.put(step);
-                  }
-                },
-                from -> {})));
+    return List.of(
+        SavedState.Part.of(
+            SavedState.RESIDUAL,
+            () -> length,
+            to -> {
+              for (int i = 0; i < length; i++) {
+                to.put(step);
+              }
+            },
+            from -> {}));
   }
 }

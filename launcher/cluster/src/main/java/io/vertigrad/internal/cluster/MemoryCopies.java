@@ -13,8 +13,7 @@ import io.vertigrad.codecs.Tensor;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.TrainingEvent.StateTaken;
-import io.vertigrad.internal.checkpoint.PartitionHead;
-import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.internal.checkpoint.SavedState;
 import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.exchange.PullQueue;
 import io.vertigrad.internal.exchange.SenderIdentity;
@@ -224,13 +223,14 @@ public final class MemoryCopies implements StateCopies {
   }
 
   @Override
-  public void keep(int rank, RunVersion at, Supplier<PartitionSnapshot> state) {
+  public void keep(int rank, RunVersion at, Supplier<SavedState> state) {
     if (!wanted) {
       return;
     }
-    PartitionSnapshot copy = state.get();
+    SavedState saved = state.get();
+    Map<String, FloatBuffer> parts = saved.parts();
     JsonObject lengths = new JsonObject();
-    copy.parts().forEach((name, elements) -> lengths.put(name, elements.length));
+    parts.forEach((name, elements) -> lengths.put(name, elements.remaining()));
     if (bytes(lengths) > mostBytes) {
       LOG.info(
           "{}: its state is not copied to other members: larger than {} MiB",
@@ -241,11 +241,12 @@ public final class MemoryCopies implements StateCopies {
     }
     List<Tensor> pieces = new ArrayList<>();
     pieces.add(
-        description(new JsonObject().put("samples", copy.head().samples()).put("parts", lengths)));
-    for (float[] elements : copy.parts().values()) {
-      for (int first = 0; first < elements.length; first += FrameLimits.MAX_ELEMENTS) {
-        int length = Math.min(FrameLimits.MAX_ELEMENTS, elements.length - first);
-        pieces.add(Tensor.copyOf(DataType.FLOAT32, FloatBuffer.wrap(elements, first, length)));
+        description(new JsonObject().put("samples", saved.head().samples()).put("parts", lengths)));
+    for (FloatBuffer elements : parts.values()) {
+      for (int first = 0; first < elements.remaining(); first += FrameLimits.MAX_ELEMENTS) {
+        int length = Math.min(FrameLimits.MAX_ELEMENTS, elements.remaining() - first);
+        FloatBuffer piece = elements.slice(elements.position() + first, length);
+        pieces.add(Tensor.copyOf(DataType.FLOAT32, piece));
       }
     }
     long number = own.isEmpty() ? 1 : own.get(0).number() + 1;
@@ -334,7 +335,7 @@ public final class MemoryCopies implements StateCopies {
   }
 
   @Override
-  public Optional<PartitionSnapshot> fetch(RunVersion at, BooleanSupplier stop) {
+  public Optional<SavedState> fetch(RunVersion at, BooleanSupplier stop) {
     Optional<State> found = ownStates().filter(state -> state.at().equals(at)).findFirst();
     if (found.isPresent()) {
       found.filter(state -> !own.contains(state)).ifPresent(followed -> report(at, self.rank()));
@@ -347,7 +348,7 @@ public final class MemoryCopies implements StateCopies {
     Pull pull = new Pull(from, layout ^ at.run(), () -> stop.getAsBoolean() || gone.getAsBoolean());
     pull.next(at.version());
     try {
-      PartitionSnapshot state =
+      SavedState state =
           FutureAwait.await(pull.done.future(), pull.ended)
               .map(MemoryCopies::snapshot)
               .orElseThrow(() -> new GroupChangedException("epoch " + membership.epoch()));
@@ -376,7 +377,7 @@ public final class MemoryCopies implements StateCopies {
         : membership.worker(Math.floorMod(now.rank() + 1, job.workers().count()));
   }
 
-  private static PartitionSnapshot snapshot(State from) {
+  private static SavedState snapshot(State from) {
     JsonObject description = description(from.pieces());
     Map<String, float[]> parts = new LinkedHashMap<>();
     int piece = 1;
@@ -387,8 +388,8 @@ public final class MemoryCopies implements StateCopies {
       }
       parts.put(part.getKey(), elements);
     }
-    return new PartitionSnapshot(
-        new PartitionHead(from.at().version(), description.getDouble("samples")), parts);
+    return SavedState.of(
+        new SavedState.Head(from.at().version(), description.getDouble("samples")), parts);
   }
 
   // ---- Answers to other members

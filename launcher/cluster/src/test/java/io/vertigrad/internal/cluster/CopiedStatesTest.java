@@ -12,8 +12,7 @@ import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.codecs.PullRequest;
 import io.vertigrad.codecs.Tensor;
-import io.vertigrad.internal.checkpoint.PartitionHead;
-import io.vertigrad.internal.checkpoint.PartitionSnapshot;
+import io.vertigrad.internal.checkpoint.SavedState;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.membership.VersionChoice.RunVersion;
 import io.vertigrad.internal.transport.Transport;
@@ -209,13 +208,13 @@ final class CopiedStatesTest {
     return new RunVersion(version, 3);
   }
 
-  private static PartitionSnapshot state(long version, float value) {
+  private static SavedState state(long version, float value) {
     return state(version, new float[] {value, value});
   }
 
-  private static PartitionSnapshot state(long version, float[] elements) {
-    return new PartitionSnapshot(
-        new PartitionHead(version, version), Map.of("parameters", elements));
+  private static SavedState state(long version, float[] elements) {
+    return SavedState.of(
+        new SavedState.Head(version, version), Map.of("parameters", elements));
   }
 
   private MemoryCopies copies(long heap) {
