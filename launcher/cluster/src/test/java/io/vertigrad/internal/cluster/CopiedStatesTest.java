@@ -213,8 +213,7 @@ final class CopiedStatesTest {
   }
 
   private static SavedState state(long version, float[] elements) {
-    return SavedState.of(
-        new SavedState.Head(version, version), Map.of("parameters", elements));
+    return SavedState.of(new SavedState.Head(version, version), Map.of("parameters", elements));
   }
 
   private MemoryCopies copies(long heap) {
