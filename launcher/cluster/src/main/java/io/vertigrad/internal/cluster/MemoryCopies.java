@@ -569,7 +569,7 @@ public final class MemoryCopies implements StateCopies {
   private void logHeld() {
     int ranks = job.workers().count();
     boolean isWhole =
-        announced.size() == ranks
+        sources.size() == ranks
             && sources.values().stream().allMatch(one -> one.refused || one.newest > 0);
     long nanos = System.nanoTime();
     if (self != null || !isWhole || loggedNanos != 0 && nanos - loggedNanos < LOG_NANOS) {
