@@ -1345,7 +1345,7 @@ public final class CoordinatorState {
 
   private static void refuseOther(JoinRequest request, Optional<String> difference, String reason) {
     if (difference.isPresent()) {
-      throw new JoinException(refusal(request) + reason.formatted(difference.get()));
+      throw new JoinException(refusal(request) + reason.replace("%s", difference.get()));
     }
   }
 
