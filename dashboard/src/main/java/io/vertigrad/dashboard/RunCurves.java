@@ -102,6 +102,7 @@ public final class RunCurves {
     EventFile.forEach(
         events,
         from,
+        found.fold,
         event -> {
           if (gone.getAsBoolean()) {
             throw new CancellationException("nobody waits for the curves of a run any more");
@@ -117,9 +118,9 @@ public final class RunCurves {
    * @param event any event, as it is in {@code events.jsonl}
    */
   public void apply(TrainingEvent event) {
-    // The run began at the first event until it says when it did.
-    startedMillis = startedMillis == 0 ? event.timeMillis() : startedMillis;
-    fold.apply(event);
+    // The run began at the first event of these kinds until it says when it did.
+    boolean read = fold.apply(event);
+    startedMillis = read && startedMillis == 0 ? event.timeMillis() : startedMillis;
   }
 
   /** Returns whether a valid {@code curves.json} was read, so that not all events had to be. */

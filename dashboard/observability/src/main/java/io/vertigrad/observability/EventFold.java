@@ -2,7 +2,9 @@ package io.vertigrad.observability;
 
 import io.vertigrad.events.TrainingEvent;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 
 /**
@@ -11,7 +13,10 @@ import java.util.function.Consumer;
  */
 public final class EventFold {
 
+  private static final String BEFORE_TYPE = "{\"type\":\"";
+
   private final Map<Class<?>, Consumer<TrainingEvent>> methods = new HashMap<>();
+  private final Set<String> types = new HashSet<>();
 
   /** Creates a fold that reads no kind of events. */
   public EventFold() {}
@@ -25,8 +30,20 @@ public final class EventFold {
    * @return this
    */
   public <E extends TrainingEvent> EventFold on(Class<E> kind, Consumer<? super E> method) {
+    String name = kind.getSimpleName();
+    types.add(Character.toLowerCase(name.charAt(0)) + name.substring(1));
     methods.merge(kind, event -> method.accept(kind.cast(event)), Consumer::andThen);
     return this;
+  }
+
+  /**
+   * Returns whether a line may hold an event of a kind that is read; looks at its beginning alone.
+   *
+   * @param line a line of an {@code events.jsonl}
+   */
+  boolean mayRead(String line) {
+    int end = line.startsWith(BEFORE_TYPE) ? line.indexOf('"', BEFORE_TYPE.length()) : -1;
+    return end < 0 || types.contains(line.substring(BEFORE_TYPE.length(), end));
   }
 
   /**

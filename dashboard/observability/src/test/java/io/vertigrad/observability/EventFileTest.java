@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.JobPaused;
+import io.vertigrad.events.TrainingEvent.JobStopped;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
@@ -56,13 +57,34 @@ final class EventFileTest {
     }
     List<TrainingEvent> events = new ArrayList<>();
 
-    EventFile.forEach(file, length, events::add);
+    EventFile.forEach(file, length, new EventFold().on(JobPaused.class, read -> {}), events::add);
 
     assertEquals(written.subList(1, 3), events);
     assertEquals(written, EventFile.part(file, 0, 1 << 20).toList());
     assertEquals(written.subList(0, 1), EventFile.part(file, 0, 2 * length - 2).toList());
     assertEquals(written.subList(1, 2), EventFile.part(file, 1, 2 * length).toList());
     assertEquals(List.of(), EventFile.part(file, 10 * length, length).toList());
+  }
+
+  @Test
+  void shouldReadOnlyTheKindsOfAFoldWhateverTheOrderOfTheirKeys() throws IOException {
+    Path file = folder.resolve("events.jsonl");
+    TrainingEvent stopped = new JobStopped(2, "{\"type\":\"jobPaused\"");
+    Files.writeString(
+        file,
+        String.join(
+            "\n",
+            new JobPaused(1).toJson().encode(),
+            stopped.toJson().encode(),
+            "{\"timeMillis\":3,\"type\":\"jobPaused\"}",
+            "{\"type\":\"jobPaus",
+            new JobPaused(4).toJson().encode()));
+    EventFold paused = new EventFold().on(JobPaused.class, read -> {});
+    List<TrainingEvent> events = new ArrayList<>();
+
+    EventFile.forEach(file, 0, paused, events::add);
+
+    assertEquals(List.of(new JobPaused(1), new JobPaused(3), new JobPaused(4)), events);
   }
 
   @Test
