@@ -341,6 +341,20 @@ class StartScriptTest {
     assertFalse(Files.exists(folder.resolve("calls")), "Java was started");
   }
 
+  @ParameterizedTest
+  @CsvSource({"/own.jar, 0", "/*, 0", ":, 0", "/own.jar:FOLDER/absent.jar, 2", "/absent/*, 2"})
+  void shouldNameWhatDoesNotExistOfTheOwnClassPath(String files, int status) throws Exception {
+    built();
+    Files.createFile(folder.resolve("own.jar"));
+    environment.put("VERTIGRAD_CLASSPATH", folder + files.replace("FOLDER", folder.toString()));
+
+    assertEnds(status, start("doctor"));
+
+    boolean refused = said().contains("vertigrad: VERTIGRAD_CLASSPATH has '" + folder + "/absent");
+    assertEquals(status > 0, refused, said());
+    assertEquals(status == 0, Files.exists(folder.resolve("calls")), "Java was started");
+  }
+
   @Test
   void shouldTakeTheRunThatWasStartedLastWhenACopyIsNewer() throws Exception {
     built();
