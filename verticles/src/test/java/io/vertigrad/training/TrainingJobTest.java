@@ -211,7 +211,7 @@ class TrainingJobTest {
 
   @Test
   void shouldKeepTheParametersWhenStoppedEarly() throws Exception {
-    RunningJob running = get(TrainingJob.of(job(FOREVER)).deploy(vertx));
+    RunningJob running = get(TrainingJob.of(job(FOREVER).put("job", "unasked")).deploy(vertx));
     awaitEvent(running, event -> event instanceof WorkerProgress p && p.version() > 0);
 
     TrainingResult result = get(running.stop());
@@ -223,7 +223,8 @@ class TrainingJobTest {
     assertEquals(first, result.loss(), 1e-4);
     assertTrue(result.parametersHash().matches("[0-9a-f]{16}"), result::toString);
     assertEquals(result, get(running.stop()), "a second stop changes nothing");
-    assertFalse(Files.exists(Path.of("checkpoints")), "nobody has asked for checkpoints");
+    assertFalse(
+        Files.exists(Path.of("checkpoints", "unasked")), "nobody has asked for checkpoints");
     assertEquals(Set.of(), vertx.deploymentIDs());
   }
 
