@@ -67,7 +67,7 @@ final class EventFileTest {
   }
 
   @Test
-  void shouldReadOnlyTheKindsOfAFoldWhateverTheOrderOfTheirKeys() throws IOException {
+  void shouldReadOnlyTheKindsOfAFoldWhenKeysHaveAnyOrder() throws IOException {
     Path file = folder.resolve("events.jsonl");
     TrainingEvent stopped = new JobStopped(2, "{\"type\":\"jobPaused\"");
     Files.writeString(
