@@ -29,8 +29,8 @@ final class ThrottledWorkerTest {
 
   private static final String PERIOD = "cpu.cfs_period_us";
 
-  /** A twenty-fifth of one processor: less than each has on a machine with 20 busy threads. */
-  private static final int QUOTA_MICROS = PERIOD_MICROS / 25;
+  /** A tenth of one processor. */
+  private static final int QUOTA_MICROS = PERIOD_MICROS / 10;
 
   @TempDir private Path folder;
   private RunProcess run;
