@@ -22,6 +22,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Set;
@@ -82,11 +83,13 @@ public final class RunCurves {
    *
    * @param file path of {@code curves.json}, which may be missing or damaged
    * @param events path of {@code events.jsonl}
+   * @param most how many bytes of events to read at most
    * @param gone returns true when nobody waits for the curves any more
    * @throws CancellationException then
-   * @throws IOException when the events cannot be read
+   * @throws IOException when the events cannot be read, or are more
    */
-  public static RunCurves read(Path file, Path events, BooleanSupplier gone) throws IOException {
+  public static RunCurves read(Path file, Path events, long most, BooleanSupplier gone)
+      throws IOException {
     RunCurves curves = new RunCurves();
     long from = 0;
     if (Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS) && Files.size(file) < MOST_BYTES) {
@@ -97,6 +100,11 @@ public final class RunCurves {
       } catch (RuntimeException damaged) {
         curves = new RunCurves();
       }
+    }
+    long bytes = Files.size(events) - from;
+    if (bytes > most) {
+      throw new IOException(
+          String.format(Locale.ROOT, "has %,d bytes, expected at most %,d", bytes, most));
     }
     RunCurves found = curves;
     EventFile.forEach(

@@ -3,6 +3,7 @@ package io.vertigrad.dashboard;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Metric;
@@ -24,6 +25,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -32,6 +34,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class RunCurvesTest {
+
+  private static final long MOST_BYTES = 1 << 24;
 
   @TempDir private Path folder;
 
@@ -314,6 +318,26 @@ final class RunCurvesTest {
     return bytes;
   }
 
+  /** Whatever the file beside them holds: the limit is for what has to be read. */
+  @Test
+  void shouldRefuseMoreEventsThanTheLimitWhenSavedCurvesAreDamaged() throws IOException {
+    List<TrainingEvent> events = story();
+    Path file = folder.resolve("events.jsonl");
+    Files.write(file, lines(events));
+    long bytes = save(events);
+    Path saved = folder.resolve("curves.json");
+
+    assertTrue(RunCurves.read(saved, file, 0, () -> false).wereSaved());
+    Files.writeString(saved, "{");
+    IOException refused =
+        assertThrows(IOException.class, () -> RunCurves.read(saved, file, bytes - 1, () -> false));
+
+    assertEquals(
+        String.format(Locale.ROOT, "has %,d bytes, expected at most %,d", bytes, bytes - 1),
+        refused.getMessage());
+    assertFalse(RunCurves.read(saved, file, bytes, () -> false).wereSaved());
+  }
+
   private static int size(JsonObject curves) {
     return curves.getJsonObject("training").getJsonArray("loss").size();
   }
@@ -325,7 +349,7 @@ final class RunCurvesTest {
   }
 
   private RunCurves read(Path events) throws IOException {
-    return RunCurves.read(folder.resolve("curves.json"), events, () -> false);
+    return RunCurves.read(folder.resolve("curves.json"), events, MOST_BYTES, () -> false);
   }
 
   private static List<String> lines(List<TrainingEvent> events) {

@@ -63,7 +63,7 @@ final class FinishedRun {
           folder,
           RunSummary.withStream(new JsonObject(JsonText.read(directory.summary()))),
           job,
-          RunCurves.read(directory.curves(), directory.events(), () -> false));
+          RunCurves.read(directory.curves(), directory.events(), Long.MAX_VALUE, () -> false));
     } catch (IOException | DecodeException e) {
       throw new InputException(
           "%s: summary.json, job.json or events.jsonl cannot be read: %s; copy the run's folder again"

@@ -267,13 +267,9 @@ public final class RunList implements RunsVerticle.Source {
   private Buffer read(RunDirectory run, JsonObject row, BooleanSupplier gone) {
     String name = run.name();
     try {
-      if (Files.exists(run.curves())) {
-        FileText.require(run.events());
-      } else {
-        requireEvents(run);
-      }
+      FileText.require(run.events());
       double versions = Math.max(1, row.getDouble("version", 0.0));
-      RunCurves read = RunCurves.read(run.curves(), run.events(), gone);
+      RunCurves read = RunCurves.read(run.curves(), run.events(), MOST_EVENT_BYTES, gone);
       JsonObject json =
           read.toJson()
               .put(NAME, name)

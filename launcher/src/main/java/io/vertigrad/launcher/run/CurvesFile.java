@@ -42,7 +42,11 @@ final class CurvesFile {
     long begun = System.nanoTime();
     try {
       return Optional.of(
-          RunCurves.read(run.curves(), run.events(), () -> System.nanoTime() - begun > MOST_NANOS));
+          RunCurves.read(
+              run.curves(),
+              run.events(),
+              Long.MAX_VALUE,
+              () -> System.nanoTime() - begun > MOST_NANOS));
     } catch (IOException | CancellationException e) {
       LOG.warn("{} is not written: {}", run.curves(), e.toString());
       return Optional.empty();
