@@ -765,6 +765,16 @@ public sealed interface TrainingEvent {
   }
 
   /**
+   * Returns the value of {@code type} in the JSON of a kind of events.
+   *
+   * @param kind a record of this interface
+   * @return the record's name with a small first letter
+   */
+  static String typeOf(Class<? extends TrainingEvent> kind) {
+    return TrainingEventJson.type(kind);
+  }
+
+  /**
    * Reads an event from JSON.
    *
    * @param json the output of {@link #toJson()}

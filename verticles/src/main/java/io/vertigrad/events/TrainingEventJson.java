@@ -81,7 +81,7 @@ final class TrainingEventJson {
         && key.startsWith("metric");
   }
 
-  private static String type(Class<?> event) {
+  static String type(Class<?> event) {
     String name = event.getSimpleName();
     return Character.toLowerCase(name.charAt(0)) + name.substring(1);
   }

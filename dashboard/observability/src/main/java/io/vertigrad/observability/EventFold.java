@@ -30,8 +30,7 @@ public final class EventFold {
    * @return this
    */
   public <E extends TrainingEvent> EventFold on(Class<E> kind, Consumer<? super E> method) {
-    String name = kind.getSimpleName();
-    types.add(Character.toLowerCase(name.charAt(0)) + name.substring(1));
+    types.add(TrainingEvent.typeOf(kind));
     methods.merge(kind, event -> method.accept(kind.cast(event)), Consumer::andThen);
     return this;
   }

@@ -86,11 +86,6 @@ final class CheckpointFile implements AutoCloseable {
     channel.truncate(channel.position());
   }
 
-  /** Forces the file to the disk. */
-  void force() throws IOException {
-    channel.force(true);
-  }
-
   @Override
   public void close() throws IOException {
     channel.close();

@@ -28,7 +28,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -373,18 +372,13 @@ public final class CheckpointFolder {
   }
 
   private List<Found> newestFirst() throws IOException {
-    if (!Files.isDirectory(folder)) {
-      return List.of();
-    }
-    try (Stream<Path> files = Files.list(folder)) {
-      return files
-          .flatMap(file -> found(file).stream())
-          .sorted(
-              Comparator.comparingInt(Found::sequence)
-                  .thenComparingInt(Found::incarnation)
-                  .reversed())
-          .toList();
-    }
+    return files("shard-*").stream()
+        .flatMap(file -> found(file).stream())
+        .sorted(
+            Comparator.comparingInt(Found::sequence)
+                .thenComparingInt(Found::incarnation)
+                .reversed())
+        .toList();
   }
 
   private static Optional<Found> found(Path file) {

@@ -1328,24 +1328,26 @@ public final class CoordinatorState {
   private void checkTerms(JoinRequest request) {
     refuseOther(
         request,
-        terms.firstDifference(request.terms()),
-        "its job file differs in %s; start it with the same file");
+        terms
+            .firstDifference(request.terms())
+            .map("its job file differs in %s; start it with the same file"::formatted));
     refuseOther(
         request,
-        DataFingerprint.firstDifference(terms.fingerprints(), request.terms().fingerprints()),
-        "it has other data than the job, %s; give it the same files");
+        DataFingerprint.firstDifference(terms.fingerprints(), request.terms().fingerprints())
+            .map("it has other data than the job, %s; give it the same files"::formatted));
     if (layout == null) {
       layout = request.layout();
     }
     refuseOther(
         request,
-        layout.firstDifference(request.layout()),
-        "its model differs in %s; start it with the same model");
+        layout
+            .firstDifference(request.layout())
+            .map("its model differs in %s; start it with the same model"::formatted));
   }
 
-  private static void refuseOther(JoinRequest request, Optional<String> difference, String reason) {
+  private static void refuseOther(JoinRequest request, Optional<String> difference) {
     if (difference.isPresent()) {
-      throw new JoinException(refusal(request) + reason.replace("%s", difference.get()));
+      throw new JoinException(refusal(request) + difference.get());
     }
   }
 

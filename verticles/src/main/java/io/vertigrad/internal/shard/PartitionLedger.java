@@ -113,12 +113,6 @@ public class PartitionLedger {
     return entry;
   }
 
-  /** Starts to count at this version of the partition. */
-  final void startFrom(long version) {
-    firstVersion = version;
-    entries.clear();
-  }
-
   /** Returns the version of the partition before the first counted update. */
   final long firstVersion() {
     return firstVersion;
@@ -156,7 +150,8 @@ public class PartitionLedger {
 
   /** Continues from the counts of another ledger. */
   final void restore(LedgerSnapshot snapshot) {
-    startFrom(snapshot.from());
+    firstVersion = snapshot.from();
+    entries.clear();
     snapshot.entries().forEach(entry -> entries.put(entry.rank(), entry));
   }
 }
