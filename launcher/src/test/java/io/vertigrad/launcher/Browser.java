@@ -95,8 +95,21 @@ final class Browser implements AutoCloseable {
     return !driver.findElements(By.cssSelector(selector)).isEmpty();
   }
 
+  /** Clicks an element once it stands still. */
   void click(String selector) {
-    driver.findElement(By.cssSelector(selector)).click();
+    WebElement element = driver.findElement(By.cssSelector(selector));
+    await(selector + " that stands still", () -> place(element).equals(placeAfterAFrame(element)));
+    element.click();
+  }
+
+  private Object place(WebElement element) {
+    return run(
+        "const r = arguments[0].getBoundingClientRect(); return [r.x, r.y].join();", element);
+  }
+
+  private Object placeAfterAFrame(WebElement element) {
+    run("return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));");
+    return place(element);
   }
 
   String attribute(String selector, String name) {
@@ -132,8 +145,8 @@ final class Browser implements AutoCloseable {
       Awaitility.await(what).atMost(LIMIT).ignoreExceptions().until(condition);
     } catch (ConditionTimeoutException e) {
       String shown =
-          "the page still shows '%s', '%s', '%s'"
-              .formatted(text("#line"), text("#phase"), text("#verdict"));
+          "the page still shows '%s', '%s', '%s', '%s'"
+              .formatted(text("#line"), text("#phase"), text("#verdict"), text("#control"));
       throw new AssertionError(what + " did not come: " + shown, e);
     }
   }

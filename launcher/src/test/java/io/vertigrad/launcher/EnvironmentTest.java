@@ -11,13 +11,11 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import javax.imageio.ImageIO;
@@ -100,22 +98,15 @@ class EnvironmentTest {
   /** As NTP does when a machine's clock was fast. */
   @Test
   void shouldAdmitANodeAfterTheCoordinatorsClockWasSetBack() throws Exception {
-    Optional<Path> library = fakeClock();
-    assumeTrue(library.isPresent(), "needs libfaketime (Debian: faketime)");
-    Path clock = Files.writeString(folder.resolve("clock"), "+3600s");
+    assumeTrue(succeeds(List.of(), "cc", "--version"), "needs a C compiler (Debian: gcc)");
+    Path library = folder.resolve("fast-clock.so");
+    assertTrue(
+        succeeds(List.of(), "cc", "-shared", "-fPIC", "-o", library.toString(), source()),
+        "the library that moves a clock does not compile");
+    Path fast = Files.createFile(folder.resolve("fast"));
     Path run = folder.resolve("run");
     Map<String, String> faked =
-        Map.of(
-            "LD_PRELOAD",
-            library.get().toString(),
-            "FAKETIME_TIMESTAMP_FILE",
-            clock.toString(),
-            "FAKETIME_NO_CACHE",
-            "1",
-            "FAKETIME_DONT_FAKE_MONOTONIC",
-            "1",
-            "DONT_FAKE_MONOTONIC",
-            "1");
+        Map.of("LD_PRELOAD", library.toString(), "FAST_CLOCK", fast.toString());
     List<String> waiting =
         List.of("--workers", "2", "--workers-here", "1", "--set", "cluster.port=17871");
     Process coordinator = start(faked, join(training(run, 20), waiting));
@@ -123,7 +114,7 @@ class EnvironmentTest {
       Awaitility.await().atMost(LIMIT).until(() -> !coordinator.isAlive() || hasJoined(run));
       assertTrue(coordinator.isAlive(), said());
 
-      Files.writeString(clock, "+0s");
+      Files.delete(fast);
       CommandRun node =
           CommandRun.of(
               "node",
@@ -285,15 +276,8 @@ class EnvironmentTest {
         .toList();
   }
 
-  /** Returns a library that gives a process a clock of its own. */
-  private static Optional<Path> fakeClock() throws IOException {
-    try (Stream<Path> files = Files.find(Path.of("/usr/lib"), 3, EnvironmentTest::fakesTheClock)) {
-      return files.findFirst();
-    }
-  }
-
-  private static boolean fakesTheClock(Path file, BasicFileAttributes attributes) {
-    return file.endsWith("faketime/libfaketimeMT.so.1");
+  private static String source() throws Exception {
+    return Path.of(EnvironmentTest.class.getResource("fast-clock.c").toURI()).toString();
   }
 
   private String said() throws IOException {

@@ -9,6 +9,7 @@ const RETRY_MILLIS = 1000;
 /** The server sends three messages a second; a longer silence means that the connection is broken. */
 const SILENT_MILLIS = 2500;
 const WAITING_DELTAS = 100;
+const ANSWER_MILLIS = 10_000;
 
 /**
  * Follows a job. It calls `heard(run)` after every message, and `said(state)` when the connection
@@ -24,18 +25,35 @@ export class Line {
   connect() {
     this.run = null;
     this.waiting = [];
-    this.asking = false;
+    this.asked = new Set();
     this.bus = new EventBus('/eventbus', OPTIONS);
     this.bus.onopen = () => this.#opened();
     this.bus.onclose = () => this.#lost();
     this.bus.onerror = (error) => console.warn('the bridge refused', error);
   }
 
-  /** Sends a request to the one address that a page may send to; calls `answer(body, error)`. */
+  /**
+   * Sends a request to the one address that a page may send to; calls `answer(body, error)` once, with an
+   * error when the connection is lost or no answer comes within the limit.
+   */
   ask(request, answer) {
-    this.bus.send(`metrics-requests.${this.job}`, request, (error, message) =>
-      answer(message?.body, error),
+    const open = this.asked;
+    const end = (body, error) => {
+      if (open.delete(end)) {
+        clearTimeout(limit);
+        answer(body, error);
+      }
+    };
+    const limit = setTimeout(
+      () => end(undefined, new Error(`no answer within ${ANSWER_MILLIS / 1000} s`)),
+      ANSWER_MILLIS,
     );
+    open.add(end);
+    if (this.bus.state === EventBus.OPEN) {
+      this.bus.send(`metrics-requests.${this.job}`, request, (error, message) => end(message?.body, error));
+    } else {
+      end(undefined, new Error('not connected to the run'));
+    }
   }
 
   #opened() {
@@ -57,6 +75,7 @@ export class Line {
   }
 
   #lost() {
+    this.asked.forEach((end) => end(undefined, new Error('the connection was lost before an answer')));
     if (this.last?.ended) {
       this.said(this.last.state.phase);
       return;

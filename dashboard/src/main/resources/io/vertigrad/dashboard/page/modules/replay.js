@@ -6,6 +6,7 @@ import { Run } from './run.js';
 
 const PLAY_SECONDS = 20;
 const TICK_MILLIS = 50;
+const RETRY_MILLIS = 1000;
 
 export class Replay {
   constructor(line, snapshot, heard) {
@@ -38,6 +39,8 @@ export class Replay {
   #load(from) {
     this.line.ask({ request: 'replay', from }, (answer, error) => {
       if (error || answer.refused) {
+        setText(byId('frame-time'), error ? error.message : answer.refused);
+        setTimeout(() => this.#load(from), RETRY_MILLIS);
         return;
       }
       this.frames.push(...answer.frames);
