@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Converts training events to JSON and back.
@@ -36,6 +37,13 @@ final class TrainingEventJson {
           .filter(Class::isRecord)
           .collect(Collectors.toUnmodifiableMap(TrainingEventJson::type, Function.identity()));
 
+  private static final Set<Class<?>> WITH_ROLE =
+      TYPES.values().stream()
+          .filter(
+              type ->
+                  Stream.of(type.getRecordComponents()).anyMatch(c -> c.getType() == Role.class))
+          .collect(Collectors.toUnmodifiableSet());
+
   private static final Set<String> GPU = Set.of("busyGpus", "gpuBytes");
 
   private TrainingEventJson() {}
@@ -55,14 +63,9 @@ final class TrainingEventJson {
   static TrainingEvent read(JsonObject json) {
     String name = String.valueOf(json.getValue("type"));
     Class<?> type = TYPES.get(name);
-    return type == null || hasRole(type) && !ROLES.contains(json.getValue("role"))
+    return type == null || WITH_ROLE.contains(type) && !ROLES.contains(json.getValue("role"))
         ? null
         : (TrainingEvent) JSON.read(type, json, name);
-  }
-
-  private static boolean hasRole(Class<?> event) {
-    return Arrays.stream(event.getRecordComponents())
-        .anyMatch(component -> component.getType() == Role.class);
   }
 
   /**

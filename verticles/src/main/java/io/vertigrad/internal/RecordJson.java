@@ -61,11 +61,14 @@ public final class RecordJson {
           OptionalLong.class,
           OptionalLong.empty());
 
-  private static final ClassValue<Shape> SHAPES =
+  /** The shape of a record, or those of a sealed interface's records. */
+  private static final ClassValue<List<Shape>> SHAPES =
       new ClassValue<>() {
         @Override
-        protected Shape computeValue(Class<?> type) {
-          return Shape.of(type);
+        protected List<Shape> computeValue(Class<?> type) {
+          return type.isSealed()
+              ? Stream.of(type.getPermittedSubclasses()).map(Shape::of).toList()
+              : List.of(Shape.of(type));
         }
       };
 
@@ -168,7 +171,7 @@ public final class RecordJson {
   /** Writes a record. */
   public JsonObject write(Record record) {
     JsonObject json = new JsonObject();
-    for (Component component : SHAPES.get(record.getClass()).components()) {
+    for (Component component : SHAPES.get(record.getClass()).get(0).components()) {
       Object value = component.valueIn(record);
       if (Optional.empty().equals(value)
           || OptionalLong.empty().equals(value)
@@ -214,23 +217,16 @@ public final class RecordJson {
    * @param message its name, which begins the messages of exceptions
    */
   public <T> T read(Class<T> type, JsonObject json, String message) {
-    Shape shape = shape(type, json);
+    Shape shape =
+        SHAPES.get(type).stream()
+            .filter(candidate -> !type.isSealed() || candidate.requiredIn(json))
+            .findFirst()
+            .orElseThrow();
     return type.cast(
         shape.create(
             shape.components().stream()
                 .map(component -> read(component, json, message))
                 .toArray()));
-  }
-
-  private static Shape shape(Class<?> type, JsonObject json) {
-    if (!type.isSealed()) {
-      return SHAPES.get(type);
-    }
-    return Arrays.stream(type.getPermittedSubclasses())
-        .map(SHAPES::get)
-        .filter(shape -> shape.required().allMatch(key -> json.getValue(key) != null))
-        .findFirst()
-        .orElseThrow();
   }
 
   private Object read(Component component, JsonObject json, String message) {
@@ -255,7 +251,7 @@ public final class RecordJson {
       return read(raw(type), json, message);
     }
     Class<?> record = raw(element(type));
-    return json.getValue(SHAPES.get(record).components().get(0).key()) == null
+    return json.getValue(SHAPES.get(record).get(0).components().get(0).key()) == null
         ? Optional.empty()
         : Optional.of(read(record, json, message));
   }
@@ -388,8 +384,9 @@ public final class RecordJson {
       }
     }
 
-    Stream<String> required() {
-      return components.stream().filter(c -> !c.mayBeAbsent()).map(Component::key);
+    boolean requiredIn(JsonObject json) {
+      return components.stream()
+          .allMatch(each -> each.mayBeAbsent() || json.getValue(each.key()) != null);
     }
 
     Object create(Object[] values) {
