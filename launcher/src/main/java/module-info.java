@@ -1,5 +1,5 @@
-/** The commands. It is open for picocli, and for the job files in its jar. */
-open module io.vertigrad.launcher {
+/** The commands. */
+module io.vertigrad.launcher {
   requires ch.qos.logback.classic;
   requires ch.qos.logback.core;
   requires info.picocli;
@@ -17,4 +17,11 @@ open module io.vertigrad.launcher {
   requires org.jline.terminal;
   requires org.slf4j;
   requires org.yaml.snakeyaml;
+
+  opens io.vertigrad.launcher to
+      info.picocli;
+  opens io.vertigrad.launcher.doctor to
+      info.picocli;
+  opens io.vertigrad.launcher.run to
+      ch.qos.logback.core;
 }
