@@ -1,5 +1,5 @@
-/** The page, its bridge to the event bus, replay. */
-module io.vertigrad.dashboard {
+/** The page, its bridge to the event bus, replay. It is open for its files. */
+open module io.vertigrad.dashboard {
   requires transitive io.vertigrad.verticles;
   requires io.vertigrad.observability;
   requires io.vertigrad.strategies;
