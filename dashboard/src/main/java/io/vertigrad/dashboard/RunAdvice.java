@@ -15,6 +15,7 @@ import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.observability.EventFold;
@@ -223,7 +224,8 @@ final class RunAdvice {
       if (present.contains(node.node())) {
         found.merge(
             host(node.node()),
-            new Host(node.processors(), node.cores()),
+            new Host(
+                (int) node.vitals().value(Vital.PROCESSORS), node.vitals().value(Vital.CORES)),
             (one, other) -> new Host(one.processors(), one.busy() + other.busy()));
       }
     }

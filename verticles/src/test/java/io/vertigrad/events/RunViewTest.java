@@ -224,24 +224,7 @@ final class RunViewTest {
   }
 
   private static MemberVitals vitals(int rank, int incarnation) {
-    return new MemberVitals(
-        9,
-        Role.WORKER,
-        rank,
-        incarnation,
-        "a pid 1",
-        1.5,
-        2,
-        10,
-        20,
-        30,
-        40,
-        0,
-        0,
-        0.5,
-        1.5,
-        0,
-        Map.of());
+    return new MemberVitals(9, Role.WORKER, rank, incarnation, "a pid 1", new Vitals(Map.of(), 0, Map.of()));
   }
 
   private static ServerProgress server(int incarnation, long applied) {

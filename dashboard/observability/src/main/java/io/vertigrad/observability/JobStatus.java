@@ -18,6 +18,7 @@ import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.Role;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -204,10 +205,10 @@ final class JobStatus {
   }
 
   /** Returns a figure of a member's process; NaN after the member has left. */
-  synchronized double vitals(MemberName member, ToDoubleFunction<MemberVitals> figure) {
+  synchronized double vital(MemberName member, Vital vital) {
     MemberVitals report = vitals.get(member);
     return report != null && isPresent(member) && isNewest(member, report.incarnation())
-        ? figure.applyAsDouble(report)
+        ? report.vitals().value(vital)
         : Double.NaN;
   }
 
