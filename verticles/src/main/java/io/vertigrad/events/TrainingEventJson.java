@@ -2,7 +2,6 @@ package io.vertigrad.events;
 
 import io.vertigrad.compute.Metric;
 import io.vertigrad.events.TrainingEvent.Evaluated;
-import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.internal.RecordJson;
 import io.vertigrad.internal.RecordJson.Form;
 import io.vertigrad.job.Role;
@@ -70,12 +69,10 @@ final class TrainingEventJson {
    * accuracy.
    */
   private static boolean omits(Record event, String key, Object value) {
-    if (event instanceof JobStarted || key.equals("errors")) {
-      return List.of().equals(value);
-    }
-    return event instanceof Evaluated tested
-        && tested.kind() == Metric.ACCURACY
-        && key.startsWith("metric");
+    return List.of().equals(value) && (key.equals("classes") || key.equals("errors"))
+        || event instanceof Evaluated tested
+            && tested.kind() == Metric.ACCURACY
+            && key.startsWith("metric");
   }
 
   static String type(Class<?> event) {
