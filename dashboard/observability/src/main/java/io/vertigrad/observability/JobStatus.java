@@ -12,7 +12,6 @@ import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.JobStopped;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
-import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.PredictorProgress;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
@@ -44,7 +43,6 @@ final class JobStatus {
   private final RunView view = new RunView();
   private final ThroughputBook book = new ThroughputBook();
   private final Map<Integer, Double> samplesPerSecond = new HashMap<>();
-  private final Map<MemberName, MemberVitals> vitals = new HashMap<>();
   private final Map<String, PredictorProgress> predictors = new HashMap<>();
   private final Map<ScalarName, Double> scalars = new HashMap<>();
   private final Map<Integer, WorkerProgress> firstOfWorkers = new HashMap<>();
@@ -53,7 +51,6 @@ final class JobStatus {
       new EventFold()
           .on(WorkerProgress.class, this::progressed)
           .on(ServerProgress.class, this::progressed)
-          .on(MemberVitals.class, e -> vitals.put(new MemberName(e.role(), e.rank()), e))
           .on(PredictorProgress.class, e -> predictors.put(e.predictor(), e))
           .on(ScalarReported.class, this::reported)
           .on(JobPaused.class, e -> samplesPerSecond.clear())
@@ -206,10 +203,10 @@ final class JobStatus {
 
   /** Returns a figure of a member's process; NaN after the member has left. */
   synchronized double vital(MemberName member, Vital vital) {
-    MemberVitals report = vitals.get(member);
-    return report != null && isPresent(member) && isNewest(member, report.incarnation())
-        ? report.vitals().value(vital)
-        : Double.NaN;
+    return view.member(member.role(), member.rank())
+        .flatMap(view::vitals)
+        .map(measured -> measured.value(vital))
+        .orElse(Double.NaN);
   }
 
   /**
