@@ -1,10 +1,13 @@
 package io.vertigrad.dashboard;
 
+import io.vertigrad.events.Vitals;
+import io.vertigrad.events.Vitals.Vital;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 
@@ -28,7 +31,12 @@ final class Curve {
   private static final int USUAL_INTERVALS = 8;
   private static final int KNOWN_INTERVALS = 3;
   private static final Set<String> FRACTIONS =
-      Set.of("loss", "samplesPerSecond", "cores", "busyGpus", "value");
+      Stream.concat(
+              Stream.of("loss", "samplesPerSecond", "value"),
+              Stream.of(Vital.values())
+                  .filter(vital -> !vital.unit().equals(Vitals.BYTES))
+                  .map(Vital::toString))
+          .collect(Collectors.toUnmodifiableSet());
 
   private final List<String> names;
   private final double[][] columns;

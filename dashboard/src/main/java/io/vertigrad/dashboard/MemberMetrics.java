@@ -4,11 +4,13 @@ import io.vertigrad.events.RunView.Condition;
 import io.vertigrad.events.RunView.Member;
 import io.vertigrad.events.Throughput.WorkerRate;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * Holds the condition of one member, a rank of one role, and the values of its last reports, as the
@@ -37,17 +39,7 @@ final class MemberMetrics {
   private static final List<String> NAME = List.of("role", "rank");
 
   private static final List<String> VITALS =
-      List.of(
-          "cores",
-          "processors",
-          "heapBytes",
-          "heapLimitBytes",
-          "offHeapBytes",
-          "residentBytes",
-          "busyGpus",
-          "gpuBytes",
-          "roundTripMillis50",
-          "roundTripMillis99");
+      Stream.of(Vital.values()).map(Vital::toString).toList();
 
   private static final List<String> SHARES = List.of("computing", "exchanging", "waitingForData");
 

@@ -11,10 +11,11 @@ import io.vertigrad.events.RunView.Phase;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobStarted;
-import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.Vitals;
+import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.observability.EventFold;
@@ -28,8 +29,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.Set;
-import java.util.stream.Collectors;
 
 /**
  * Says how a run is doing and what to try: the first {@value #MOST} of the {@link AdviceRule}s that
@@ -54,7 +53,6 @@ final class RunAdvice {
   static final long RECENT_MILLIS = 10_000;
 
   private static final int TESTS = 1_000;
-  private static final int NODES = 1_024;
 
   /** The counters of all workers, and all refused updates, at a time. */
   private record Totals(long timeMillis, Map<Integer, WorkerProgress> workers, long refused) {}
@@ -66,7 +64,6 @@ final class RunAdvice {
   private final List<Test> tests = new ArrayList<>();
   private final Map<Integer, Long> refusedByServer = new HashMap<>();
   private final Map<Integer, Long> skippedByWorker = new HashMap<>();
-  private final Map<String, MemberVitals> nodes = new HashMap<>();
   private final Map<Integer, WorkerProgress> firstReports = new HashMap<>();
   private final Map<AdviceRule, Integer> sequences = new EnumMap<>(AdviceRule.class);
   private final Map<AdviceRule, Advice> shown = new EnumMap<>(AdviceRule.class);
@@ -74,8 +71,7 @@ final class RunAdvice {
       new EventFold()
           .on(Evaluated.class, this::keep)
           .on(ServerProgress.class, this::keep)
-          .on(PeerExchange.class, peer -> skippedByWorker.put(peer.rank(), peer.skipped()))
-          .on(MemberVitals.class, this::keep);
+          .on(PeerExchange.class, peer -> skippedByWorker.put(peer.rank(), peer.skipped()));
 
   private Map<String, Host> hosts = Map.of();
   private Totals first;
@@ -106,12 +102,6 @@ final class RunAdvice {
   private void keep(ServerProgress server) {
     view.server(server.shard())
         .ifPresent(total -> refusedByServer.put(server.shard(), total.refused()));
-  }
-
-  private void keep(MemberVitals vitals) {
-    if (nodes.size() < NODES || nodes.containsKey(vitals.node())) {
-      nodes.put(vitals.node(), vitals);
-    }
   }
 
   /** Takes the {@code summary.json} of a run that is over. */
@@ -217,16 +207,17 @@ final class RunAdvice {
 
   /** Returns the machines of the members that take part, as far as they have reported them. */
   private Map<String, Host> hosts() {
-    Set<String> present = view.members().stream().map(Member::node).collect(Collectors.toSet());
-    Map<String, Host> found = new LinkedHashMap<>();
-    for (MemberVitals node : nodes.values()) {
-      if (present.contains(node.node())) {
-        found.merge(
-            host(node.node()),
-            new Host(node.processors(), node.cores()),
-            (one, other) -> new Host(one.processors(), one.busy() + other.busy()));
-      }
+    Map<String, Vitals> nodes = new LinkedHashMap<>();
+    for (Member member : view.members()) {
+      view.vitals(member).ifPresent(measured -> nodes.put(member.node(), measured));
     }
+    Map<String, Host> found = new LinkedHashMap<>();
+    nodes.forEach(
+        (node, measured) ->
+            found.merge(
+                host(node),
+                new Host((int) measured.value(Vital.PROCESSORS), measured.value(Vital.CORES)),
+                (one, other) -> new Host(one.processors(), one.busy() + other.busy())));
     return found;
   }
 

@@ -5,6 +5,7 @@ import io.vertigrad.events.RunView.Member;
 import io.vertigrad.events.Throughput.WorkerRate;
 import io.vertigrad.events.ThroughputBook;
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.Figures;
 import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
@@ -58,14 +59,20 @@ final class RunMetrics {
           .on(JobStarted.class, this::started)
           .on(JobResumed.class, this::resumed)
           .on(WorkerProgress.class, this::progressed)
-          .on(PeerExchange.class, peer -> onReport(Role.WORKER, peer.rank(), peer))
+          .on(PeerExchange.class, this::exchanged)
           .on(ServerProgress.class, this::progressed)
           .on(MemberVitals.class, this::measured)
+          .on(Evaluated.class, tests::add)
+          .on(StreamTested.class, tested -> streamed = true)
           .on(ScalarReported.class, this::reported)
           .on(MemberJoined.class, this::joined)
           .on(MemberSuspected.class, this::suspected)
           .on(MemberLeft.class, this::left);
 
+  /** The reports of workers in the window. */
+  private final List<WorkerProgress> progress = new ArrayList<>();
+
+  private boolean streamed;
   private JsonArray classes = new JsonArray();
   private boolean classesTold;
   private long bytes;
@@ -78,12 +85,12 @@ final class RunMetrics {
 
   /** Applies the events of one window, in order, and returns the delta of what they changed. */
   public JsonObject advance(Collection<TrainingEvent> window, long timeMillis) {
+    progress.clear();
+    streamed = false;
     window.forEach(this::apply);
-    if (window.stream().anyMatch(StreamTested.class::isInstance)) {
+    if (streamed) {
       tests.add(timeMillis, view.version(), view.stream().orElseThrow());
     }
-    List<WorkerProgress> progress = new ArrayList<>();
-    window.stream().filter(WorkerProgress.class::isInstance).forEach(e -> progress.add(cast(e)));
     if (!progress.isEmpty()) {
       move(progress);
     }
@@ -171,7 +178,6 @@ final class RunMetrics {
   private void apply(TrainingEvent event) {
     view.apply(event);
     state.apply(event);
-    tests.apply(event);
     advice.apply(event);
     fold.apply(event);
     if (!(event instanceof Figures)) {
@@ -190,11 +196,20 @@ final class RunMetrics {
     book.resumed(resumed.timeMillis());
     members.values().forEach(MemberMetrics::interrupt);
     scalars.interrupt();
+    tests.interrupt();
   }
 
   private void progressed(WorkerProgress worker) {
+    progress.add(worker);
     onReport(Role.WORKER, worker.rank(), view.worker(worker.rank()).orElseThrow());
     member(Role.WORKER, worker.rank()).reports();
+  }
+
+  private void exchanged(PeerExchange peer) {
+    JsonObject values = shown(peer);
+    // The worker's counter of the same name measures another time.
+    values.remove("secondsExchanging");
+    onReport(Role.WORKER, peer.rank(), values);
   }
 
   private void progressed(ServerProgress server) {
@@ -216,6 +231,9 @@ final class RunMetrics {
 
   private void joined(MemberJoined joined) {
     member(joined.role(), joined.rank()).joined(known(joined.role(), joined.rank()));
+    if (joined.role() == Role.EVALUATOR && joined.incarnation() > 0) {
+      tests.interrupt();
+    }
   }
 
   private void left(MemberLeft left) {
@@ -223,13 +241,17 @@ final class RunMetrics {
   }
 
   private void onReport(Role role, int rank, TrainingEvent report) {
+    onReport(role, rank, shown(report));
+  }
+
+  private void onReport(Role role, int rank, JsonObject values) {
+    member(role, rank).onReport(known(role, rank), values);
+  }
+
+  private static JsonObject shown(TrainingEvent report) {
     JsonObject values = report.toJson();
     UNSHOWN.forEach(values::remove);
-    if (report instanceof PeerExchange) {
-      // The worker's counter of the same name measures another time.
-      values.remove("secondsExchanging");
-    }
-    member(role, rank).onReport(known(role, rank), values);
+    return values;
   }
 
   private Member known(Role role, int rank) {
@@ -276,9 +298,5 @@ final class RunMetrics {
       }
     }
     return known;
-  }
-
-  private static WorkerProgress cast(TrainingEvent event) {
-    return (WorkerProgress) event;
   }
 }

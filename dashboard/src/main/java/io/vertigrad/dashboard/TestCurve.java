@@ -1,11 +1,7 @@
 package io.vertigrad.dashboard;
 
 import io.vertigrad.compute.data.StreamTests;
-import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
-import io.vertigrad.events.TrainingEvent.JobResumed;
-import io.vertigrad.events.TrainingEvent.MemberJoined;
-import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
@@ -24,20 +20,10 @@ final class TestCurve {
   private int segment;
   private boolean begun;
 
-  /**
-   * Processes the next event: keeps an evaluation, and begins a new segment after a pause and when
-   * the evaluator has joined again.
-   */
-  void apply(TrainingEvent event) {
-    if (event instanceof Evaluated tested) {
-      add(tested);
-    } else if (event instanceof JobResumed
-        || event instanceof MemberJoined joined
-            && joined.role() == Role.EVALUATOR
-            && joined.incarnation() > 0) {
-      segment += begun ? 1 : 0;
-      begun = false;
-    }
+  /** Makes the next evaluation begin a new segment; does nothing before the first one. */
+  void interrupt() {
+    segment += begun ? 1 : 0;
+    begun = false;
   }
 
   /** Keeps the tests of a stream up to a time. */
@@ -46,7 +32,8 @@ final class TestCurve {
     add(json.put("streamed", true));
   }
 
-  private void add(Evaluated tested) {
+  /** Keeps an evaluation, if it had samples. */
+  void add(Evaluated tested) {
     if (tested.samples() > 0) {
       add(tested.toJson());
     }

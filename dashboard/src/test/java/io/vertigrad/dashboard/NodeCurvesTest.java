@@ -3,6 +3,8 @@ package io.vertigrad.dashboard;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.vertigrad.events.TrainingEvent.MemberVitals;
+import io.vertigrad.events.Vitals;
+import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -50,17 +52,17 @@ final class NodeCurvesTest {
         rank,
         0,
         node,
-        cores,
-        2,
-        10,
-        20,
-        30,
-        residentBytes,
-        0.75,
-        5,
-        0,
-        0,
-        0,
-        Map.of());
+        new Vitals(
+            Map.of(
+                Vital.CORES,
+                cores,
+                Vital.RESIDENT,
+                (double) residentBytes,
+                Vital.BUSY_GPUS,
+                0.75,
+                Vital.GPU_MEMORY,
+                5.0),
+            0,
+            Map.of()));
   }
 }

@@ -12,6 +12,8 @@ import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.Vitals;
+import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -190,18 +192,7 @@ final class RunAdviceTest {
               rank,
               0,
               node,
-              0.9,
-              1,
-              10,
-              20,
-              30,
-              40,
-              0,
-              0,
-              0.5,
-              1.5,
-              0,
-              Map.of()));
+              new Vitals(Map.of(Vital.CORES, 0.9, Vital.PROCESSORS, 1.0), 0, Map.of())));
     }
     metrics.advance(events, now());
     report(2, EARLY + RunAdvice.HELD);

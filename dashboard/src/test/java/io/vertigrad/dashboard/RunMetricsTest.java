@@ -15,6 +15,8 @@ import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
+import io.vertigrad.events.Vitals;
+import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -150,7 +152,23 @@ final class RunMetricsTest {
     assertTrue(member(advance(RunStory.after(10)), "worker", 0).containsKey("cores"));
     MemberVitals health =
         new MemberVitals(
-            9, Role.WORKER, 0, 0, "a pid 2", 1.5, 2, 10, 20, 30, 40, 0, 0, 0.5, 1.5, 0, Map.of());
+            9,
+            Role.WORKER,
+            0,
+            0,
+            "a pid 2",
+            new Vitals(
+                Map.of(
+                    Vital.CORES,
+                    1.5,
+                    Vital.HEAP,
+                    10.0,
+                    Vital.RESIDENT,
+                    40.0,
+                    Vital.ROUND_TRIP_99,
+                    1.5),
+                0,
+                Map.of()));
 
     JsonObject gone =
         advance(

@@ -7,6 +7,8 @@ import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.Vitals;
+import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonObject;
@@ -49,18 +51,20 @@ public final class RunStory {
             0,
             0,
             "a pid 2",
-            1.5,
-            2,
-            10,
-            20,
-            30,
-            40,
-            0,
-            0,
-            0.5,
-            1.5,
-            2_000,
-            Map.of(500, 1L, 2_000, 1L)),
+            new Vitals(
+                Map.of(
+                    Vital.CORES,
+                    1.5,
+                    Vital.PROCESSORS,
+                    2.0,
+                    Vital.HEAP,
+                    10.0,
+                    Vital.RESIDENT,
+                    40.0,
+                    Vital.ROUND_TRIP_99,
+                    1.5),
+                2_000,
+                Map.of(500, 1L, 2_000, 1L))),
         new Evaluated(now, tenths, 500, 1.0 / tenths, 100 - 1.0 / tenths, false, "00"));
   }
 

@@ -15,6 +15,7 @@ import io.vertigrad.launcher.run.RunProgress;
 import io.vertigrad.launcher.run.RunRecorder;
 import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.launcher.tracking.RunTrackers;
+import io.vertigrad.observability.EventFold;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -47,6 +48,14 @@ final class RunMonitor implements AutoCloseable {
   private volatile Membership membership = Membership.NONE;
   private final Promise<Void> started = Promise.promise();
   private final Promise<Void> ended = Promise.promise();
+
+  /** What follows from an event without the lock. */
+  private final EventFold outside =
+      new EventFold()
+          .on(UpdateRefused.class, RunMonitor::log)
+          .on(JobStarted.class, start -> started.tryComplete())
+          .on(JobFinished.class, finish -> ended.tryComplete());
+
   private Optional<StartProgress> waiting = Optional.empty();
   private boolean closed;
 
@@ -127,18 +136,16 @@ final class RunMonitor implements AutoCloseable {
           }
           waiting.ifPresent(report -> report.record(event));
         });
-    if (event instanceof UpdateRefused refused) {
-      LOG.info(
-          "shard {} refused step {} of worker {}: {}",
-          refused.shard(),
-          refused.step(),
-          refused.rank(),
-          refused.reason());
-    } else if (event instanceof JobStarted) {
-      started.tryComplete();
-    } else if (event instanceof JobFinished) {
-      ended.tryComplete();
-    }
+    outside.apply(event);
+  }
+
+  private static void log(UpdateRefused refused) {
+    LOG.info(
+        "shard {} refused step {} of worker {}: {}",
+        refused.shard(),
+        refused.step(),
+        refused.rank(),
+        refused.reason());
   }
 
   /**

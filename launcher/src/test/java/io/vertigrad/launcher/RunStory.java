@@ -23,6 +23,8 @@ import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.events.TrainingEvent.StateTaken;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.Vitals;
+import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -193,18 +195,30 @@ final class RunStory {
         rank,
         incarnation,
         node,
-        1.5,
-        2,
-        10,
-        20,
-        30,
-        40,
-        0.75,
-        50,
-        0.5,
-        1.5,
-        0,
-        Map.of());
+        new Vitals(
+            Map.of(
+                Vital.CORES,
+                1.5,
+                Vital.PROCESSORS,
+                2.0,
+                Vital.HEAP,
+                10.0,
+                Vital.HEAP_LIMIT,
+                20.0,
+                Vital.OFF_HEAP,
+                30.0,
+                Vital.RESIDENT,
+                40.0,
+                Vital.BUSY_GPUS,
+                0.75,
+                Vital.GPU_MEMORY,
+                50.0,
+                Vital.ROUND_TRIP_MEDIAN,
+                0.5,
+                Vital.ROUND_TRIP_99,
+                1.5),
+            0,
+            Map.of()));
   }
 
   /**

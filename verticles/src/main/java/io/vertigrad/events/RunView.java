@@ -45,6 +45,7 @@ public final class RunView {
   private final Map<Integer, Long> samplesBefore = new HashMap<>();
   private final UpdateLedger updates = new UpdateLedger();
   private final Map<Integer, StreamTests> streams = new TreeMap<>();
+  private final Map<MemberName, MemberVitals> vitals = new HashMap<>();
   private Phase phase = Phase.WAITING;
   private JobStarted started;
   private JobEnding ending;
@@ -137,6 +138,7 @@ public final class RunView {
       onReport(Role.WORKER, peer.rank(), peer.incarnation());
     } else if (event instanceof MemberVitals vitals) {
       onReport(vitals.role(), vitals.rank(), vitals.incarnation());
+      this.vitals.put(new MemberName(vitals.role(), vitals.rank()), vitals);
     } else if (event instanceof Evaluated test) {
       evaluated = test;
       wholeTestSet = test.wholeTestSet() ? test : wholeTestSet;
@@ -301,6 +303,18 @@ public final class RunView {
    */
   public List<Member> members(Role role) {
     return members().stream().filter(member -> member.role() == role).toList();
+  }
+
+  /**
+   * Returns what a member has measured of its process.
+   *
+   * @param member a member, as {@link #member} returns it
+   * @return its last report; empty before the first, and once it has left
+   */
+  public Optional<Vitals> vitals(Member member) {
+    return Optional.ofNullable(vitals.get(new MemberName(member.role(), member.rank())))
+        .filter(last -> member.present() && last.incarnation() == member.incarnation())
+        .map(MemberVitals::vitals);
   }
 
   /**

@@ -475,35 +475,10 @@ public sealed interface TrainingEvent {
    * same process values.
    *
    * @param node name of the process, for display; the same for members of one process
-   * @param cores number of processors it kept busy since its previous heartbeat
-   * @param processors number of processors of its machine
-   * @param offHeapBytes memory of the engine's arrays outside the heap
-   * @param residentBytes physical memory of the process, including the heap
-   * @param busyGpus sum of the shares of time in which the GPUs of its models compute, 0 to 1 each
-   * @param gpuBytes memory in use on these GPUs, by all processes
-   * @param roundTripMillis50 median round trip to the coordinator, of its last heartbeats
-   * @param roundTripMillis99 99th percentile of the same
-   * @param roundTripMicrosSum sum of all round trips since the member was admitted, in microseconds
-   * @param roundTrips number of all round trips by bucket, as {@link TimeBuckets} has them
+   * @param vitals measurements of the process, which stand beside the other keys in JSON
    */
   record MemberVitals(
-      long timeMillis,
-      Role role,
-      int rank,
-      int incarnation,
-      String node,
-      double cores,
-      int processors,
-      long heapBytes,
-      long heapLimitBytes,
-      long offHeapBytes,
-      long residentBytes,
-      double busyGpus,
-      long gpuBytes,
-      double roundTripMillis50,
-      double roundTripMillis99,
-      long roundTripMicrosSum,
-      Map<Integer, Long> roundTrips)
+      long timeMillis, Role role, int rank, int incarnation, String node, @Inline Vitals vitals)
       implements Progress, Figures {}
 
   /**
@@ -667,31 +642,7 @@ public sealed interface TrainingEvent {
       double latencyMillis99,
       long latencyMicrosSum,
       Map<Integer, Long> latencies)
-      implements Progress, Figures {
-
-    /**
-     * Copies the latencies.
-     *
-     * @param timeMillis wall-clock time in milliseconds since 1970
-     * @param predictor id of the predictor
-     * @param version version of the parameters that it answers with
-     * @param ageMillis time since these parameters were read
-     * @param swaps how often newer parameters took the place of older ones
-     * @param requests requests that were answered
-     * @param predictions samples in them
-     * @param passes forward passes for them
-     * @param overloaded requests that were refused because the queue was full
-     * @param invalid requests that were refused because of what they hold
-     * @param waiting samples in the queue now
-     * @param latencyMillis50 median of the last latencies
-     * @param latencyMillis99 99th percentile of the same
-     * @param latencyMicrosSum sum of all latencies
-     * @param latencies number of answered requests by upper bound
-     */
-    public PredictorProgress {
-      latencies = Map.copyOf(latencies);
-    }
-  }
+      implements Progress, Figures {}
 
   /**
    * A predictor does not serve newer parameters, because the evaluator's last test is worse than

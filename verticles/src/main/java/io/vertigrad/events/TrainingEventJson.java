@@ -2,8 +2,6 @@ package io.vertigrad.events;
 
 import io.vertigrad.compute.Metric;
 import io.vertigrad.events.TrainingEvent.Evaluated;
-import io.vertigrad.events.TrainingEvent.JobStarted;
-import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.internal.RecordJson;
 import io.vertigrad.internal.RecordJson.Form;
 import io.vertigrad.job.Role;
@@ -44,8 +42,6 @@ final class TrainingEventJson {
                   Stream.of(type.getRecordComponents()).anyMatch(c -> c.getType() == Role.class))
           .collect(Collectors.toUnmodifiableSet());
 
-  private static final Set<String> GPU = Set.of("busyGpus", "gpuBytes");
-
   private TrainingEventJson() {}
 
   static JsonObject write(TrainingEvent event) {
@@ -69,19 +65,14 @@ final class TrainingEventJson {
   }
 
   /**
-   * Leaves out an empty list of class names or errors, the metric of a test if it is the accuracy,
-   * and the use of GPUs where there is none.
+   * Leaves out an empty list of class names or errors, and the metric of a test if it is the
+   * accuracy.
    */
   private static boolean omits(Record event, String key, Object value) {
-    if (event instanceof JobStarted || key.equals("errors")) {
-      return List.of().equals(value);
-    }
-    if (event instanceof MemberVitals vitals) {
-      return vitals.gpuBytes() == 0 && GPU.contains(key);
-    }
-    return event instanceof Evaluated tested
-        && tested.kind() == Metric.ACCURACY
-        && key.startsWith("metric");
+    return List.of().equals(value) && (key.equals("classes") || key.equals("errors"))
+        || event instanceof Evaluated tested
+            && tested.kind() == Metric.ACCURACY
+            && key.startsWith("metric");
   }
 
   static String type(Class<?> event) {

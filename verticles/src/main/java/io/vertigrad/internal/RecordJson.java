@@ -86,7 +86,8 @@ public final class RecordJson {
 
   /**
    * The component is a record whose keys stand beside the keys of the other components. An optional
-   * one is absent if its first key is.
+   * one is absent if its first key is. It may also be a map of an enum to {@code Double}; the text
+   * of a constant is then a key, and constants without a key are not in the map.
    */
   @Retention(RetentionPolicy.RUNTIME)
   @Target(ElementType.RECORD_COMPONENT)
@@ -205,7 +206,7 @@ public final class RecordJson {
     }
     if (value instanceof Map<?, ?> counts) {
       JsonObject json = new JsonObject();
-      new TreeMap<>(counts).forEach((key, count) -> json.put(key.toString(), count));
+      new TreeMap<>(counts).forEach((key, count) -> json.put(key.toString(), number(count)));
       return json;
     }
     return value instanceof Record record ? write(record) : value;
@@ -246,7 +247,17 @@ public final class RecordJson {
         : ABSENT.get(raw(type));
   }
 
+  /** Returns a number as it is written: whole if it has no fraction. */
+  private static Object number(Object value) {
+    return value instanceof Double number && number == number.longValue()
+        ? (Object) number.longValue()
+        : value;
+  }
+
   private Object inlined(Type type, JsonObject json, String message) {
+    if (raw(type) == Map.class) {
+      return named(raw(element(type)), json, message);
+    }
     if (raw(type) != Optional.class) {
       return read(raw(type), json, message);
     }
@@ -254,6 +265,17 @@ public final class RecordJson {
     return json.getValue(SHAPES.get(record).get(0).components().get(0).key()) == null
         ? Optional.empty()
         : Optional.of(read(record, json, message));
+  }
+
+  private Map<?, Double> named(Class<?> names, JsonObject json, String message) {
+    Map<Object, Double> values = new TreeMap<>();
+    for (Object name : names.getEnumConstants()) {
+      Place place = new Place(message, name.toString(), json.getValue(name.toString()));
+      if (place.found() != null) {
+        values.put(name, (Double) read(double.class, place));
+      }
+    }
+    return values;
   }
 
   private Object read(Type type, Place place) {

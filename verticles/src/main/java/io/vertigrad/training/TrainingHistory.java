@@ -1,14 +1,12 @@
 package io.vertigrad.training;
 
 import io.vertigrad.events.RunView;
+import io.vertigrad.events.RunView.Phase;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
-import io.vertigrad.events.TrainingEvent.JobFailed;
-import io.vertigrad.events.TrainingEvent.JobFinished;
 import io.vertigrad.events.TrainingEvent.JobResumed;
-import io.vertigrad.events.TrainingEvent.JobStarted;
-import io.vertigrad.events.TrainingEvent.JobStopped;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -34,16 +32,16 @@ final class TrainingHistory {
   /** Processes the next event. */
   void apply(TrainingEvent event) {
     view.apply(event);
-    if (event instanceof JobStarted && !started) {
-      started = true;
-      startedNanos = nanoClock.getAsLong();
-    } else if (event instanceof Evaluated test && test.samples() > 0) {
+    if (event instanceof Evaluated test && test.samples() > 0) {
       noteBest(test);
     } else if (event instanceof JobResumed resumed) {
       pausedNanos += TimeUnit.MILLISECONDS.toNanos(resumed.pausedMillis());
-    } else if (event instanceof JobFinished
-        || event instanceof JobStopped
-        || event instanceof JobFailed) {
+    }
+    if (view.started().isPresent() && !started) {
+      started = true;
+      startedNanos = nanoClock.getAsLong();
+    }
+    if (List.of(Phase.FINISHED, Phase.STOPPED, Phase.FAILED).contains(view.phase())) {
       end();
     }
   }

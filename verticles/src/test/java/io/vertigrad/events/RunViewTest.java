@@ -22,6 +22,7 @@ import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.Role;
 import java.util.List;
 import java.util.Map;
@@ -135,6 +136,21 @@ final class RunViewTest {
   }
 
   @Test
+  void shouldForgetTheVitalsOfAMemberWhenItsProcessIsGone() {
+    replay(joined(Role.WORKER, 0, 0));
+    assertEquals(Optional.empty(), vitals());
+
+    replay(vitals(0, 0));
+    assertEquals(Optional.of(1.5), vitals().map(measured -> measured.value(Vital.CORES)));
+
+    replay(left(Role.WORKER, 0, 0, "silent for 10000 ms"));
+    assertEquals(Optional.empty(), vitals());
+
+    replay(joined(Role.WORKER, 0, 1), vitals(0, 0));
+    assertEquals(Optional.empty(), vitals(), "the report is of the process before");
+  }
+
+  @Test
   void shouldRecogniseAMemberByItsReports() {
     replay(progress(0, 3, 7, 0, 1));
 
@@ -223,6 +239,10 @@ final class RunViewTest {
     return new MemberLeft(9, role, rank, incarnation, reason);
   }
 
+  private Optional<Vitals> vitals() {
+    return view.vitals(view.member(Role.WORKER, 0).orElseThrow());
+  }
+
   private static MemberVitals vitals(int rank, int incarnation) {
     return new MemberVitals(
         9,
@@ -230,18 +250,7 @@ final class RunViewTest {
         rank,
         incarnation,
         "a pid 1",
-        1.5,
-        2,
-        10,
-        20,
-        30,
-        40,
-        0,
-        0,
-        0.5,
-        1.5,
-        0,
-        Map.of());
+        new Vitals(Map.of(Vital.CORES, 1.5), 0, Map.of()));
   }
 
   private static ServerProgress server(int incarnation, long applied) {

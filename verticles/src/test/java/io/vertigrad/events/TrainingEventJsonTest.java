@@ -1,11 +1,14 @@
 package io.vertigrad.events;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.vertigrad.compute.ValueErrors;
 import io.vertigrad.compute.data.StreamTests;
+import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonObject;
 import java.util.Arrays;
@@ -91,18 +94,30 @@ final class TrainingEventJsonTest {
             1,
             0,
             "10.0.0.2 pid 9",
-            1.75,
-            8,
-            1L << 28,
-            1L << 31,
-            5,
-            6,
-            0.75,
-            1L << 36,
-            0.5,
-            2.25,
-            9_000,
-            Map.of(500, 8L, 5_000, 1L)),
+            new Vitals(
+                Map.of(
+                    Vital.CORES,
+                    1.75,
+                    Vital.PROCESSORS,
+                    8.0,
+                    Vital.HEAP,
+                    (double) (1L << 28),
+                    Vital.HEAP_LIMIT,
+                    (double) (1L << 31),
+                    Vital.OFF_HEAP,
+                    5.0,
+                    Vital.RESIDENT,
+                    6.0,
+                    Vital.BUSY_GPUS,
+                    0.75,
+                    Vital.GPU_MEMORY,
+                    (double) (1L << 36),
+                    Vital.ROUND_TRIP_MEDIAN,
+                    0.5,
+                    Vital.ROUND_TRIP_99,
+                    2.25),
+                9_000,
+                Map.of(500, 8L, 5_000, 1L))),
         new TrainingEvent.PredictorProgress(
             16, "a1b2", 57, 120, 9, 400, 800, 90, 3, 2, 1, 0.5, 2.5, 900_000, Map.of(500, 400L)),
         new TrainingEvent.ScalarReported(17, "worker 1", "margin", 57, 0.25, 12, 1),
@@ -174,6 +189,65 @@ final class TrainingEventJsonTest {
     JsonObject sent = new JsonObject(values.toJson().encode());
     assertEquals(values, TrainingEvent.fromJson(sent));
     assertEquals(classes, TrainingEvent.fromJson(classes.toJson()));
+  }
+
+  @Test
+  void shouldWriteEachVitalUnderItsKeyWhenItWasMeasured() {
+    TrainingEvent event =
+        new TrainingEvent.MemberVitals(
+            6,
+            Role.WORKER,
+            1,
+            0,
+            "a pid 9",
+            new Vitals(
+                Map.of(Vital.CORES, 1.75, Vital.PROCESSORS, 8.0, Vital.HEAP, 268_435_456.0),
+                9_000,
+                Map.of(500, 8L)));
+
+    assertEquals(
+        "{\"type\":\"memberVitals\",\"timeMillis\":6,\"role\":\"worker\",\"rank\":1,"
+            + "\"incarnation\":0,\"node\":\"a pid 9\",\"cores\":1.75,\"processors\":8,"
+            + "\"heapBytes\":268435456,\"roundTripMicrosSum\":9000,\"roundTrips\":{\"500\":8}}",
+        event.toJson().encode());
+  }
+
+  @Test
+  void shouldReadTheVitalsOfARunOfAnEarlierVersion() {
+    String line =
+        "{\"type\":\"memberVitals\",\"timeMillis\":6,\"role\":\"server\",\"rank\":0,"
+            + "\"incarnation\":0,\"node\":\"a pid 9\",\"cores\":2.0,\"processors\":8,"
+            + "\"heapBytes\":103047352,\"heapLimitBytes\":5618794496,\"offHeapBytes\":5760,"
+            + "\"residentBytes\":239296512,\"busyGpus\":0.5,\"gpuBytes\":71234567890,"
+            + "\"roundTripMillis50\":1.027,\"roundTripMillis99\":41.375}";
+
+    MemberVitals read =
+        assertInstanceOf(MemberVitals.class, TrainingEvent.fromJson(new JsonObject(line)));
+
+    assertEquals(
+        Map.of(
+            Vital.CORES,
+            2.0,
+            Vital.PROCESSORS,
+            8.0,
+            Vital.HEAP,
+            103_047_352.0,
+            Vital.HEAP_LIMIT,
+            5_618_794_496.0,
+            Vital.OFF_HEAP,
+            5_760.0,
+            Vital.RESIDENT,
+            239_296_512.0,
+            Vital.BUSY_GPUS,
+            0.5,
+            Vital.GPU_MEMORY,
+            71_234_567_890.0,
+            Vital.ROUND_TRIP_MEDIAN,
+            1.027,
+            Vital.ROUND_TRIP_99,
+            41.375),
+        read.vitals().values());
+    assertEquals(Map.of(), read.vitals().roundTrips());
   }
 
   @Test

@@ -10,6 +10,8 @@ import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.Vitals;
+import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.launcher.comparison.RunList;
@@ -158,18 +160,26 @@ public final class RunsBenchmark implements Benchmark {
                 rank,
                 0,
                 "127.0.0.1 pid 17605",
-                0.7201984535646736,
-                2,
-                103_047_352,
-                5_618_794_496L,
-                5_760,
-                239_296_512,
-                0,
-                0,
-                1.027,
-                41.375,
-                103_293,
-                Map.of(500, 2L, 1_000, 2L, 2_000, 2L, 5_000, 1L, 50_000, 3L)));
+                new Vitals(
+                    Map.of(
+                        Vital.CORES,
+                        0.7201984535646736,
+                        Vital.PROCESSORS,
+                        2.0,
+                        Vital.HEAP,
+                        103_047_352.0,
+                        Vital.HEAP_LIMIT,
+                        5_618_794_496.0,
+                        Vital.OFF_HEAP,
+                        5_760.0,
+                        Vital.RESIDENT,
+                        239_296_512.0,
+                        Vital.ROUND_TRIP_MEDIAN,
+                        1.027,
+                        Vital.ROUND_TRIP_99,
+                        41.375),
+                    103_293,
+                    Map.of(500, 2L, 1_000, 2L, 2_000, 2L, 5_000, 1L, 50_000, 3L))));
       }
       for (int i = 1; i <= 6; i++) {
         double loss = 2.3 / (1 + version / 5_000.0) + i / 300.0;

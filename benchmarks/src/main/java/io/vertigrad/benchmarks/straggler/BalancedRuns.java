@@ -7,6 +7,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.BatchesDivided;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.observability.EventFold;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertigrad.verticles.EvaluatorVerticle;
 import io.vertigrad.verticles.ParameterServerVerticle;
@@ -93,6 +94,12 @@ final class BalancedRuns {
     private final int seed;
     private final SortedMap<Long, Double> losses = new TreeMap<>();
     private final List<String> divisions = new ArrayList<>();
+    private final EventFold fold =
+        new EventFold()
+            .on(WorkerProgress.class, this::progressed)
+            .on(BatchesDivided.class, this::divided)
+            .on(Evaluated.class, this::tested);
+
     private long begunNanos;
     private long fromNanos;
     private long fromSamples;
@@ -135,19 +142,30 @@ final class BalancedRuns {
     }
 
     private synchronized void onEvent(TrainingEvent event) {
-      if (event instanceof WorkerProgress progress && progress.samples() > 0) {
-        long now = System.nanoTime();
-        begunNanos = begunNanos == 0 ? now : begunNanos;
-        if (fromNanos == 0 && progress.version() >= RATE_FROM) {
-          fromNanos = now;
-          fromSamples = progress.version() * TOTAL_BATCH;
-        }
-        if (endNanos == 0 && progress.version() >= steps) {
-          endNanos = now;
-        }
-      } else if (event instanceof BatchesDivided divided) {
-        divisions.add("from step %s %s".formatted(divided.version(), divided.shares()));
-      } else if (event instanceof Evaluated test && test.version() > 0) {
+      fold.apply(event);
+    }
+
+    private void progressed(WorkerProgress progress) {
+      if (progress.samples() == 0) {
+        return;
+      }
+      long now = System.nanoTime();
+      begunNanos = begunNanos == 0 ? now : begunNanos;
+      if (fromNanos == 0 && progress.version() >= RATE_FROM) {
+        fromNanos = now;
+        fromSamples = progress.version() * TOTAL_BATCH;
+      }
+      if (endNanos == 0 && progress.version() >= steps) {
+        endNanos = now;
+      }
+    }
+
+    private void divided(BatchesDivided divided) {
+      divisions.add("from step %s %s".formatted(divided.version(), divided.shares()));
+    }
+
+    private void tested(Evaluated test) {
+      if (test.version() > 0) {
         losses.putIfAbsent(test.version(), test.loss());
       }
     }

@@ -3,6 +3,8 @@ package io.vertigrad.internal.membership;
 import com.sun.management.ThreadMXBean;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.events.Vitals;
+import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Admitted;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer.Granted;
@@ -341,17 +343,28 @@ public final class CoordinatorLoad {
             member.epoch,
             status(role, false),
             Optional.of(
-                new ProcessVitals(
-                    0.97,
-                    8,
-                    812_345_678,
-                    2_147_483_648L,
-                    123_456_789,
-                    1_234_567_890,
-                    0.97,
-                    71_234_567_890L,
-                    0.41,
-                    2.73,
+                new Vitals(
+                    Map.of(
+                        Vital.CORES,
+                        0.97,
+                        Vital.PROCESSORS,
+                        8.0,
+                        Vital.HEAP,
+                        812_345_678.0,
+                        Vital.HEAP_LIMIT,
+                        2_147_483_648.0,
+                        Vital.OFF_HEAP,
+                        123_456_789.0,
+                        Vital.RESIDENT,
+                        1_234_567_890.0,
+                        Vital.BUSY_GPUS,
+                        0.97,
+                        Vital.GPU_MEMORY,
+                        71_234_567_890.0,
+                        Vital.ROUND_TRIP_MEDIAN,
+                        0.41,
+                        Vital.ROUND_TRIP_99,
+                        2.73),
                     60,
                     ROUND_TRIPS)),
             new PauseReply(member.pause, step()));

@@ -12,12 +12,12 @@ import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.JobStopped;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
-import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.PredictorProgress;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.Role;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -43,7 +43,6 @@ final class JobStatus {
   private final RunView view = new RunView();
   private final ThroughputBook book = new ThroughputBook();
   private final Map<Integer, Double> samplesPerSecond = new HashMap<>();
-  private final Map<MemberName, MemberVitals> vitals = new HashMap<>();
   private final Map<String, PredictorProgress> predictors = new HashMap<>();
   private final Map<ScalarName, Double> scalars = new HashMap<>();
   private final Map<Integer, WorkerProgress> firstOfWorkers = new HashMap<>();
@@ -52,7 +51,6 @@ final class JobStatus {
       new EventFold()
           .on(WorkerProgress.class, this::progressed)
           .on(ServerProgress.class, this::progressed)
-          .on(MemberVitals.class, e -> vitals.put(new MemberName(e.role(), e.rank()), e))
           .on(PredictorProgress.class, e -> predictors.put(e.predictor(), e))
           .on(ScalarReported.class, this::reported)
           .on(JobPaused.class, e -> samplesPerSecond.clear())
@@ -204,11 +202,11 @@ final class JobStatus {
   }
 
   /** Returns a figure of a member's process; NaN after the member has left. */
-  synchronized double vitals(MemberName member, ToDoubleFunction<MemberVitals> figure) {
-    MemberVitals report = vitals.get(member);
-    return report != null && isPresent(member) && isNewest(member, report.incarnation())
-        ? figure.applyAsDouble(report)
-        : Double.NaN;
+  synchronized double vital(MemberName member, Vital vital) {
+    return view.member(member.role(), member.rank())
+        .flatMap(view::vitals)
+        .map(measured -> measured.value(vital))
+        .orElse(Double.NaN);
   }
 
   /**

@@ -4,6 +4,7 @@ import io.micrometer.core.instrument.Tags;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.Role;
 import io.vertigrad.observability.JobStatus.MemberName;
 import java.util.Map;
@@ -53,18 +54,18 @@ final class MemberMeters {
 
   /** Counts the round trips of a report. */
   void measured(MemberVitals vitals) {
-    roundTrips.add(vitals.roundTrips(), vitals.roundTripMicrosSum());
+    roundTrips.add(vitals.vitals().roundTrips(), vitals.vitals().roundTripMicrosSum());
   }
 
   private void process(Tags who) {
     meters.gauge("vertigrad.member.up", NO_UNIT, who, all -> all.isPresent(name) ? 1 : 0);
-    vitals("vertigrad.member.cpu.cores", NO_UNIT, who, MemberVitals::cores);
-    vitals("vertigrad.member.heap.used", "bytes", who, MemberVitals::heapBytes);
-    vitals("vertigrad.member.heap.max", "bytes", who, MemberVitals::heapLimitBytes);
-    vitals("vertigrad.member.off.heap.used", "bytes", who, MemberVitals::offHeapBytes);
-    vitals("vertigrad.member.resident", "bytes", who, MemberVitals::residentBytes);
-    vitals("vertigrad.member.gpus.busy", NO_UNIT, who, MemberVitals::busyGpus);
-    vitals("vertigrad.member.gpu.used", "bytes", who, MemberVitals::gpuBytes);
+    vital("vertigrad.member.cpu.cores", who, Vital.CORES);
+    vital("vertigrad.member.heap.used", who, Vital.HEAP);
+    vital("vertigrad.member.heap.max", who, Vital.HEAP_LIMIT);
+    vital("vertigrad.member.off.heap.used", who, Vital.OFF_HEAP);
+    vital("vertigrad.member.resident", who, Vital.RESIDENT);
+    vital("vertigrad.member.gpus.busy", who, Vital.BUSY_GPUS);
+    vital("vertigrad.member.gpu.used", who, Vital.GPU_MEMORY);
   }
 
   private void worker() {
@@ -103,8 +104,9 @@ final class MemberMeters {
         all -> all.serverTotal(name.rank(), count));
   }
 
-  private void vitals(String meter, String unit, Tags who, ToDoubleFunction<MemberVitals> figure) {
-    meters.gauge(meter, unit, who, all -> all.vitals(name, figure));
+  private void vital(String meter, Tags who, Vital vital) {
+    String unit = vital.unit().isEmpty() ? NO_UNIT : vital.unit();
+    meters.gauge(meter, unit, who, all -> all.vital(name, vital));
   }
 
   private ToDoubleFunction<JobStatus> worker(ToDoubleFunction<WorkerProgress> figure) {

@@ -15,6 +15,8 @@ import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.Vitals;
+import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertx.core.Future;
@@ -115,18 +117,30 @@ final class JobRoutesTest {
                 0,
                 0,
                 "n",
-                1.5,
-                8,
-                111,
-                222,
-                333,
-                444,
-                0.75,
-                555,
-                0.5,
-                2.5,
-                20_600,
-                Map.of(500, 2L, 20_000, 1L)),
+                new Vitals(
+                    Map.of(
+                        Vital.CORES,
+                        1.5,
+                        Vital.PROCESSORS,
+                        8.0,
+                        Vital.HEAP,
+                        111.0,
+                        Vital.HEAP_LIMIT,
+                        222.0,
+                        Vital.OFF_HEAP,
+                        333.0,
+                        Vital.RESIDENT,
+                        444.0,
+                        Vital.BUSY_GPUS,
+                        0.75,
+                        Vital.GPU_MEMORY,
+                        555.0,
+                        Vital.ROUND_TRIP_MEDIAN,
+                        0.5,
+                        Vital.ROUND_TRIP_99,
+                        2.5),
+                    20_600,
+                    Map.of(500, 2L, 20_000, 1L))),
             new Evaluated(7, 39, 500, 0.25, 91.5, false, "00")));
     Awaitility.await().atMost(LIMIT).until(() -> metrics().contains("test_accuracy_ratio{job_"));
     Awaitility.await().atMost(LIMIT).until(() -> value("vertigrad_job_tested_version") == 39);
@@ -175,18 +189,7 @@ final class JobRoutesTest {
                 0,
                 0,
                 "n",
-                1.5,
-                8,
-                111,
-                222,
-                333,
-                444,
-                0,
-                0,
-                0.5,
-                2.5,
-                0,
-                Map.of())));
+                new Vitals(Map.of(Vital.CORES, 1.5, Vital.HEAP, 111.0), 0, Map.of()))));
     Awaitility.await().atMost(LIMIT).until(() -> metrics().contains("vertigrad_worker_version{"));
     String[] worker = {"role=\"worker\"", "rank=\"0\""};
     assertEquals(1.5, value("vertigrad_member_cpu_cores", worker));

@@ -33,6 +33,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 
 /**
@@ -182,17 +183,19 @@ final class RunRow {
    * @return empty if it did not fail, or its events do not say so
    */
   static Optional<String> failure(RunDirectory run) {
+    AtomicReference<String> reason = new AtomicReference<>();
+    EventFold attempts =
+        new EventFold()
+            .on(JobStarted.class, started -> reason.set(null))
+            .on(JobFailed.class, failed -> reason.set(failed.reason()));
     try {
-      return Files.isRegularFile(run.events())
-          ? lastOf(run)
-              .filter(event -> event instanceof JobStarted || event instanceof JobFailed)
-              .reduce((before, newest) -> newest)
-              .filter(JobFailed.class::isInstance)
-              .map(event -> ((JobFailed) event).reason())
-          : Optional.empty();
+      if (Files.isRegularFile(run.events())) {
+        lastOf(run).forEach(attempts::apply);
+      }
     } catch (IOException unreadable) {
-      return Optional.empty();
+      // Nobody can say why.
     }
+    return Optional.ofNullable(reason.get());
   }
 
   private void applyLast(TrainingEvent event) {

@@ -7,6 +7,7 @@ import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
+import io.vertigrad.observability.EventFold;
 import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.Set;
@@ -27,6 +28,11 @@ public final class StartProgress {
   private final Consumer<String> say;
   private volatile long deadlineNanos;
   private final long reminder;
+  private final EventFold fold =
+      new EventFold()
+          .on(MemberJoined.class, this::joined)
+          .on(JobStarted.class, started -> end())
+          .on(JobFailed.class, failed -> end());
 
   /**
    * Begins a report of a wait that begins now.
@@ -47,16 +53,20 @@ public final class StartProgress {
 
   /** Processes the next event, which {@code workers} includes already. */
   public void record(TrainingEvent event) {
-    if (event instanceof MemberJoined) {
-      restartWait();
-    }
-    if (event instanceof MemberJoined joined && joined.role() == Role.WORKER) {
+    fold.apply(event);
+  }
+
+  private void joined(MemberJoined joined) {
+    restartWait();
+    if (joined.role() == Role.WORKER) {
       String who = "%s joined from %s".formatted(name(joined.rank()), joined.node());
       boolean complete = workers.get().size() >= job.workers().count();
       say.accept(complete ? who : who + "; " + waiting());
-    } else if (event instanceof JobStarted || event instanceof JobFailed) {
-      vertx.cancelTimer(reminder);
     }
+  }
+
+  private void end() {
+    vertx.cancelTimer(reminder);
   }
 
   /** The coordinator's wait counts from the last member that joined. */

@@ -8,6 +8,7 @@ import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
+import io.vertigrad.observability.EventFold;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.StrategyProviders;
 import java.io.IOException;
@@ -42,6 +43,12 @@ public final class EpochLog implements AutoCloseable {
   private final RunView view;
   private final TreeMap<Long, Open> open = new TreeMap<>();
   private final TreeMap<Long, Evaluated> tests = new TreeMap<>();
+  private final EventFold fold =
+      new EventFold()
+          .on(EpochTrained.class, this::trained)
+          .on(Evaluated.class, this::tested)
+          .on(EvaluationSkipped.class, skipped -> tested(skipped.version()));
+
   private long newestTest;
 
   /** Number of the newest epoch whose line is written, from 1. */
@@ -89,20 +96,28 @@ public final class EpochLog implements AutoCloseable {
 
   /** Processes the next event; writes the lines that it completes. */
   public void record(TrainingEvent event) {
-    if (event instanceof EpochTrained report && report.epoch() > written) {
+    fold.apply(event);
+    writeComplete();
+  }
+
+  private void trained(EpochTrained report) {
+    if (report.epoch() > written) {
       open.computeIfAbsent(report.epoch(), epoch -> new Open(report.version(), new HashMap<>()))
           .reports()
           .put(report.rank(), report);
-    } else if (event instanceof Evaluated test) {
-      tests.putIfAbsent(test.version(), test);
-      newestTest = Math.max(newestTest, test.version());
-      if (tests.size() > TESTS_KEPT) {
-        tests.pollFirstEntry();
-      }
-    } else if (event instanceof EvaluationSkipped skipped) {
-      newestTest = Math.max(newestTest, skipped.version());
     }
-    writeComplete();
+  }
+
+  private void tested(Evaluated test) {
+    tests.putIfAbsent(test.version(), test);
+    tested(test.version());
+    if (tests.size() > TESTS_KEPT) {
+      tests.pollFirstEntry();
+    }
+  }
+
+  private void tested(long version) {
+    newestTest = Math.max(newestTest, version);
   }
 
   /** Writes the lines of the epochs that still lack a report or a test. */

@@ -1,7 +1,6 @@
 package io.vertigrad.launcher.run;
 
 import io.vertigrad.events.RunView;
-import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertx.core.json.JsonObject;
@@ -19,11 +18,9 @@ final class ReplicasProgress {
     this.view = view;
   }
 
-  /** Processes the next event; ignores other kinds of events. */
-  void apply(TrainingEvent event) {
-    if (event instanceof PeerExchange exchange) {
-      exchanges.put(exchange.rank() + "." + exchange.incarnation(), exchange);
-    }
+  /** Processes the next report of an exchange. */
+  void apply(PeerExchange exchange) {
+    exchanges.put(exchange.rank() + "." + exchange.incarnation(), exchange);
   }
 
   /** Returns true when workers have exchanged without a server. */

@@ -8,6 +8,7 @@ import io.vertigrad.events.TrainingEvent.JobPaused;
 import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
@@ -53,6 +54,7 @@ public final class RunProgress {
       new EventFold()
           .on(WorkerProgress.class, this::progressed)
           .on(ServerProgress.class, server -> reached(server.version()))
+          .on(PeerExchange.class, this::exchanged)
           .on(Evaluated.class, this::tested)
           .on(UpdateRefused.class, update -> refused++)
           .on(ShardRolledBack.class, this::rolledBack)
@@ -85,7 +87,6 @@ public final class RunProgress {
   /** Processes the next event. */
   public void apply(TrainingEvent event) {
     view.apply(event);
-    replicas.apply(event);
     fold.apply(event);
   }
 
@@ -97,6 +98,10 @@ public final class RunProgress {
       noteEnd(worker);
       worsen(worker.loss());
     }
+  }
+
+  private void exchanged(PeerExchange exchange) {
+    replicas.apply(exchange);
   }
 
   private void tested(Evaluated tested) {

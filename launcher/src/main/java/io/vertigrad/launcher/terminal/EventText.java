@@ -25,11 +25,15 @@ import io.vertigrad.events.TrainingEvent.UpdateRefused;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.events.TrainingEvent.VersionRefused;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
 import io.vertigrad.launcher.run.RunProgress;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import java.util.function.BiFunction;
 import java.util.stream.Collectors;
 
 /** Formats events and progress as text. */
@@ -38,83 +42,62 @@ final class EventText {
   /** With more workers, only the smallest and the largest batch are listed. */
   private static final int MOST_SHARES = 16;
 
+  private static final String NONE = "";
+
+  private static final Map<Class<?>, BiFunction<TrainingEvent, JobConfig, String>> TEXTS =
+      new HashMap<>();
+
+  static {
+    on(Evaluated.class, (tested, job) -> tested.samples() == 0 ? NONE : evaluated(tested));
+    on(DataAwaited.class, EventText::awaited);
+    on(DataWarning.class, (found, job) -> worker(found.rank(), job) + ": " + found.message());
+    on(JobStarted.class, EventText::started);
+    on(MemberJoined.class, EventText::joined);
+    on(MemberDraining.class, EventText::draining);
+    on(MemberSuspected.class, EventText::suspected);
+    on(StallFound.class, (stall, job) -> stalled(stall));
+    on(JobEnding.class, (ending, job) -> ending(ending));
+    on(
+        JobPaused.class,
+        (paused, job) -> "paused: no worker begins another step until the job is resumed");
+    on(
+        JobResumed.class,
+        (resumed, job) -> "resumed after a pause of " + duration(resumed.pausedMillis() / 1e3));
+    on(BatchesDivided.class, (divided, job) -> divided(divided));
+    on(MemberLeft.class, EventText::left);
+    on(ProcessRestarted.class, (again, job) -> restarted(again));
+    on(UpdateRefused.class, (refused, job) -> refused(refused));
+    on(EvaluationSkipped.class, (skipped, job) -> skipped(skipped));
+    on(ShardRolledBack.class, (back, job) -> rolledBack(back));
+    on(StateTaken.class, EventText::taken);
+    on(VersionRefused.class, (refused, job) -> refused(refused));
+    on(CheckpointFailed.class, EventText::notWritten);
+    on(CheckpointsDelayed.class, (delayed, job) -> delayed(delayed));
+  }
+
   private EventText() {}
+
+  private static <E extends TrainingEvent> void on(
+      Class<E> kind, BiFunction<? super E, JobConfig, String> text) {
+    TEXTS.put(kind, (event, job) -> text.apply(kind.cast(event), job));
+  }
 
   /** Returns a line for an event that concerns the user. */
   static Optional<String> of(TrainingEvent event, JobConfig job) {
-    if (event instanceof Evaluated tested) {
-      return tested.samples() == 0 ? Optional.empty() : Optional.of(evaluated(tested));
-    }
-    if (event instanceof DataAwaited silent) {
-      return Optional.of(
-          "%s waits for events: %s"
-              .formatted(job.nameOf("worker", silent.rank()), silent.source()));
-    }
-    if (event instanceof DataWarning found) {
-      return Optional.of("%s: %s".formatted(job.nameOf("worker", found.rank()), found.message()));
-    }
-    if (event instanceof JobStarted start) {
-      return Optional.of(
-          format(
-              "training: %s, %d %s%s, %s server%s, %,d parameters",
-              start.strategy(),
-              start.workers(),
-              job.pipeline().isPresent() ? "stage" : "worker",
-              plural(start.workers()),
-              start.servers() == 0 ? "no" : start.servers(),
-              plural(start.servers()),
-              start.parameters()));
-    }
-    if (event instanceof MemberJoined joined && !joined.data().isEmpty()) {
-      return Optional.of(
-          "trains on the data of %s at %s: %s; all members must have the same"
-              .formatted(
-                  job.nameOf(joined.role().lower(), joined.rank()), joined.node(), joined.data()));
-    }
-    if (event instanceof MemberJoined joined && joined.incarnation() > 0) {
-      return Optional.of(job.nameOf(joined.role().lower(), joined.rank()) + " is back");
-    }
-    if (event instanceof MemberDraining leaving) {
-      return Optional.of(
-          "%s leaves (asked to end): its place %s"
-              .formatted(job.nameOf(leaving.role().lower(), leaving.rank()), leaving.place()));
-    }
-    if (event instanceof MemberSuspected silent) {
-      return Optional.of(
-          format(
-              "%s has been silent for %.1f s",
-              job.nameOf(silent.role().lower(), silent.rank()), silent.silentMillis() / 1e3));
-    }
-    if (event instanceof StallFound stall) {
-      return Optional.of(
-          (stall.stillMillis() == 0
-                  ? "training waits: missing " + stall.missing()
-                  : format(
-                      "no step for %.1f s: missing %s", stall.stillMillis() / 1e3, stall.missing()))
-              + (stall.waits().isEmpty() ? "" : "; " + stall.waits()));
-    }
-    if (event instanceof JobEnding ending) {
-      return Optional.of(ending(ending));
-    }
-    if (event instanceof JobPaused) {
-      return Optional.of("paused: no worker begins another step until the job is resumed");
-    }
-    if (event instanceof JobResumed resumed) {
-      return Optional.of("resumed after a pause of " + duration(resumed.pausedMillis() / 1e3));
-    }
-    if (event instanceof BatchesDivided divided) {
-      return Optional.of(divided(divided));
-    }
-    return problem(event, job);
+    return Optional.ofNullable(TEXTS.get(event.getClass()))
+        .map(text -> text.apply(event, job))
+        .filter(line -> !line.isEmpty());
   }
 
   /**
-   * Returns the same line, except for members that leave a stopped job, which nobody needs to know,
-   * and for updates that are refused after the first one, which the log has.
+   * Returns the same line, except for tests, which a display shows in its own way, for members that
+   * leave a stopped job, which nobody needs to know, and for updates that are refused after the
+   * first one, which the log has.
    */
   static Optional<String> of(TrainingEvent event, RunProgress progress, JobConfig job) {
     boolean further =
-        event instanceof MemberLeft && progress.stopped()
+        event instanceof Evaluated
+            || event instanceof MemberLeft && progress.stopped()
             || event instanceof UpdateRefused && progress.refused() > 1;
     return further ? Optional.empty() : of(event, job);
   }
@@ -136,76 +119,122 @@ final class EventText {
     return String.format(Locale.ROOT, pattern, values);
   }
 
-  private static Optional<String> problem(TrainingEvent event, JobConfig job) {
-    if (event instanceof MemberLeft left && left.reason().startsWith(MemberLeft.FAILS_JOB)) {
-      // The job's failure says it.
-      return Optional.empty();
+  private static String worker(int rank, JobConfig job) {
+    return name(Role.WORKER, rank, job);
+  }
+
+  private static String name(Role role, int rank, JobConfig job) {
+    return job.nameOf(role.lower(), rank);
+  }
+
+  private static String awaited(DataAwaited silent, JobConfig job) {
+    return "%s waits for events: %s".formatted(worker(silent.rank(), job), silent.source());
+  }
+
+  private static String started(JobStarted start, JobConfig job) {
+    return format(
+        "training: %s, %d %s%s, %s server%s, %,d parameters",
+        start.strategy(),
+        start.workers(),
+        job.pipeline().isPresent() ? "stage" : "worker",
+        plural(start.workers()),
+        start.servers() == 0 ? "no" : start.servers(),
+        plural(start.servers()),
+        start.parameters());
+  }
+
+  private static String joined(MemberJoined joined, JobConfig job) {
+    String name = name(joined.role(), joined.rank(), job);
+    if (!joined.data().isEmpty()) {
+      return "trains on the data of %s at %s: %s; all members must have the same"
+          .formatted(name, joined.node(), joined.data());
     }
-    if (event instanceof MemberLeft left && !left.finished()) {
-      return Optional.of(
-          format("%s left: %s", job.nameOf(left.role().lower(), left.rank()), left.reason()));
-    }
-    if (event instanceof ProcessRestarted again) {
-      return Optional.of(
-          format(
-              "%s; started again (restart %d of at most %d, cluster.restarts)",
-              again.reason(), again.restart(), again.limit()));
-    }
-    if (event instanceof UpdateRefused refused) {
-      return Optional.of(
-          format(
-              "shard %d refused a gradient of worker %d, step %d: %s (run.log has any further ones)",
-              refused.shard(), refused.rank(), refused.step(), refused.reason()));
-    }
-    if (event instanceof EvaluationSkipped skipped) {
-      return Optional.of(
-          format(
-              "training goes on without the test of version %d: %s",
-              skipped.version(), skipped.reason()));
-    }
-    if (event instanceof ShardRolledBack back) {
-      return Optional.of(
-          format(
-              "%s at version %d, although %d was reached%s; what is missing is trained again",
-              back.shard() == UpdatesCounted.NO_SERVER
-                  ? "all workers go on"
-                  : format("shard %d goes on", back.shard()),
-              back.version(),
-              back.known(),
-              back.reason().isEmpty() ? "" : ": " + back.reason()));
-    }
-    if (event instanceof StateTaken taken) {
-      return Optional.of(
-          format(
-              "%s goes on at version %d from the memory of %s; no checkpoint was read",
-              job.nameOf("worker", taken.rank()),
-              taken.version(),
-              taken.holder() == taken.rank()
-                  ? "its new process, which followed it while it waited for a place"
-                  : job.nameOf("worker", taken.holder())));
-    }
-    if (event instanceof VersionRefused refused) {
-      return Optional.of(
-          format(
-              "version %d is not served: %s %s in the last test, %s in the best (serving.guard)",
-              refused.version(),
-              refused.metric(),
-              figure(refused.metric(), refused.value()),
-              figure(refused.metric(), refused.best())));
-    }
-    if (event instanceof CheckpointFailed failed) {
-      return Optional.of(
-          format(
-              "%s could not write checkpoint %d: %s; training goes on",
-              keeper(failed.shard(), job), failed.version(), failed.reason()));
-    }
-    if (event instanceof CheckpointsDelayed delayed) {
-      return Optional.of(
-          format(
-              "checkpoints are %.1f s apart, checkpoint.seconds is %s: %s; a loss repeats as much",
-              delayed.seconds(), delayed.wanted(), delayed.reason()));
-    }
-    return Optional.empty();
+    return joined.incarnation() > 0 ? name + " is back" : NONE;
+  }
+
+  private static String draining(MemberDraining leaving, JobConfig job) {
+    return "%s leaves (asked to end): its place %s"
+        .formatted(name(leaving.role(), leaving.rank(), job), leaving.place());
+  }
+
+  private static String suspected(MemberSuspected silent, JobConfig job) {
+    return format(
+        "%s has been silent for %.1f s",
+        name(silent.role(), silent.rank(), job), silent.silentMillis() / 1e3);
+  }
+
+  private static String stalled(StallFound stall) {
+    String missing =
+        stall.stillMillis() == 0
+            ? "training waits: missing " + stall.missing()
+            : format("no step for %.1f s: missing %s", stall.stillMillis() / 1e3, stall.missing());
+    return missing + (stall.waits().isEmpty() ? "" : "; " + stall.waits());
+  }
+
+  private static String left(MemberLeft left, JobConfig job) {
+    // Where a member fails the job, the job's failure says it.
+    return left.finished() || left.reason().startsWith(MemberLeft.FAILS_JOB)
+        ? NONE
+        : format("%s left: %s", name(left.role(), left.rank(), job), left.reason());
+  }
+
+  private static String restarted(ProcessRestarted again) {
+    return format(
+        "%s; started again (restart %d of at most %d, cluster.restarts)",
+        again.reason(), again.restart(), again.limit());
+  }
+
+  private static String refused(UpdateRefused refused) {
+    return format(
+        "shard %d refused a gradient of worker %d, step %d: %s (run.log has any further ones)",
+        refused.shard(), refused.rank(), refused.step(), refused.reason());
+  }
+
+  private static String skipped(EvaluationSkipped skipped) {
+    return format(
+        "training goes on without the test of version %d: %s", skipped.version(), skipped.reason());
+  }
+
+  private static String rolledBack(ShardRolledBack back) {
+    return format(
+        "%s at version %d, although %d was reached%s; what is missing is trained again",
+        back.shard() == UpdatesCounted.NO_SERVER
+            ? "all workers go on"
+            : format("shard %d goes on", back.shard()),
+        back.version(),
+        back.known(),
+        back.reason().isEmpty() ? "" : ": " + back.reason());
+  }
+
+  private static String taken(StateTaken taken, JobConfig job) {
+    return format(
+        "%s goes on at version %d from the memory of %s; no checkpoint was read",
+        worker(taken.rank(), job),
+        taken.version(),
+        taken.holder() == taken.rank()
+            ? "its new process, which followed it while it waited for a place"
+            : worker(taken.holder(), job));
+  }
+
+  private static String refused(VersionRefused refused) {
+    return format(
+        "version %d is not served: %s %s in the last test, %s in the best (serving.guard)",
+        refused.version(),
+        refused.metric(),
+        figure(refused.metric(), refused.value()),
+        figure(refused.metric(), refused.best()));
+  }
+
+  private static String notWritten(CheckpointFailed failed, JobConfig job) {
+    return format(
+        "%s could not write checkpoint %d: %s; training goes on",
+        keeper(failed.shard(), job), failed.version(), failed.reason());
+  }
+
+  private static String delayed(CheckpointsDelayed delayed) {
+    return format(
+        "checkpoints are %.1f s apart, checkpoint.seconds is %s: %s; a loss repeats as much",
+        delayed.seconds(), delayed.wanted(), delayed.reason());
   }
 
   /** Formats an accuracy in percent, or a loss. */

@@ -1,12 +1,7 @@
 package io.vertigrad.launcher.terminal;
 
 import io.vertigrad.events.TrainingEvent;
-import io.vertigrad.events.TrainingEvent.Evaluated;
-import io.vertigrad.events.TrainingEvent.JobFinished;
-import io.vertigrad.events.TrainingEvent.JobPaused;
-import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
-import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.RunProgress;
 import io.vertx.core.json.JsonObject;
@@ -44,19 +39,12 @@ final class LiveLine implements Display {
 
   @Override
   public void show(TrainingEvent event, RunProgress progress) {
-    if (!(event instanceof Evaluated)) {
-      EventText.of(event, progress, job).ifPresent(line::above);
-    }
+    EventText.of(event, progress, job).ifPresent(line::above);
+    now = ProgressLine.of(progress);
     if (event instanceof JobStarted && bar == null) {
-      now = ProgressLine.of(progress);
       bar = open();
-    } else if (event instanceof WorkerProgress
-        || event instanceof Evaluated
-        || event instanceof JobPaused
-        || event instanceof JobResumed) {
-      now = ProgressLine.of(progress);
-    } else if (event instanceof JobFinished) {
-      now = ProgressLine.of(progress);
+    }
+    if (progress.view().finished().isPresent()) {
       shut();
     }
   }

@@ -56,19 +56,14 @@ final class PlainLines implements Display {
   @Override
   public void show(TrainingEvent event, RunProgress progress) {
     long now = clockMillis.getAsLong();
-    if (event instanceof Evaluated tested) {
-      if (tested.samples() == 0) {
-        return;
-      }
+    EventText.of(event, progress, job).ifPresent(out::println);
+    if (event instanceof Evaluated tested && tested.samples() > 0) {
       heldBack = tested;
       if (evaluatedMillis == Long.MIN_VALUE || now - evaluatedMillis >= interval(now)) {
         evaluatedMillis = now;
         printHeldBack();
       }
-      return;
-    }
-    EventText.of(event, progress, job).ifPresent(out::println);
-    if (event instanceof WorkerProgress && now - progressMillis >= interval(now)) {
+    } else if (event instanceof WorkerProgress && now - progressMillis >= interval(now)) {
       progressMillis = now;
       ProgressLine line = ProgressLine.of(progress);
       out.println(

@@ -76,7 +76,7 @@ final class PredictorCounters {
         quantile(sorted, 0.5),
         quantile(sorted, 0.99),
         microsSum,
-        latencies);
+        Map.copyOf(latencies));
   }
 
   private static double quantile(long[] sorted, double share) {

@@ -1,6 +1,7 @@
 package io.vertigrad.internal.membership;
 
 import io.vertigrad.compute.ParameterLayout;
+import io.vertigrad.events.Vitals;
 import io.vertigrad.internal.RecordJson.Inline;
 import io.vertigrad.internal.RecordJson.Key;
 import io.vertigrad.internal.RecordJson.MayBeAbsent;
@@ -59,7 +60,7 @@ sealed interface ControlMessage {
         @Inline Admission from,
         int epoch,
         @MayBeAbsent MemberStatus status,
-        Optional<ProcessVitals> vitals,
+        Optional<Vitals> vitals,
         @MayBeAbsent PauseReply pause)
         implements ControlRequest {}
 

@@ -15,9 +15,11 @@ import io.vertigrad.events.TrainingEvent.MemberDraining;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberSuspected;
+import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
+import io.vertigrad.events.Vitals;
 import io.vertigrad.internal.membership.CoordinatorState.JobProgress;
 import io.vertigrad.internal.membership.Decision.Announce;
 import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
@@ -80,10 +82,10 @@ final class CoordinatorEvents {
     announce(new BatchesDivided(now(), round, shares));
   }
 
-  void health(MemberRecord member, ProcessVitals vitals) {
+  void health(MemberRecord member, Vitals vitals) {
     Admission admission = member.admission();
     announce(
-        ProcessHealth.event(
+        new MemberVitals(
             now(),
             admission.role(),
             admission.rank(),

@@ -14,6 +14,7 @@ import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
+import io.vertigrad.events.Vitals;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.AskDivision;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.JoinRequest;
 import io.vertigrad.internal.membership.Decision.Adopt;
@@ -629,7 +630,7 @@ public final class CoordinatorState {
   }
 
   /** Announces the measurements of a member's process. */
-  void health(Admission from, ProcessVitals vitals) {
+  void health(Admission from, Vitals vitals) {
     registry.find(from).ifPresent(record -> events.health(record, vitals));
   }
 

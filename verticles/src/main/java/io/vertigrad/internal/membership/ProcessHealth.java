@@ -5,9 +5,10 @@ import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.GpuUse;
 import io.vertigrad.compute.NativeMemory;
 import io.vertigrad.events.TimeBuckets;
-import io.vertigrad.events.TrainingEvent.MemberVitals;
-import io.vertigrad.job.Role;
+import io.vertigrad.events.Vitals;
+import io.vertigrad.events.Vitals.Vital;
 import java.lang.management.ManagementFactory;
+import java.util.EnumMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.ServiceConfigurationError;
@@ -42,45 +43,23 @@ final class ProcessHealth {
   /**
    * Returns the current state of this process; the processor time is the one since the last call.
    */
-  ProcessVitals measure() {
+  Vitals measure() {
     NativeMemory memory = engine.map(Engine::memory).orElse(NativeMemory.UNKNOWN);
     GpuUse gpus = engine.map(Engine::gpuUse).orElse(GpuUse.NONE);
-    return new ProcessVitals(
-        cores(),
-        RUNTIME.availableProcessors(),
-        RUNTIME.totalMemory() - RUNTIME.freeMemory(),
-        RUNTIME.maxMemory(),
-        memory.allocatedBytes(),
-        memory.residentBytes(),
-        gpus.busy(),
-        gpus.bytes(),
-        roundTrips.quantileMillis(0.5),
-        roundTrips.quantileMillis(0.99),
-        roundTrips.microsSum,
-        Map.copyOf(roundTrips.counts));
-  }
-
-  /** Returns the measurements as an event of their member. */
-  static MemberVitals event(
-      long timeMillis, Role role, int rank, int incarnation, String node, ProcessVitals vitals) {
-    return new MemberVitals(
-        timeMillis,
-        role,
-        rank,
-        incarnation,
-        node,
-        vitals.cores(),
-        vitals.processors(),
-        vitals.heapBytes(),
-        vitals.heapLimitBytes(),
-        vitals.offHeapBytes(),
-        vitals.residentBytes(),
-        vitals.busyGpus(),
-        vitals.gpuBytes(),
-        vitals.roundTripMillis50(),
-        vitals.roundTripMillis99(),
-        vitals.roundTripMicrosSum(),
-        vitals.roundTrips());
+    Map<Vital, Double> values = new EnumMap<>(Vital.class);
+    values.put(Vital.CORES, cores());
+    values.put(Vital.PROCESSORS, (double) RUNTIME.availableProcessors());
+    values.put(Vital.HEAP, (double) RUNTIME.totalMemory() - RUNTIME.freeMemory());
+    values.put(Vital.HEAP_LIMIT, (double) RUNTIME.maxMemory());
+    values.put(Vital.OFF_HEAP, (double) memory.allocatedBytes());
+    values.put(Vital.RESIDENT, (double) memory.residentBytes());
+    if (gpus.bytes() > 0) {
+      values.put(Vital.BUSY_GPUS, gpus.busy());
+      values.put(Vital.GPU_MEMORY, (double) gpus.bytes());
+    }
+    values.put(Vital.ROUND_TRIP_MEDIAN, roundTrips.quantileMillis(0.5));
+    values.put(Vital.ROUND_TRIP_99, roundTrips.quantileMillis(0.99));
+    return new Vitals(values, roundTrips.microsSum, Map.copyOf(roundTrips.counts));
   }
 
   private static Optional<Engine> found(String engine) {

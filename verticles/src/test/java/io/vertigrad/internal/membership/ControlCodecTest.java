@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.compute.data.DataFingerprint.FilePart;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.events.Vitals;
+import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.internal.membership.ControlMessage.ControlAnswer;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest;
 import io.vertigrad.internal.membership.ControlMessage.ControlRequest.AskDivision;
@@ -77,7 +79,30 @@ final class ControlCodecTest {
             7,
             new WorkerStatus(10, 9, 0, "computing", 5, true, 0, false),
             Optional.of(
-                new ProcessVitals(1.5, 2, 3, 4, 5, 6, 0.5, 7, 0.25, 7.5, 9, Map.of(500, 8L))),
+                new Vitals(
+                    Map.of(
+                        Vital.CORES,
+                        1.5,
+                        Vital.PROCESSORS,
+                        2.0,
+                        Vital.HEAP,
+                        3.0,
+                        Vital.HEAP_LIMIT,
+                        4.0,
+                        Vital.OFF_HEAP,
+                        5.0,
+                        Vital.RESIDENT,
+                        6.0,
+                        Vital.BUSY_GPUS,
+                        0.5,
+                        Vital.GPU_MEMORY,
+                        7.0,
+                        Vital.ROUND_TRIP_MEDIAN,
+                        0.25,
+                        Vital.ROUND_TRIP_99,
+                        7.5),
+                    9,
+                    Map.of(500, 8L))),
             new PauseReply(4, 11)),
         new Heartbeat(WORKER, 0, new EvaluatorStatus(3, 2, 1), Optional.empty(), PauseReply.NONE),
         new Leave(WORKER, LeaveReason.failed("NaN"), SERVING),

@@ -1,9 +1,13 @@
 package io.vertigrad.internal.membership;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TimeBuckets;
+import io.vertigrad.events.Vitals;
+import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.internal.membership.ProcessHealth.RoundTrips;
+import java.util.EnumSet;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -33,13 +37,25 @@ final class RoundTripsTest {
   }
 
   @Test
+  void shouldMeasureAllButGpusWhenTheProcessHasNoEngine() {
+    Vitals vitals = new ProcessHealth("no engine").measure();
+
+    assertEquals(
+        EnumSet.complementOf(EnumSet.of(Vital.BUSY_GPUS, Vital.GPU_MEMORY)),
+        vitals.values().keySet());
+    assertTrue(vitals.value(Vital.HEAP) > 0, vitals::toString);
+    assertTrue(vitals.value(Vital.HEAP_LIMIT) >= vitals.value(Vital.HEAP), vitals::toString);
+    assertEquals(0, vitals.value(Vital.GPU_MEMORY));
+  }
+
+  @Test
   void shouldCountAllByBucket() {
     ProcessHealth health = new ProcessHealth("no engine");
     for (long micros : new long[] {0, 100, 101, 10_000_000, 10_000_001, 3_000_000_000L}) {
       health.recordRoundTrip(1_000 * micros);
     }
 
-    ProcessVitals vitals = health.measure();
+    Vitals vitals = health.measure();
     assertEquals(
         Map.of(100, 2L, 200, 1L, 10_000_000, 1L, Integer.MAX_VALUE, 2L), vitals.roundTrips());
     assertEquals(3_020_000_202L, vitals.roundTripMicrosSum());

@@ -5,9 +5,21 @@ import { byId, element, setText } from './dom.js';
 import { bytes, fixed, millis, NONE } from './format.js';
 import { ofRank, onThemeChange } from './palette.js';
 
-const COLUMNS = ['Node', 'Members', 'CPU', 'Heap', 'Off-heap', 'Resident', 'Round trip p50', 'p99'];
+/**
+ * The columns of the table: title, and the text for a node by the newest report of its members and the greatest value
+ * of any of them.
+ */
+const COLUMNS = [
+  ['CPU', ({ cores, processors }) => `${fixed(cores, 1)} of ${processors}`],
+  ['Heap', ({ heapBytes, heapLimitBytes }) => `${bytes(heapBytes)} of ${bytes(heapLimitBytes)}`],
+  ['Off-heap', ({ offHeapBytes }) => bytes(offHeapBytes)],
+  ['Resident', ({ residentBytes }) => bytes(residentBytes)],
+  ['Round trip p50', (newest, greatest) => millis(greatest('roundTripMillis50'))],
+  ['p99', (newest, greatest) => millis(greatest('roundTripMillis99'))],
+];
+const TITLES = ['Node', 'Members', ...COLUMNS.map(([title]) => title)];
 
-/** The charts over time: column, title, format. */
+/** The charts over time: column of the history, title, format. */
 const HISTORY = [
   ['cores', 'Busy processors of each node', (value) => fixed(value, 1)],
   ['heapBytes', 'Heap of each node', bytes],
@@ -19,7 +31,7 @@ const HISTORY = [
 export class Nodes {
   constructor() {
     this.body = element('tbody');
-    const head = element('tr', {}, ...COLUMNS.map((name) => element('th', { scope: 'col' }, name)));
+    const head = element('tr', {}, ...TITLES.map((name) => element('th', { scope: 'col' }, name)));
     byId('nodes').append(
       element('div', { class: 'scroll' }, element('table', {}, element('thead', {}, head), this.body)),
     );
@@ -70,24 +82,18 @@ export class Nodes {
 }
 
 function row() {
-  return element('tr', {}, ...COLUMNS.map((name) => element('td', { 'data-name': name })));
+  return element('tr', {}, ...TITLES.map((name) => element('td', { 'data-name': name })));
 }
 
 function fill(row, name, members, run) {
   // A member that has left reports nothing, and its last report does not describe its process now.
   const told = members.filter((member) => Number.isFinite(member.cores));
   const newest = told.reduce((a, b) => (a && a.timeMillis > b.timeMillis ? a : b), undefined);
-  const worst = (key) => (told.length ? Math.max(...told.map((member) => member[key])) : undefined);
-  const limit = newest?.heapLimitBytes;
+  const greatest = (key) => Math.max(...told.map((member) => member[key]));
   const texts = [
     name,
     members.map((m) => `${run.called(m)}${m.condition === 'up' ? '' : ` (${m.condition})`}`).join(', '),
-    newest ? `${fixed(newest.cores, 1)} of ${newest.processors}` : NONE,
-    newest ? `${bytes(newest.heapBytes)} of ${bytes(limit)}` : NONE,
-    newest ? bytes(newest.offHeapBytes) : NONE,
-    newest ? bytes(newest.residentBytes) : NONE,
-    millis(worst('roundTripMillis50')),
-    millis(worst('roundTripMillis99')),
+    ...COLUMNS.map(([, text]) => (newest ? text(newest, greatest) : NONE)),
   ];
   texts.forEach((text, i) => setText(row.children[i], text));
   row.toggleAttribute('data-lost', members.some((m) => m.condition === 'lost'));

@@ -4,10 +4,6 @@ export const SCHEMA = 1;
 
 const POINTS = 2400;
 const EVENTS = 200;
-const COLUMNS = ['timeMillis', 'version', 'loss', 'samplesPerSecond', 'samples', 'bytes', 'segment'];
-const NODE_COLUMNS = [
-  'timeMillis', 'cores', 'heapBytes', 'offHeapBytes', 'residentBytes', 'busyGpus', 'gpuBytes', 'segment',
-];
 const SCALAR_COLUMNS = ['timeMillis', 'version', 'value', 'samples', 'bytes', 'segment'];
 const ENDLESS = 1e12;
 const ENDED = ['finished', 'failed', 'stopped', 'interrupted'];
@@ -21,8 +17,8 @@ export class Run {
     this.state = snapshot.state;
     this.classes = snapshot.classes ?? [];
     this.members = new Map();
-    this.curves = columnsOf(snapshot.history, COLUMNS);
-    this.nodes = columnsOf(snapshot.nodes, NODE_COLUMNS);
+    this.curves = columnsOf(snapshot.history);
+    this.nodes = columnsOf(snapshot.nodes);
     this.scalars = scalarsOf(snapshot.scalars ?? {});
     this.tests = [...snapshot.tests];
     this.events = [...snapshot.events];
@@ -47,10 +43,10 @@ export class Run {
       this.members.set(nameOf(member), member);
     }
     for (const [name, point] of Object.entries(delta.history)) {
-      extend(this.curves, name, point, COLUMNS);
+      extend(this.curves, name, point);
     }
     for (const [name, point] of Object.entries(delta.nodes)) {
-      extend(this.nodes, name, point, NODE_COLUMNS);
+      extend(this.nodes, name, point);
     }
     (delta.scalars ?? []).forEach((reported) => addScalar(this.scalars, reported));
     this.tests.push(...delta.tests);
@@ -150,7 +146,7 @@ const columnsOf = (histories, columns) =>
   new Map(
     Object.entries(histories).map(([name, history]) => [
       name,
-      Object.fromEntries(columns.map((c) => [c, [...history[c]]])),
+      Object.fromEntries((columns ?? Object.keys(history)).map((c) => [c, [...history[c]]])),
     ]),
   );
 
@@ -181,7 +177,7 @@ function addScalar(scalars, { name, source, ...point }) {
 const countsOf = ({ reports, notFinite }) => ({ reports, notFinite });
 
 /** Adds a point to a history; a full one loses every second point before. */
-function extend(histories, name, point, columns) {
+function extend(histories, name, point, columns = Object.keys(point)) {
   if (!histories.has(name)) {
     histories.set(name, Object.fromEntries(columns.map((c) => [c, []])));
   }
