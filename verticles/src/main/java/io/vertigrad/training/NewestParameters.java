@@ -12,6 +12,7 @@ import io.vertigrad.internal.exchange.ParameterReader.ParameterSnapshot;
 import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.peer.ModelReader;
 import io.vertigrad.internal.pipeline.AssembledStages;
+import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.ExchangeException;
 import io.vertigrad.strategy.ExchangeException.UnansweredException;
@@ -177,7 +178,11 @@ public final class NewestParameters {
   synchronized ModelReader reader(ModelConfig config, Model model) {
     ModelReader reader =
         AssembledStages.reader(
-            PartitionClient.of(vertx.eventBus(), job),
+            new PartitionClient(
+                Transport.onBus(vertx.eventBus()),
+                job.addresses(),
+                job.exchange(),
+                System::nanoTime),
             job,
             traits,
             config,

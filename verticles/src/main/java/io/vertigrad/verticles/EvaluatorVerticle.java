@@ -1,7 +1,6 @@
 package io.vertigrad.verticles;
 
 import io.vertigrad.codecs.FrameCodecs;
-import io.vertigrad.events.EventPublisher;
 import io.vertigrad.internal.evaluation.EvaluatorMember;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.job.VerticleJob;
@@ -49,9 +48,8 @@ public final class EvaluatorVerticle extends VerticleBase {
               .formatted(job.origin()));
     }
     FrameCodecs.register(vertx.eventBus());
-    EventPublisher events = new EventPublisher(vertx, job.addresses());
     member = new EvaluatorMember(vertx, job);
-    ContextBridge.to(context, member.start(vertx, job, events::publish))
+    ContextBridge.to(context, member.start())
         .transform(result -> depart(result.cause()))
         .onComplete(left);
     return member.admitted();

@@ -2,16 +2,10 @@ package io.vertigrad.verticles;
 
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.compute.Divergence;
-import io.vertigrad.compute.data.StreamTests;
-import io.vertigrad.events.EventPublisher;
-import io.vertigrad.events.TrainingEvent;
-import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.host.StrategyService.MovedMember;
 import io.vertigrad.internal.job.VerticleJob;
 import io.vertigrad.internal.membership.LeaveReason;
-import io.vertigrad.internal.worker.ParameterExchange.Report;
-import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
 import io.vertigrad.internal.worker.WorkerMember;
 import io.vertigrad.internal.worker.WorkerThread;
 import io.vertigrad.job.JobConfig;
@@ -21,7 +15,6 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.json.JsonObject;
-import java.util.List;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -47,11 +40,7 @@ public class WorkerVerticle extends VerticleBase {
   private final Promise<Void> left = Promise.promise();
   private final Optional<MovedMember> session;
   private boolean adopted;
-  private EventPublisher events;
   private WorkerMember member;
-  private WorkerThread thread;
-  private LoopProgress reported = LoopProgress.NONE;
-  private List<StreamTests> reportedTests = List.of();
   private long reportTimer;
 
   /** Creates a worker that joins the job by itself. */
@@ -85,10 +74,9 @@ public class WorkerVerticle extends VerticleBase {
 
   private Future<?> enrol(JobConfig job) {
     FrameCodecs.register(vertx.eventBus());
-    events = new EventPublisher(vertx, job.addresses());
     member = new WorkerMember(vertx, job, adopted, () -> adopt(job), session);
-    thread = thread(job, member);
-    reportTimer = vertx.setPeriodic(REPORT_MILLIS, timer -> report("trains"));
+    WorkerThread thread = thread(job, member);
+    reportTimer = vertx.setPeriodic(REPORT_MILLIS, timer -> member.report("trains"));
     ContextBridge.to(context, thread.start())
         .transform(result -> depart(job, result.result(), result.cause()))
         .onComplete(left);
@@ -118,7 +106,7 @@ public class WorkerVerticle extends VerticleBase {
         finished == null
             ? failed(job, failure)
             : finished ? LeaveReason.FINISHED : LeaveReason.STOPPED;
-    report(reason.toString());
+    member.report(reason.toString());
     // Before admission the deployment fails with the reason.
     if (failure != null && !member.failAdmission(failure)) {
       LOG.error("{} {}", member.name(), reason, LeaveReason.traced(failure));
@@ -133,27 +121,5 @@ public class WorkerVerticle extends VerticleBase {
             reason.kind(),
             reason.detail() + ". " + Divergence.remedy(job.json(), job.workers().count()))
         : reason;
-  }
-
-  private void report(String event) {
-    LoopProgress now = thread.progress();
-    Report more = thread.report();
-    member.report(now, more.samplesOfAll(), thread.tested(), event, thread.awaitsData());
-    List<TrainingEvent> ofSource = thread.events();
-    List<StreamTests> tests =
-        ofSource.stream()
-            .filter(StreamTested.class::isInstance)
-            .map(each -> ((StreamTested) each).tests())
-            .toList();
-    if (now.step() != reported.step() || now.incarnation() != reported.incarnation()) {
-      events.publish(now.toEvent(System.currentTimeMillis(), reported));
-      more.events().forEach(events::publish);
-    } else if (tests.equals(reportedTests)) {
-      return;
-    }
-    // Events of a stream that are left out count without a step.
-    ofSource.forEach(events::publish);
-    reported = now;
-    reportedTests = tests;
   }
 }

@@ -18,6 +18,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -53,20 +54,13 @@ public final class CheckpointWriter implements AutoCloseable {
   private volatile long startedNanos = System.nanoTime();
   private int pending;
 
-  /** The run of a member, which it knows once it was admitted. */
-  public interface Owner {
-
-    /** Returns the name of the run. */
-    String run();
-
-    /** Returns the fingerprints of the data and model files with which the member trains. */
-    default Map<String, DataFingerprint> fingerprints() {
-      return Map.of();
-    }
-
-    /** Records the {@linkplain #costMillis cost} of a checkpoint; called on the writer's thread. */
-    void recordSaveMillis(long millis);
-  }
+  /**
+   * The run of a member, which it knows once it was admitted.
+   *
+   * @param run returns the name of the run
+   * @param fingerprints returns those of the data and model files with which the member trains
+   */
+  public record Owner(Supplier<String> run, Supplier<Map<String, DataFingerprint>> fingerprints) {}
 
   /**
    * Creates a writer that has not written anything.
@@ -110,10 +104,13 @@ public final class CheckpointWriter implements AutoCloseable {
     if (folder == null) {
       CheckpointFolder found =
           new CheckpointFolder(
-              job.checkpoint().directoryOf(job.addresses().job(), owner.run()),
+              job.checkpoint().directoryOf(job.addresses().job(), owner.run().get()),
               keep,
-              owner.fingerprints());
-      known = job.checkpoint().isOn() ? found.claim(owner.run()) : found.belongsTo(owner.run());
+              owner.fingerprints().get());
+      known =
+          job.checkpoint().isOn()
+              ? found.claim(owner.run().get())
+              : found.belongsTo(owner.run().get());
       folder = found;
     }
     return folder;
@@ -198,13 +195,12 @@ public final class CheckpointWriter implements AutoCloseable {
 
   private Path writeNow(Checkpoint copy, WritePace filePace) throws IOException {
     long begun = System.nanoTime();
-    folder().claim(owner.run());
+    folder().claim(owner.run().get());
     Path file = folder().write(copy, filePace);
     versions = folder().versions(copy.rank());
     long millis =
         TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun) - filePace.pausedMillis();
     costMillis = Math.max(filePace.processorMillis(), millis / DISK_SHARE);
-    owner.recordSaveMillis(costMillis);
     events.accept(
         new CheckpointWritten(
             System.currentTimeMillis(), copy.rank(), copy.version(), file.toString(), millis));

@@ -16,6 +16,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.LongConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -41,7 +42,8 @@ final class EvaluationLoop {
   private final ParameterReader source;
   private final Evaluation evaluation;
   private final EvaluationPlan plan;
-  private final EvaluatorStatus status;
+  private final LongConsumer onTest;
+  private final LongConsumer onTested;
   private final Consumer<Evaluated> events;
   private final Runnable wake;
   private final BlockingQueue<Promise<EvaluationResult>> commands =
@@ -53,20 +55,23 @@ final class EvaluationLoop {
   /**
    * Creates a loop.
    *
-   * @param status receives each test
+   * @param onTest receives the version of a test that begins
+   * @param onTested receives the version of a test whose result was published
    * @param wake wakes a waiting pull, so that it checks whether it is still wanted
    */
   EvaluationLoop(
       ParameterReader source,
       Evaluation evaluation,
       EvaluationPlan plan,
-      EvaluatorStatus status,
+      LongConsumer onTest,
+      LongConsumer onTested,
       Consumer<Evaluated> events,
       Runnable wake) {
     this.source = source;
     this.evaluation = evaluation;
     this.plan = plan;
-    this.status = status;
+    this.onTest = onTest;
+    this.onTested = onTested;
     this.events = events;
     this.wake = wake;
   }
@@ -166,9 +171,9 @@ final class EvaluationLoop {
 
   private void test(long due, ParameterSnapshot snapshot) {
     tested = plan.blocking() ? Math.max(due, snapshot.lowestVersion()) : snapshot.lowestVersion();
-    status.testing(tested);
+    onTest.accept(tested);
     publish(evaluated(snapshot, evaluation.part(tested), false));
-    status.evaluated(tested);
+    onTested.accept(tested);
   }
 
   private void runCommand(Promise<EvaluationResult> command) {

@@ -15,13 +15,11 @@ import io.vertigrad.internal.exchange.PartitionPlan.PartitionVersions;
 import io.vertigrad.internal.transport.AnswerReceiver;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.ExchangeConfig;
-import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.ExchangeException;
 import io.vertigrad.strategy.ExchangeException.UnansweredException;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.Vertx;
-import io.vertx.core.eventbus.EventBus;
 import io.vertx.core.eventbus.ReplyException;
 import io.vertx.core.eventbus.ReplyFailure;
 import java.util.HashMap;
@@ -230,16 +228,6 @@ public final class PartitionClient {
     this.waitClock = waitClock;
   }
 
-  /** Creates a client over the bus; it has no membership yet. */
-  public PartitionClient(EventBus bus, Addresses addresses, ExchangeConfig config) {
-    this(Transport.onBus(bus), addresses, config, System::nanoTime);
-  }
-
-  /** Creates a client over the bus, for a reader that pulls only now and then. */
-  public static PartitionClient of(EventBus bus, JobConfig job) {
-    return new PartitionClient(bus, job.addresses(), job.exchange());
-  }
-
   /**
    * Creates a client over the transport that the configuration names.
    *
@@ -357,8 +345,8 @@ public final class PartitionClient {
   /** Ends the round, if there is one, and gives up its unanswered requests. */
   public void end() {
     for (PendingRequest request : pending.values()) {
-      request.settle();
-      round.reclaim(request.frame(), false);
+      request.settled = true;
+      round.reclaim(request.frame, false);
     }
     pending.clear();
     dropReplies();
@@ -433,16 +421,16 @@ public final class PartitionClient {
   }
 
   private void send(PendingRequest request, long now) {
-    Optional<Integer> server = server(request.partition().shard());
+    Optional<Integer> server = server(request.partition.shard());
     request.sent(
         server.orElse(PendingRequest.NO_SERVER), now + config.retryMillis() * NANOS_PER_MILLI);
     if (server.isPresent()) {
       transport.request(
-          addresses.apply(request.partition().shard(), server.get()),
-          request.frame(),
+          addresses.apply(request.partition.shard(), server.get()),
+          request.frame,
           limitMillis() + 1_000,
           (frame, failure) -> {
-            if (request.settled()) {
+            if (request.settled) {
               ignore(frame);
             } else if (!isTakenHere(request, frame)) {
               replies.add(new Reply(request, borrowed(frame), failure));
@@ -492,7 +480,7 @@ public final class PartitionClient {
     long now = System.nanoTime();
     long nanos = SWEEP_NANOS;
     for (PendingRequest request : pending.values()) {
-      nanos = Math.min(nanos, request.nextAttemptNanos() - now);
+      nanos = Math.min(nanos, request.nextAttemptNanos - now);
     }
     return nanos;
   }
@@ -537,8 +525,8 @@ public final class PartitionClient {
             && receivingFailure == null
             && replies.isEmpty()
             && frame instanceof ParameterPartition answer
-            && !isOutdated(request.partition(), answer)
-            && isOf(request.partition(), answer);
+            && !isOutdated(request.partition, answer)
+            && isOf(request.partition, answer);
     if (here) {
       received = true;
       try {
@@ -553,7 +541,7 @@ public final class PartitionClient {
   private void handle(Reply reply) {
     PendingRequest request = reply.request();
     long now = System.nanoTime();
-    if (request.settled()) {
+    if (request.settled) {
       drop(reply.frame());
     } else if (reply.failure() != null) {
       onFailure(request, reply.failure(), now);
@@ -574,9 +562,9 @@ public final class PartitionClient {
   }
 
   private void onAnswer(PendingRequest request, ParameterPartition answer, long now) {
-    Partition partition = request.partition();
+    Partition partition = request.partition;
     if (isOutdated(partition, answer)) {
-      request.recordResponse("an answer of the former server", now, request.nextAttemptNanos());
+      request.recordResponse("an answer of the former server", now, request.nextAttemptNanos);
     } else if (!isOf(partition, answer)) {
       onMalformed(request, describe(answer), now);
     } else {
@@ -587,8 +575,8 @@ public final class PartitionClient {
 
   private void accept(PendingRequest request, ParameterPartition answer) {
     settle(request);
-    round.answered(request.partition(), answer);
-    round.reclaim(request.frame(), request.sentOnce());
+    round.answered(request.partition, answer);
+    round.reclaim(request.frame, request.sentOnce());
   }
 
   private boolean isOutdated(Partition partition, ParameterPartition answer) {
@@ -613,8 +601,8 @@ public final class PartitionClient {
       case UNAVAILABLE -> retrySoon(request, refusal.message(), now);
       case NOT_FINITE -> {
         settle(request);
-        round.onNotFinite(request.partition(), refusal);
-        round.reclaim(request.frame(), request.sentOnce());
+        round.onNotFinite(request.partition, refusal);
+        round.reclaim(request.frame, request.sentOnce());
       }
       default -> throw request.refusedError(refusal);
     }
@@ -629,9 +617,9 @@ public final class PartitionClient {
   }
 
   private void settle(PendingRequest request) {
-    request.settle();
-    pending.remove(request.partition());
-    unansweredBytes -= bytes(request.partition());
+    request.settled = true;
+    pending.remove(request.partition);
+    unansweredBytes -= bytes(request.partition);
   }
 
   private void retrySoon(PendingRequest request, String response, long now) {
@@ -644,12 +632,12 @@ public final class PartitionClient {
     sweptNanos = now;
     long limitNanos = limitMillis() * NANOS_PER_MILLI;
     for (PendingRequest request : pending.values()) {
-      int shard = request.partition().shard();
+      int shard = request.partition.shard();
       if (request.waitedNanos() >= limitNanos) {
         throw request.unansweredError(address(shard), now);
       }
-      boolean moved = request.sentTo() != server(shard).orElse(PendingRequest.NO_SERVER);
-      if (moved || request.nextAttemptNanos() - now <= 0) {
+      boolean moved = request.sentTo != server(shard).orElse(PendingRequest.NO_SERVER);
+      if (moved || request.nextAttemptNanos - now <= 0) {
         send(request, now);
       }
     }
@@ -672,12 +660,17 @@ public final class PartitionClient {
     private final Frame frame;
     private final LongSupplier waitClock;
     private final long startNanos;
+
+    /** The server incarnation of the last attempt. */
     private int sentTo = NO_SERVER;
+
     private int attempts;
     private int malformed;
     private long nextAttemptNanos;
     private String lastResponse = "nothing";
     private long lastResponseNanos;
+
+    /** True once the request is answered or given up. */
     private volatile boolean settled;
 
     /**
@@ -694,40 +687,14 @@ public final class PartitionClient {
       this.lastResponseNanos = nowNanos;
     }
 
-    Partition partition() {
-      return partition;
-    }
-
-    Frame frame() {
-      return frame;
-    }
-
-    /** Returns the server incarnation of the last attempt. */
-    int sentTo() {
-      return sentTo;
-    }
-
     /** Returns false after a retry: a copy may then still be in transit when the answer arrives. */
     boolean sentOnce() {
       return attempts == 1;
     }
 
-    long nextAttemptNanos() {
-      return nextAttemptNanos;
-    }
-
     /** Returns how long the request has waited; a pause of the job does not count. */
     long waitedNanos() {
       return waitClock.getAsLong() - startNanos;
-    }
-
-    /** Returns true once the request is answered or given up; any thread. */
-    boolean settled() {
-      return settled;
-    }
-
-    void settle() {
-      settled = true;
     }
 
     void sent(int server, long nextAttemptNanos) {

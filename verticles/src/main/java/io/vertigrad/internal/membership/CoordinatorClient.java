@@ -45,6 +45,7 @@ import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.Message;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.eventbus.ReplyException;
+import io.vertx.core.internal.VertxInternal;
 import io.vertx.core.json.JsonObject;
 import java.util.EnumSet;
 import java.util.Locale;
@@ -112,7 +113,7 @@ public final class CoordinatorClient {
      * Asks for the next admission.
      *
      * @param request the join request of this process
-     * @return completes with what {@link #handOver} returned in the other process
+     * @return completes with what {@link #transferAdmission} returned in the other process
      */
     Future<JsonObject> next(JsonObject request);
 
@@ -122,7 +123,7 @@ public final class CoordinatorClient {
 
   /**
    * It is {@link Outside}, then a {@link JoinAttempt}, then a {@link Member}, which may become
-   * {@link HandedOver}; from all of them it may become outside again.
+   * {@link Transferred}; from all of them it may become outside again.
    */
   private sealed interface Phase {}
 
@@ -138,11 +139,7 @@ public final class CoordinatorClient {
    *
    * @param as the admission
    */
-  private record HandedOver(Admission as) implements Phase {}
-
-  public CoordinatorClient(Vertx vertx, JobConfig job, Role role, MemberHandler handler) {
-    this(vertx, job, role, handler, Optional.empty());
-  }
+  private record Transferred(Admission as) implements Phase {}
 
   /**
    * Creates the connection of a member that may run where another process has joined for it.
@@ -197,7 +194,7 @@ public final class CoordinatorClient {
   public Future<Admission> join(ParameterLayout layout, OptionalLong holds) {
     return onContext(
         () -> {
-          if (!(phase instanceof Outside || phase instanceof HandedOver)) {
+          if (!(phase instanceof Outside || phase instanceof Transferred)) {
             return Future.failedFuture(
                 new IllegalStateException(
                     "expected a join from outside of the job, not "
@@ -233,7 +230,7 @@ public final class CoordinatorClient {
    * @return the admission, for an {@link AdmissionSource}; fails if the two processes differ in job
    *     file, data or model
    */
-  public Future<JsonObject> handOver(ParameterLayout layout, JsonObject asked) {
+  public Future<JsonObject> transferAdmission(ParameterLayout layout, JsonObject asked) {
     return onContext(
         () -> {
           JoinRequest request = (JoinRequest) ControlCodec.request(asked);
@@ -260,22 +257,22 @@ public final class CoordinatorClient {
                     leaveMember("the member in another process joins again");
                     return join(layout, request.holds());
                   })
-              .map(this::handOver);
+              .map(this::transfer);
         });
   }
 
-  private JsonObject handOver(Admission given) {
-    leaveMember("handed over");
-    phase = new HandedOver(given);
+  private JsonObject transfer(Admission given) {
+    leaveMember("its admission was transferred");
+    phase = new Transferred(given);
     previousAdmission = Optional.of(given);
     return ControlCodec.write((ControlAnswer) lastAnswer.orElseThrow());
   }
 
-  /** Records that the member under the admission that was handed over has left. */
-  public void handedOverHasLeft() {
+  /** Records that the member under the admission that was transferred has left. */
+  public void transferredHasLeft() {
     context.runOnContext(
         go -> {
-          if (phase instanceof HandedOver) {
+          if (phase instanceof Transferred) {
             phase = new Outside("the member in another process has left");
           }
         });
@@ -394,7 +391,8 @@ public final class CoordinatorClient {
 
   /**
    * Leaves in good order; {@code finished} means that the job's last version was reached. Leaves
-   * for the member to which the admission was {@linkplain #handOver handed over}, if there is one.
+   * for the member to which the admission was {@linkplain #transferAdmission transferred}, if there
+   * is one.
    */
   public Future<Void> leave(LeaveReason reason) {
     return onContext(
@@ -441,7 +439,7 @@ public final class CoordinatorClient {
         role,
         UUID.randomUUID().toString(),
         job.cluster().nodeName(ProcessHandle.current().pid()),
-        NodeName.inCluster(vertx),
+        vertx.isClustered() ? ((VertxInternal) vertx).clusterManager().getNodeId() : "",
         new JobTerms(JobTerms.of(job).values(), fingerprints),
         layout,
         joinsAsSubstitute,
@@ -490,7 +488,7 @@ public final class CoordinatorClient {
     if (phase instanceof Member member) {
       return Optional.of(member.as);
     }
-    return phase instanceof HandedOver other ? Optional.of(other.as) : Optional.empty();
+    return phase instanceof Transferred other ? Optional.of(other.as) : Optional.empty();
   }
 
   /** Leaves a phase, unless another one has followed already. */

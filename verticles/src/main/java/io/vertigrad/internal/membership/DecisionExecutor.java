@@ -267,8 +267,8 @@ public final class DecisionExecutor implements Consumer<Decision> {
     List<Admission> workers = coordinator.members(Role.WORKER);
     List<Future<StepState>> answers =
         workers.stream()
-            .map(worker -> stepState(worker, ANSWER_MILLIS))
-            .map(answer -> answer.otherwise(NO_ANSWER))
+            .map(worker -> request(worker, Command.STATUS, ANSWER_MILLIS))
+            .map(answer -> answer.map(ControlCodec::stepState).otherwise(NO_ANSWER))
             .toList();
     Future.all(answers)
         .onSuccess(
@@ -340,49 +340,40 @@ public final class DecisionExecutor implements Consumer<Decision> {
   /** Asks a server or, if it was lost, its replacement, which has the checkpoint it left. */
   private Future<JsonObject> requestFromServerOrReplacement(
       Admission server, Command question, long limitMillis) {
-    Promise<JsonObject> answer = Promise.promise();
     long waitNanos = TimeUnit.MILLISECONDS.toNanos(coordinator.waitMillis());
-    ask(server, question, limitMillis, System.nanoTime() + waitNanos, answer);
-    return answer.future();
+    return ask(server, question, limitMillis, System.nanoTime() + waitNanos);
   }
 
-  private void ask(
-      Admission server,
-      Command question,
-      long limitMillis,
-      long deadlineNanos,
-      Promise<JsonObject> answer) {
-    request(server, question, limitMillis)
-        .onSuccess(answer::complete)
-        .onFailure(
+  private Future<JsonObject> ask(
+      Admission server, Command question, long limitMillis, long deadlineNanos) {
+    return request(server, question, limitMillis)
+        .recover(
             failure -> {
+              Promise<Admission> replacement = Promise.promise();
               if (coordinator.isHere(server)) {
-                answer.fail(failure);
+                replacement.fail(failure);
               } else {
-                askReplacement(server, question, limitMillis, deadlineNanos, answer, failure);
+                awaitReplacement(server, deadlineNanos, failure, replacement);
               }
+              return replacement
+                  .future()
+                  .compose(next -> ask(next, question, limitMillis, deadlineNanos));
             });
   }
 
-  private void askReplacement(
-      Admission server,
-      Command question,
-      long limitMillis,
-      long deadlineNanos,
-      Promise<JsonObject> answer,
-      Throwable failure) {
-    Optional<Admission> replacement =
+  private void awaitReplacement(
+      Admission lost, long deadlineNanos, Throwable failure, Promise<Admission> replacement) {
+    Optional<Admission> found =
         coordinator.members(Role.SERVER).stream()
-            .filter(other -> other.rank() == server.rank())
+            .filter(other -> other.rank() == lost.rank())
             .findFirst();
-    if (replacement.isPresent()) {
-      ask(replacement.get(), question, limitMillis, deadlineNanos, answer);
+    if (found.isPresent()) {
+      replacement.complete(found.get());
     } else if (!coordinator.servesModel() || System.nanoTime() - deadlineNanos > 0) {
-      answer.fail(failure);
+      replacement.fail(failure);
     } else {
       vertx.setTimer(
-          RETRY_MILLIS,
-          id -> askReplacement(server, question, limitMillis, deadlineNanos, answer, failure));
+          RETRY_MILLIS, id -> awaitReplacement(lost, deadlineNanos, failure, replacement));
     }
   }
 
@@ -395,19 +386,6 @@ public final class DecisionExecutor implements Consumer<Decision> {
               LOG.warn("{} could not evaluate the end: {}", evaluator, failure.getMessage());
               return Optional.empty();
             });
-  }
-
-  /** Asks a worker whether it is in a step; fails after this many milliseconds. */
-  private Future<StepState> stepState(Admission worker, long limitMillis) {
-    return request(worker, Command.STATUS, limitMillis).map(ControlCodec::stepState);
-  }
-
-  /**
-   * Asks a member to write a checkpoint and returns the file, if any; fails after this many
-   * milliseconds.
-   */
-  private Future<Optional<Path>> save(Admission holder, long limitMillis) {
-    return request(holder, Command.SAVE, limitMillis).map(ControlCodec::file);
   }
 
   private Future<JsonObject> request(Admission to, MemberRequest request, long limitMillis) {
@@ -491,7 +469,8 @@ public final class DecisionExecutor implements Consumer<Decision> {
 
     private Future<Void> save(Admission holder) {
       return executor
-          .save(holder, executor.saveMillis())
+          .request(holder, Command.SAVE, executor.saveMillis())
+          .map(ControlCodec::file)
           .onSuccess(file -> file.ifPresent(files::add))
           .onFailure(failure -> unsaved.add(names.of(holder) + ": " + failure.getMessage()))
           .<Void>mapEmpty()

@@ -2,11 +2,11 @@ package io.vertigrad.internal.pipeline;
 
 import io.vertigrad.codecs.StageTensor.Direction;
 import io.vertigrad.compute.Batch;
-import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.compute.pipeline.StageLoss;
 import io.vertigrad.compute.pipeline.StageModel;
 import io.vertigrad.internal.pipeline.Schedule.Action;
 import io.vertigrad.internal.timeline.SpanRecorder;
+import io.vertigrad.internal.worker.BatchGradients.BatchesOfRank;
 import io.vertigrad.internal.worker.GradientSource;
 import io.vertigrad.internal.worker.ParameterExchange.Overlap;
 import io.vertigrad.job.PipelineConfig;
@@ -16,7 +16,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 
 /** Computes the gradients of one stage: runs all actions of a step without changing parameters. */
@@ -25,40 +24,42 @@ final class StageGradients implements GradientSource {
   private final StageContext context;
   private final StageReplica replica;
   private final StageNeighbours neighbours;
-  private final StepBatches batches;
-  private final int stage;
+  private final BatchesOfRank batches;
+  private final PipelineConfig pipeline;
+  private final int rank;
   private long movedNanos;
   private long waitedNanos;
 
   /**
    * Creates the gradient source of one incarnation.
    *
-   * @param stage index of the stage, from 0
+   * @param batches those of the replicas
+   * @param rank rank of the member
    */
   StageGradients(
       StageContext context,
       StageReplica replica,
       StageNeighbours neighbours,
-      StepBatches batches,
-      int stage) {
+      BatchesOfRank batches,
+      int rank) {
     this.context = context;
     this.replica = replica;
     this.neighbours = neighbours;
     this.batches = batches;
-    this.stage = stage;
+    this.pipeline = context.job().pipeline().orElseThrow();
+    this.rank = rank;
   }
 
   @Override
   public Computed compute(long version, long step, Optional<Overlap> overlap) {
     long started = context.nanoClock().getAsLong();
-    Batch batch = batches.of(version);
-    long ready = context.nanoClock().getAsLong();
-    PipelineConfig pipeline = context.job().pipeline().orElseThrow();
     int samples = context.sizes().of(version);
+    Batch batch = batch(version, samples);
+    long ready = context.nanoClock().getAsLong();
     int parts = Math.min(pipeline.microBatches(), samples);
     StageStep work = new StageStep(version + 1, samples, parts, batch);
     Schedule schedule = Schedule.named(pipeline.schedule(), pipeline.stages(), parts);
-    work.run(schedule.stages().get(stage));
+    work.run(schedule.stages().get(pipeline.stageOf(rank)));
     long moved = neighbours.transferNanos() - movedNanos;
     long waited = neighbours.waitedNanos() - waitedNanos;
     movedNanos += moved;
@@ -72,6 +73,24 @@ final class StageGradients implements GradientSource {
         ready - started + waited,
         work.computedNanos(),
         moved);
+  }
+
+  /**
+   * Returns the batch of a step for the first stage, which needs its features, and the last, which
+   * needs its labels; null for the others.
+   */
+  private Batch batch(long step, int samples) {
+    int stage = pipeline.stageOf(rank);
+    if (stage > 0 && stage < pipeline.stages() - 1) {
+      return null;
+    }
+    Batch batch = batches.batch(pipeline.replicaOf(rank), step);
+    if (batch.count() != samples) {
+      throw new IllegalStateException(
+          "%s: the batch of step %s has %s samples, expected %s"
+              .formatted(pipeline.name(rank), step, batch.count(), samples));
+    }
+    return batch;
   }
 
   /**
@@ -202,68 +221,6 @@ final class StageGradients implements GradientSource {
 
     private int first(int microBatch) {
       return BatchSizes.first(samples, microBatch, microBatches);
-    }
-  }
-
-  /** Reads the batch of each step, however often a job goes back to an earlier step. */
-  static final class StepBatches implements AutoCloseable {
-
-    private final LongFunction<BatchSource> open;
-    private final String name;
-    private final BatchSizes sizes;
-    private final boolean needed;
-    private BatchSource source;
-    private long next;
-
-    /**
-     * Creates a reader that has opened nothing yet.
-     *
-     * @param open opens the same sequence of batches, starting at a step
-     * @param rank rank of the member whose stage reads the batches
-     */
-    StepBatches(
-        LongFunction<BatchSource> open, PipelineConfig pipeline, int rank, BatchSizes sizes) {
-      this.open = open;
-      this.name = pipeline.name(rank);
-      this.sizes = sizes;
-      int stage = pipeline.stageOf(rank);
-      this.needed = stage == 0 || stage == pipeline.stages() - 1;
-    }
-
-    /**
-     * Returns the batch of a step for the first stage, which needs its features, and the last,
-     * which needs its labels; null for the others.
-     */
-    Batch of(long step) {
-      if (!needed) {
-        return null;
-      }
-      Batch batch = read(step);
-      if (batch.count() != sizes.of(step)) {
-        throw new IllegalStateException(
-            "%s: the batch of step %s has %s samples, expected %s"
-                .formatted(name, step, batch.count(), sizes.of(step)));
-      }
-      return batch;
-    }
-
-    @Override
-    public void close() {
-      if (source != null) {
-        source.close();
-        source = null;
-      }
-    }
-
-    /** Reads a batch. Opens the source again when the step is not the next one. */
-    private Batch read(long step) {
-      if (source == null || step != next) {
-        close();
-        source = open.apply(step);
-      }
-      Batch batch = source.next();
-      next = step + 1;
-      return batch;
     }
   }
 }

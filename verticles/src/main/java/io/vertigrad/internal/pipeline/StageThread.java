@@ -11,8 +11,8 @@ import io.vertigrad.internal.exchange.InitialParameters;
 import io.vertigrad.internal.exchange.JobModel;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.peer.SnapshotServer;
-import io.vertigrad.internal.pipeline.StageGradients.StepBatches;
 import io.vertigrad.internal.worker.BatchGradients.BatchOpener;
+import io.vertigrad.internal.worker.BatchGradients.BatchesOfRank;
 import io.vertigrad.internal.worker.GradientSource;
 import io.vertigrad.internal.worker.Incarnation;
 import io.vertigrad.internal.worker.ParameterExchange;
@@ -37,16 +37,8 @@ import java.util.function.Supplier;
 /** The one thread that builds a stage, computes with it and closes it. */
 public final class StageThread extends WorkerThread {
 
-  private final Vertx vertx;
-  private final JobConfig job;
-  private final WorkerMember member;
-  private final ClassLoader loader = StageThread.class.getClassLoader();
-
   public StageThread(Vertx vertx, JobConfig job, WorkerMember member) {
     super(vertx, job, member);
-    this.vertx = vertx;
-    this.job = job;
-    this.member = member;
   }
 
   @Override
@@ -63,15 +55,7 @@ public final class StageThread extends WorkerThread {
     StagePlan plan = StagePlan.of(job, split);
     Consumer<TrainingEvent> events = new EventPublisher(vertx, job.addresses())::publish;
     ReplicaCheckpoints checkpoints =
-        new ReplicaCheckpoints(
-            job,
-            plan.hash(),
-            job.checkpoint().every(),
-            job.checkpoint().keep(),
-            true,
-            member,
-            events,
-            copies(true, plan.hash()));
+        checkpoints(plan.hash(), job.checkpoint().every(), job.checkpoint().keep(), true);
     StageContext context =
         new StageContext(
             vertx,
@@ -97,20 +81,21 @@ public final class StageThread extends WorkerThread {
             split,
             () -> StagePlan.split(job, model),
             (replica, first) -> batches(data, replica, pipeline.replicas(), first));
-    return runLoop(plan.layout(), new TrainingLoop(training, member, parts, System::nanoTime));
+    return runLoop(
+        plan.layout(),
+        new TrainingLoop(training, member, parts, parts::exchange, System::nanoTime));
   }
 
   /** The parts of a stage member: the stage of its rank, and the batches of its replica. */
-  private static final class StageParts implements TrainingLoop.Parts {
+  private static final class StageParts implements TrainingLoop.Sources {
 
     private final StageContext context;
     private final StrategyExchange.Environment environment;
-    private final BatchOpener data;
+    private final BatchesOfRank batches;
     private final Supplier<SplitModel> splitting;
     private final PipelineConfig pipeline;
     private SplitModel split;
     private StageReplica replica;
-    private StepBatches batches;
     private StageGroup group;
 
     /**
@@ -130,7 +115,7 @@ public final class StageThread extends WorkerThread {
       this.environment = environment;
       this.split = split;
       this.splitting = splitting;
-      this.data = data;
+      this.batches = new BatchesOfRank(data);
       this.pipeline = context.job().pipeline().orElseThrow();
     }
 
@@ -141,9 +126,7 @@ public final class StageThread extends WorkerThread {
       Thread.currentThread()
           .setName("%s of %s".formatted(pipeline.name(rank), context.job().addresses().job()));
       provide(pipeline.stageOf(rank));
-      closeBatches();
-      int of = pipeline.replicaOf(rank);
-      batches = new StepBatches(first -> data.open(of, first), pipeline, rank, context.sizes());
+      batches.close();
       group =
           new StageGroup(
               context.vertx(),
@@ -154,15 +137,10 @@ public final class StageThread extends WorkerThread {
               context.recorder(),
               self.stop());
       return new StageGradients(
-          context,
-          replica,
-          group.neighbours(context.job(), context.nanoClock()),
-          batches,
-          pipeline.stageOf(rank));
+          context, replica, group.neighbours(context.job(), context.nanoClock()), batches, rank);
     }
 
-    @Override
-    public ParameterExchange exchange(Incarnation self) {
+    ParameterExchange exchange(Incarnation self) {
       SenderIdentity identity = self.identity();
       JobConfig job = context.job();
       StrategyExchange replicas =
@@ -190,7 +168,7 @@ public final class StageThread extends WorkerThread {
 
     @Override
     public void close() {
-      closeBatches();
+      batches.close();
       closeStage();
       context.checkpoints().close();
     }
@@ -214,13 +192,6 @@ public final class StageThread extends WorkerThread {
       split = null;
       // Only the garbage collector frees the native memory of the whole model's parameters.
       System.gc();
-    }
-
-    private void closeBatches() {
-      if (batches != null) {
-        batches.close();
-        batches = null;
-      }
     }
 
     private void closeStage() {

@@ -71,20 +71,7 @@ final class CheckpointSchedule {
             job,
             Role.SERVER,
             config.keep(),
-            new CheckpointWriter.Owner() {
-              @Override
-              public String run() {
-                return run;
-              }
-
-              @Override
-              public Map<String, DataFingerprint> fingerprints() {
-                return fingerprints;
-              }
-
-              @Override
-              public void recordSaveMillis(long millis) {}
-            },
+            new CheckpointWriter.Owner(() -> run, () -> fingerprints),
             new EventPublisher(vertx, job.addresses())::publish);
   }
 

@@ -1,10 +1,13 @@
 package io.vertigrad.internal.server;
 
+import io.vertigrad.events.EventPublisher;
+import io.vertigrad.events.Scalars;
 import io.vertigrad.internal.checkpoint.Checkpoint;
 import io.vertigrad.internal.checkpoint.CheckpointFolder;
 import io.vertigrad.internal.exchange.ContextBridge;
 import io.vertigrad.internal.exchange.RuleException;
 import io.vertigrad.internal.host.StrategyFinder;
+import io.vertigrad.internal.host.StrategyHost;
 import io.vertigrad.internal.host.StrategyLink;
 import io.vertigrad.internal.host.StrategyService.MovedMember;
 import io.vertigrad.internal.membership.Admission;
@@ -15,12 +18,18 @@ import io.vertigrad.internal.membership.MemberStatus;
 import io.vertigrad.internal.membership.Pause;
 import io.vertigrad.internal.membership.ProposalAnswer;
 import io.vertigrad.internal.membership.RankUpdates;
+import io.vertigrad.internal.shard.ParameterStore;
+import io.vertigrad.internal.shard.PartitionLedger;
+import io.vertigrad.internal.shard.Shard;
+import io.vertigrad.internal.shard.Shard.ShardConfig;
+import io.vertigrad.internal.shard.UpdateOutcomes;
 import io.vertigrad.internal.timeline.MemberTimeline;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JoinException;
 import io.vertigrad.job.Role;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.Membership;
+import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
@@ -51,9 +60,10 @@ public final class ServerMember implements MemberHandler {
   private final Optional<MovedMember> session;
   private final CoordinatorClient coordinator;
   private final StrategyFinder finder;
-  private final ShardAssembly assembly;
   private final MemberTimeline timeline;
-  private final boolean waitsForTests;
+  private final EventPublisher events;
+  private final StrategyFactory strategy;
+  private final EvaluationPlan tests;
   private Optional<ShardService> service = Optional.empty();
   private Optional<StrategyLink> moved = Optional.empty();
 
@@ -74,25 +84,12 @@ public final class ServerMember implements MemberHandler {
     this.context = context;
     this.job = job;
     this.session = session;
-    waitsForTests =
-        EvaluationPlan.of(
-                job,
-                StrategyProviders.configure(job.strategy(), ServerMember.class.getClassLoader())
-                    .traits())
-            .perGradient();
+    strategy = StrategyProviders.configure(job.strategy(), ServerMember.class.getClassLoader());
+    tests = EvaluationPlan.of(job, strategy.traits());
     coordinator = new CoordinatorClient(vertx, job, Role.SERVER, this, session);
     finder = new StrategyFinder(vertx, context, job, Role.SERVER, session.map(MovedMember::host));
-    timeline = MemberTimeline.of(vertx, job);
-    assembly =
-        new ShardAssembly(
-            vertx,
-            context,
-            job,
-            finder,
-            coordinator.clock(),
-            timeline.track(),
-            coordinator::report,
-            this::leave);
+    timeline = new MemberTimeline(vertx, job);
+    events = new EventPublisher(vertx, job.addresses());
   }
 
   /** Builds the model, joins and serves; fails with a message for the user. */
@@ -277,7 +274,7 @@ public final class ServerMember implements MemberHandler {
   private Future<Void> move(InitialModel model, StrategyLink link) {
     moved = Optional.of(link);
     Future<Void> serves =
-        link.open(asked -> coordinator.handOver(model.layout(), asked), () -> leaving);
+        link.open(asked -> coordinator.transferAdmission(model.layout(), asked), () -> leaving);
     return ContextBridge.to(context, serves)
         .onSuccess(
             begun -> link.ended().onSuccess(end -> context.runOnContext(go -> onEnd(link, end))))
@@ -303,7 +300,7 @@ public final class ServerMember implements MemberHandler {
     if (end.lost()) {
       joinAgain(end);
     } else {
-      coordinator.handedOverHasLeft();
+      coordinator.transferredHasLeft();
       LOG.info("this server has ended at {}: {}", link.address(), end.reason());
     }
   }
@@ -326,9 +323,123 @@ public final class ServerMember implements MemberHandler {
             .orElseGet(() -> Future.succeededFuture(Optional.empty()));
     service = Optional.empty();
     return snapshot
-        .compose(kept -> assembly.assemble(model, admission, kept, coordinator.run(), from))
+        .compose(kept -> assemble(model, admission, kept, coordinator.run(), from))
         .compose(ShardService::open)
         .compose(opened -> serve(opened, admission));
+  }
+
+  /**
+   * Assembles a shard that does not take frames yet. It goes back to {@code kept} or to a valid
+   * checkpoint of this run, whichever is newer, or else to the initial parameters.
+   *
+   * @param kept the shard's state from memory
+   * @param run name of the run that checkpoints belong to
+   * @param from version of the checkpoint that all servers go back to; empty for the newest
+   */
+  private Future<ShardService> assemble(
+      InitialModel model,
+      Admission admission,
+      Optional<Checkpoint> kept,
+      String run,
+      OptionalLong from) {
+    CheckpointSchedule checkpoints =
+        new CheckpointSchedule(
+            vertx, job, run, admission.rank(), strategy.traits().lockstep(), model.fingerprints());
+    Scalars scalars =
+        Scalars.of(vertx, job.addresses().job(), Role.SERVER.lower() + " " + admission.rank());
+    return checkpoints
+        .open()
+        .compose(opened -> newest(kept, checkpoints, from))
+        .compose(
+            snapshot ->
+                vertx
+                    .executeBlocking(() -> shard(model, admission, snapshot, checkpoints, scalars))
+                    .compose(
+                        shard ->
+                            finder
+                                .beside(admission.rank(), admission.incarnation())
+                                .map(
+                                    host ->
+                                        service(admission, shard, checkpoints, scalars, host))));
+  }
+
+  private static Future<Optional<Checkpoint>> newest(
+      Optional<Checkpoint> kept, CheckpointSchedule checkpoints, OptionalLong from) {
+    long version = kept.map(Checkpoint::version).orElse(-1L);
+    if (kept.isPresent() && checkpoints.newest() <= version) {
+      return Future.succeededFuture(kept);
+    }
+    return checkpoints
+        .read(from)
+        .map(read -> read.filter(found -> found.version() > version).or(() -> kept));
+  }
+
+  private Shard shard(
+      InitialModel model,
+      Admission admission,
+      Optional<Checkpoint> snapshot,
+      CheckpointSchedule checkpoints,
+      Scalars scalars) {
+    ParameterStore store = model.store(job, strategy, admission.rank());
+    store.recordOn(timeline.track());
+    store.reportTo(scalars);
+    Shard shard =
+        new Shard(
+            new ShardConfig(
+                job.addresses().jobHash(),
+                job.strategy().name(),
+                admission.incarnation(),
+                job.workers().count(),
+                strategy.traits().lastVersion(job.steps(), job.workers().count()),
+                job.exchange().deadlineMillis(),
+                job.exchange().maxMagnitude()),
+            store,
+            rules(),
+            coordinator.clock(),
+            new UpdateOutcomes(admission.rank(), System::nanoTime, events::publish),
+            () -> new PartitionLedger(job.workers().count()));
+    // In rounds, the workers themselves wait for tests.
+    shard.testAt(tests.perGradient() ? tests.firstHold() : EvaluationPlan.NONE);
+    snapshot.ifPresent(shard::restore);
+    if (checkpoints.isKnown()) {
+      shard.markRestoredFromStart();
+    }
+    snapshot.ifPresent(past -> LOG.info("{} goes on at version {}", admission, past.version()));
+    return shard;
+  }
+
+  /**
+   * Returns the strategy, of which this shard has the rules. The coordinator admits no server if
+   * there are none.
+   */
+  private StrategyFactory rules() {
+    if (!strategy.traits().besideServers()) {
+      throw new IllegalStateException(
+          "%s: strategy %s runs beside workers, expected one that runs beside servers"
+              .formatted(job.origin(), job.strategy().name()));
+    }
+    return strategy;
+  }
+
+  private ShardService service(
+      Admission admission,
+      Shard shard,
+      CheckpointSchedule checkpoints,
+      Scalars scalars,
+      StrategyHost host) {
+    host.endsWith(() -> context.runOnContext(go -> leave()));
+    return new ShardService(
+        context,
+        job,
+        admission,
+        shard,
+        checkpoints,
+        scalars,
+        finder,
+        host,
+        coordinator.clock(),
+        coordinator::report,
+        events::publish);
   }
 
   private Future<Void> serve(ShardService opened, Admission admission) {
@@ -365,7 +476,7 @@ public final class ServerMember implements MemberHandler {
 
   /** Applies the newest pause. Before the first one, the shard itself stops at the first test. */
   private void apply(ShardService serving) {
-    if (waitsForTests && pause.number() > 0) {
+    if (tests.perGradient() && pause.number() > 0) {
       serving.testAt(pause.testAt());
     }
     serving.apply(pause);

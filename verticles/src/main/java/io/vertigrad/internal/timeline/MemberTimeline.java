@@ -27,16 +27,12 @@ public final class MemberTimeline {
   private final long timer;
   private volatile String member;
 
-  private MemberTimeline(Vertx vertx, JobConfig job) {
+  /** Creates the timeline of a member of this job that has no name yet. */
+  public MemberTimeline(Vertx vertx, JobConfig job) {
     this.vertx = vertx;
     this.job = job;
     buffer = job.timeline() ? new SpanBuffer() : null;
     timer = buffer == null ? -1 : vertx.setPeriodic(PUBLISH_MILLIS, id -> publish());
-  }
-
-  /** Creates the timeline of a member of this job that has no name yet. */
-  public static MemberTimeline of(Vertx vertx, JobConfig job) {
-    return new MemberTimeline(vertx, job);
   }
 
   /** Returns the recorder for the member's thread. */

@@ -94,7 +94,7 @@ public final class BatchGradients implements GradientSource {
    * Returns the batch of any (rank, step), in any order. Consecutive steps of a rank are read from
    * one open source. Another rank, a repeated step or a skipped step opens a new source.
    */
-  static final class BatchesOfRank implements AutoCloseable {
+  public static final class BatchesOfRank implements AutoCloseable {
 
     private final BatchOpener data;
     private BatchSource source;
@@ -106,7 +106,7 @@ public final class BatchGradients implements GradientSource {
      *
      * @param data opens the batches of a rank
      */
-    BatchesOfRank(BatchOpener data) {
+    public BatchesOfRank(BatchOpener data) {
       this.data = data;
     }
 
@@ -117,7 +117,7 @@ public final class BatchGradients implements GradientSource {
      * @param step number of the batch in the run of this rank, from 0
      * @return the batch, which belongs to the caller
      */
-    Batch batch(int rank, long step) {
+    public Batch batch(int rank, long step) {
       if (source == null || openRank != rank || next != step) {
         close();
         source = data.open(rank, step);

@@ -118,7 +118,7 @@ final class GradientSender implements TrainingLoop.JoinRequester {
 
   /** Computes gradients until the session ends. Returns true if the worker begins anew. */
   private boolean compute(StrategyLink link) {
-    Future<Void> serves = link.open(member::handOver, member::isStopping);
+    Future<Void> serves = link.open(member::transferAdmission, member::isStopping);
     Session session = new Session(link);
     try {
       FutureAwait.await(serves.otherwiseEmpty(), member::isStopping);
@@ -140,7 +140,7 @@ final class GradientSender implements TrainingLoop.JoinRequester {
     if (serves.failed()) {
       throw new ExchangeException(serves.cause().getMessage(), serves.cause());
     }
-    member.handedOverHasLeft();
+    member.transferredHasLeft();
     LOG.info("{} has ended at {}: {}", member.name(), link.address(), end.reason());
     return false;
   }

@@ -85,12 +85,13 @@ public interface ParameterExchange {
    * The additions of a progress report to the counters of the training loop.
    *
    * @param samplesOfAll samples applied by all workers if no server counts them; otherwise 0
+   * @param saveMillis what the last checkpoint cost, in milliseconds; 0 before the first
    * @param events further events to publish
    */
-  record Report(long samplesOfAll, List<TrainingEvent> events) {
+  record Report(long samplesOfAll, long saveMillis, List<TrainingEvent> events) {
 
     /** A report that adds nothing. */
-    static final Report NONE = new Report(0, List.of());
+    static final Report NONE = new Report(0, 0, List.of());
   }
 
   /** Takes final parts of a gradient while the rest is being computed, on the loop's thread. */

@@ -30,7 +30,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.Function;
 
 /**
  * The replica of a worker that runs beside its strategy, while its gradients are computed in
@@ -92,23 +91,10 @@ final class ReceivedGradients extends VectorModel implements AutoCloseable {
     session.onComputed(this::computed);
   }
 
-  /** Returns the parts of a training loop whose gradients are the received ones. */
-  TrainingLoop.Parts parts(Function<Incarnation, ParameterExchange> exchanges) {
-    return new TrainingLoop.Parts() {
-      @Override
-      public GradientSource source(Incarnation begun) {
-        self = begun;
-        return ReceivedGradients.this::compute;
-      }
-
-      @Override
-      public ParameterExchange exchange(Incarnation begun) {
-        return exchanges.apply(begun);
-      }
-
-      @Override
-      public void close() {}
-    };
+  /** Returns the source of an incarnation of the training loop: the received gradients. */
+  GradientSource source(Incarnation begun) {
+    self = begun;
+    return this::compute;
   }
 
   private synchronized GradientSource.Computed compute(

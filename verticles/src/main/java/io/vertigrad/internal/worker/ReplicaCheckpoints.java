@@ -19,6 +19,7 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.LongPredicate;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
@@ -42,7 +43,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   private final JobConfig job;
   private final long layoutHash;
   private final long interval;
-  private final SaveOrders saveOrders;
+  private final LongPredicate savesAt;
   private final CheckpointWriter writer;
   private final boolean allRanks;
   private final Optional<StateCopies> copies;
@@ -54,7 +55,8 @@ public final class ReplicaCheckpoints implements AutoCloseable {
    * @param interval versions between two checkpoints; 0 if the coordinator names the versions
    * @param keep number of checkpoints to keep per rank
    * @param allRanks true if all ranks write the same versions
-   * @param saveOrders orders from the coordinator
+   * @param owner knows the run
+   * @param savesAt returns whether all members write a timed checkpoint of a version; any thread
    * @param copies takes copies of saved states; empty if the states are in files only
    */
   public ReplicaCheckpoints(
@@ -63,16 +65,17 @@ public final class ReplicaCheckpoints implements AutoCloseable {
       long interval,
       int keep,
       boolean allRanks,
-      SaveOrders saveOrders,
+      CheckpointWriter.Owner owner,
+      LongPredicate savesAt,
       Consumer<TrainingEvent> events,
       Optional<StateCopies> copies) {
     this.copies = copies;
     this.job = job;
     this.layoutHash = layoutHash;
     this.interval = interval;
-    this.saveOrders = saveOrders;
+    this.savesAt = savesAt;
     this.allRanks = allRanks;
-    writer = new CheckpointWriter(job, Role.WORKER, keep, saveOrders, events);
+    writer = new CheckpointWriter(job, Role.WORKER, keep, owner, events);
   }
 
   /** Returns true if a checkpoint of this version has to be written. */
@@ -80,7 +83,7 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     if (interval > 0) {
       return version % interval == 0;
     }
-    return allRanks ? saveOrders.savesAt(version) : writer.isTime();
+    return allRanks ? savesAt.test(version) : writer.isTime();
   }
 
   private Future<Path> write(int rank, int incarnation, long run, SavedState state) {
@@ -192,6 +195,11 @@ public final class ReplicaCheckpoints implements AutoCloseable {
       return checkpoints.copies;
     }
 
+    /** Returns what the last checkpoint {@linkplain CheckpointWriter#costMillis cost}. */
+    long costMillis() {
+      return checkpoints.writer.costMillis();
+    }
+
     /** Returns true if a checkpoint of this version has to be written. */
     public boolean due(long version) {
       return scheduled && checkpoints.due(version);
@@ -245,12 +253,5 @@ public final class ReplicaCheckpoints implements AutoCloseable {
         pending.fail(why);
       }
     }
-  }
-
-  /** The coordinator's orders for a worker's checkpoints. May be called by any thread. */
-  public interface SaveOrders extends CheckpointWriter.Owner {
-
-    /** Returns whether all members write a timed checkpoint of this version. */
-    boolean savesAt(long version);
   }
 }

@@ -295,6 +295,7 @@ public final class StrategyExchange implements ParameterExchange {
   public Report report() {
     return new Report(
         Math.round(model.vector().samples()),
+        saves.costMillis(),
         List.of(
             new PeerExchange(
                 System.currentTimeMillis(),

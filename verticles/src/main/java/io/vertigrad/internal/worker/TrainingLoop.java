@@ -18,6 +18,7 @@ import io.vertigrad.internal.worker.ParameterExchange.Report;
 import io.vertigrad.internal.worker.ParameterExchange.State;
 import io.vertigrad.internal.worker.ParameterExchange.Status;
 import io.vertigrad.internal.worker.ParameterExchange.Step;
+import io.vertigrad.internal.worker.WorkerCounters.EpochStatistics;
 import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
 import io.vertigrad.strategy.ExchangeException;
 import io.vertigrad.strategy.ExchangeException.DivergedException;
@@ -49,7 +50,8 @@ public final class TrainingLoop {
 
   private final TrainingPlan plan;
   private final JoinRequester requester;
-  private final Parts parts;
+  private final Sources sources;
+  private final Function<Incarnation, ParameterExchange> exchanges;
   private final LongSupplier nanoClock;
   private final StepGate gate;
   private final EpochStatistics statistics = new EpochStatistics();
@@ -72,14 +74,12 @@ public final class TrainingLoop {
   private int leftOutInSequence;
   private long leftOutVersion;
 
-  /** Creates what a worker needs for each incarnation; all on the loop's thread. */
-  public interface Parts extends AutoCloseable {
+  /** Creates the source of each incarnation's gradients, on the loop's thread. */
+  @FunctionalInterface
+  public interface Sources extends AutoCloseable {
 
-    /** Creates the source of an incarnation's gradients; called before {@link #exchange}. */
+    /** Creates the source of an incarnation, before its exchange is created. */
     GradientSource source(Incarnation self);
-
-    /** Creates the exchange of an incarnation; it is not open yet. */
-    ParameterExchange exchange(Incarnation self);
 
     /** Returns the number of samples tested so far, if the worker also tests; any thread. */
     default long tested() {
@@ -88,20 +88,26 @@ public final class TrainingLoop {
 
     /** Releases batches and models. */
     @Override
-    void close();
+    default void close() {}
   }
 
   /**
    * Creates a loop that has not begun.
    *
-   * @param parts closed by the loop
+   * @param sources closed by the loop
+   * @param exchanges creates the exchange of an incarnation, which is not open yet
    * @param nanoClock monotonic clock in nanoseconds
    */
   public TrainingLoop(
-      TrainingPlan plan, JoinRequester requester, Parts parts, LongSupplier nanoClock) {
+      TrainingPlan plan,
+      JoinRequester requester,
+      Sources sources,
+      Function<Incarnation, ParameterExchange> exchanges,
+      LongSupplier nanoClock) {
     this.plan = plan;
     this.requester = requester;
-    this.parts = parts;
+    this.sources = sources;
+    this.exchanges = exchanges;
     this.nanoClock = nanoClock;
     this.gate = requester.gate();
   }
@@ -120,27 +126,29 @@ public final class TrainingLoop {
       JoinRequester requester,
       BatchOpener data,
       LongSupplier nanoClock) {
-    ModelParts parts =
-        new ModelParts(
+    return new TrainingLoop(
+        plan,
+        requester,
+        new ModelSources(
             model,
             data,
             BatchGradients.BatchNumber.STEP,
-            self ->
-                new ServerExchange(
-                    model,
-                    plan,
-                    client,
-                    self,
-                    requester.timeline(),
-                    Optional.empty(),
-                    Optional.empty(),
-                    0,
-                    Optional.empty()),
             requester,
             nanoClock,
             Optional.empty(),
-            Optional.empty());
-    return new TrainingLoop(plan, requester, parts, nanoClock);
+            Optional.empty()),
+        self ->
+            new ServerExchange(
+                model,
+                plan,
+                client,
+                self,
+                requester.timeline(),
+                Optional.empty(),
+                Optional.empty(),
+                0,
+                Optional.empty()),
+        nanoClock);
   }
 
   /**
@@ -151,7 +159,7 @@ public final class TrainingLoop {
    * @throws ExchangeException if the exchange with others cannot work; the message says why
    */
   public boolean run() {
-    try (parts) {
+    try (sources) {
       int joinsWithoutStep = 0;
       while (!stopping && !leaving) {
         Optional<Membership.Member> member = requester.join();
@@ -243,7 +251,7 @@ public final class TrainingLoop {
 
   /** Returns the number of samples tested so far, if the worker also tests; otherwise 0. */
   public long tested() {
-    return parts.tested();
+    return sources.tested();
   }
 
   private Ending trainAs(Membership.Member member) {
@@ -255,8 +263,8 @@ public final class TrainingLoop {
             member.firstStep(),
             gate,
             () -> stopping || identity.equals(evicted));
-    source = parts.source(self);
-    exchange = parts.exchange(self);
+    source = sources.source(self);
+    exchange = exchanges.apply(self);
     counters =
         new WorkerCounters(
             identity, member.firstStep(), plan.epochs(), statistics, requester::epochTrained);
@@ -448,32 +456,29 @@ public final class TrainingLoop {
     }
   }
 
-  /** Creates the source and the exchange of a worker with a whole model, for each incarnation. */
-  static final class ModelParts implements Parts {
+  /** Creates the source of a worker with a whole model, for each incarnation. */
+  static final class ModelSources implements Sources {
 
     private final Model model;
     private final BatchesOfRank batches;
     private final BatchGradients.BatchNumber batchNumber;
-    private final Function<Incarnation, ParameterExchange> exchanges;
     private final JoinRequester requester;
     private final LongSupplier nanoClock;
     private final Optional<LocalSteps> local;
     private final Optional<BatchBalance> balance;
 
     /**
-     * Creates the parts of a worker.
+     * Creates the sources of a worker.
      *
      * @param data opens the batches of a rank
      * @param batchNumber the number that selects a batch
-     * @param exchanges creates the parameter exchange of an incarnation
      * @param local takes several steps between two exchanges; empty for one
      * @param balance divides rounds by speed; empty for equal batches
      */
-    ModelParts(
+    ModelSources(
         Model model,
         BatchOpener data,
         BatchGradients.BatchNumber batchNumber,
-        Function<Incarnation, ParameterExchange> exchanges,
         JoinRequester requester,
         LongSupplier nanoClock,
         Optional<LocalSteps> local,
@@ -481,7 +486,6 @@ public final class TrainingLoop {
       this.model = model;
       this.batches = new BatchesOfRank(data);
       this.batchNumber = batchNumber;
-      this.exchanges = exchanges;
       this.requester = requester;
       this.nanoClock = nanoClock;
       this.local = local;
@@ -503,11 +507,6 @@ public final class TrainingLoop {
           .map(steps -> steps.source(self, single))
           .or(() -> balance.map(shares -> shares.source(self, batches, single)))
           .orElse(single);
-    }
-
-    @Override
-    public ParameterExchange exchange(Incarnation self) {
-      return exchanges.apply(self);
     }
 
     @Override

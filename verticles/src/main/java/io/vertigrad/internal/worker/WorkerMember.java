@@ -2,10 +2,14 @@ package io.vertigrad.internal.worker;
 
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.DataFingerprint;
+import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.events.EventPublisher;
 import io.vertigrad.events.Scalars;
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.StreamTested;
+import io.vertigrad.internal.checkpoint.CheckpointWriter;
 import io.vertigrad.internal.exchange.FutureAwait;
 import io.vertigrad.internal.host.StrategyService.MovedMember;
 import io.vertigrad.internal.membership.Admission;
@@ -21,7 +25,7 @@ import io.vertigrad.internal.membership.VersionChoice.Candidates;
 import io.vertigrad.internal.membership.VersionChoice.Choice;
 import io.vertigrad.internal.timeline.MemberTimeline;
 import io.vertigrad.internal.timeline.SpanRecorder;
-import io.vertigrad.internal.worker.ReplicaCheckpoints.SaveOrders;
+import io.vertigrad.internal.worker.ParameterExchange.Report;
 import io.vertigrad.internal.worker.TrainingLoop.JoinRequester;
 import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
 import io.vertigrad.job.JobConfig;
@@ -37,6 +41,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -49,7 +54,7 @@ import org.slf4j.LoggerFactory;
  * A worker's membership of its job. Passes membership changes and stop requests between the
  * verticle's context and the loop's thread.
  */
-public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrders {
+public final class WorkerMember implements MemberHandler, JoinRequester {
 
   private static final Logger LOG = LoggerFactory.getLogger(WorkerMember.class);
 
@@ -68,7 +73,8 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   private volatile Scalars scalars;
   private volatile Admission evictedAdmission;
   private volatile boolean stopping;
-  private volatile long saveMillis;
+  private LoopProgress reported = LoopProgress.NONE;
+  private List<StreamTests> reportedTests = List.of();
 
   private record Handlers(
       ParameterLayout layout, Consumer<Membership> membership, TrainingLoop loop) {}
@@ -97,7 +103,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
     hasServers = traits.besideServers();
     gate = new StepGate(firstTest(job, traits));
     coordinator = new CoordinatorClient(vertx, job, Role.WORKER, this, session);
-    timeline = MemberTimeline.of(vertx, job);
+    timeline = new MemberTimeline(vertx, job);
     if (startedForFreeRank) {
       coordinator.joinAsSubstitute();
     }
@@ -137,24 +143,14 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
     return gate;
   }
 
-  @Override
-  public String run() {
+  /** Returns the name of the run; empty before the first admission. */
+  String run() {
     return coordinator.run();
   }
 
-  @Override
-  public Map<String, DataFingerprint> fingerprints() {
-    return coordinator.fingerprints();
-  }
-
-  @Override
-  public boolean savesAt(long version) {
-    return gate.savesAt(version);
-  }
-
-  @Override
-  public void recordSaveMillis(long millis) {
-    saveMillis = millis;
+  /** Returns the run to which this worker's checkpoints belong. */
+  CheckpointWriter.Owner checkpointOwner() {
+    return new CheckpointWriter.Owner(coordinator::run, coordinator::fingerprints);
   }
 
   @Override
@@ -257,13 +253,13 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   /** Gives up the admission for the worker that runs beside its strategy in another JVM. */
-  Future<JsonObject> handOver(JsonObject asked) {
-    return coordinator.handOver(handlers.layout(), asked);
+  Future<JsonObject> transferAdmission(JsonObject asked) {
+    return coordinator.transferAdmission(handlers.layout(), asked);
   }
 
   /** Records that the worker that runs beside its strategy has left. */
-  void handedOverHasLeft() {
-    coordinator.handedOverHasLeft();
+  void transferredHasLeft() {
+    coordinator.transferredHasLeft();
   }
 
   boolean isStopping() {
@@ -280,12 +276,20 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
   }
 
   /**
-   * Reports the progress of this incarnation to the coordinator. The progress of an earlier
-   * incarnation is not reported, because it may be out of date: without servers all workers may
-   * have gone back since then and agreed on another version.
+   * Reports the progress of this incarnation to the coordinator, and publishes what has changed.
+   * The progress of an earlier incarnation is not reported, because it may be out of date: without
+   * servers all workers may have gone back since then and agreed on another version.
+   *
+   * @param activity what the worker does now, for people
    */
-  public void report(
-      LoopProgress progress, long samplesOfAll, long tested, String event, boolean dataAwaited) {
+  public void report(String activity) {
+    Handlers registered = handlers;
+    if (registered == null) {
+      return;
+    }
+    TrainingLoop loop = registered.loop();
+    LoopProgress progress = loop.progress();
+    Report more = loop.report();
     Admission now = current;
     boolean agreed =
         now != null && progress.rank() == now.rank() && progress.incarnation() == now.incarnation();
@@ -294,13 +298,32 @@ public final class WorkerMember implements MemberHandler, JoinRequester, SaveOrd
             ? new WorkerStatus(
                 progress.step(),
                 progress.version(),
-                samplesOfAll,
-                event,
-                tested,
+                more.samplesOfAll(),
+                activity,
+                loop.tested(),
                 gate.finished(),
-                saveMillis,
-                dataAwaited)
+                more.saveMillis(),
+                loop.awaitsData())
             : MemberStatus.NONE);
+    publish(progress, more.events(), loop.events());
+  }
+
+  private void publish(LoopProgress now, List<TrainingEvent> more, List<TrainingEvent> ofSource) {
+    List<StreamTests> tests =
+        ofSource.stream()
+            .filter(StreamTested.class::isInstance)
+            .map(each -> ((StreamTested) each).tests())
+            .toList();
+    if (now.step() != reported.step() || now.incarnation() != reported.incarnation()) {
+      events.publish(now.toEvent(System.currentTimeMillis(), reported));
+      more.forEach(events::publish);
+    } else if (tests.equals(reportedTests)) {
+      return;
+    }
+    // Events of a stream that are left out count without a step.
+    ofSource.forEach(events::publish);
+    reported = now;
+    reportedTests = tests;
   }
 
   /** Sets the version that the model's scalars belong to while it computes for another JVM. */

@@ -18,7 +18,6 @@ import io.vertigrad.compute.data.Sampler;
 import io.vertigrad.compute.data.ShuffledSampler;
 import io.vertigrad.compute.data.StreamDataset;
 import io.vertigrad.events.EventPublisher;
-import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.internal.checkpoint.CheckpointFolder;
 import io.vertigrad.internal.checkpoint.ResidualFiles;
 import io.vertigrad.internal.exchange.InitialParameters;
@@ -29,11 +28,9 @@ import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.host.StrategyService.MovedMember;
 import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.internal.worker.BatchGradients.BatchNumber;
-import io.vertigrad.internal.worker.ParameterExchange.Report;
 import io.vertigrad.internal.worker.TrainingLoop.JoinRequester;
-import io.vertigrad.internal.worker.TrainingLoop.ModelParts;
-import io.vertigrad.internal.worker.TrainingLoop.Parts;
-import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
+import io.vertigrad.internal.worker.TrainingLoop.ModelSources;
+import io.vertigrad.internal.worker.TrainingLoop.Sources;
 import io.vertigrad.job.CheckpointConfig;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.job.JobConfig;
@@ -45,7 +42,6 @@ import io.vertigrad.strategy.StrategyTraits;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
-import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.ServiceLoader;
@@ -62,15 +58,14 @@ public class WorkerThread {
   /** Extra files to keep, because a server may be late with a checkpoint or fail to write it. */
   private static final int SPARE_RESIDUALS = 4;
 
-  private final Vertx vertx;
-  private final JobConfig job;
-  private final WorkerMember member;
+  protected final Vertx vertx;
+  protected final JobConfig job;
+  protected final WorkerMember member;
+  protected final ClassLoader loader = WorkerThread.class.getClassLoader();
   private final StrategyFinder finder;
   private final Optional<MovedMember> session;
   private final Optional<BatchBalance> balance;
-  private final ClassLoader loader = WorkerThread.class.getClassLoader();
   private final Promise<Boolean> ended = Promise.promise();
-  private volatile TrainingLoop loop;
   private Optional<StateCopies> copies = Optional.empty();
 
   /** Creates the thread's task. Call it on the verticle's context. */
@@ -107,36 +102,6 @@ public class WorkerThread {
     thread.setContextClassLoader(loader);
     thread.start();
     return ended.future();
-  }
-
-  /** Returns the counters; any thread. */
-  public final LoopProgress progress() {
-    TrainingLoop running = loop;
-    return running == null ? LoopProgress.NONE : running.progress();
-  }
-
-  /** Returns what the next progress report adds to the counters; any thread. */
-  public final Report report() {
-    TrainingLoop running = loop;
-    return running == null ? Report.NONE : running.report();
-  }
-
-  /** Returns what a progress report adds about the data; any thread. */
-  public final List<TrainingEvent> events() {
-    TrainingLoop running = loop;
-    return running == null ? List.of() : running.events();
-  }
-
-  /** Returns true while there are no data; any thread. */
-  public final boolean awaitsData() {
-    TrainingLoop running = loop;
-    return running != null && running.awaitsData();
-  }
-
-  /** Returns the number of samples tested so far, if this worker tests; any thread. */
-  public final long tested() {
-    TrainingLoop running = loop;
-    return running == null ? 0 : running.tested();
   }
 
   private void run() {
@@ -209,8 +174,14 @@ public class WorkerThread {
     try (ReceivedGradients received =
         new ReceivedGradients(model, Engine.named(job.engine()), plan, data.size())) {
       received.open(vertx, from);
-      Parts parts = received.parts(withPeers(traits, checkpoints, plan, received));
-      return runLoop(model.layout(), new TrainingLoop(plan, member, parts, System::nanoTime));
+      return runLoop(
+          model.layout(),
+          new TrainingLoop(
+              plan,
+              member,
+              received::source,
+              withPeers(traits, checkpoints, plan, received),
+              System::nanoTime));
     }
   }
 
@@ -244,94 +215,84 @@ public class WorkerThread {
       Function<Incarnation, ParameterExchange> exchanges,
       Optional<LocalSteps> local,
       JoinRequester requester) {
-    Parts parts =
+    Sources sources =
         data instanceof StreamDataset stream
-            ? new StreamParts(model, stream, batchNumber, exchanges)
-            : new ModelParts(
+            ? self -> streamGradients(model, stream, batchNumber, self)
+            : new ModelSources(
                 model,
                 (rank, first) -> batches(data, rank, first),
                 batchNumber,
-                exchanges,
                 member,
                 System::nanoTime,
                 local,
                 balance);
-    return runLoop(model.layout(), new TrainingLoop(plan, requester, parts, System::nanoTime));
+    return runLoop(
+        model.layout(), new TrainingLoop(plan, requester, sources, exchanges, System::nanoTime));
   }
 
-  /** Creates the source and the exchange of a worker that reads a stream, for each incarnation. */
-  private final class StreamParts implements Parts {
+  private GradientSource streamGradients(
+      Model model, StreamDataset stream, BatchNumber batchNumber, Incarnation self) {
+    int rank = self.identity().rank();
+    Thread.currentThread().setName("worker %s of %s".formatted(rank, job.addresses().job()));
+    return new StreamGradients(
+        model,
+        stream.classes(),
+        self,
+        step -> stream.open(request(rank, step)),
+        step -> stream.recorded(request(rank, step)),
+        batchNumber,
+        System::nanoTime,
+        member.timeline(),
+        new EventPublisher(vertx, job.addresses())::publish);
+  }
 
-    private final Model model;
-    private final StreamDataset stream;
-    private final BatchNumber batchNumber;
-    private final Function<Incarnation, ParameterExchange> exchanges;
-
-    StreamParts(
-        Model model,
-        StreamDataset stream,
-        BatchNumber batchNumber,
-        Function<Incarnation, ParameterExchange> exchanges) {
-      this.model = model;
-      this.stream = stream;
-      this.batchNumber = batchNumber;
-      this.exchanges = exchanges;
-    }
-
-    @Override
-    public GradientSource source(Incarnation self) {
-      int rank = self.identity().rank();
-      Thread.currentThread().setName("worker %s of %s".formatted(rank, job.addresses().job()));
-      return new StreamGradients(
-          model,
-          stream.classes(),
-          self,
-          step -> stream.open(request(rank, step)),
-          step -> stream.recorded(request(rank, step)),
-          batchNumber,
-          System::nanoTime,
-          member.timeline(),
-          new EventPublisher(vertx, job.addresses())::publish);
-    }
-
-    private StreamDataset.Request request(int rank, long step) {
-      CheckpointConfig checkpoint = job.checkpoint();
-      return new StreamDataset.Request(
-          "worker " + rank,
-          rank,
-          job.workers().count(),
-          job.workers().batch(),
-          step,
-          job.dataLength(),
-          checkpoint.isOn() || checkpoint.directory().isPresent()
-              ? Optional.of(checkpoint.directoryOf(job.addresses().job(), member.run()))
-              : Optional.empty(),
-          vertx);
-    }
-
-    @Override
-    public ParameterExchange exchange(Incarnation self) {
-      return exchanges.apply(self);
-    }
-
-    @Override
-    public void close() {}
+  private StreamDataset.Request request(int rank, long step) {
+    CheckpointConfig checkpoint = job.checkpoint();
+    return new StreamDataset.Request(
+        "worker " + rank,
+        rank,
+        job.workers().count(),
+        job.workers().batch(),
+        step,
+        job.dataLength(),
+        checkpoint.isOn() || checkpoint.directory().isPresent()
+            ? Optional.of(checkpoint.directoryOf(job.addresses().job(), member.run()))
+            : Optional.empty(),
+        vertx);
   }
 
   private ReplicaCheckpoints checkpoints(StrategyTraits traits, Model model) {
-    return new ReplicaCheckpoints(
-        job,
+    return checkpoints(
         model.layout().hash(),
         WorkerAgreement.checkpointEvery(job, traits),
         WorkerAgreement.checkpointKeep(job, traits),
-        traits.needsEveryRank(),
-        member,
+        traits.needsEveryRank());
+  }
+
+  /**
+   * Creates this worker's checkpoints.
+   *
+   * @param layout hash of the layout of its vector
+   * @param interval versions between two checkpoints; 0 if the coordinator names the versions
+   * @param keep number of checkpoints to keep per rank
+   * @param allRanks true if all ranks write the same versions; copies are held in memory then, too
+   */
+  protected final ReplicaCheckpoints checkpoints(
+      long layout, long interval, int keep, boolean allRanks) {
+    return new ReplicaCheckpoints(
+        job,
+        layout,
+        interval,
+        keep,
+        allRanks,
+        member.checkpointOwner(),
+        member.gate()::savesAt,
         new EventPublisher(vertx, job.addresses())::publish,
-        copies(traits.needsEveryRank(), model.layout().hash()));
+        copies(allRanks, layout));
   }
 
   /** Returns copies of states in memory; empty if they are not wanted, or without a provider. */
-  protected final Optional<StateCopies> copies(boolean wanted, long layout) {
+  private Optional<StateCopies> copies(boolean wanted, long layout) {
     copies =
         ServiceLoader.load(StateCopies.Provider.class, loader)
             .findFirst()
@@ -439,7 +400,6 @@ public class WorkerThread {
 
   /** Connects the loop to the coordinator and the progress reports, and runs it. */
   protected final boolean runLoop(ParameterLayout layout, TrainingLoop created) {
-    loop = created;
     member.serve(layout, created::membershipChanged, created);
     return created.run();
   }

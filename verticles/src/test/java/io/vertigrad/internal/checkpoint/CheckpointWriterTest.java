@@ -14,6 +14,7 @@ import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
@@ -55,7 +56,8 @@ final class CheckpointWriterTest {
   private CheckpointWriter writer() {
     JsonObject checkpoint = new JsonObject().put("every", 1).put("directory", folder.toString());
     JobConfig job = JobConfig.read("test", new JsonObject().put("checkpoint", checkpoint));
-    return new CheckpointWriter(job, Role.SERVER, 3, new FullMemory(), events::add);
+    return new CheckpointWriter(
+        job, Role.SERVER, 3, new CheckpointWriter.Owner(this::run, Map::of), events::add);
   }
 
   private static Checkpoint copy(long version) {
@@ -64,17 +66,10 @@ final class CheckpointWriterTest {
   }
 
   /** Has no memory left while the test says so. */
-  private final class FullMemory implements CheckpointWriter.Owner {
-
-    @Override
-    public String run() {
-      if (isFull) {
-        throw full;
-      }
-      return "run";
+  private String run() {
+    if (isFull) {
+      throw full;
     }
-
-    @Override
-    public void recordSaveMillis(long millis) {}
+    return "run";
   }
 }

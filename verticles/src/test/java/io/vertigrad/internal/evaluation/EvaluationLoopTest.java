@@ -192,7 +192,8 @@ class EvaluationLoopTest {
             count -> {},
             SpanRecorder.OFF),
         plan,
-        EvaluatorStatus.OFF,
+        version -> {},
+        version -> {},
         event -> {
           events.add(event);
           onEvent.accept(event);

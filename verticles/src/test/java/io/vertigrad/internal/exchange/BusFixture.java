@@ -10,6 +10,7 @@ import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.fixture.FakeShard;
+import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.testkit.QuadraticModel;
@@ -54,7 +55,8 @@ final class BusFixture {
   }
 
   PartitionClient client(ExchangeConfig config, int server) {
-    PartitionClient client = new PartitionClient(vertx.eventBus(), ADDRESSES, config);
+    PartitionClient client =
+        new PartitionClient(Transport.onBus(vertx.eventBus()), ADDRESSES, config, System::nanoTime);
     client.membershipChanged(membership(1, server));
     return client;
   }

@@ -5,6 +5,7 @@ import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
@@ -49,11 +50,13 @@ final class ServerRestartFixture {
     FrameCodecs.register(vertx.eventBus());
     ExchangeConfig config =
         new ExchangeConfig(DataType.FLOAT32, 4, windowBytes, 10_000, 2_000, 3_000, 10_000);
-    clients =
-        List.of(
-            new PartitionClient(vertx.eventBus(), addresses, config),
-            new PartitionClient(vertx.eventBus(), addresses, config));
+    clients = List.of(client(config), client(config));
     serve(job.shard(), 0);
+  }
+
+  private PartitionClient client(ExchangeConfig config) {
+    return new PartitionClient(
+        Transport.onBus(vertx.eventBus()), addresses, config, System::nanoTime);
   }
 
   /** Records a request to or an answer of the first incarnation, or a finished round. */

@@ -10,6 +10,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -41,7 +42,8 @@ final class FakeMember extends VerticleBase implements MemberHandler {
 
   @Override
   public Future<?> start() {
-    client = new CoordinatorClient(vertx, JobConfig.read("test", job), role, this);
+    client =
+        new CoordinatorClient(vertx, JobConfig.read("test", job), role, this, Optional.empty());
     return Future.succeededFuture();
   }
 

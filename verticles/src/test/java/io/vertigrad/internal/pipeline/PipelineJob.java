@@ -16,6 +16,7 @@ import io.vertigrad.internal.exchange.ParameterReader.ParameterSnapshot;
 import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.peer.ModelReader;
 import io.vertigrad.internal.timeline.SpanRecorder;
+import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.StrategyProviders;
@@ -153,7 +154,11 @@ final class PipelineJob implements AutoCloseable {
       StrategyTraits traits = StrategyProviders.configure(read.strategy(), loader).traits();
       ModelReader reader =
           AssembledStages.reader(
-              PartitionClient.of(vertx.eventBus(), read),
+              new PartitionClient(
+                  Transport.onBus(vertx.eventBus()),
+                  read.addresses(),
+                  read.exchange(),
+                  System::nanoTime),
               read,
               traits,
               config,

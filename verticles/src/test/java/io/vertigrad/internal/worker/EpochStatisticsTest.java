@@ -2,6 +2,7 @@ package io.vertigrad.internal.worker;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.vertigrad.internal.worker.WorkerCounters.EpochStatistics;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 

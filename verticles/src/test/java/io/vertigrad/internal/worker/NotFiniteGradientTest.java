@@ -15,6 +15,7 @@ import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.internal.exchange.PartitionClient;
+import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.strategy.ExchangeException.DivergedException;
 import io.vertigrad.strategy.Membership;
@@ -139,9 +140,10 @@ class NotFiniteGradientTest {
   private TrainingLoop loop(Member self, Membership members, List<Float> values) {
     PartitionClient client =
         new PartitionClient(
-            vertx.eventBus(),
+            Transport.onBus(vertx.eventBus()),
             addresses,
-            new ExchangeConfig(DataType.FLOAT32, 4, 1 << 20, 1_000, 5_000, 3_000, 10_000));
+            new ExchangeConfig(DataType.FLOAT32, 4, 1 << 20, 1_000, 5_000, 3_000, 10_000),
+            System::nanoTime);
     client.membershipChanged(members);
     return TrainingLoop.withServers(
         new QuadraticModel(TRAINABLE, STATISTICS),

@@ -22,6 +22,7 @@ import io.vertigrad.compute.Score;
 import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.job.Epochs;
+import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.strategy.Membership;
@@ -244,9 +245,10 @@ class OverlappedTrainingTest {
   private TrainingLoop loop(Member self, boolean overlap) {
     PartitionClient client =
         new PartitionClient(
-            vertx.eventBus(),
+            Transport.onBus(vertx.eventBus()),
             addresses,
-            new ExchangeConfig(DataType.FLOAT32, 4, 1 << 20, 1_000, 5_000, 3_000, 10_000));
+            new ExchangeConfig(DataType.FLOAT32, 4, 1 << 20, 1_000, 5_000, 3_000, 10_000),
+            System::nanoTime);
     client.membershipChanged(members);
     TrainingPlan plan =
         new TrainingPlan(

@@ -53,10 +53,8 @@ class ReceivedGradientsTest {
   @BeforeEach
   void begin() {
     source =
-        received
-            .parts(self -> null)
-            .source(
-                new Incarnation(new SenderIdentity(1, 3, 2), 0, 0, new StepGate(), () -> stopped));
+        received.source(
+            new Incarnation(new SenderIdentity(1, 3, 2), 0, 0, new StepGate(), () -> stopped));
   }
 
   @AfterEach

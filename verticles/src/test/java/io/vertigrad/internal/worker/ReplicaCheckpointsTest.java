@@ -3,15 +3,16 @@ package io.vertigrad.internal.worker;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.internal.checkpoint.CheckpointWriter;
 import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.checkpoint.SavedState;
 import io.vertigrad.internal.worker.ReplicaCheckpoints.ReplicaSaves;
-import io.vertigrad.internal.worker.ReplicaCheckpoints.SaveOrders;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.testkit.QuadraticEngine;
 import io.vertigrad.testkit.QuadraticModel;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -51,29 +52,25 @@ class ReplicaCheckpointsTest {
     JsonObject checkpoint = new JsonObject().put("every", 1).put("directory", folder.toString());
     JobConfig job = JobConfig.read("test", new JsonObject().put("checkpoint", checkpoint));
     return new ReplicaCheckpoints(
-        job, model.layout(), 1, 3, true, new BlockedDisk(), event -> {}, Optional.empty());
+        job,
+        model.layout(),
+        1,
+        3,
+        true,
+        new CheckpointWriter.Owner(this::runOnceDiskIsFree, Map::of),
+        version -> false,
+        event -> {},
+        Optional.empty());
   }
 
   /** Keeps the writer's thread waiting until the test says otherwise. */
-  private final class BlockedDisk implements SaveOrders {
-
-    @Override
-    public String run() {
-      try {
-        assertTrue(diskIsFree.await(30, TimeUnit.SECONDS));
-      } catch (InterruptedException e) {
-        throw new AssertionError(e);
-      }
-      return "run";
+  private String runOnceDiskIsFree() {
+    try {
+      assertTrue(diskIsFree.await(30, TimeUnit.SECONDS));
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
     }
-
-    @Override
-    public boolean savesAt(long version) {
-      return false;
-    }
-
-    @Override
-    public void recordSaveMillis(long millis) {}
+    return "run";
   }
 
   private static final class CountedCopies extends VectorModel {

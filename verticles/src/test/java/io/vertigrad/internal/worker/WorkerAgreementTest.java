@@ -6,11 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.optimizer.OptimizerConfig;
+import io.vertigrad.internal.checkpoint.CheckpointWriter;
 import io.vertigrad.internal.exchange.SenderIdentity;
 import io.vertigrad.internal.membership.Pause;
 import io.vertigrad.internal.membership.VersionChoiceFixture;
 import io.vertigrad.internal.worker.ReplicaCheckpoints.ReplicaSaves;
-import io.vertigrad.internal.worker.ReplicaCheckpoints.SaveOrders;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.ExchangeTiming;
 import io.vertigrad.strategy.LocalGradient;
@@ -24,6 +24,7 @@ import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -39,21 +40,8 @@ class WorkerAgreementTest {
   private static final int LENGTH = 5;
   private static final PeerGroup WITHOUT_ONE = new PeerGroup(2, List.of(0, 2), 0);
 
-  private static final SaveOrders ORDERS =
-      new SaveOrders() {
-        @Override
-        public String run() {
-          return "run";
-        }
-
-        @Override
-        public boolean savesAt(long version) {
-          return false;
-        }
-
-        @Override
-        public void recordSaveMillis(long millis) {}
-      };
+  private static final CheckpointWriter.Owner OWNER =
+      new CheckpointWriter.Owner(() -> "run", Map::of);
 
   private final StepGate gate = new StepGate();
   private final VectorModel model = model();
@@ -247,7 +235,15 @@ class WorkerAgreementTest {
     if (checkpoints == null) {
       checkpoints =
           new ReplicaCheckpoints(
-              job, own.layout(), every, 3, true, ORDERS, event -> {}, Optional.empty());
+              job,
+              own.layout(),
+              every,
+              3,
+              true,
+              OWNER,
+              version -> false,
+              event -> {},
+              Optional.empty());
     }
     SenderIdentity self = new SenderIdentity(job.addresses().jobHash(), rank, incarnation);
     return new WorkerAgreement(
