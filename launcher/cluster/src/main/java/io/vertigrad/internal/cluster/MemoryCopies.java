@@ -554,6 +554,8 @@ public final class MemoryCopies implements StateCopies {
                       if (failure == null && sources.get(from.address) == from) {
                         from.newest = state.number();
                         hold(state);
+                        // The next state's worker waits until this one has pulled it.
+                        pull(from);
                       }
                     }));
   }
