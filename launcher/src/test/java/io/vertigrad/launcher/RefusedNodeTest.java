@@ -28,7 +28,6 @@ class RefusedNodeTest {
 
   @TempDir private Path folder;
   private Process job;
-  private int nodes;
 
   @AfterEach
   void end() {
@@ -79,7 +78,6 @@ class RefusedNodeTest {
         wrong.toString(),
         "--job",
         file.toString());
-    assertRefused("node: found no secret, expected --secret FILE", "--job", "127.0.0.1:18021");
     assertRefused(
         "the job there is \"digits-sync\", this node's job file is of job \"other\"",
         "--join",
@@ -96,6 +94,12 @@ class RefusedNodeTest {
         changed(file, "seed", 77),
         "--secret",
         folder.resolve("run/secret").toString());
+
+    Path without = node("without-secret", "--job", "127.0.0.1:18021");
+    assertTrue(read(without).contains("exit 2"), read(without));
+    assertTrue(
+        read(without).contains("vertigrad: node: found no secret, expected --secret FILE"),
+        read(without));
 
     Process last = start("printed", emptyFolder(), printed.words().toArray(String[]::new));
     assertTrue(job.waitFor(120, TimeUnit.SECONDS), read(said));
@@ -136,12 +140,17 @@ class RefusedNodeTest {
     return copy.toString();
   }
 
-  private void assertRefused(String why, String... words) throws Exception {
-    Path said = node("refused-" + ++nodes, words);
-    String text = read(said);
-    assertTrue(text.contains("exit 2"), text);
-    assertTrue(text.contains("vertigrad: "), text);
-    assertTrue(text.contains(why), text);
+  /** Starts a node in this JVM: it names all files that it needs, so its folder does not matter. */
+  private void assertRefused(String why, String... words) throws IOException {
+    List<String> all = new ArrayList<>(List.of("node", "--role", "worker"));
+    all.addAll(List.of(words));
+    CommandRun refused = CommandRun.of(all.toArray(String[]::new));
+    assertEquals(2, refused.exit(), refused.err());
+    assertTrue(
+        refused.err().lines().anyMatch(l -> l.startsWith("vertigrad: ") && l.contains(why)),
+        refused.err());
+    Files.writeString(
+        Files.createTempFile(folder, "refused", ".log"), refused.out() + refused.err());
   }
 
   /** Starts a worker's node; returns its output, with its exit code unless it waits. */
