@@ -7,8 +7,12 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.vertx.core.json.JsonObject;
 import java.awt.image.BufferedImage;
+import java.io.ByteArrayOutputStream;
 import java.io.File;
+import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -85,10 +89,10 @@ class EnvironmentTest {
     pace.release();
     Ended resumed = run(spoken, List.of("resume", run.toString()));
     Path other = folder.resolve("other");
-    Ended undisturbed = run(Map.of(), join(training(other, 40), job));
+    CommandRun undisturbed = CommandRun.of(join(training(other, 40), job).toArray(String[]::new));
 
     assertEquals(0, resumed.exit(), resumed.said());
-    assertEquals(0, undisturbed.exit(), undisturbed.said());
+    assertEquals(0, undisturbed.exit(), undisturbed.err());
     assertTrue(summary(run).getLong("resumedAtVersion") > 0, summary(run).encode());
     assertEquals(
         summary(other).getString("parametersHash"), summary(run).getString("parametersHash"));
@@ -199,7 +203,6 @@ class EnvironmentTest {
     Path model = folder.resolve("model.onnx");
     List<List<String>> commands =
         List.of(
-            train(folder),
             List.of("runs", "--in", folder.toString()),
             List.of("evaluate", run),
             List.of("predict", run, digit.toString()),
@@ -207,13 +210,10 @@ class EnvironmentTest {
             List.of("export", run, "--to", "onnx", "--output", model.toString()),
             List.of("doctor"));
 
+    Ended train = run(sh("exec \"$@\" > /dev/full"), List.of(), train(folder));
+    assertUnwritten(train, "train");
     for (List<String> command : commands) {
-      Ended full = run(sh("exec \"$@\" > /dev/full"), List.of(), command);
-
-      assertEquals(1, full.exit(), command + full.said());
-      assertTrue(
-          full.said().contains("vertigrad: the output could not be written: "),
-          command + full.said());
+      assertUnwritten(full(command), command.toString());
     }
     assertTrue(Files.exists(folder.resolve("run/model.zip")), "the run was saved all the same");
     assertTrue(Files.exists(model), "the model was written all the same");
@@ -233,6 +233,31 @@ class EnvironmentTest {
     assertEquals(1, full.exit(), full.said());
     assertTrue(full.said().startsWith("vertigrad: the output could not be written: "), full.said());
     assertEquals("", pipe.said());
+  }
+
+  private static void assertUnwritten(Ended full, String command) {
+    assertEquals(1, full.exit(), command + full.said());
+    assertTrue(
+        full.said().contains("vertigrad: the output could not be written: "),
+        command + full.said());
+  }
+
+  /** Runs a command as its process does, but in this JVM, with an output that takes nothing. */
+  private static Ended full(List<String> words) throws IOException {
+    ByteArrayOutputStream said = new ByteArrayOutputStream();
+    PrintStream messages = new PrintStream(said, true, StandardCharsets.UTF_8);
+    PrintStream formerOut = System.out;
+    PrintStream formerErr = System.err;
+    try (FileOutputStream device = new FileOutputStream("/dev/full")) {
+      StandardOutput out = new StandardOutput(device);
+      System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
+      System.setErr(messages);
+      int status = VertigradCommand.execute(words.toArray(String[]::new));
+      return new Ended(out.exitCode(status, messages), said.toString(StandardCharsets.UTF_8));
+    } finally {
+      System.setOut(formerOut);
+      System.setErr(formerErr);
+    }
   }
 
   private List<String> train() {
