@@ -176,7 +176,7 @@ final class ComponentFailureTest {
       throws IOException {
     Path broken = folder.resolve("broken");
     strategy = JsonObject.of("name", RULE, "flag", broken.toString()).put("of", of);
-    CommandRun whole = train("whole", "", port, option);
+    CommandRun whole = train("whole", "", port);
     assertEquals(0, whole.exit(), whole.err());
     Files.createFile(broken);
 
