@@ -353,12 +353,12 @@ class ForgedMessagesTest {
     client
         .getConnectionStrategyConfig()
         .getConnectionRetryConfig()
-        .setClusterConnectTimeoutMillis(3_000);
+        .setClusterConnectTimeoutMillis(1_000);
     assertThrows(
         IllegalStateException.class, () -> HazelcastClient.newHazelcastClient(client).shutdown());
 
     Config stranger = new Config().setClusterName("vertigrad-forged");
-    stranger.setProperty("hazelcast.max.join.seconds", "5");
+    stranger.setProperty("hazelcast.max.join.seconds", "2");
     stranger.getNetworkConfig().setPort(16_801).getJoin().getMulticastConfig().setEnabled(false);
     stranger.getNetworkConfig().getJoin().getAutoDetectionConfig().setEnabled(false);
     stranger.getNetworkConfig().getJoin().getTcpIpConfig().setEnabled(true);
