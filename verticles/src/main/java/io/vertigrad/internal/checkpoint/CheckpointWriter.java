@@ -51,7 +51,6 @@ public final class CheckpointWriter implements AutoCloseable {
   private volatile WritePace pace = new WritePace();
   private volatile List<Long> versions = List.of();
   private volatile long costMillis;
-  private volatile long startedNanos = System.nanoTime();
   private int pending;
 
   /**
@@ -121,18 +120,6 @@ public final class CheckpointWriter implements AutoCloseable {
     return known;
   }
 
-  /** Starts the interval of timed checkpoints now. */
-  public void start() {
-    startedNanos = System.nanoTime();
-  }
-
-  /** Returns whether a timed checkpoint is due. */
-  public boolean isTime() {
-    long interval = job.checkpoint().intervalMillis(costMillis);
-    return job.checkpoint().isTimed()
-        && System.nanoTime() - startedNanos >= TimeUnit.MILLISECONDS.toNanos(interval);
-  }
-
   /** Returns how many copies are being written or wait for it. */
   public synchronized int pending() {
     return pending;
@@ -166,7 +153,6 @@ public final class CheckpointWriter implements AutoCloseable {
     finishWithoutPauses();
     WritePace filePace = new WritePace();
     pace = filePace;
-    start();
     synchronized (this) {
       pending++;
     }

@@ -1799,11 +1799,11 @@ public final class CoordinatorState {
   /**
    * Chooses the versions at which all members write a checkpoint, when checkpoints are timed.
    *
-   * <p>A version lies far enough ahead that every member knows it before it gets there. A member
-   * that learns of it too late writes none, and the job can then go back to the checkpoint before.
-   * The interval grows with the cost of writing ({@link
-   * io.vertigrad.job.CheckpointConfig#intervalMillis}). Everything is measured by what live members
-   * report: after a loss they repeat versions, which are saved again.
+   * <p>Members without common versions write theirs at once. Elsewhere, a version lies far enough
+   * ahead that every member knows it before it gets there. A member that learns of it too late
+   * writes none, and the job can then go back to the checkpoint before. The interval grows with the
+   * cost of writing ({@link io.vertigrad.job.CheckpointConfig#intervalMillis}). Everything is
+   * measured by what live members report: after a loss they repeat versions, which are saved again.
    */
   private static final class CheckpointPlan {
 
@@ -1847,25 +1847,26 @@ public final class CoordinatorState {
           registry.of(config.places().servers() > 0 ? Role.SERVER : Role.WORKER).stream()
               .filter(holder -> holder.published() && holder.version().isPresent())
               .toList();
+      long version =
+          holders.stream().mapToLong(holder -> holder.version().orElse(0)).max().orElse(0);
       if (!trains || !trained || holders.isEmpty()) {
         trained |= trains && !holders.isEmpty();
         // The version chosen now is written {@code LEAD_MILLIS} later, so the interval starts
         // earlier.
         chosenMillis = nowMillis - LEAD_MILLIS;
         metMillis = nowMillis;
-        startMeasuring(nowMillis, version(holders));
+        startMeasuring(nowMillis, version);
         return;
       }
       // Members write side by side, so their times are not added up.
       long cost = holders.stream().mapToLong(MemberRecord::saveMillis).max().orElse(0);
       announceMiss(cost, nowMillis);
+      long interval = config.checkpoint().intervalMillis(cost);
       if (config.traits().stepsTogether()) {
-        choose(version(holders), config.checkpoint().intervalMillis(cost), nowMillis);
+        choose(version, interval, nowMillis);
+      } else if (nowMillis - chosenMillis >= interval && version != chosenVersion) {
+        save(version, nowMillis);
       }
-    }
-
-    private static long version(List<MemberRecord> holders) {
-      return holders.stream().mapToLong(holder -> holder.version().orElse(0)).max().orElse(0);
     }
 
     private void startMeasuring(long nowMillis, long version) {
@@ -1891,11 +1892,15 @@ public final class CoordinatorState {
       // Closer together, a worker that is ahead deletes what one behind has not written yet.
       boolean apart = at >= chosenVersion + Math.max(1, spread());
       if (due && apart && at < config.lastVersion() && chosen.size() < Pause.MOST_SAVES) {
-        pauses.save(at);
         chosen.add(at);
-        chosenVersion = at;
-        chosenMillis = nowMillis;
+        save(at, nowMillis);
       }
+    }
+
+    private void save(long at, long nowMillis) {
+      pauses.save(at);
+      chosenVersion = at;
+      chosenMillis = nowMillis;
     }
 
     /** Returns how many steps a worker may be ahead of another one; 0 with servers. */

@@ -15,7 +15,7 @@ import java.util.stream.Stream;
  *     nothing waits for a test
  * @param testing true while that test runs; no member's limit passes meanwhile
  * @param saveAt the last few versions of which all members write a timed checkpoint, in the order
- *     in which they were chosen
+ *     in which they were chosen; members without common versions write one when there is another
  * @param ends true when no step will ever start again: all members have finished
  */
 public record Pause(

@@ -5,6 +5,7 @@ import io.vertigrad.internal.membership.MemberRegistry.MemberRecord;
 import io.vertigrad.job.Role;
 import java.util.EnumSet;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -29,7 +30,7 @@ final class Pauses {
   private final LongSupplier clockMillis;
   private final Consumer<Decision> decisions;
   private final Map<Admission, Long> acknowledged = new HashMap<>();
-  private Pause pause = Pause.NONE;
+  private Pause pause;
   private long firstNumber;
   private long sinceMillis;
   private final Set<Reason> reasons = EnumSet.noneOf(Reason.class);
@@ -60,6 +61,9 @@ final class Pauses {
     this.events = events;
     this.clockMillis = clockMillis;
     this.decisions = decisions;
+    // Members apply no instruction of the number 0; each further one keeps the first test.
+    long firstTest = config.evaluations().firstHold();
+    pause = new Pause(0, Long.MAX_VALUE, firstTest, false, false, List.of());
   }
 
   /** Returns the newest instruction. */

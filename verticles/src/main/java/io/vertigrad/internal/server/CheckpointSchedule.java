@@ -30,8 +30,8 @@ import org.slf4j.LoggerFactory;
  * thread. A failed checkpoint is tried again one interval later.
  *
  * <p>If workers move in rounds, all shards write the same versions: multiples of {@code
- * checkpoint.every}, or the versions that the coordinator has chosen. Otherwise each shard uses its
- * own count or clock.
+ * checkpoint.every}, or the versions that the coordinator has chosen. Otherwise each shard counts
+ * its own versions, or writes one when the coordinator has chosen another.
  */
 final class CheckpointSchedule {
 
@@ -46,6 +46,7 @@ final class CheckpointSchedule {
   private Future<Void> writing = Future.succeededFuture();
   private long startedVersion;
   private List<Long> saveAt = List.of();
+  private boolean ordered;
   private boolean reserved;
 
   /**
@@ -157,23 +158,23 @@ final class CheckpointSchedule {
     return writer.costMillis();
   }
 
-  /** Starts the interval now. */
+  /** Begins after the shard's version now. */
   void start(Shard shard) {
     startedVersion = shard.version();
-    writer.start();
-    if (config.isOn() && !(inRounds && config.isTimed())) {
+    if (config.every() > 0) {
       reserve(shard);
-    }
-    if (config.every() > 0 && !shard.restored()) {
-      write(shard);
+      if (!shard.restored()) {
+        write(shard);
+      }
     }
   }
 
   /**
-   * Sets the versions that all shards write if workers move in rounds; the newest lies ahead.
-   * Memory for the first copy is allocated in the meantime.
+   * Sets the versions that the coordinator has chosen. If workers move in rounds, the newest lies
+   * ahead. Memory for the first copy is allocated in the meantime.
    */
   void saveAt(Shard shard, List<Long> versions) {
+    ordered |= !versions.isEmpty() && !versions.equals(saveAt);
     saveAt = versions;
     if (!versions.isEmpty()) {
       reserve(shard);
@@ -194,18 +195,12 @@ final class CheckpointSchedule {
     }
   }
 
-  /** Starts a checkpoint when the interval is over and none is being written. */
+  /** Starts a checkpoint when one is due, without rounds, and none is being written. */
   void tick(Shard shard) {
-    if (!inRounds && writing.isComplete() && isDue(shard)) {
+    long apart = config.every() > 0 ? config.every() : ordered ? 1 : Long.MAX_VALUE;
+    if (!inRounds && writing.isComplete() && shard.version() - startedVersion >= apart) {
       write(shard);
     }
-  }
-
-  private boolean isDue(Shard shard) {
-    if (config.every() > 0) {
-      return shard.version() - startedVersion >= config.every();
-    }
-    return shard.version() > startedVersion && writer.isTime();
   }
 
   /**
@@ -268,6 +263,7 @@ final class CheckpointSchedule {
   private Future<Path> write(Shard shard) {
     Checkpoint copy = shard.beginCopy(writer.memory());
     startedVersion = copy.version();
+    ordered = false;
     Future<Path> file =
         ContextBridge.to(vertx.getOrCreateContext(), writer.write(copy, () -> {}))
             .onSuccess(written -> damaged.remove(copy.version()));

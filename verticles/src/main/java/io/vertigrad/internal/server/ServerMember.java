@@ -344,7 +344,12 @@ public final class ServerMember implements MemberHandler {
       OptionalLong from) {
     CheckpointSchedule checkpoints =
         new CheckpointSchedule(
-            vertx, job, run, admission.rank(), strategy.traits().lockstep(), model.fingerprints());
+            vertx,
+            job,
+            run,
+            admission.rank(),
+            strategy.traits().stepsTogether(),
+            model.fingerprints());
     Scalars scalars =
         Scalars.of(vertx, job.addresses().job(), Role.SERVER.lower() + " " + admission.rank());
     return checkpoints

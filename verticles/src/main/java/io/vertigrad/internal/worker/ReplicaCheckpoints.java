@@ -19,7 +19,6 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
-import java.util.function.LongPredicate;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
@@ -43,10 +42,11 @@ public final class ReplicaCheckpoints implements AutoCloseable {
   private final JobConfig job;
   private final long layoutHash;
   private final long interval;
-  private final LongPredicate savesAt;
+  private final Supplier<List<Long>> saveAt;
   private final CheckpointWriter writer;
   private final boolean allRanks;
   private final Optional<StateCopies> copies;
+  private List<Long> ordered = List.of();
 
   /**
    * Creates a worker's checkpoints.
@@ -56,7 +56,8 @@ public final class ReplicaCheckpoints implements AutoCloseable {
    * @param keep number of checkpoints to keep per rank
    * @param allRanks true if all ranks write the same versions
    * @param owner knows the run
-   * @param savesAt returns whether all members write a timed checkpoint of a version; any thread
+   * @param saveAt returns the versions of timed checkpoints that the coordinator has chosen; ranks
+   *     that write versions of their own write one when it has chosen another
    * @param copies takes copies of saved states; empty if the states are in files only
    */
   public ReplicaCheckpoints(
@@ -66,14 +67,14 @@ public final class ReplicaCheckpoints implements AutoCloseable {
       int keep,
       boolean allRanks,
       CheckpointWriter.Owner owner,
-      LongPredicate savesAt,
+      Supplier<List<Long>> saveAt,
       Consumer<TrainingEvent> events,
       Optional<StateCopies> copies) {
     this.copies = copies;
     this.job = job;
     this.layoutHash = layoutHash;
     this.interval = interval;
-    this.savesAt = savesAt;
+    this.saveAt = saveAt;
     this.allRanks = allRanks;
     writer = new CheckpointWriter(job, Role.WORKER, keep, owner, events);
   }
@@ -83,7 +84,10 @@ public final class ReplicaCheckpoints implements AutoCloseable {
     if (interval > 0) {
       return version % interval == 0;
     }
-    return allRanks ? savesAt.test(version) : writer.isTime();
+    List<Long> newest = saveAt.get();
+    boolean changed = !newest.isEmpty() && !newest.equals(ordered);
+    ordered = changed ? newest : ordered;
+    return allRanks ? newest.contains(version) : changed;
   }
 
   private Future<Path> write(int rank, int incarnation, long run, SavedState state) {

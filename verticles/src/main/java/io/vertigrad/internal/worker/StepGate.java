@@ -4,6 +4,7 @@ import io.vertigrad.internal.exchange.WakeSignal;
 import io.vertigrad.internal.membership.Pause;
 import io.vertigrad.internal.membership.StepState;
 import io.vertigrad.strategy.EvaluationPlan;
+import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -39,9 +40,9 @@ final class StepGate {
     this.testAt = firstTest;
   }
 
-  /** Returns whether all members write a timed checkpoint of this version. */
-  public boolean savesAt(long version) {
-    return pauseOrder.saveAt().contains(version);
+  /** Returns the versions of timed checkpoints that the coordinator has chosen; any thread. */
+  public List<Long> saveAt() {
+    return pauseOrder.saveAt();
   }
 
   /** Returns true if a step at this version may begin. */

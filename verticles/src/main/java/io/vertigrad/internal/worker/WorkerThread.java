@@ -286,7 +286,7 @@ public class WorkerThread {
         keep,
         allRanks,
         member.checkpointOwner(),
-        member.gate()::savesAt,
+        member.gate()::saveAt,
         new EventPublisher(vertx, job.addresses())::publish,
         copies(allRanks, layout));
   }

@@ -44,6 +44,14 @@ final class BlockingTestsTest {
     assertEquals(2, fixture.all(Hold.class).size(), "a status that is repeated says nothing new");
   }
 
+  @Test
+  void shouldKeepTheFirstTestWhenThereIsAnotherInstructionBeforeIt() {
+    fixture.coordinator.pause();
+    fixture.coordinator.resume();
+
+    assertEquals(1, lastPause().testAt());
+  }
+
   /**
    * Nobody passes a version that waits for its test, so version 11 was tested before the resume.
    */

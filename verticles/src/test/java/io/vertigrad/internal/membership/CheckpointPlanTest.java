@@ -142,6 +142,24 @@ final class CheckpointPlanTest {
     assertTrue(said.get(0).reason().contains("every 200 steps"), said.toString());
   }
 
+  @Test
+  void shouldLetMembersWriteTheirOwnVersionsWhenTheyHaveNoneInCommon() {
+    fixture =
+        new CoordinatorStateFixture(
+                CoordinatorStateFixture.savingEvery(
+                    10_000, CoordinatorStateFixture.config(2, 2, false)))
+            .started(2, 2);
+    train(9_000, 0);
+    assertEquals(1, chosenVersions().size());
+    assertTrue(chosenVersions().get(0) <= version, "nobody has to reach it");
+
+    train(9_000, 0);
+    assertEquals(1, chosenVersions().size());
+    train(60_000, 800);
+
+    assertEquals(2, chosenVersions().size(), "40 s apart where writing costs 0.8 s");
+  }
+
   private static CoordinatorStateFixture exchangingEvery(long versions, long millis) {
     return new CoordinatorStateFixture(
         CoordinatorStateFixture.savingEvery(

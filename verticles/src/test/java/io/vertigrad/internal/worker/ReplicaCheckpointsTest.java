@@ -1,6 +1,7 @@
 package io.vertigrad.internal.worker;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.internal.checkpoint.CheckpointWriter;
@@ -12,10 +13,13 @@ import io.vertigrad.testkit.QuadraticEngine;
 import io.vertigrad.testkit.QuadraticModel;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -48,17 +52,42 @@ class ReplicaCheckpointsTest {
     }
   }
 
+  @Test
+  void shouldBeDueOncePerChosenVersionWhenRanksWriteVersionsOfTheirOwn() {
+    AtomicReference<List<Long>> chosen = new AtomicReference<>(List.of());
+    try (ReplicaCheckpoints checkpoints = checkpoints(0, false, chosen::get)) {
+      assertFalse(checkpoints.due(7));
+
+      chosen.set(List.of(5L));
+
+      assertTrue(checkpoints.due(8));
+      assertFalse(checkpoints.due(9));
+      chosen.set(List.of());
+      assertFalse(checkpoints.due(10), "a worker that joins again knows of none");
+      chosen.set(List.of(5L));
+      assertFalse(checkpoints.due(11), "it was written");
+      chosen.set(List.of(5L, 30L));
+      assertTrue(checkpoints.due(12));
+    }
+  }
+
   private ReplicaCheckpoints checkpoints() {
-    JsonObject checkpoint = new JsonObject().put("every", 1).put("directory", folder.toString());
+    return checkpoints(1, true, List::of);
+  }
+
+  private ReplicaCheckpoints checkpoints(
+      long every, boolean allRanks, Supplier<List<Long>> chosen) {
+    JsonObject checkpoint =
+        new JsonObject().put("every", every).put("directory", folder.toString());
     JobConfig job = JobConfig.read("test", new JsonObject().put("checkpoint", checkpoint));
     return new ReplicaCheckpoints(
         job,
         model.layout(),
-        1,
+        every,
         3,
-        true,
+        allRanks,
         new CheckpointWriter.Owner(this::runOnceDiskIsFree, Map::of),
-        version -> false,
+        chosen,
         event -> {},
         Optional.empty());
   }

@@ -235,15 +235,7 @@ class WorkerAgreementTest {
     if (checkpoints == null) {
       checkpoints =
           new ReplicaCheckpoints(
-              job,
-              own.layout(),
-              every,
-              3,
-              true,
-              OWNER,
-              version -> false,
-              event -> {},
-              Optional.empty());
+              job, own.layout(), every, 3, true, OWNER, List::of, event -> {}, Optional.empty());
     }
     SenderIdentity self = new SenderIdentity(job.addresses().jobHash(), rank, incarnation);
     return new WorkerAgreement(
