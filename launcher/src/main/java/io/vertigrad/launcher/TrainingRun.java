@@ -571,7 +571,7 @@ final class TrainingRun {
           return null;
         });
     JsonArray checkpoints = begun ? rest() : new JsonArray();
-    Optional<JsonObject> further = furtherSummary();
+    Optional<JsonObject> further = furtherSummary(begun);
     Optional<Evaluated> tested = begun && further.isEmpty() ? saveUnfinished() : Optional.empty();
     tested.filter(found -> found.samples() > 0).ifPresent(monitor::onEvent);
     if (phase == Phase.COORDINATING) {
@@ -594,13 +594,14 @@ final class TrainingRun {
   }
 
   /**
-   * Returns the summary of an earlier attempt that came further than this one. It stays, and so
-   * does the model that it is about.
+   * Returns the summary of an earlier attempt that came further than this one, or as far if this
+   * one has not begun. It stays, and so does the model that it is about.
    */
-  private Optional<JsonObject> furtherSummary() {
+  private Optional<JsonObject> furtherSummary(boolean begun) {
     long reached = monitor.ask(RunProgress::version);
+    long least = begun ? reached + 1 : reached;
     Optional<JsonObject> further =
-        directory.readSummary().filter(before -> before.getLong("version", 0L) > reached);
+        directory.readSummary().filter(before -> before.getLong("version", 0L) >= least);
     further.ifPresent(
         before ->
             monitor.say(
