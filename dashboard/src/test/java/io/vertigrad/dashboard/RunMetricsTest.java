@@ -11,17 +11,13 @@ import io.vertigrad.events.TrainingEvent.JobStopped;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberSuspected;
-import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
-import io.vertigrad.events.Vitals;
-import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.Role;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -150,31 +146,11 @@ final class RunMetricsTest {
   void shouldReportNoVitalsOfAMemberThatLeft() {
     advance(RunStory.beginning());
     assertTrue(member(advance(RunStory.after(10)), "worker", 0).containsKey("cores"));
-    MemberVitals health =
-        new MemberVitals(
-            9,
-            Role.WORKER,
-            0,
-            0,
-            "a pid 2",
-            new Vitals(
-                Map.of(
-                    Vital.CORES,
-                    1.5,
-                    Vital.HEAP,
-                    10.0,
-                    Vital.RESIDENT,
-                    40.0,
-                    Vital.ROUND_TRIP_99,
-                    1.5),
-                0,
-                Map.of()));
-
     JsonObject gone =
         advance(
             List.of(
                 new MemberLeft(9, Role.WORKER, 0, 0, "its process ended"),
-                health,
+                RunStory.vitals(9),
                 RunStory.progress(RunStory.START + 2_000, 0, 0, 20)));
 
     JsonObject worker = member(gone, "worker", 0);

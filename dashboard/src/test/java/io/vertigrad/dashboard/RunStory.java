@@ -38,6 +38,30 @@ public final class RunStory {
         new JobStarted(START, "sync", 2, 1, 1_960, 200, 200));
   }
 
+  /** Returns a report of the first worker's process. */
+  static MemberVitals vitals(long now) {
+    return new MemberVitals(
+        now,
+        Role.WORKER,
+        0,
+        0,
+        "a pid 2",
+        new Vitals(
+            Map.of(
+                Vital.CORES,
+                1.5,
+                Vital.PROCESSORS,
+                2.0,
+                Vital.HEAP,
+                10.0,
+                Vital.RESIDENT,
+                40.0,
+                Vital.ROUND_TRIP_99,
+                1.5),
+            2_000,
+            Map.of(500, 1L, 2_000, 1L)));
+  }
+
   /** Returns the reports of both workers and the server after this many tenths of a second. */
   public static List<TrainingEvent> after(int tenths) {
     long now = START + 100L * tenths;
@@ -45,26 +69,7 @@ public final class RunStory {
         progress(now, 0, 0, tenths),
         progress(now, 1, 0, tenths),
         new ServerProgress(now, 0, 0, tenths, 256L * tenths, 2L * tenths, 1, 2, 3, 4),
-        new MemberVitals(
-            now,
-            Role.WORKER,
-            0,
-            0,
-            "a pid 2",
-            new Vitals(
-                Map.of(
-                    Vital.CORES,
-                    1.5,
-                    Vital.PROCESSORS,
-                    2.0,
-                    Vital.HEAP,
-                    10.0,
-                    Vital.RESIDENT,
-                    40.0,
-                    Vital.ROUND_TRIP_99,
-                    1.5),
-                2_000,
-                Map.of(500, 1L, 2_000, 1L))),
+        vitals(now),
         new Evaluated(now, tenths, 500, 1.0 / tenths, 100 - 1.0 / tenths, false, "00"));
   }
 
