@@ -1,0 +1,44 @@
+package io.vertigrad.engine.pytorch.graph;
+
+import io.vertx.core.json.JsonObject;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+
+/**
+ * A network with the values of its tensors.
+ *
+ * @param graph its operations
+ * @param tensors values by the module's names, in the module's order; two names of one tensor have
+ *     the same object
+ * @param sample dimensions of the user's input without the first; -1 for one that may vary
+ * @param batch number of samples that the network takes, if it takes only that
+ * @param input ATen's number of the user's input's type
+ * @param source the program as {@code models/model.json} of an archive has it, from which an
+ *     archive is written again
+ */
+public record ExportedProgram(
+    Graph graph,
+    Map<String, Stored> tensors,
+    List<Long> sample,
+    OptionalLong batch,
+    int input,
+    JsonObject source) {
+
+  /**
+   * The values of a tensor.
+   *
+   * @param type ATen's number of its type
+   * @param shape its dimensions; empty for a number
+   * @param values contiguous, little-endian, from position 0
+   * @param trained whether gradients are computed for it
+   */
+  public record Stored(int type, List<Long> shape, ByteBuffer values, boolean trained) {
+
+    /** Copies the shape. */
+    public Stored {
+      shape = List.copyOf(shape);
+    }
+  }
+}
