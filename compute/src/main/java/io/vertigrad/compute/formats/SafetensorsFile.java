@@ -1,10 +1,12 @@
 package io.vertigrad.compute.formats;
 
 import io.vertigrad.compute.Block;
+import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.settings.JsonText;
 import io.vertigrad.compute.settings.SettingsException;
+import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.EOFException;
@@ -21,6 +23,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -44,6 +47,10 @@ public final class SafetensorsFile implements AutoCloseable {
   static final int MOST_HEADER_BYTES = JsonText.MOST_BYTES;
 
   private static final String METADATA = "__metadata__";
+
+  /** Text of the header with the names of the tensors beside a model's own arrays. */
+  private static final String FURTHER = "vertigrad.further";
+
   private static final String TYPE = "dtype";
   private static final String SHAPE = "shape";
   private static final String OFFSETS = "data_offsets";
@@ -227,19 +234,39 @@ public final class SafetensorsFile implements AutoCloseable {
   }
 
   /**
-   * Writes a model's arrays as float32, each under the name of its block. Writes the whole file or
-   * none.
+   * Writes a model's arrays as float32, each under the name of its block, and its further state.
+   * Writes the whole file or none.
+   *
+   * @param file is replaced if it exists
+   * @param metadata texts by name, which the header stores
+   * @param layout names and shapes of the model's arrays
+   * @param model used on the calling thread
+   * @throws IOException when the file cannot be written
+   */
+  public static void write(
+      Path file, Map<String, String> metadata, ParameterLayout layout, Model model)
+      throws IOException {
+    write(file, metadata, layout, model::readParameters, model.furtherState());
+  }
+
+  /**
+   * Writes arrays as float32, each under the name of its block. Writes the whole file or none.
    *
    * @param file is replaced if it exists
    * @param metadata texts by name, which the header stores
    * @param layout names and shapes
    * @param source provides the values
+   * @param further tensors to write after them, as they are; {@link #require} ignores them
    * @throws IOException when the file cannot be written
    */
   public static void write(
-      Path file, Map<String, String> metadata, ParameterLayout layout, Source source)
+      Path file,
+      Map<String, String> metadata,
+      ParameterLayout layout,
+      Source source,
+      List<Model.State> further)
       throws IOException {
-    byte[] header = header(metadata, layout);
+    byte[] header = header(metadata, layout, further);
     Path part = file.resolveSibling(file.getFileName() + ".part");
     try {
       try (FileChannel channel =
@@ -255,6 +282,9 @@ public final class SafetensorsFile implements AutoCloseable {
           int count = Math.min(CHUNK_ELEMENTS, layout.length() - first);
           source.read(first, chunk.clear().limit(count * Float.BYTES).asFloatBuffer());
           writeFully(channel, chunk);
+        }
+        for (Model.State tensor : further) {
+          writeFully(channel, tensor.values().duplicate());
         }
       }
       Files.move(part, file, StandardCopyOption.ATOMIC_MOVE);
@@ -284,7 +314,8 @@ public final class SafetensorsFile implements AutoCloseable {
 
   /**
    * Checks that the file holds exactly a model's arrays: the same names and shapes, in types that
-   * can be read.
+   * can be read. Counters, which are of integers, and tensors that {@link #write} added are
+   * ignored.
    *
    * @param layout of the model
    * @throws DataException naming the first array that does not fit
@@ -304,13 +335,23 @@ public final class SafetensorsFile implements AutoCloseable {
       }
       requireReadable(found);
     }
-    if (entries.size() > layout.blocks().size()) {
-      List<String> known = layout.blocks().stream().map(Block::name).toList();
-      String other =
-          entries.keySet().stream().filter(name -> !known.contains(name)).findFirst().orElse("");
-      throw wrong(
-          "holds %s tensors, expected %s: the model has no %s"
-              .formatted(entries.size(), known.size(), JsonText.shown(other)));
+    Set<String> known = new HashSet<>(further());
+    layout.blocks().forEach(block -> known.add(block.name()));
+    for (Entry entry : entries.values()) {
+      if (!known.contains(entry.name()) && entry.type() != Type.I64) {
+        throw wrong(
+            "holds %s tensors, expected %s: the model has no %s"
+                .formatted(entries.size(), layout.blocks().size(), JsonText.shown(entry.name())));
+      }
+    }
+  }
+
+  private List<String> further() {
+    try {
+      return new JsonArray(metadata.getOrDefault(FURTHER, "[]"))
+          .stream().map(String::valueOf).toList();
+    } catch (DecodeException e) {
+      throw wrong("header: %s.%s is no list of names".formatted(METADATA, FURTHER));
     }
   }
 
@@ -638,33 +679,46 @@ public final class SafetensorsFile implements AutoCloseable {
   }
 
   /** Builds the header. It is padded with spaces, so that the values after it are aligned. */
-  private static byte[] header(Map<String, String> metadata, ParameterLayout layout) {
+  private static byte[] header(
+      Map<String, String> metadata, ParameterLayout layout, List<Model.State> further) {
     JsonObject header = new JsonObject(new LinkedHashMap<>());
-    if (!metadata.isEmpty()) {
-      JsonObject texts = new JsonObject(new LinkedHashMap<>());
-      new TreeMap<>(metadata).forEach(texts::put);
+    JsonObject texts = new JsonObject(new LinkedHashMap<>());
+    new TreeMap<>(metadata).forEach(texts::put);
+    if (!further.isEmpty()) {
+      texts.put(FURTHER, new JsonArray(further.stream().map(Model.State::name).toList()).encode());
+    }
+    if (!texts.isEmpty()) {
       header.put(METADATA, texts);
     }
     long at = 0;
     for (Block block : layout.blocks()) {
-      long end = at + (long) block.length() * Float.BYTES;
-      JsonObject entry =
-          new JsonObject(new LinkedHashMap<>())
-              .put(TYPE, Type.F32.name())
-              .put(SHAPE, new JsonArray(new ArrayList<>(block.shape())))
-              .put(OFFSETS, new JsonArray().add(at).add(end));
-      if (header.containsKey(block.name())) {
-        throw new IllegalArgumentException(
-            "two arrays of the model are called %s, expected different names"
-                .formatted(block.name()));
-      }
-      header.put(block.name(), entry);
-      at = end;
+      long bytes = (long) block.length() * Float.BYTES;
+      put(header, block.name(), Type.F32, block.shape(), at, bytes);
+      at += bytes;
+    }
+    for (Model.State tensor : further) {
+      int bytes = tensor.values().remaining();
+      put(header, tensor.name(), Type.valueOf(tensor.type()), tensor.shape(), at, bytes);
+      at += bytes;
     }
     StringBuilder text = new StringBuilder(header.encode());
     int length = text.toString().getBytes(StandardCharsets.UTF_8).length;
     text.append(" ".repeat(-length & (PREFIX_BYTES - 1)));
     return text.toString().getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static void put(
+      JsonObject header, String name, Type type, List<Integer> shape, long at, long bytes) {
+    if (header.containsKey(name)) {
+      throw new IllegalArgumentException(
+          "two arrays of the model are called %s, expected different names".formatted(name));
+    }
+    header.put(
+        name,
+        new JsonObject(new LinkedHashMap<>())
+            .put(TYPE, type.name())
+            .put(SHAPE, new JsonArray(new ArrayList<>(shape)))
+            .put(OFFSETS, new JsonArray().add(at).add(at + bytes)));
   }
 
   private static ByteBuffer littleEndian(int bytes) {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Block.Kind;
+import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.DataException;
 import java.io.IOException;
@@ -20,6 +21,7 @@ import java.nio.file.Path;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -238,6 +240,28 @@ class SafetensorsFileTest {
   }
 
   @Test
+  void shouldKeepFurtherStateAndIgnoreItWhenTheModelReads() throws IOException {
+    float[] values = {1, 2, 3};
+    ParameterLayout layout =
+        new ParameterLayout(List.of(new Block("w", List.of(3), Block.Kind.TRAINABLE)));
+    ByteBuffer count = ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(0, 7);
+    ByteBuffer again = ByteBuffer.allocate(12);
+    SafetensorsFile.write(
+        file,
+        Map.of(),
+        layout,
+        (first, destination) -> destination.put(values, first, destination.remaining()),
+        List.of(
+            new Model.State("steps", "I64", List.of(), count),
+            new Model.State("tied", "F32", List.of(3), again)));
+
+    assertArrayEquals(values, read(layout));
+    try (SafetensorsFile opened = SafetensorsFile.open(file)) {
+      assertEquals(Set.of("w", "steps", "tied"), opened.names());
+    }
+  }
+
+  @Test
   void shouldNameTheArrayWhenTheModelIsAnother() throws IOException {
     write(Map.of(), LAYOUT, VALUES);
 
@@ -313,7 +337,8 @@ class SafetensorsFileTest {
         file,
         metadata,
         layout,
-        (first, destination) -> destination.put(values, first, destination.remaining()));
+        (first, destination) -> destination.put(values, first, destination.remaining()),
+        List.of());
   }
 
   private float[] read(ParameterLayout layout) {

@@ -143,8 +143,7 @@ class ExportedModelTest {
     ModelConfig config = reference.config(file("transformer"));
     try (Model exact = new PyTorchEngine().model(config);
         Model rounded = new PyTorchEngine().model(config.in(Precision.BFLOAT16))) {
-      assertEquals(
-          exact.gradient(reference.batch()), rounded.gradient(reference.batch()), 0.02);
+      assertEquals(exact.gradient(reference.batch()), rounded.gradient(reference.batch()), 0.02);
     }
   }
 
@@ -157,6 +156,30 @@ class ExportedModelTest {
       assertTrue(names.contains("l.0.a.q.weight"));
       assertTrue(names.contains("e.weight"));
       assertFalse(names.contains("o.weight"), "it is the same tensor as e.weight");
+    }
+  }
+
+  @Test
+  void shouldAddCountersAndNamesOfTiedWeightsWhenItsStateIsWritten() {
+    Reference mlp = Reference.of("mlp");
+    try (Model model = mlp.open(file("mlp"), new PyTorchEngine())) {
+      mlp.train(model);
+      Model.State counter = model.furtherState().get(0);
+
+      assertEquals(1, model.furtherState().size());
+      assertEquals("b.num_batches_tracked", counter.name());
+      assertEquals("I64", counter.type());
+      assertEquals(List.of(), counter.shape());
+      assertEquals(5, counter.values().order(ByteOrder.LITTLE_ENDIAN).getLong(0), "steps");
+    }
+    Reference transformer = Reference.of("transformer");
+    try (Model model = transformer.open(file("transformer"), new PyTorchEngine())) {
+      transformer.train(model);
+      Model.State tied = model.furtherState().get(0);
+
+      assertEquals("o.weight", tied.name());
+      assertEquals(
+          parameters(model)[0], tied.values().order(ByteOrder.LITTLE_ENDIAN).getFloat(0), 0);
     }
   }
 
@@ -182,8 +205,7 @@ class ExportedModelTest {
 
     SettingsException refused =
         assertThrows(
-            SettingsException.class,
-            () -> engine.checkBatch(file("fixed").toString(), 32, job));
+            SettingsException.class, () -> engine.checkBatch(file("fixed").toString(), 32, job));
 
     assertTrue(refused.getMessage().contains("workers.batch is 32"), refused.getMessage());
     assertTrue(refused.getMessage().contains("for batches of 6"), refused.getMessage());
