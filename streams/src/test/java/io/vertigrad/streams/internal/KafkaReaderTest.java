@@ -196,8 +196,7 @@ class KafkaReaderTest {
     String gone = refusal("short", position);
     assertTrue(
         gone.startsWith(
-            "topic short, partition 0: begins at offset 8, but the run had read it up to offset 6"
-                + " only: the topic has deleted the 2 offsets between"),
+            "topic short, partition 0: begins at offset 8, but the run had read it up to offset 6 only: the topic has deleted the 2 offsets between"),
         gone);
     try (EventReader reader = open(settings("short"), 0, 1, Optional.of(position), true)) {
       broker.send("short", List.of(new Record(0, null, event(20))));
@@ -246,8 +245,7 @@ class KafkaReaderTest {
           warnings
               .get(0)
               .startsWith(
-                  "topic kept, partition 0: 2 records that waited for their labels are no longer"
-                      + " there, the first at offset 0"),
+                  "topic kept, partition 0: 2 records that waited for their labels are no longer there, the first at offset 0"),
           warnings::toString);
       broker.send(
           "late",
@@ -322,8 +320,7 @@ class KafkaReaderTest {
       assertEquals(List.of(3, 4, 5), values(next(reader)));
       assertEquals(
           List.of(
-              "topic open, partition 0: the transaction at offset 3 has ended, and training goes"
-                  + " on"),
+              "topic open, partition 0: the transaction at offset 3 has ended, and training goes on"),
           reader.warnings());
       assertEquals("topic open, partition 0 is silent", reader.awaited());
     }
