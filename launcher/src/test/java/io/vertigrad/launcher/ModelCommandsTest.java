@@ -319,7 +319,7 @@ class ModelCommandsTest {
         "data.fit is \"krop\", expected one of stretch, crop");
     assertRefused(
         CommandRun.of("export", model, "--to", "keras"),
-        "--to keras: is no format, expected one of dl4j, onnx, pt, safetensors");
+        "--to keras: is no format, expected one of dl4j, onnx, pt, pt2, safetensors");
     assertRefused(
         CommandRun.of("export", model, "--to", "pt"),
         "format pt: the engine dl4j does not write it, expected one of dl4j, onnx, safetensors");
