@@ -143,8 +143,7 @@ class ExportedModelTest {
     ModelConfig config = reference.config(file("transformer"));
     try (Model exact = new PyTorchEngine().model(config);
         Model rounded = new PyTorchEngine().model(config.in(Precision.BFLOAT16))) {
-      assertEquals(
-          exact.gradient(reference.batch()), rounded.gradient(reference.batch()), 0.02);
+      assertEquals(exact.gradient(reference.batch()), rounded.gradient(reference.batch()), 0.02);
     }
   }
 
@@ -182,8 +181,7 @@ class ExportedModelTest {
 
     SettingsException refused =
         assertThrows(
-            SettingsException.class,
-            () -> engine.checkBatch(file("fixed").toString(), 32, job));
+            SettingsException.class, () -> engine.checkBatch(file("fixed").toString(), 32, job));
 
     assertTrue(refused.getMessage().contains("workers.batch is 32"), refused.getMessage());
     assertTrue(refused.getMessage().contains("for batches of 6"), refused.getMessage());
