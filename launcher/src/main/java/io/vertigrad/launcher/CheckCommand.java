@@ -103,7 +103,7 @@ final class CheckCommand implements Callable<Integer> {
     if (!(rate > 0) || rate == Double.POSITIVE_INFINITY) {
       throw new InputException("--rate %s: expected more than 0".formatted(rate));
     }
-    if (!(tolerance >= 0)) {
+    if (!(tolerance >= 0) || tolerance == Double.POSITIVE_INFINITY) {
       throw new InputException("--tolerance %s: expected 0 or more".formatted(tolerance));
     }
     if (loss != null && !List.of(Loss.keys()).contains(loss)) {

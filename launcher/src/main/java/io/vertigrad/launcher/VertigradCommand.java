@@ -43,7 +43,7 @@ import picocli.CommandLine.TypeConversionException;
       "  ${sys:vertigrad.command:-./vertigrad} predict last digit.png            asks it",
       "  ${sys:vertigrad.command:-./vertigrad} serve last                        answers over HTTP",
       "  ${sys:vertigrad.command:-./vertigrad} export last --to onnx             for other programs",
-      "  ${sys:vertigrad.command:-./vertigrad} check net.pt --with FILE          compares it with PyTorch's",
+      "  ${sys:vertigrad.command:-./vertigrad} check net.pt2 --with FILE         compares it with PyTorch's",
       "  ${sys:vertigrad.command:-./vertigrad} doctor                            checks this machine",
       "",
       "Exit codes: 0 well, 1 the job failed, check found a difference or the output was not written,",

@@ -404,8 +404,7 @@ public final class SafetensorsFile implements AutoCloseable {
     Entry entry = found(name);
     requireReadable(entry);
     float[] values = new float[length(entry)];
-    Block block = new Block(name, entry.shape(), Block.Kind.STATISTIC);
-    read(block, entry, 0, (first, source) -> source.get(values, first, source.remaining()));
+    read(entry, values.length, 0, (at, source) -> source.get(values, at, source.remaining()));
     return values;
   }
 
@@ -473,10 +472,14 @@ public final class SafetensorsFile implements AutoCloseable {
     if (entry == null || entry.elements() != block.length() || !entry.type().isReadable()) {
       throw wrong("tensor %s does not fit %s".formatted(block.name(), block.shape()));
     }
-    FloatBuffer floats = FloatBuffer.allocate(Math.min(CHUNK_ELEMENTS, block.length()));
+    read(entry, block.length(), first, sink);
+  }
+
+  private void read(Entry entry, int length, int first, Sink sink) {
+    FloatBuffer floats = FloatBuffer.allocate(Math.min(CHUNK_ELEMENTS, length));
     inChunks(
         entry,
-        block.length(),
+        length,
         (bytes, at, count) -> {
           floats.clear();
           for (int i = 0; i < count; i++) {

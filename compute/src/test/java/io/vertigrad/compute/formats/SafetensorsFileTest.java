@@ -158,6 +158,15 @@ class SafetensorsFileTest {
   }
 
   @Test
+  void shouldReadNoValuesWhenOneDimensionIsNoneAndOthersAreLarge() throws IOException {
+    raw("{\"w\":%s}".formatted(tensor("F32", "[65536,65536,0]", 0, 0)), new byte[0]);
+
+    try (SafetensorsFile opened = SafetensorsFile.open(file)) {
+      assertEquals(0, opened.floats("w").length);
+    }
+  }
+
+  @Test
   void shouldReadAllWholeNumbersWhenThereAreManyOfThem() throws IOException {
     byte[] data = new byte[(1 << 16) + 3];
     data[1 << 16] = 5;

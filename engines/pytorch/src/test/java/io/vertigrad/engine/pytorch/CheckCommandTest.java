@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Tests the command {@code check} with modules of PyTorch and what PyTorch computed with them
- * ({@code checked.py}), each in a separate process.
+ * ({@code checked.py} and {@code graph/exported.py}), each in a separate process.
  */
 class CheckCommandTest {
 
@@ -32,13 +32,15 @@ class CheckCommandTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "image | 5 samples of [1, 8, 8], 3 classes, crossEntropy | after.1.num_batches_tracked: whole",
-        "tagger | 3 samples of [4], 11 classes, crossEntropy | after.out.weight: another name of after.w",
-        "values | 7 samples of [4], 2 real values, meanSquaredError | it computes the same"
+        "image.pt | 5 samples of [1, 8, 8], 3 classes, crossEntropy | after.1.num_batches_tracked: whole",
+        "tagger.pt | 3 samples of [4], 11 classes, crossEntropy | after.out.weight: another name of after.w",
+        "values.pt | 7 samples of [4], 2 real values, meanSquaredError | after.2.bias ",
+        "graph/transformer.pt2 | 4 samples of [12], 32 classes, crossEntropy | after.e.weight ",
+        "graph/regression.pt2 | 6 samples of [5], 1 real values, meanSquaredError | after.k "
       })
-  void shouldAgreeWithPyTorchWhenItsModuleIsChecked(String name, String batch, String said)
+  void shouldAgreeWithPyTorchWhenItsModuleIsChecked(String model, String batch, String said)
       throws Exception {
-    String found = check(0, name + ".pt", name + ".safetensors");
+    String found = check(0, model, model.replaceFirst("[.].*", ".safetensors"));
 
     assertTrue(found.contains(batch + "; 5 steps of sgd at 0.1; engine pytorch"), found);
     assertTrue(found.contains(said), found);
