@@ -9,6 +9,7 @@ import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.launcher.tracking.EventFileParser;
+import io.vertigrad.training.SavedModel;
 import io.vertx.core.json.JsonObject;
 import java.awt.image.BufferedImage;
 import java.io.IOException;
@@ -22,6 +23,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import javax.imageio.ImageIO;
 import org.junit.jupiter.api.BeforeAll;
@@ -251,6 +253,39 @@ class ModelCommandsTest {
     assertTrue(one.out().startsWith(begin), one.out() + begin);
     String said = one.out().lines().findFirst().orElseThrow();
     assertEquals(said.replace(png.toString(), large.toString()), one.out().lines().toList().get(1));
+  }
+
+  @Test
+  void shouldCompareARunWithItsOwnAnswersWhenItIsChecked() throws IOException {
+    int samples = 3;
+    float[] pixels = new float[samples * SIDE * SIDE];
+    double[] features = new double[pixels.length];
+    for (int i = 0; i < pixels.length; i++) {
+      pixels[i] = i % 7 / 7f;
+      features[i] = pixels[i];
+    }
+    double[] answers;
+    try (SavedModel saved = SavedModel.open(run.resolve("model.zip"))) {
+      float[] found = saved.probabilities(pixels, samples);
+      answers = IntStream.range(0, found.length).mapToDouble(i -> found[i]).toArray();
+    }
+    double loss = -(Math.log(answers[3]) + Math.log(answers[11]) + Math.log(answers[20])) / samples;
+    Path reference =
+        Tensor.write(
+            folder.resolve("reference.safetensors"),
+            Map.of(
+                "x", Tensor.of(false, List.of(samples, 1, SIDE, SIDE), features),
+                "y", Tensor.of(true, List.of(samples), 3, 1, 0),
+                "output", Tensor.of(false, List.of(samples, 10), answers),
+                "loss", Tensor.of(false, List.of(1), loss)));
+
+    CommandRun checked =
+        CommandRun.of("check", run.toString(), "--with", reference.toString(), "--json");
+
+    assertEquals(0, checked.exit(), checked.out() + checked.err());
+    JsonObject found = new JsonObject(checked.out());
+    assertEquals("dl4j", found.getString("engine"));
+    assertEquals(2, found.getJsonArray("compared").size(), checked.out());
   }
 
   @Test

@@ -52,6 +52,9 @@ public final class SafetensorsFile implements AutoCloseable {
   private static final int LEAST_HEADER_BYTES = 2;
   private static final int CHUNK_ELEMENTS = 1 << 16;
 
+  /** Largest number of values that are returned as one array. */
+  private static final int MOST_ELEMENTS = Integer.MAX_VALUE - CHUNK_ELEMENTS;
+
   /** The type of an array's values, with its size in bytes. */
   private enum Type {
     BOOL(1),
@@ -79,6 +82,33 @@ public final class SafetensorsFile implements AutoCloseable {
     /** Returns true for the types that {@link SafetensorsFile#read} can give as float32. */
     boolean isReadable() {
       return this == F32 || this == F16 || this == BF16 || this == F64 || this == I64;
+    }
+
+    /** Returns true for the types that {@link SafetensorsFile#wholes} can give. */
+    boolean isWhole() {
+      return this == BOOL
+          || this == U8
+          || this == I8
+          || this == I16
+          || this == U16
+          || this == I32
+          || this == U32
+          || this == I64;
+    }
+
+    /** Returns value {@code index} of these bytes as it is. */
+    long whole(ByteBuffer values, int index) {
+      int at = index * bytes;
+      return switch (this) {
+        case BOOL, U8 -> Byte.toUnsignedLong(values.get(at));
+        case I8 -> values.get(at);
+        case I16 -> values.getShort(at);
+        case U16 -> Short.toUnsignedLong(values.getShort(at));
+        case I32 -> values.getInt(at);
+        case U32 -> Integer.toUnsignedLong(values.getInt(at));
+        case I64 -> values.getLong(at);
+        default -> throw new IllegalStateException(this + " holds no whole numbers");
+      };
     }
 
     /**
@@ -118,6 +148,13 @@ public final class SafetensorsFile implements AutoCloseable {
     long elements() {
       return (end - begin) / type.bytes;
     }
+  }
+
+  /** Reads some values of an array. */
+  private interface ChunkReader {
+
+    /** Reads values {@code [first, first + count)} of the array, which these bytes hold. */
+    void read(ByteBuffer bytes, int first, int count);
   }
 
   /** Provides the values when a file is written, such as {@code model::readParameters}. */
@@ -265,11 +302,7 @@ public final class SafetensorsFile implements AutoCloseable {
             "tensor %s has the shape %s, expected %s: it is of another model"
                 .formatted(block.name(), found.shape(), block.shape()));
       }
-      if (!found.type().isReadable()) {
-        throw wrong(
-            "tensor %s is of type %s, expected one of F32, F16, BF16, F64, I64"
-                .formatted(block.name(), found.type()));
-      }
+      requireReadable(found);
     }
     if (entries.size() > layout.blocks().size()) {
       List<String> known = layout.blocks().stream().map(Block::name).toList();
@@ -296,6 +329,95 @@ public final class SafetensorsFile implements AutoCloseable {
     }
   }
 
+  /**
+   * Returns the dimensions of an array.
+   *
+   * @param name of the array
+   * @return its shape; empty for a single number
+   * @throws DataException when the file has no such array
+   */
+  public List<Integer> shape(String name) {
+    return found(name).shape();
+  }
+
+  /**
+   * Returns whether an array holds whole numbers or booleans, which {@link #wholes} returns.
+   *
+   * @param name of the array
+   * @return false for floating-point numbers
+   * @throws DataException when the file has no such array
+   */
+  public boolean isWhole(String name) {
+    return found(name).type().isWhole();
+  }
+
+  /**
+   * Reads an array as float32, rounded if its type has more digits.
+   *
+   * @param name of the array
+   * @return its values, the last dimension fastest
+   * @throws DataException when the file has no such array, or it has another type than F32, F16,
+   *     BF16, F64 and I64
+   */
+  public float[] floats(String name) {
+    Entry entry = found(name);
+    requireReadable(entry);
+    float[] values = new float[length(entry)];
+    read(entry, values.length, 0, (at, source) -> source.get(values, at, source.remaining()));
+    return values;
+  }
+
+  /**
+   * Reads an array of whole numbers, without rounding.
+   *
+   * @param name of the array
+   * @return its values, the last dimension fastest; 0 and 1 for booleans
+   * @throws DataException when the file has no such array, or {@link #isWhole} is false
+   */
+  public long[] wholes(String name) {
+    Entry entry = found(name);
+    if (!entry.type().isWhole()) {
+      throw wrong(
+          "tensor %s is of type %s, expected whole numbers, such as I64"
+              .formatted(JsonText.shown(name), entry.type()));
+    }
+    long[] values = new long[length(entry)];
+    inChunks(
+        entry,
+        values.length,
+        (bytes, first, count) -> {
+          for (int i = 0; i < count; i++) {
+            values[first + i] = entry.type().whole(bytes, i);
+          }
+        });
+    return values;
+  }
+
+  private Entry found(String name) {
+    Entry entry = entries.get(name);
+    if (entry == null) {
+      throw wrong("holds no tensor %s; it holds %s".formatted(name, shortList()));
+    }
+    return entry;
+  }
+
+  private void requireReadable(Entry entry) {
+    if (!entry.type().isReadable()) {
+      throw wrong(
+          "tensor %s is of type %s, expected one of F32, F16, BF16, F64, I64"
+              .formatted(JsonText.shown(entry.name()), entry.type()));
+    }
+  }
+
+  private int length(Entry entry) {
+    if (entry.elements() > MOST_ELEMENTS) {
+      throw wrong(
+          "tensor %s has %s values, expected at most %s"
+              .formatted(JsonText.shown(entry.name()), entry.elements(), MOST_ELEMENTS));
+    }
+    return (int) entry.elements();
+  }
+
   @Override
   public void close() {
     try {
@@ -309,18 +431,31 @@ public final class SafetensorsFile implements AutoCloseable {
     if (entry == null || entry.elements() != block.length() || !entry.type().isReadable()) {
       throw wrong("tensor %s does not fit %s".formatted(block.name(), block.shape()));
     }
+    read(entry, block.length(), first, sink);
+  }
+
+  private void read(Entry entry, int length, int first, Sink sink) {
+    FloatBuffer floats = FloatBuffer.allocate(Math.min(CHUNK_ELEMENTS, length));
+    inChunks(
+        entry,
+        length,
+        (bytes, at, count) -> {
+          floats.clear();
+          for (int i = 0; i < count; i++) {
+            floats.put(entry.type().value(bytes, i));
+          }
+          sink.write(first + at, floats.flip());
+        });
+  }
+
+  private void inChunks(Entry entry, int length, ChunkReader reader) {
     int width = entry.type().bytes;
-    ByteBuffer bytes = littleEndian(Math.min(CHUNK_ELEMENTS, block.length()) * width);
-    FloatBuffer floats = FloatBuffer.allocate(Math.min(CHUNK_ELEMENTS, block.length()));
-    for (int done = 0; done < block.length(); done += CHUNK_ELEMENTS) {
-      int count = Math.min(CHUNK_ELEMENTS, block.length() - done);
+    ByteBuffer bytes = littleEndian(Math.min(CHUNK_ELEMENTS, length) * width);
+    for (int done = 0; done < length; done += CHUNK_ELEMENTS) {
+      int count = Math.min(CHUNK_ELEMENTS, length - done);
       bytes.clear().limit(count * width);
-      readFully(bytes, dataStart + entry.begin() + (long) done * width, block.name());
-      floats.clear();
-      for (int i = 0; i < count; i++) {
-        floats.put(entry.type().value(bytes, i));
-      }
-      sink.write(first + done, floats.flip());
+      readFully(bytes, dataStart + entry.begin() + (long) done * width, entry.name());
+      reader.read(bytes, done, count);
     }
   }
 
