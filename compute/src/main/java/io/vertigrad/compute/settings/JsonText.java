@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.json.JsonReadFeature;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -39,15 +40,20 @@ public final class JsonText {
   private static final int SHOWN_CHARACTERS = 200;
   private static final char BYTE_ORDER_MARK = '\uFEFF';
 
-  private static final JsonFactory FACTORY =
-      JsonFactory.builder()
-          .streamReadConstraints(
-              StreamReadConstraints.builder()
-                  .maxNestingDepth(MOST_LEVELS)
-                  .maxStringLength(MOST_BYTES)
-                  .maxNameLength(MOST_BYTES)
-                  .build())
-          .build();
+  private static final JsonFactory FACTORY = factory(false);
+  private static final JsonFactory PYTHON = factory(true);
+
+  private static JsonFactory factory(boolean python) {
+    return JsonFactory.builder()
+        .configure(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS, python)
+        .streamReadConstraints(
+            StreamReadConstraints.builder()
+                .maxNestingDepth(MOST_LEVELS)
+                .maxStringLength(MOST_BYTES)
+                .maxNameLength(MOST_BYTES)
+                .build())
+        .build();
+  }
 
   private final String origin;
   private final JsonParser parser;
@@ -82,7 +88,24 @@ public final class JsonText {
    * @throws SettingsException naming line and column, what was found and what was expected
    */
   public static Object value(String origin, String text) {
-    try (JsonParser parser = FACTORY.createParser(text)) {
+    return value(FACTORY, origin, text);
+  }
+
+  /**
+   * Reads a text that Python wrote, in which {@code NaN}, {@code Infinity} and {@code -Infinity}
+   * are numbers too. It is as strict as {@link #value} otherwise.
+   *
+   * @param origin name of the text in errors
+   * @param text the whole text
+   * @return as {@link #value} does; those three are a {@code Double}
+   * @throws SettingsException naming line and column, what was found and what was expected
+   */
+  public static Object valueOfPython(String origin, String text) {
+    return value(PYTHON, origin, text);
+  }
+
+  private static Object value(JsonFactory factory, String origin, String text) {
+    try (JsonParser parser = factory.createParser(text)) {
       JsonText reader = new JsonText(origin, parser);
       if (parser.nextToken() == null) {
         throw new SettingsException(
