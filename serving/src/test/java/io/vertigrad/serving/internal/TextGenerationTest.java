@@ -24,6 +24,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -248,22 +249,44 @@ class TextGenerationTest {
   }
 
   @Test
-  void shouldWaitForAPeerThatReadsSlowlyAndThenGoOn() throws Exception {
-    start(true, new JsonObject());
+  void shouldComputeNoFurtherWhileThePeerDoesNotRead() throws Exception {
+    start(true, new JsonObject(), false, new LongTokens());
     try (Socket socket = new Socket()) {
       socket.setReceiveBufferSize(4_096);
       connect(socket);
-      send(socket, "a", 4_096);
+      send(socket, "generate_stream", "a", 1_500);
       passes.release(MANY);
-      // Everything fits into buffers of the operating system or waits; both end with all events.
+      AtomicInteger before = new AtomicInteger(-1);
+      Awaitility.await()
+          .pollInterval(Duration.ofMillis(500))
+          .until(() -> before.getAndSet(passed.get()) == passed.get());
+
+      int waiting = passed.get();
       String all = new String(socket.getInputStream().readAllBytes(), UTF_8);
 
-      assertTrue(all.contains("\"done\":true"), () -> all.substring(all.length() - 300));
-      assertEquals(
-          (4_096 + 9) / 10 * 4L,
-          all.lines().filter(line -> line.startsWith("data: ")).count(),
-          3.0,
-          "four characters of ten bytes");
+      assertTrue(waiting < 1_400, () -> waiting + " tokens");
+      assertEquals(1_500, passed.get());
+      assertEquals(1_500, all.lines().filter(line -> line.startsWith("data: ")).count());
+      assertTrue(all.contains("\"done\":true"));
+    }
+  }
+
+  /** Tokens of many characters, which fill the buffers between a server and its peer. */
+  private static final class LongTokens implements Tokenizer {
+
+    @Override
+    public int size() {
+      return BYTES;
+    }
+
+    @Override
+    public int[] tokens(String origin, String text) {
+      return new int[] {'a'};
+    }
+
+    @Override
+    public byte[] bytes(int id, boolean first) {
+      return "long ".repeat(2_000).getBytes(UTF_8);
     }
   }
 
@@ -326,6 +349,30 @@ class TextGenerationTest {
   }
 
   @Test
+  void shouldDrawEachTokenFromTheNewestVersionUnlessOneIsAskedFor() throws Exception {
+    start(true, new JsonObject(), true, bytes());
+    Socket any = stream("generate_stream", "a", 200);
+    Awaitility.await().until(passes::hasQueuedThreads);
+    Socket pinned = stream("versions/7/generate_stream", "a", 200);
+    Awaitility.await().until(() -> predictor.progress().waiting() == 1);
+    passes.release(6);
+    String before = readUntil(any, "}\n\n") + readUntil(pinned, "}\n\n");
+    versions.set(8);
+    Awaitility.await().until(() -> predictor.version() == 8);
+    passes.release(MANY);
+
+    String newest = readUntil(any, "\"done\":true}\n\n");
+    String refused = readUntil(pinned, "}\n\n0\r\n");
+
+    assertEquals(2, before.split("\"model_version\":\"7\"", -1).length - 1, before);
+    assertTrue(newest.contains("\"model_version\":\"8\""), newest);
+    assertTrue(
+        refused.contains(
+            "data: {\"error\":\"model \\\"fake\\\": version 7 is not served, expected 8, or none\"}"),
+        refused);
+  }
+
+  @Test
   void shouldFailWhenAnOutputIsNotFinite() throws Exception {
     start(true, new JsonObject());
     passes.release(MANY);
@@ -371,12 +418,18 @@ class TextGenerationTest {
 
   /** Serves a model with an output at each position, or one for the whole window. */
   private void start(boolean each, JsonObject serving) throws Exception {
+    start(each, serving, false, bytes());
+  }
+
+  private static Tokenizer bytes() {
+    return new TextProvider()
+        .tokenizer(new DataConfig("text", Optional.empty(), Optional.empty(), Map.of()))
+        .orElseThrow();
+  }
+
+  private void start(boolean each, JsonObject serving, boolean following, Tokenizer tokenizer)
+      throws Exception {
     JobConfig job = JobConfig.read("test", new JsonObject().put("serving", serving.put("port", 0)));
-    Tokenizer bytes =
-        new TextProvider()
-            .tokenizer(
-                new DataConfig("text", Optional.empty(), Optional.empty(), Map.of(), "", Map.of()))
-            .orElseThrow();
     SampleFormat format =
         new SampleFormat(
             "text",
@@ -384,13 +437,15 @@ class TextGenerationTest {
             Targets.classes(BYTES, each ? LENGTH : 1),
             BYTES,
             List.of(),
-            Optional.of(bytes),
+            Optional.of(tokenizer),
             Optional.empty(),
             List.of(),
             Treatment.ON_BLACK);
+    ServedModel.Opening opening = () -> new RepeatingModel(format);
     predictor =
-        Predictor.holding(
-            job.serving(), "fake", "a1", event -> {}, () -> new RepeatingModel(format));
+        following
+            ? Predictor.following(job.serving(), "fake", "a1", event -> {}, opening)
+            : Predictor.holding(job.serving(), "fake", "a1", event -> {}, opening);
     predictor.ready().join();
     memory = new RequestMemory(1 << 28);
     server = new InferenceServer(vertx, memory, job.serving().http(), predictor, System::nanoTime);
@@ -415,9 +470,13 @@ class TextGenerationTest {
   }
 
   private Socket stream(String text, int tokens) throws Exception {
+    return stream("generate_stream", text, tokens);
+  }
+
+  private Socket stream(String path, String text, int tokens) throws Exception {
     Socket socket = new Socket();
     connect(socket);
-    send(socket, text, tokens);
+    send(socket, path, text, tokens);
     return socket;
   }
 
@@ -426,12 +485,14 @@ class TextGenerationTest {
     socket.connect(new InetSocketAddress("127.0.0.1", URI.create(server.url()).getPort()));
   }
 
-  private static void send(Socket socket, String text, int tokens) throws Exception {
+  private static void send(Socket socket, String path, String text, int tokens) throws Exception {
     String body = "{\"text_input\":\"%s\",\"max_tokens\":%d}".formatted(text, tokens);
     socket
         .getOutputStream()
         .write(
-            ("POST /v2/models/fake/generate_stream HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+            ("POST /v2/models/fake/"
+                    + path
+                    + " HTTP/1.1\r\nHost: 127.0.0.1\r\n"
                     + "Connection: close\r\nContent-Length: %d\r\n\r\n%s"
                         .formatted(body.length(), body))
                 .getBytes(UTF_8));

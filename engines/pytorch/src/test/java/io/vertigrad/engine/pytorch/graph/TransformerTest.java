@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -94,8 +95,7 @@ class TransformerTest {
   @CsvSource({"next, 1", "next, 3", "each, 1", "each, 3"})
   void shouldTrainAsPyTorchDoes(String predict, int scale) throws Exception {
     JsonObject expected = new JsonObject(Files.readString(resource("transformer.json")));
-    JsonArray losses =
-        expected.getJsonObject(predict).getJsonArray(Integer.toString(scale));
+    JsonArray losses = expected.getJsonObject(predict).getJsonArray(Integer.toString(scale));
     boolean each = predict.equals("each");
     Batch batch = batch(expected.getJsonArray("windows"), each);
 
@@ -152,10 +152,25 @@ class TransformerTest {
   }
 
   @Test
+  void shouldReadItsArchiveAsTheSameNetwork(@TempDir Path folder) throws IOException {
+    ExportedProgram program =
+        Transformer.read(settings(Map.of("dropout", 0.1))).program(config(false, Map.of()));
+
+    ExportArchive.write(program, Map.of(), folder.resolve("transformer.pt2"));
+    ExportedProgram read = ExportArchive.read(folder.resolve("transformer.pt2"));
+
+    assertEquals(program.graph(), read.graph());
+    assertEquals(program.tensors().keySet(), read.tensors().keySet());
+    assertSame(read.tensors().get("token_embedding.weight"), read.tensors().get("head.weight"));
+    assertEquals(
+        List.of(program.sample(), program.batch(), program.input()),
+        List.of(read.sample(), read.batch(), read.input()));
+  }
+
+  @Test
   void shouldRefuseWhatIsWrong() {
     SettingsException heads =
-        assertThrows(
-            SettingsException.class, () -> Transformer.read(settings(Map.of("heads", 3))));
+        assertThrows(SettingsException.class, () -> Transformer.read(settings(Map.of("heads", 3))));
     ModelConfig pictures =
         new ModelConfig("transformer", Map.of(), List.of(1, 28, 28), 10, SEED, 1);
     IllegalArgumentException samples =
@@ -164,7 +179,7 @@ class TransformerTest {
             () -> Transformer.read(settings(Map.of())).program(pictures));
 
     assertTrue(
-        heads.getMessage().endsWith("width: is 128, expected a multiple of the 3 heads"),
+        heads.getMessage().endsWith("width is 128, expected a multiple of the 3 heads"),
         heads::getMessage);
     assertEquals(
         "model transformer: samples of shape [1, 28, 28] are no ids of tokens, expected the data set text",
