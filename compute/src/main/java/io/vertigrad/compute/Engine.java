@@ -5,6 +5,7 @@ import io.vertigrad.compute.optimizer.UpdateRule;
 import io.vertigrad.compute.pipeline.SplitConfig;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.compute.settings.Settings;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -136,10 +137,31 @@ public interface Engine {
   /**
    * Returns the file name of a trained model in the folder of a run.
    *
+   * @param model value of {@code model.name}
    * @return a file name with the customary ending of such files
    */
-  default String modelFile() {
+  default String modelFile(String model) {
     return "model.zip";
+  }
+
+  /**
+   * Returns the file that a run left in its folder as its trained model.
+   *
+   * @param run folder of a run of this engine
+   * @return the file, whether or not it exists
+   */
+  default Path modelFileIn(Path run) {
+    return run.resolve(modelFile(""));
+  }
+
+  /**
+   * Returns the number of samples of every batch that a model can be trained on.
+   *
+   * @param model value of {@code model.name}, which was checked
+   * @return empty if it takes any number, as all but some files do
+   */
+  default OptionalLong batch(String model) {
+    return OptionalLong.empty();
   }
 
   /**

@@ -514,7 +514,7 @@ final class TrainingRun {
     Evaluated last =
         Await.whileProgressing(
             unbroken(
-                model.save(directory.model(job.engine()), tested).recover(TrainingRun::unsaved)),
+                model.save(directory.model(job), tested).recover(TrainingRun::unsaved)),
             saveSeconds(),
             model::stage,
             SAVING);
@@ -638,7 +638,7 @@ final class TrainingRun {
     try {
       return Optional.of(
           Await.whileProgressing(
-              model.save(directory.model(job.engine()), Optional.empty(), TEST_SECONDS),
+              model.save(directory.model(job), Optional.empty(), TEST_SECONDS),
               saveSeconds(),
               model::stage,
               SAVING));

@@ -51,7 +51,7 @@ final class RunModel {
               .formatted(
                   name, trained, engine, "--to safetensors and name it in model.parameters"));
     }
-    Path model = folder.resolve(Engine.named(engine).modelFile());
+    Path model = Engine.named(engine).modelFileIn(folder);
     if (!Files.isRegularFile(model)) {
       throw settings.refuse(
           KEY,

@@ -275,7 +275,7 @@ record ModelDescription(JsonObject job, Input input) {
   }
 
   /**
-   * Copies the zip with the description added: TorchScript's readers expect uncompressed entries
+   * Copies the zip with the description added: PyTorch's readers expect uncompressed entries
    * below one folder.
    */
   private static void addToScript(Path file, String name, byte[] text) throws IOException {
@@ -312,12 +312,12 @@ record ModelDescription(JsonObject job, Input input) {
     return entry;
   }
 
-  /** Returns the folder of all entries of a TorchScript file; empty for another zip. */
+  /** Returns the folder of all entries of a file of PyTorch; empty for another zip. */
   private static Optional<String> root(Path file) throws IOException {
     try (ZipFile zip = new ZipFile(file.toFile())) {
       return zip.stream()
           .map(ZipEntry::getName)
-          .filter(name -> name.matches("[^/]+/data\\.pkl"))
+          .filter(name -> name.matches("[^/]+/(data\\.pkl|archive_format)"))
           .findFirst()
           .map(name -> name.substring(0, name.indexOf('/') + 1));
     }

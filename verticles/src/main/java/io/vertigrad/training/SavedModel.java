@@ -457,7 +457,7 @@ public final class SavedModel implements AutoCloseable {
     ModelDescription description = ModelDescription.of(job, input);
     if (format.equals(SAFETENSORS)) {
       SafetensorsFile.write(target, description.texts(), layout(), model::readParameters);
-    } else if (Engine.named(job.engine()).modelFile().endsWith("." + format)) {
+    } else if (Engine.named(job.engine()).modelFile(job.model().name()).endsWith("." + format)) {
       description.save(target, model::save);
     } else if (format.equals("dl4j")) {
       description.save(target, part -> model.export(format, part));

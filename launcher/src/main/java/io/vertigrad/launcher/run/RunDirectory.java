@@ -42,7 +42,7 @@ public record RunDirectory(Path path) {
 
   private static final Logger LOG = LoggerFactory.getLogger(RunDirectory.class);
   private static final int ID_DIGITS = 8;
-  private static final Pattern MODEL = Pattern.compile("model\\.[a-z]+");
+  private static final Pattern MODEL = Pattern.compile("model\\.[a-z0-9]+");
   private static final DateTimeFormatter TIME =
       DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss", Locale.ROOT);
 
@@ -150,9 +150,9 @@ public record RunDirectory(Path path) {
     return path.resolve("summary.json");
   }
 
-  /** Returns the file in which this engine saves the trained network. */
-  public Path model(String engine) {
-    return path.resolve(Engine.named(engine).modelFile());
+  /** Returns the file in which a job's engine saves the trained network. */
+  public Path model(JobConfig job) {
+    return path.resolve(Engine.named(job.engine()).modelFile(job.model().name()));
   }
 
   /** Returns the trained network if it exists: {@code model.zip}, or another engine's file name. */

@@ -58,7 +58,7 @@ final class FlatTensors implements AutoCloseable {
    * @param bound every tensor once, of float32; the layout puts trainable ones first
    * @throws IllegalArgumentException when they are larger than one buffer
    */
-  FlatTensors(ScriptModule module, List<Bound> bound) {
+  FlatTensors(TorchModule module, List<Bound> bound) {
     layout = new ParameterLayout(bound.stream().map(Bound::block).toList());
     int length;
     int bytes;
@@ -106,7 +106,7 @@ final class FlatTensors implements AutoCloseable {
    * Returns the tensors of a network, in its order and with its names, which are the same in every
    * engine.
    */
-  static FlatTensors of(ScriptModule module, Network network) {
+  static FlatTensors of(TorchModule module, Network network) {
     Map<String, Tensor> found = module.tensors();
     return new FlatTensors(
         module,
@@ -153,7 +153,7 @@ final class FlatTensors implements AutoCloseable {
   }
 
   /** Returns the tensors without those that have the address of an earlier one. */
-  static List<ScriptModule.Named> distinct(List<ScriptModule.Named> tensors) {
+  static List<TorchModule.Named> distinct(List<TorchModule.Named> tensors) {
     Set<Long> seen = new HashSet<>();
     return tensors.stream()
         .filter(one -> one.tensor().numel() == 0 || seen.add(one.tensor().data_ptr().address()))

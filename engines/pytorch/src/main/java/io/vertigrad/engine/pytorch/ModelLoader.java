@@ -5,6 +5,8 @@ import io.vertigrad.compute.Loss;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.data.ComponentException;
 import io.vertigrad.compute.settings.Settings;
+import io.vertigrad.engine.pytorch.graph.ExportArchive;
+import io.vertigrad.engine.pytorch.graph.ExportedProgram;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -16,6 +18,7 @@ import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
@@ -31,7 +34,7 @@ final class ModelLoader {
 
   private static final Logger LOG = LoggerFactory.getLogger(ModelLoader.class);
   private static final String EXPECTED =
-      "one of %s, or the path of a TorchScript file that ends in .pt"
+      "one of %s, or the path of a file of torch.export that ends in .pt2, or of TorchScript in .pt"
           .formatted(BuiltInNetworks.names());
   private static final double ROUNDING = 1e-4;
 
@@ -70,7 +73,11 @@ final class ModelLoader {
     }
     options.refuseUnknown();
     try {
-      ScriptArchive.open(Path.of(name));
+      if (isExported(name)) {
+        ExportArchive.check(Path.of(name));
+      } else {
+        ScriptArchive.open(Path.of(name));
+      }
     } catch (InvalidPathException e) {
       throw options.refuse("name", "is no path: " + e.getMessage());
     } catch (IllegalArgumentException unusable) {
@@ -80,7 +87,24 @@ final class ModelLoader {
 
   /** Returns true when the name is a path by its form, whether or not the file exists. */
   static boolean isFile(String name) {
-    return name.endsWith(".pt") || name.endsWith(".pth") || name.contains("/");
+    return name.endsWith(".pt")
+        || name.endsWith(".pth")
+        || isExported(name)
+        || name.contains("/");
+  }
+
+  /** Returns true for the name of a file that {@code torch.export} wrote. */
+  static boolean isExported(String name) {
+    return name.endsWith(".pt2");
+  }
+
+  /**
+   * Returns the number of samples that a model takes in a batch; empty if it takes any number.
+   *
+   * @param name of a model that was checked
+   */
+  static OptionalLong batch(String name) {
+    return isExported(name) ? ExportArchive.read(Path.of(name)).batch() : OptionalLong.empty();
   }
 
   PyTorchModel load() {
@@ -113,10 +137,10 @@ final class ModelLoader {
               .formatted(config.name(), config.options().keySet().iterator().next()));
     }
     Path file = Path.of(config.name());
-    ScriptArchive archive = ScriptArchive.open(file);
-    if (WARNED.add(file.toAbsolutePath())) {
-      archive.warnings().forEach(warning -> LOG.warn("model {}: {}", file, warning));
+    if (isExported(config.name())) {
+      return loadExported(file);
     }
+    warn(file, ScriptArchive.open(file).warnings());
     ScriptModule module = module(file, places.get());
     return whole(
         module,
@@ -127,9 +151,46 @@ final class ModelLoader {
         tensors -> form(module, tensors));
   }
 
+  private static void warn(Path file, List<String> warnings) {
+    if (WARNED.add(file.toAbsolutePath())) {
+      warnings.forEach(warning -> LOG.warn("model {}: {}", file, warning));
+    }
+  }
+
+  private PyTorchModel loadExported(Path file) {
+    ExportedProgram program = ExportArchive.read(file);
+    requireSample(program);
+    GraphModule module;
+    try {
+      module = new GraphModule(config.name(), program, places.get(), config.precision());
+    } catch (IllegalArgumentException e) {
+      throw refused(e.getMessage());
+    }
+    warn(file, module.warning().stream().toList());
+    return whole(
+        module, () -> new FlatTensors(module, bound(module)), tensors -> form(module, tensors));
+  }
+
+  /** Refuses samples of another shape than the graph was exported for. */
+  private void requireSample(ExportedProgram program) {
+    List<Long> expected = program.sample();
+    List<Long> found = config.inputShape().stream().map(Integer::longValue).toList();
+    long length = found.stream().reduce(1L, Math::multiplyExact);
+    boolean row = expected.size() == 1 && (expected.get(0) == -1 || expected.get(0) == length);
+    boolean fits = expected.size() == found.size();
+    for (int i = 0; fits && i < found.size(); i++) {
+      fits = expected.get(i) == -1 || expected.get(i).equals(found.get(i));
+    }
+    if (!fits && !row) {
+      throw refused(
+          "was exported for samples of %s, but the data set has %s"
+              .formatted(expected.toString().replace("-1", "any"), found));
+    }
+  }
+
   /** Builds a model of a module, which is closed if that fails. */
   private PyTorchModel whole(
-      ScriptModule module, Supplier<FlatTensors> binding, Function<FlatTensors, Form> probe) {
+      TorchModule module, Supplier<FlatTensors> binding, Function<FlatTensors, Form> probe) {
     FlatTensors tensors = null;
     try {
       tensors = binding.get();
@@ -179,9 +240,9 @@ final class ModelLoader {
   /**
    * Binds the tensors that are exchanged: trained parameters, frozen parameters, and statistics.
    */
-  private List<FlatTensors.Bound> bound(ScriptModule module) {
+  private List<FlatTensors.Bound> bound(TorchModule module) {
     List<FlatTensors.Bound> bound = new ArrayList<>();
-    for (ScriptModule.Named parameter : FlatTensors.distinct(module.parameters())) {
+    for (TorchModule.Named parameter : FlatTensors.distinct(module.parameters())) {
       ScalarType type = TensorBuffers.type(parameter.tensor());
       if (type != ScalarType.Float) {
         throw refused(
@@ -196,7 +257,7 @@ final class ModelLoader {
       throw refused(
           "has no parameters to train, as after torch.jit.freeze: export the module itself");
     }
-    for (ScriptModule.Named buffer : FlatTensors.distinct(module.buffers())) {
+    for (TorchModule.Named buffer : FlatTensors.distinct(module.buffers())) {
       if (isStatistic(buffer.tensor())) {
         bound.add(bound(buffer, Block.Kind.STATISTIC));
       }
@@ -224,7 +285,7 @@ final class ModelLoader {
     }
   }
 
-  private static FlatTensors.Bound bound(ScriptModule.Named one, Block.Kind kind) {
+  private static FlatTensors.Bound bound(TorchModule.Named one, Block.Kind kind) {
     List<Integer> shape = Arrays.stream(one.tensor().shape()).mapToObj(Math::toIntExact).toList();
     return new FlatTensors.Bound(new Block(one.name(), shape, kind), one.tensor());
   }
@@ -233,7 +294,7 @@ final class ModelLoader {
    * Returns the form in which the module takes the data set's samples: unchanged or as one row; ids
    * of tokens as int64, or as float32 if it takes only those.
    */
-  private Form form(ScriptModule module, FlatTensors tensors) {
+  private Form form(TorchModule module, FlatTensors tensors) {
     List<Integer> row = List.of(config.inputShape().stream().reduce(1, Math::multiplyExact));
     List<ScalarType> types =
         config.tokens() > 0
@@ -268,7 +329,7 @@ final class ModelLoader {
 
   /** Returns the reason why the module does not take samples in this form; empty if it does. */
   @SuppressWarnings("try")
-  private String obstacle(ScriptModule module, Form form) {
+  private String obstacle(TorchModule module, Form form) {
     try (PointerScope temporary = new PointerScope()) {
       int length = form.sample().stream().reduce(1, Math::multiplyExact);
       ByteBuffer values =
@@ -283,8 +344,10 @@ final class ModelLoader {
         }
       }
       Tensor output =
-          module.forward(
-              module.input(values, form.type(), PyTorchModel.inputShape(1, form.sample())));
+          PyTorchModel.forward(
+              module,
+              module.input(values, form.type(), PyTorchModel.inputShape(1, form.sample())),
+              config);
       // The input has the memory of the buffer, which must not be freed during the pass.
       Reference.reachabilityFence(values);
       long[] shape = output.shape();

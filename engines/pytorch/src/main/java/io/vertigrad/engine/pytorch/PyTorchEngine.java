@@ -13,19 +13,24 @@ import io.vertigrad.compute.optimizer.UpdateRule;
 import io.vertigrad.compute.pipeline.SplitConfig;
 import io.vertigrad.compute.pipeline.SplitModel;
 import io.vertigrad.compute.settings.Settings;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.function.Supplier;
 
 /**
- * The engine that computes with PyTorch. It trains the built-in networks, and TorchScript modules
- * that {@code torch.jit.script} or {@code torch.jit.trace} exported. Update rules are computed in
+ * The engine that computes with PyTorch. It trains the built-in networks, what {@code torch.export}
+ * wrote, and TorchScript modules that {@code torch.jit.script} or {@code torch.jit.trace} exported.
+ * Update rules are computed in
  * Java, those of a replica on a GPU there.
  */
 public final class PyTorchEngine implements Engine {
 
   private static final int DEFAULT_THREADS = 1;
+  private static final String EXPORTED = "model.pt2";
+  private static final String SCRIPTED = "model.pt";
 
   private final Supplier<Place> processor;
 
@@ -98,8 +103,21 @@ public final class PyTorchEngine implements Engine {
   }
 
   @Override
-  public String modelFile() {
-    return "model.pt";
+  public OptionalLong batch(String model) {
+    return ModelLoader.batch(model);
+  }
+
+  @Override
+  public String modelFile(String model) {
+    boolean exported =
+        ModelLoader.isExported(model) || ModelLoader.isExported(modelFileIn(Path.of(model)).toString());
+    return exported ? EXPORTED : SCRIPTED;
+  }
+
+  @Override
+  public Path modelFileIn(Path run) {
+    Path exported = run.resolve(EXPORTED);
+    return Files.isRegularFile(exported) ? exported : run.resolve(SCRIPTED);
   }
 
   @Override

@@ -23,11 +23,11 @@ import org.bytedeco.pytorch.GradMode;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
-/** Adapts a TorchScript module to {@link Model}. */
+/** Adapts a module to {@link Model}. */
 final class PyTorchModel implements Model {
 
   private final String name;
-  private final ScriptModule module;
+  private final TorchModule module;
   private final FlatTensors tensors;
   private final List<Integer> sample;
   private final int sampleLength;
@@ -48,7 +48,7 @@ final class PyTorchModel implements Model {
    */
   PyTorchModel(
       ModelConfig config,
-      ScriptModule module,
+      TorchModule module,
       FlatTensors tensors,
       List<Integer> sample,
       ScalarType type) {
@@ -175,10 +175,10 @@ final class PyTorchModel implements Model {
 
   @Override
   public void export(String format, Path file) throws IOException {
-    if (!format.equals("pt")) {
+    if (!format.equals(module.format())) {
       throw new IllegalArgumentException(
-          "format %s: the engine pytorch does not write it, expected one of pt, safetensors"
-              .formatted(format));
+          "format %s: the engine pytorch does not write it of this model, expected one of %s, safetensors"
+              .formatted(format, module.format()));
     }
     save(file);
   }
@@ -216,7 +216,7 @@ final class PyTorchModel implements Model {
   }
 
   private Tensor output(BatchInput.Tensors in, int count) {
-    Tensor output = module.forward(in.features());
+    Tensor output = forward(module, in.features(), config);
     ScalarType found = TensorBuffers.type(output);
     if (output.numel() != (long) count * outputs || found != ScalarType.Float) {
       throw new IllegalStateException(
@@ -229,6 +229,13 @@ final class PyTorchModel implements Model {
                   Arrays.toString(outputShape(count, config))));
     }
     return output;
+  }
+
+  /** Runs a pass of a module. One value per sample may be put out without a dimension of its own. */
+  static Tensor forward(TorchModule module, Tensor features, ModelConfig config) {
+    Tensor output = module.forward(features);
+    boolean flat = output.dim() == 1 && config.classes() == 1 && config.positions() == 1;
+    return flat ? output.unsqueeze(1) : output;
   }
 
   /** Returns the bytes of one number of an input's type. */

@@ -3,53 +3,37 @@ package io.vertigrad.engine.pytorch;
 import io.vertigrad.compute.Precision;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
-import java.util.Map;
-import java.util.function.Supplier;
 import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.pytorch.BoolOptional;
 import org.bytedeco.pytorch.DeviceOptional;
 import org.bytedeco.pytorch.IValue;
 import org.bytedeco.pytorch.IValueVector;
 import org.bytedeco.pytorch.JitModule;
 import org.bytedeco.pytorch.NamedTensor;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.TensorArrayRefOptional;
 import org.bytedeco.pytorch.global.torch;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.bytedeco.pytorch.named_buffer_iterator;
 import org.bytedeco.pytorch.named_buffer_list;
 import org.bytedeco.pytorch.named_parameter_iterator;
 import org.bytedeco.pytorch.named_parameter_list;
 
-/** A TorchScript module in native memory, and its tensors. Use it from one thread. */
-final class ScriptModule implements AutoCloseable {
-
-  /** A tensor and its path in the module. It is the module's tensor, not a copy. */
-  record Named(String name, Tensor tensor) {}
+/** A TorchScript module. */
+final class ScriptModule extends TorchModule {
 
   private static final String ERROR = "RuntimeError:";
   private static final String INTERPRETER = "The following operation failed";
   private static final String MARK = "<--- HERE";
 
-  private final String name;
-  private final Place place;
-  private final Precision precision;
   private final JitModule module;
   private final List<Named> parameters = new ArrayList<>();
   private final List<Named> buffers = new ArrayList<>();
   private Boolean training;
 
   private ScriptModule(String name, Place place, Precision precision, JitModule module) {
-    this.name = name;
-    this.place = place;
-    this.precision = precision;
+    super(name, place, precision);
     this.module = module;
   }
 
@@ -134,30 +118,17 @@ final class ScriptModule implements AutoCloseable {
     return new Named(found.name().getString(), tensor.retainReference());
   }
 
-  /** Returns the place of the tensors. */
-  Place place() {
-    return place;
-  }
-
-  /** Returns parameters and buffers by name. */
-  Map<String, Tensor> tensors() {
-    Map<String, Tensor> found = new HashMap<>();
-    parameters.forEach(one -> found.put(one.name(), one.tensor()));
-    buffers.forEach(one -> found.put(one.name(), one.tensor()));
-    return found;
-  }
-
-  /** Returns the parameters in module order; one that two submodules share occurs twice. */
+  @Override
   List<Named> parameters() {
     return parameters;
   }
 
-  /** Returns the buffers in module order, of any type. */
+  @Override
   List<Named> buffers() {
     return buffers;
   }
 
-  /** Switches batch norm, dropout and similar layers between training and evaluation mode. */
+  @Override
   void training(boolean on) {
     if (training == null || training != on) {
       module.train(on);
@@ -165,39 +136,9 @@ final class ScriptModule implements AutoCloseable {
     }
   }
 
-  /**
-   * Returns an input on the module's device. On the processor it is in the buffer's memory. It
-   * belongs to the innermost {@code PointerScope}.
-   */
-  Tensor input(ByteBuffer values, ScalarType type, long... shape) {
-    Tensor here = TensorBuffers.tensor(values, type, shape);
-    return place.isGpu() ? here.to(place.device(), type) : here;
-  }
-
-  /**
-   * Runs one forward pass in the module's precision. Records gradients if the thread's mode says
-   * so.
-   *
-   * @return the output, of float32 if the precision has less, which belongs to the innermost {@code
-   *     PointerScope}
-   * @throws TorchException when the module fails
-   * @throws IllegalArgumentException when it does not put out one tensor
-   */
-  Tensor forward(Tensor input) {
-    Tensor output = output(input);
-    boolean cast =
-        precision == Precision.BFLOAT16 && TensorBuffers.type(output) == ScalarType.BFloat16;
-    return cast ? output.to(ScalarType.Float) : output;
-  }
-
-  @SuppressWarnings("try")
-  private Tensor output(Tensor input) {
-    IValue output;
-    try (Autocast pass = Autocast.to(precision, place)) {
-      output = module.forward(new IValueVector(new IValue(input)));
-    } catch (RuntimeException e) {
-      throw failure(e, input);
-    }
+  @Override
+  Tensor output(Tensor input) {
+    IValue output = module.forward(new IValueVector(new IValue(input)));
     if (output.isTensor()) {
       return output.toTensor();
     }
@@ -215,47 +156,13 @@ final class ScriptModule implements AutoCloseable {
                     : "a " + output.tagKind().getString()));
   }
 
-  /**
-   * Runs the backward pass of an output, which adds to the gradients.
-   *
-   * @param gradient of the output
-   */
-  void backward(Tensor output, Tensor gradient) {
-    try {
-      output.backward(gradient, new BoolOptional(false), false, new TensorArrayRefOptional());
-    } catch (RuntimeException e) {
-      throw failure(e, output);
-    }
-  }
-
-  /**
-   * Runs work on a batch that needs tensors beside those of the passes, such as a loss.
-   *
-   * @throws TorchException when libtorch fails
-   * @throws io.vertigrad.compute.data.ComponentException of one sentence if memory is short
-   */
-  <T> T onBatch(int samples, Supplier<T> work) {
-    try {
-      return work.get();
-    } catch (RuntimeException e) {
-      throw failure(e, samples);
-    }
-  }
-
-  private RuntimeException failure(RuntimeException reported, Tensor batch) {
-    return failure(reported, batch.dim() == 0 ? 1 : batch.size(0));
-  }
-
-  /** Returns the failure of a pass: one sentence if memory is short. */
-  private RuntimeException failure(RuntimeException reported, long samples) {
-    return MemoryShortage.explained(
-        TorchException.of(reported),
-        String.format(Locale.ROOT, "model %s, batch of %,d samples", name, samples),
-        precision,
-        place.models());
+  @Override
+  String format() {
+    return "pt";
   }
 
   /** Writes a file that {@code torch.jit.load} reads, in evaluation mode. */
+  @Override
   void save(Path file) throws IOException {
     training(false);
     Path folder = Files.createTempDirectory("vertigrad-");
@@ -276,10 +183,8 @@ final class ScriptModule implements AutoCloseable {
 
   @Override
   public void close() {
-    parameters.forEach(one -> one.tensor().close());
-    buffers.forEach(one -> one.tensor().close());
     module.close();
-    place.close();
+    super.close();
   }
 
   /**

@@ -60,8 +60,8 @@ public class CopiesEngine implements Engine {
   }
 
   @Override
-  public String modelFile() {
-    return engine.modelFile();
+  public String modelFile(String model) {
+    return engine.modelFile(model);
   }
 
   @Override

@@ -195,7 +195,7 @@ abstract class EngineContract {
   @ValueSource(strings = {"convnet", "mlp", "resnet20"})
   void shouldFindTheSavedParametersInItsFile(String name) throws Exception {
     Batch batch = Samples.batch(16, shape(name), CLASSES, 6);
-    Path file = folder.resolve(engine().modelFile());
+    Path file = folder.resolve(engine().modelFile("mlp"));
     float[] changed;
     Score score;
     try (Model model = model(name)) {
