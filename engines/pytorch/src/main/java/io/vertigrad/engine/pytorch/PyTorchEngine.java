@@ -110,7 +110,9 @@ public final class PyTorchEngine implements Engine {
   @Override
   public String modelFile(String model) {
     boolean exported =
-        ModelLoader.isExported(model) || ModelLoader.isExported(modelFileIn(Path.of(model)).toString());
+        BuiltInNetworks.isGraph(model)
+            || ModelLoader.isExported(model)
+            || ModelLoader.isExported(modelFileIn(Path.of(model)).toString());
     return exported ? EXPORTED : SCRIPTED;
   }
 
