@@ -37,6 +37,17 @@ public interface Engine {
   default void check(String name, Settings options) {}
 
   /**
+   * Checks that a model takes batches of this size. The default accepts every size.
+   *
+   * @param model value of {@code model.name}, which was checked
+   * @param batch number of samples, {@code workers.batch}
+   * @param job the whole job file
+   * @throws io.vertigrad.compute.settings.SettingsException naming the file, the key, what was
+   *     found and what was expected
+   */
+  default void checkBatch(String model, int batch, Settings job) {}
+
+  /**
    * Checks that this engine can compute on a device of this machine, so that a missing GPU is found
    * before anything starts. The default accepts only the processor.
    *
@@ -152,16 +163,6 @@ public interface Engine {
    */
   default Path modelFileIn(Path run) {
     return run.resolve(modelFile(""));
-  }
-
-  /**
-   * Returns the number of samples of every batch that a model can be trained on.
-   *
-   * @param model value of {@code model.name}, which was checked
-   * @return empty if it takes any number, as all but some files do
-   */
-  default OptionalLong batch(String model) {
-    return OptionalLong.empty();
   }
 
   /**

@@ -513,8 +513,7 @@ final class TrainingRun {
     signals.first().onSuccess(status -> model.endTestWithin(TEST_SECONDS));
     Evaluated last =
         Await.whileProgressing(
-            unbroken(
-                model.save(directory.model(job), tested).recover(TrainingRun::unsaved)),
+            unbroken(model.save(directory.model(job), tested).recover(TrainingRun::unsaved)),
             saveSeconds(),
             model::stage,
             SAVING);

@@ -578,6 +578,7 @@ public record JobConfig(
       throw settings.refuse("engine", "is wrong: " + unknown.getMessage());
     }
     found.check(modelName(), model.settings());
+    found.checkBatch(modelName(), workers.batch(), settings);
     requirePrecision();
   }
 

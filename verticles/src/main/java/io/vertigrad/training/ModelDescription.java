@@ -275,8 +275,8 @@ record ModelDescription(JsonObject job, Input input) {
   }
 
   /**
-   * Copies the zip with the description added: PyTorch's readers expect uncompressed entries
-   * below one folder.
+   * Copies the zip with the description added: PyTorch's readers expect uncompressed entries below
+   * one folder.
    */
   private static void addToScript(Path file, String name, byte[] text) throws IOException {
     replace(

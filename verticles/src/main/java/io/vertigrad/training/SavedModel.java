@@ -518,8 +518,7 @@ public final class SavedModel implements AutoCloseable {
     if (isFile(job.model().name())) {
       return model.layout();
     }
-    ModelConfig config = modelOn(job, input);
-    try (Model built = JobModel.of(job, config)) {
+    try (Model built = JobModel.of(job, modelOn(job, input))) {
       return calledAs(built.layout(), model.layout());
     }
   }

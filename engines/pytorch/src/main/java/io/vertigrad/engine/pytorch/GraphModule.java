@@ -80,7 +80,8 @@ final class GraphModule extends TorchModule {
   private Tensor tensor(ExportedProgram.Stored stored, boolean parameter) {
     ScalarType type = type(stored.type());
     long[] shape = stored.shape().stream().mapToLong(Long::longValue).toArray();
-    Tensor tensor = torch.empty(shape, new TensorOptions(type), new MemoryFormatOptional()).retainReference();
+    Tensor tensor =
+        torch.empty(shape, new TensorOptions(type), new MemoryFormatOptional()).retainReference();
     if (stored.values().hasRemaining()) {
       bytes(tensor).put(stored.values().duplicate());
     }
@@ -163,7 +164,9 @@ final class GraphModule extends TorchModule {
               .arange(
                   new Scalar(first), new Scalar(first + batch), new TensorOptions(ScalarType.Long))
               .clamp_max(new Scalar(samples - 1));
-      Tensor part = input.index_select(0, place().isGpu() ? rows.to(place().device(), ScalarType.Long) : rows);
+      Tensor part =
+          input.index_select(
+              0, place().isGpu() ? rows.to(place().device(), ScalarType.Long) : rows);
       outputs.push_back(executor.forward(part, false));
     }
     return torch.cat(outputs, 0).narrow(0, 0, samples);

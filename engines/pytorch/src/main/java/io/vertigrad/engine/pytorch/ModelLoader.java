@@ -18,7 +18,6 @@ import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
@@ -87,10 +86,7 @@ final class ModelLoader {
 
   /** Returns true when the name is a path by its form, whether or not the file exists. */
   static boolean isFile(String name) {
-    return name.endsWith(".pt")
-        || name.endsWith(".pth")
-        || isExported(name)
-        || name.contains("/");
+    return name.endsWith(".pt") || name.endsWith(".pth") || isExported(name) || name.contains("/");
   }
 
   /** Returns true for the name of a file that {@code torch.export} wrote. */
@@ -99,12 +95,23 @@ final class ModelLoader {
   }
 
   /**
-   * Returns the number of samples that a model takes in a batch; empty if it takes any number.
+   * Refuses batches of another size than a file was exported for.
    *
    * @param name of a model that was checked
+   * @param batch number of samples
+   * @param job the job file
    */
-  static OptionalLong batch(String name) {
-    return isExported(name) ? ExportArchive.read(Path.of(name)).batch() : OptionalLong.empty();
+  static void checkBatch(String name, int batch, Settings job) {
+    if (!isExported(name)) {
+      return;
+    }
+    long only = ExportArchive.check(Path.of(name)).orElse(batch);
+    if (only != batch) {
+      throw job.refuse(
+          "workers.batch",
+          "is %s, but %s was exported for batches of %s: set it so, or export with a dynamic first dimension"
+              .formatted(batch, name, only));
+    }
   }
 
   PyTorchModel load() {

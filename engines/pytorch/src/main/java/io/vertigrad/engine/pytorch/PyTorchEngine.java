@@ -23,8 +23,7 @@ import java.util.function.Supplier;
 /**
  * The engine that computes with PyTorch. It trains the built-in networks, what {@code torch.export}
  * wrote, and TorchScript modules that {@code torch.jit.script} or {@code torch.jit.trace} exported.
- * Update rules are computed in
- * Java, those of a replica on a GPU there.
+ * Update rules are computed in Java, those of a replica on a GPU there.
  */
 public final class PyTorchEngine implements Engine {
 
@@ -52,6 +51,11 @@ public final class PyTorchEngine implements Engine {
   @Override
   public void check(String name, Settings options) {
     ModelLoader.check(name, options);
+  }
+
+  @Override
+  public void checkBatch(String model, int batch, Settings job) {
+    ModelLoader.checkBatch(model, batch, job);
   }
 
   @Override
@@ -100,11 +104,6 @@ public final class PyTorchEngine implements Engine {
   @Override
   public UpdateRule updateRule(OptimizerConfig config, int length) {
     return PlainRules.create(config, length);
-  }
-
-  @Override
-  public OptionalLong batch(String model) {
-    return ModelLoader.batch(model);
   }
 
   @Override

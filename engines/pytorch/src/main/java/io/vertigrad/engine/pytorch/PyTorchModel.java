@@ -231,7 +231,9 @@ final class PyTorchModel implements Model {
     return output;
   }
 
-  /** Runs a pass of a module. One value per sample may be put out without a dimension of its own. */
+  /**
+   * Runs a pass of a module. One value per sample may be put out without a dimension of its own.
+   */
   static Tensor forward(TorchModule module, Tensor features, ModelConfig config) {
     Tensor output = module.forward(features);
     boolean flat = output.dim() == 1 && config.classes() == 1 && config.positions() == 1;

@@ -79,6 +79,7 @@ abstract class TorchModule implements AutoCloseable {
    * @throws TorchException when the module fails
    * @throws IllegalArgumentException when it does not put out one tensor
    */
+  @SuppressWarnings("try")
   final Tensor forward(Tensor input) {
     Tensor output;
     try (Autocast pass = Autocast.to(precision, place)) {

@@ -25,7 +25,8 @@ record Arithmetic(String target, List<OperatorStep.Element> operands, int output
           Map.entry("_operator.mul", Arithmetic::multiply),
           Map.entry("_operator.truediv", (a, b) -> a.doubleValue() / b.doubleValue()),
           Map.entry("_operator.floordiv", Arithmetic::floorDivide),
-          Map.entry("_operator.mod", (a, b) -> add(a, multiply(multiply(floorDivide(a, b), b), -1L))),
+          Map.entry(
+              "_operator.mod", (a, b) -> add(a, multiply(multiply(floorDivide(a, b), b), -1L))),
           Map.entry("_operator.pow", Arithmetic::power),
           Map.entry("_operator.and_", (a, b) -> a.longValue() & b.longValue()),
           Map.entry("_operator.or_", (a, b) -> a.longValue() | b.longValue()),
@@ -154,8 +155,6 @@ record Arithmetic(String target, List<OperatorStep.Element> operands, int output
 
   @Override
   public void close() {
-    operands.stream()
-        .filter(one -> one.constant() != null)
-        .forEach(one -> one.constant().close());
+    operands.stream().filter(one -> one.constant() != null).forEach(one -> one.constant().close());
   }
 }

@@ -22,6 +22,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
@@ -98,10 +99,11 @@ public final class ExportArchive {
   /**
    * Reads a file and compares all checksums, without keeping its tensors.
    *
+   * @return the number of samples that the network takes, if it takes only that
    * @throws IllegalArgumentException when {@link #read} would refuse it
    */
-  public static void check(Path file) {
-    open(file, false);
+  public static OptionalLong check(Path file) {
+    return open(file, false).batch();
   }
 
   /** Returns true for an archive of {@code torch.export}, by the names in it. */

@@ -86,9 +86,7 @@ public final class GraphExecutor implements AutoCloseable {
       graph
           .updates()
           .forEach(
-              one ->
-                  updates.add(
-                      new Replaced(tensors.get(one.buffer()), slots.get(one.value()))));
+              one -> updates.add(new Replaced(tensors.get(one.buffer()), slots.get(one.value()))));
     } catch (RuntimeException | Error e) {
       close();
       throw e;

@@ -72,8 +72,7 @@ final class Resolver {
     }
     String overload = name.group(2).equals("default") ? "" : name.group(2);
     try {
-      operator =
-          Dispatcher.realSingleton().findSchemaOrThrow("aten::" + name.group(1), overload);
+      operator = Dispatcher.realSingleton().findSchemaOrThrow("aten::" + name.group(1), overload);
     } catch (RuntimeException e) {
       throw refused("is not known to this libtorch (docs/guide/pytorch.md)");
     }
@@ -172,8 +171,7 @@ final class Resolver {
         }
         constant = new IValue(usual.get());
       } else if (value instanceof Graph.Reference reference) {
-        passed.add(
-            new OperatorStep.Passed(i, null, List.of(slot(reference)), type.isTensor()));
+        passed.add(new OperatorStep.Passed(i, null, List.of(slot(reference)), type.isTensor()));
       } else if (value instanceof Graph.Elements list && !isConstant(list)) {
         passed.add(
             new OperatorStep.Passed(
