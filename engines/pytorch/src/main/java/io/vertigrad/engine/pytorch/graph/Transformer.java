@@ -13,8 +13,9 @@ import java.util.List;
  * and the embedding of tokens as the matrix of outputs.
  *
  * <p>It puts out a row of logits at each position, or only for the token behind the window, as the
- * data have targets. Initial parameters are GPT-2's: normal numbers of deviation 0.02, smaller
- * where a block adds to its input; biases 0.
+ * data have targets. Initial parameters are normal numbers: of deviation {@code 1 / sqrt(width)} in
+ * embeddings, half of it in matrices, divided by {@code sqrt(2 * layers)} where a block adds to its
+ * input; biases are 0. At the width of GPT-2 that is about its 0.02, and narrow networks learn too.
  *
  * @param layers number of blocks
  * @param heads number of heads of attention, which divides the width
@@ -25,7 +26,6 @@ import java.util.List;
 public record Transformer(int layers, int heads, int width, double dropout) {
 
   private static final double EPSILON = 1e-5;
-  private static final double DEVIATION = 0.02;
 
   /** Width of the dense layers, in widths of a position's vector. */
   private static final int EXPANSION = 4;
@@ -91,6 +91,10 @@ public record Transformer(int layers, int heads, int width, double dropout) {
     private final Transformer form;
     private final ModelConfig config;
     private final int width;
+
+    /** Deviation of the initial numbers of embeddings. */
+    private final double deviation;
+
     private final ProgramBuilder builder = new ProgramBuilder();
     private final SplitMix64 random;
 
@@ -98,14 +102,15 @@ public record Transformer(int layers, int heads, int width, double dropout) {
       this.form = form;
       this.config = config;
       this.width = form.width();
+      this.deviation = 1 / Math.sqrt(width);
       this.random = new SplitMix64(config.seed());
     }
 
     ExportedProgram program() {
       int length = config.inputShape().get(0);
       Tensor ids = builder.tokens(length);
-      Tensor embedding = normal(EMBEDDING, DEVIATION, config.tokens(), width);
-      Tensor positions = normal("position_embedding.weight", DEVIATION, length, width);
+      Tensor embedding = normal(EMBEDDING, deviation, config.tokens(), width);
+      Tensor positions = normal("position_embedding.weight", deviation, length, width);
       Tensor last = builder.add(builder.embedding(embedding, ids), positions);
       last = builder.dropout(last, form.dropout());
       for (int i = 0; i < form.layers(); i++) {
@@ -120,11 +125,11 @@ public record Transformer(int layers, int heads, int width, double dropout) {
     }
 
     private Tensor block(Tensor from, String name) {
-      double last = DEVIATION / Math.sqrt(2.0 * form.layers());
+      double last = deviation / 2 / Math.sqrt(2.0 * form.layers());
       Tensor seen = attention(norm(from, name + "norm1"), name + "attention.", last);
       Tensor half = builder.add(from, builder.dropout(seen, form.dropout()));
       Tensor hidden =
-          dense(norm(half, name + "norm2"), name + "mlp.0", EXPANSION * width, DEVIATION);
+          dense(norm(half, name + "norm2"), name + "mlp.0", EXPANSION * width, deviation / 2);
       Tensor out = dense(builder.gelu(hidden), name + "mlp.2", width, last);
       return builder.add(half, builder.dropout(out, form.dropout()));
     }
@@ -132,7 +137,7 @@ public record Transformer(int layers, int heads, int width, double dropout) {
     private Tensor attention(Tensor from, String name, double last) {
       long length = from.sizes().get(1);
       int heads = form.heads();
-      Tensor all = dense(from, name + "qkv", 3 * width, DEVIATION);
+      Tensor all = dense(from, name + "qkv", 3 * width, deviation / 2);
       Tensor split = builder.reshape(all, -1, length, 3, heads, width / heads);
       List<Tensor> parts = builder.unbind(builder.permute(split, 2, 0, 3, 1, 4));
       Tensor seen = builder.permute(builder.causalAttention(parts), 0, 2, 1, 3);
@@ -147,17 +152,17 @@ public record Transformer(int layers, int heads, int width, double dropout) {
       return builder.layerNorm(from, weight, bias, EPSILON);
     }
 
-    private Tensor dense(Tensor from, String name, int outputs, double deviation) {
+    private Tensor dense(Tensor from, String name, int outputs, double spread) {
       long inputs = from.sizes().get(from.sizes().size() - 1);
-      Tensor weight = normal(name + ".weight", deviation, outputs, inputs);
+      Tensor weight = normal(name + ".weight", spread, outputs, inputs);
       Tensor bias = builder.parameter(name + ".bias", new float[outputs], outputs);
       return builder.linear(from, weight, bias);
     }
 
-    private Tensor normal(String name, double deviation, long outputs, long inputs) {
+    private Tensor normal(String name, double spread, long outputs, long inputs) {
       float[] numbers = new float[Math.toIntExact(Math.multiplyExact(outputs, inputs))];
       for (int i = 0; i < numbers.length; i++) {
-        numbers[i] = (float) (deviation * random.normal());
+        numbers[i] = (float) (spread * random.normal());
       }
       return builder.parameter(name, numbers, outputs, inputs);
     }
