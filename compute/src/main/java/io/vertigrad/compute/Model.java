@@ -3,9 +3,11 @@ package io.vertigrad.compute;
 import io.vertigrad.compute.optimizer.DeviceUpdateRule;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.ObjDoubleConsumer;
@@ -190,6 +192,32 @@ public interface Model extends AutoCloseable {
    */
   default Map<String, Object> fitted() {
     return Map.of();
+  }
+
+  /**
+   * A tensor of the network's state that is not exchanged.
+   *
+   * @param name as the network's own library has it
+   * @param type of its values in safetensors: {@code F32}, {@code I64}, {@code BOOL}
+   * @param shape its dimensions; empty for a number
+   * @param values little-endian
+   */
+  record State(String name, String type, List<Integer> shape, ByteBuffer values) {
+
+    /** Copies the shape. */
+    public State {
+      shape = List.copyOf(shape);
+    }
+  }
+
+  /**
+   * Returns the state that this network's own library keeps beside what is exchanged: counters,
+   * tables, and further names of a tensor. The default has none.
+   *
+   * @return copies, by name
+   */
+  default List<State> furtherState() {
+    return List.of();
   }
 
   /**

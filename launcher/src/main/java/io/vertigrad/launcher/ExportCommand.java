@@ -25,8 +25,8 @@ import picocli.CommandLine.Option;
     sortOptions = false,
     description = {
       "Writes a trained model in a format of other programs.",
-      "Formats: safetensors (every engine), onnx and dl4j (engine dl4j), pt, which is TorchScript"
-          + " (engine pytorch)."
+      "Formats: safetensors (every engine), onnx and dl4j (engine dl4j), and with the engine"
+          + " pytorch pt2 (a file of torch.export) or pt (TorchScript), as the model was."
     },
     parameterListHeading = "%nParameters:%n",
     optionListHeading = "%nOptions:%n")
@@ -43,7 +43,9 @@ final class ExportCommand implements Callable<Integer> {
               "dl4j",
               "exported.zip",
               "pt",
-              "exported.pt"));
+              "exported.pt",
+              "pt2",
+              "exported.pt2"));
 
   @Mixin private ModelOptions model;
 
@@ -51,7 +53,7 @@ final class ExportCommand implements Callable<Integer> {
       names = "--to",
       required = true,
       paramLabel = "FORMAT",
-      description = "safetensors, onnx, dl4j or pt.")
+      description = "safetensors, onnx, dl4j, pt2 or pt.")
   private String format;
 
   @Option(

@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -26,8 +27,8 @@ final class ModelOptions {
       index = "0",
       paramLabel = "MODEL",
       description =
-          "A run's folder or its name below runs/, last for the newest run, a run's model.zip, or a"
-              + " .safetensors file.")
+          "A run's folder or its name below runs/, last for the newest run, a run's model.zip or"
+              + " model.pt, or a .safetensors, .pt, .pt2 or .h5 file.")
   private String model;
 
   @Option(
@@ -65,6 +66,16 @@ final class ModelOptions {
    * @throws InputException naming what is missing, and what was expected
    */
   Chosen chosen() {
+    return chosen((file, json) -> {});
+  }
+
+  /**
+   * Finds the model and reads the job, with values that the model's file decides.
+   *
+   * @param adjusting changes the job of the file before {@code --set} and {@code --data} do
+   * @throws InputException naming what is missing, and what was expected
+   */
+  Chosen chosen(BiConsumer<Path, JsonObject> adjusting) {
     Optional<RunDirectory> run = run();
     Path file =
         run.isEmpty()
@@ -78,7 +89,7 @@ final class ModelOptions {
                                 .formatted(run.get().path())));
     if (!Files.isRegularFile(file)) {
       throw new InputException(
-          "%s: there is no such model, expected the folder of a run, a model.zip or a .safetensors file"
+          "%s: there is no such model, expected the folder of a run, or a file such as model.zip, .safetensors or .pt"
               .formatted(model));
     }
     Optional<RunDirectory> beside = run.or(() -> besideOf(file));
@@ -95,6 +106,8 @@ final class ModelOptions {
       json = SavedModel.jobOf(file);
       origin = file.toString();
     }
+    json.remove("run");
+    adjusting.accept(file, json);
     return new Chosen(changed(origin, json), file, beside);
   }
 
@@ -126,7 +139,6 @@ final class ModelOptions {
   }
 
   private JobConfig changed(String origin, JsonObject json) {
-    json.remove("run");
     for (String assignment : assignments) {
       Assignment.parse(assignment).applyTo(json);
     }

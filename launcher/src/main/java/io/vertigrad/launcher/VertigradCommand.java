@@ -43,10 +43,11 @@ import picocli.CommandLine.TypeConversionException;
       "  ${sys:vertigrad.command:-./vertigrad} predict last digit.png            asks it",
       "  ${sys:vertigrad.command:-./vertigrad} serve last                        answers over HTTP",
       "  ${sys:vertigrad.command:-./vertigrad} export last --to onnx             for other programs",
+      "  ${sys:vertigrad.command:-./vertigrad} check net.pt2 --with FILE         compares it with PyTorch's",
       "  ${sys:vertigrad.command:-./vertigrad} doctor                            checks this machine",
       "",
-      "Exit codes: 0 well, 1 the job failed or the output was not written, 2 the input was wrong,",
-      "130 interrupted, 141 nobody reads the output any more."
+      "Exit codes: 0 well, 1 the job failed, check found a difference or the output was not written,",
+      "2 the input was wrong, 130 interrupted, 141 nobody reads the output any more."
     })
 final class VertigradCommand implements Runnable {
 
@@ -104,6 +105,7 @@ final class VertigradCommand implements Runnable {
     commands.put(PREDICT, PredictCommand.class);
     commands.put("serve", ServeCommand.class);
     commands.put("export", ExportCommand.class);
+    commands.put("check", CheckCommand.class);
     commands.put("doctor", DoctorCommand.class);
     return commands;
   }

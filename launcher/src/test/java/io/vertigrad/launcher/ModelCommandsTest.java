@@ -9,6 +9,7 @@ import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.launcher.tracking.EventFileParser;
+import io.vertigrad.training.SavedModel;
 import io.vertx.core.json.JsonObject;
 import java.awt.image.BufferedImage;
 import java.io.IOException;
@@ -22,6 +23,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import javax.imageio.ImageIO;
 import org.junit.jupiter.api.BeforeAll;
@@ -254,6 +256,39 @@ class ModelCommandsTest {
   }
 
   @Test
+  void shouldCompareARunWithItsOwnAnswersWhenItIsChecked() throws IOException {
+    int samples = 3;
+    float[] pixels = new float[samples * SIDE * SIDE];
+    double[] features = new double[pixels.length];
+    for (int i = 0; i < pixels.length; i++) {
+      pixels[i] = i % 7 / 7f;
+      features[i] = pixels[i];
+    }
+    double[] answers;
+    try (SavedModel saved = SavedModel.open(run.resolve("model.zip"))) {
+      float[] found = saved.probabilities(pixels, samples);
+      answers = IntStream.range(0, found.length).mapToDouble(i -> found[i]).toArray();
+    }
+    double loss = -(Math.log(answers[3]) + Math.log(answers[11]) + Math.log(answers[20])) / samples;
+    Path reference =
+        Tensor.write(
+            folder.resolve("reference.safetensors"),
+            Map.of(
+                "x", Tensor.of(false, List.of(samples, 1, SIDE, SIDE), features),
+                "y", Tensor.of(true, List.of(samples), 3, 1, 0),
+                "output", Tensor.of(false, List.of(samples, 10), answers),
+                "loss", Tensor.of(false, List.of(1), loss)));
+
+    CommandRun checked =
+        CommandRun.of("check", run.toString(), "--with", reference.toString(), "--json");
+
+    assertEquals(0, checked.exit(), checked.out() + checked.err());
+    JsonObject found = new JsonObject(checked.out());
+    assertEquals("dl4j", found.getString("engine"));
+    assertEquals(2, found.getJsonArray("compared").size(), checked.out());
+  }
+
+  @Test
   void shouldReportBadInputInOneLine() throws IOException {
     Path broken = Files.writeString(folder.resolve("broken.png"), "no picture");
     Path torn = folder.resolve("torn.safetensors");
@@ -284,7 +319,7 @@ class ModelCommandsTest {
         "data.fit is \"krop\", expected one of stretch, crop");
     assertRefused(
         CommandRun.of("export", model, "--to", "keras"),
-        "--to keras: is no format, expected one of dl4j, onnx, pt, safetensors");
+        "--to keras: is no format, expected one of dl4j, onnx, pt, pt2, safetensors");
     assertRefused(
         CommandRun.of("export", model, "--to", "pt"),
         "format pt: the engine dl4j does not write it, expected one of dl4j, onnx, safetensors");

@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests {@code ./vertigrad} with a fake Java and a fake Maven that only record their calls. */
 class StartScriptTest {
@@ -368,6 +369,17 @@ class StartScriptTest {
     assertEnds(0, start("evaluate", "last"));
 
     assertEquals("build", calls().get(0), "the engine of the newer run is not built yet");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"net.pt", "net.pt2", "net.pth"})
+  void shouldBuildTheEngineWhenAModelOfPyTorchIsChecked(String model) throws Exception {
+    built();
+    go();
+
+    assertEnds(0, start("check", model, "--with", "reference.safetensors"));
+
+    assertEquals("build", calls().get(0), "the engine is not built yet");
   }
 
   /** Runs a build, so that later commands need none. */

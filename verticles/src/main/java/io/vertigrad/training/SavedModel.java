@@ -456,7 +456,7 @@ public final class SavedModel implements AutoCloseable {
   private void written(String format, Path target) throws IOException {
     ModelDescription description = ModelDescription.of(job, input);
     if (format.equals(SAFETENSORS)) {
-      SafetensorsFile.write(target, description.texts(), layout(), model::readParameters);
+      SafetensorsFile.write(target, description.texts(), layout(), model);
     } else if (Engine.named(job.engine()).modelFile(job.model().name()).endsWith("." + format)) {
       description.save(target, model::save);
     } else if (format.equals("dl4j")) {

@@ -1,10 +1,12 @@
 package io.vertigrad.compute.formats;
 
 import io.vertigrad.compute.Block;
+import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.settings.JsonText;
 import io.vertigrad.compute.settings.SettingsException;
+import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.EOFException;
@@ -21,6 +23,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -44,6 +47,10 @@ public final class SafetensorsFile implements AutoCloseable {
   static final int MOST_HEADER_BYTES = JsonText.MOST_BYTES;
 
   private static final String METADATA = "__metadata__";
+
+  /** Text of the header with the names of the tensors beside a model's own arrays. */
+  private static final String FURTHER = "vertigrad.further";
+
   private static final String TYPE = "dtype";
   private static final String SHAPE = "shape";
   private static final String OFFSETS = "data_offsets";
@@ -51,6 +58,9 @@ public final class SafetensorsFile implements AutoCloseable {
   private static final int PREFIX_BYTES = 8;
   private static final int LEAST_HEADER_BYTES = 2;
   private static final int CHUNK_ELEMENTS = 1 << 16;
+
+  /** Largest number of values that are returned as one array. */
+  private static final int MOST_ELEMENTS = Integer.MAX_VALUE - CHUNK_ELEMENTS;
 
   /** The type of an array's values, with its size in bytes. */
   private enum Type {
@@ -79,6 +89,33 @@ public final class SafetensorsFile implements AutoCloseable {
     /** Returns true for the types that {@link SafetensorsFile#read} can give as float32. */
     boolean isReadable() {
       return this == F32 || this == F16 || this == BF16 || this == F64 || this == I64;
+    }
+
+    /** Returns true for the types that {@link SafetensorsFile#wholes} can give. */
+    boolean isWhole() {
+      return this == BOOL
+          || this == U8
+          || this == I8
+          || this == I16
+          || this == U16
+          || this == I32
+          || this == U32
+          || this == I64;
+    }
+
+    /** Returns value {@code index} of these bytes as it is. */
+    long whole(ByteBuffer values, int index) {
+      int at = index * bytes;
+      return switch (this) {
+        case BOOL, U8 -> Byte.toUnsignedLong(values.get(at));
+        case I8 -> values.get(at);
+        case I16 -> values.getShort(at);
+        case U16 -> Short.toUnsignedLong(values.getShort(at));
+        case I32 -> values.getInt(at);
+        case U32 -> Integer.toUnsignedLong(values.getInt(at));
+        case I64 -> values.getLong(at);
+        default -> throw new IllegalStateException(this + " holds no whole numbers");
+      };
     }
 
     /**
@@ -118,6 +155,13 @@ public final class SafetensorsFile implements AutoCloseable {
     long elements() {
       return (end - begin) / type.bytes;
     }
+  }
+
+  /** Reads some values of an array. */
+  private interface ChunkReader {
+
+    /** Reads values {@code [first, first + count)} of the array, which these bytes hold. */
+    void read(ByteBuffer bytes, int first, int count);
   }
 
   /** Provides the values when a file is written, such as {@code model::readParameters}. */
@@ -190,19 +234,39 @@ public final class SafetensorsFile implements AutoCloseable {
   }
 
   /**
-   * Writes a model's arrays as float32, each under the name of its block. Writes the whole file or
-   * none.
+   * Writes a model's arrays as float32, each under the name of its block, and its further state.
+   * Writes the whole file or none.
+   *
+   * @param file is replaced if it exists
+   * @param metadata texts by name, which the header stores
+   * @param layout names and shapes of the model's arrays
+   * @param model used on the calling thread
+   * @throws IOException when the file cannot be written
+   */
+  public static void write(
+      Path file, Map<String, String> metadata, ParameterLayout layout, Model model)
+      throws IOException {
+    write(file, metadata, layout, model::readParameters, model.furtherState());
+  }
+
+  /**
+   * Writes arrays as float32, each under the name of its block. Writes the whole file or none.
    *
    * @param file is replaced if it exists
    * @param metadata texts by name, which the header stores
    * @param layout names and shapes
    * @param source provides the values
+   * @param further tensors to write after them, as they are; {@link #require} ignores them
    * @throws IOException when the file cannot be written
    */
   public static void write(
-      Path file, Map<String, String> metadata, ParameterLayout layout, Source source)
+      Path file,
+      Map<String, String> metadata,
+      ParameterLayout layout,
+      Source source,
+      List<Model.State> further)
       throws IOException {
-    byte[] header = header(metadata, layout);
+    byte[] header = header(metadata, layout, further);
     Path part = file.resolveSibling(file.getFileName() + ".part");
     try {
       try (FileChannel channel =
@@ -218,6 +282,9 @@ public final class SafetensorsFile implements AutoCloseable {
           int count = Math.min(CHUNK_ELEMENTS, layout.length() - first);
           source.read(first, chunk.clear().limit(count * Float.BYTES).asFloatBuffer());
           writeFully(channel, chunk);
+        }
+        for (Model.State tensor : further) {
+          writeFully(channel, tensor.values().duplicate());
         }
       }
       Files.move(part, file, StandardCopyOption.ATOMIC_MOVE);
@@ -247,7 +314,8 @@ public final class SafetensorsFile implements AutoCloseable {
 
   /**
    * Checks that the file holds exactly a model's arrays: the same names and shapes, in types that
-   * can be read.
+   * can be read. Counters, which are of integers, and tensors that {@link #write} added are
+   * ignored.
    *
    * @param layout of the model
    * @throws DataException naming the first array that does not fit
@@ -265,19 +333,25 @@ public final class SafetensorsFile implements AutoCloseable {
             "tensor %s has the shape %s, expected %s: it is of another model"
                 .formatted(block.name(), found.shape(), block.shape()));
       }
-      if (!found.type().isReadable()) {
+      requireReadable(found);
+    }
+    Set<String> known = new HashSet<>(further());
+    layout.blocks().forEach(block -> known.add(block.name()));
+    for (Entry entry : entries.values()) {
+      if (!known.contains(entry.name()) && entry.type() != Type.I64) {
         throw wrong(
-            "tensor %s is of type %s, expected one of F32, F16, BF16, F64, I64"
-                .formatted(block.name(), found.type()));
+            "holds %s tensors, expected %s: the model has no %s"
+                .formatted(entries.size(), layout.blocks().size(), JsonText.shown(entry.name())));
       }
     }
-    if (entries.size() > layout.blocks().size()) {
-      List<String> known = layout.blocks().stream().map(Block::name).toList();
-      String other =
-          entries.keySet().stream().filter(name -> !known.contains(name)).findFirst().orElse("");
-      throw wrong(
-          "holds %s tensors, expected %s: the model has no %s"
-              .formatted(entries.size(), known.size(), JsonText.shown(other)));
+  }
+
+  private List<String> further() {
+    try {
+      return new JsonArray(metadata.getOrDefault(FURTHER, "[]"))
+          .stream().map(String::valueOf).toList();
+    } catch (DecodeException e) {
+      throw wrong("header: %s.%s is no list of names".formatted(METADATA, FURTHER));
     }
   }
 
@@ -296,6 +370,95 @@ public final class SafetensorsFile implements AutoCloseable {
     }
   }
 
+  /**
+   * Returns the dimensions of an array.
+   *
+   * @param name of the array
+   * @return its shape; empty for a single number
+   * @throws DataException when the file has no such array
+   */
+  public List<Integer> shape(String name) {
+    return found(name).shape();
+  }
+
+  /**
+   * Returns whether an array holds whole numbers or booleans, which {@link #wholes} returns.
+   *
+   * @param name of the array
+   * @return false for floating-point numbers
+   * @throws DataException when the file has no such array
+   */
+  public boolean isWhole(String name) {
+    return found(name).type().isWhole();
+  }
+
+  /**
+   * Reads an array as float32, rounded if its type has more digits.
+   *
+   * @param name of the array
+   * @return its values, the last dimension fastest
+   * @throws DataException when the file has no such array, or it has another type than F32, F16,
+   *     BF16, F64 and I64
+   */
+  public float[] floats(String name) {
+    Entry entry = found(name);
+    requireReadable(entry);
+    float[] values = new float[length(entry)];
+    read(entry, values.length, 0, (at, source) -> source.get(values, at, source.remaining()));
+    return values;
+  }
+
+  /**
+   * Reads an array of whole numbers, without rounding.
+   *
+   * @param name of the array
+   * @return its values, the last dimension fastest; 0 and 1 for booleans
+   * @throws DataException when the file has no such array, or {@link #isWhole} is false
+   */
+  public long[] wholes(String name) {
+    Entry entry = found(name);
+    if (!entry.type().isWhole()) {
+      throw wrong(
+          "tensor %s is of type %s, expected whole numbers, such as I64"
+              .formatted(JsonText.shown(name), entry.type()));
+    }
+    long[] values = new long[length(entry)];
+    inChunks(
+        entry,
+        values.length,
+        (bytes, first, count) -> {
+          for (int i = 0; i < count; i++) {
+            values[first + i] = entry.type().whole(bytes, i);
+          }
+        });
+    return values;
+  }
+
+  private Entry found(String name) {
+    Entry entry = entries.get(name);
+    if (entry == null) {
+      throw wrong("holds no tensor %s; it holds %s".formatted(name, shortList()));
+    }
+    return entry;
+  }
+
+  private void requireReadable(Entry entry) {
+    if (!entry.type().isReadable()) {
+      throw wrong(
+          "tensor %s is of type %s, expected one of F32, F16, BF16, F64, I64"
+              .formatted(JsonText.shown(entry.name()), entry.type()));
+    }
+  }
+
+  private int length(Entry entry) {
+    if (entry.elements() > MOST_ELEMENTS) {
+      throw wrong(
+          "tensor %s has %s values, expected at most %s"
+              .formatted(JsonText.shown(entry.name()), entry.elements(), MOST_ELEMENTS));
+    }
+    return (int) entry.elements();
+  }
+
   @Override
   public void close() {
     try {
@@ -309,18 +472,31 @@ public final class SafetensorsFile implements AutoCloseable {
     if (entry == null || entry.elements() != block.length() || !entry.type().isReadable()) {
       throw wrong("tensor %s does not fit %s".formatted(block.name(), block.shape()));
     }
+    read(entry, block.length(), first, sink);
+  }
+
+  private void read(Entry entry, int length, int first, Sink sink) {
+    FloatBuffer floats = FloatBuffer.allocate(Math.min(CHUNK_ELEMENTS, length));
+    inChunks(
+        entry,
+        length,
+        (bytes, at, count) -> {
+          floats.clear();
+          for (int i = 0; i < count; i++) {
+            floats.put(entry.type().value(bytes, i));
+          }
+          sink.write(first + at, floats.flip());
+        });
+  }
+
+  private void inChunks(Entry entry, int length, ChunkReader reader) {
     int width = entry.type().bytes;
-    ByteBuffer bytes = littleEndian(Math.min(CHUNK_ELEMENTS, block.length()) * width);
-    FloatBuffer floats = FloatBuffer.allocate(Math.min(CHUNK_ELEMENTS, block.length()));
-    for (int done = 0; done < block.length(); done += CHUNK_ELEMENTS) {
-      int count = Math.min(CHUNK_ELEMENTS, block.length() - done);
+    ByteBuffer bytes = littleEndian(Math.min(CHUNK_ELEMENTS, length) * width);
+    for (int done = 0; done < length; done += CHUNK_ELEMENTS) {
+      int count = Math.min(CHUNK_ELEMENTS, length - done);
       bytes.clear().limit(count * width);
-      readFully(bytes, dataStart + entry.begin() + (long) done * width, block.name());
-      floats.clear();
-      for (int i = 0; i < count; i++) {
-        floats.put(entry.type().value(bytes, i));
-      }
-      sink.write(first + done, floats.flip());
+      readFully(bytes, dataStart + entry.begin() + (long) done * width, entry.name());
+      reader.read(bytes, done, count);
     }
   }
 
@@ -506,33 +682,46 @@ public final class SafetensorsFile implements AutoCloseable {
   }
 
   /** Builds the header. It is padded with spaces, so that the values after it are aligned. */
-  private static byte[] header(Map<String, String> metadata, ParameterLayout layout) {
+  private static byte[] header(
+      Map<String, String> metadata, ParameterLayout layout, List<Model.State> further) {
     JsonObject header = new JsonObject(new LinkedHashMap<>());
-    if (!metadata.isEmpty()) {
-      JsonObject texts = new JsonObject(new LinkedHashMap<>());
-      new TreeMap<>(metadata).forEach(texts::put);
+    JsonObject texts = new JsonObject(new LinkedHashMap<>());
+    new TreeMap<>(metadata).forEach(texts::put);
+    if (!further.isEmpty()) {
+      texts.put(FURTHER, new JsonArray(further.stream().map(Model.State::name).toList()).encode());
+    }
+    if (!texts.isEmpty()) {
       header.put(METADATA, texts);
     }
     long at = 0;
     for (Block block : layout.blocks()) {
-      long end = at + (long) block.length() * Float.BYTES;
-      JsonObject entry =
-          new JsonObject(new LinkedHashMap<>())
-              .put(TYPE, Type.F32.name())
-              .put(SHAPE, new JsonArray(new ArrayList<>(block.shape())))
-              .put(OFFSETS, new JsonArray().add(at).add(end));
-      if (header.containsKey(block.name())) {
-        throw new IllegalArgumentException(
-            "two arrays of the model are called %s, expected different names"
-                .formatted(block.name()));
-      }
-      header.put(block.name(), entry);
-      at = end;
+      long bytes = (long) block.length() * Float.BYTES;
+      put(header, block.name(), Type.F32, block.shape(), at, bytes);
+      at += bytes;
+    }
+    for (Model.State tensor : further) {
+      int bytes = tensor.values().remaining();
+      put(header, tensor.name(), Type.valueOf(tensor.type()), tensor.shape(), at, bytes);
+      at += bytes;
     }
     StringBuilder text = new StringBuilder(header.encode());
     int length = text.toString().getBytes(StandardCharsets.UTF_8).length;
     text.append(" ".repeat(-length & (PREFIX_BYTES - 1)));
     return text.toString().getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static void put(
+      JsonObject header, String name, Type type, List<Integer> shape, long at, long bytes) {
+    if (header.containsKey(name)) {
+      throw new IllegalArgumentException(
+          "two arrays of the model are called %s, expected different names".formatted(name));
+    }
+    header.put(
+        name,
+        new JsonObject(new LinkedHashMap<>())
+            .put(TYPE, type.name())
+            .put(SHAPE, new JsonArray(new ArrayList<>(shape)))
+            .put(OFFSETS, new JsonArray().add(at).add(at + bytes)));
   }
 
   private static ByteBuffer littleEndian(int bytes) {

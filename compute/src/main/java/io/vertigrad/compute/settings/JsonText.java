@@ -57,10 +57,13 @@ public final class JsonText {
 
   private final String origin;
   private final JsonParser parser;
+  private final int most;
+  private int count;
 
-  private JsonText(String origin, JsonParser parser) {
+  private JsonText(String origin, JsonParser parser, int most) {
     this.origin = origin;
     this.parser = parser;
+    this.most = most;
   }
 
   /**
@@ -88,7 +91,7 @@ public final class JsonText {
    * @throws SettingsException naming line and column, what was found and what was expected
    */
   public static Object value(String origin, String text) {
-    return value(FACTORY, origin, text);
+    return value(FACTORY, origin, text, Integer.MAX_VALUE);
   }
 
   /**
@@ -97,16 +100,17 @@ public final class JsonText {
    *
    * @param origin name of the text in errors
    * @param text the whole text
+   * @param most values that it may have; each takes about a hundred bytes of memory
    * @return as {@link #value} does; those three are a {@code Double}
    * @throws SettingsException naming line and column, what was found and what was expected
    */
-  public static Object valueOfPython(String origin, String text) {
-    return value(PYTHON, origin, text);
+  public static Object valueOfPython(String origin, String text, int most) {
+    return value(PYTHON, origin, text, most);
   }
 
-  private static Object value(JsonFactory factory, String origin, String text) {
+  private static Object value(JsonFactory factory, String origin, String text, int most) {
     try (JsonParser parser = factory.createParser(text)) {
-      JsonText reader = new JsonText(origin, parser);
+      JsonText reader = new JsonText(origin, parser, most);
       if (parser.nextToken() == null) {
         throw new SettingsException(
             origin + ": is empty, expected one object, { \"key\": value, ... }");
@@ -236,6 +240,9 @@ public final class JsonText {
   }
 
   private Object read(String path) throws IOException {
+    if (++count > most) {
+      throw refuse("found more than %s values".formatted(most));
+    }
     return switch (parser.currentToken()) {
       case START_OBJECT -> object(path);
       case START_ARRAY -> array(path);

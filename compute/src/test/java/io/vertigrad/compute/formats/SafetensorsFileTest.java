@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.Block.Kind;
+import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.DataException;
 import java.io.IOException;
@@ -20,10 +21,12 @@ import java.nio.file.Path;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -116,6 +119,67 @@ class SafetensorsFileTest {
     }
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "I64, ffffffffffffffff0100000000002000, -1;9007199254740993",
+    "I32, ffffffff00000080, -1;-2147483648",
+    "U32, ffffffff00000080, 4294967295;2147483648",
+    "I16, ffff0080, -1;-32768",
+    "U16, ffff0080, 65535;32768",
+    "I8, ff80, -1;-128",
+    "U8, ff80, 255;128",
+    "BOOL, 0001, 0;1"
+  })
+  void shouldReadWholeNumbersWithoutRoundingWhenTheyAreAskedForByName(
+      String type, String bytes, String values) throws IOException {
+    byte[] data = HexFormat.of().parseHex(bytes);
+    raw("{\"w\":%s}".formatted(tensor(type, "[2,1]", 0, data.length)), data);
+
+    try (SafetensorsFile opened = SafetensorsFile.open(file)) {
+      assertTrue(opened.isWhole("w"));
+      assertEquals(List.of(2, 1), opened.shape("w"));
+      long[] found = opened.wholes("w");
+      assertEquals(values, found[0] + ";" + found[1]);
+    }
+  }
+
+  @Test
+  void shouldReadOneArrayWhenItIsAskedForByName() throws IOException {
+    write(Map.of(), LAYOUT, VALUES);
+
+    try (SafetensorsFile opened = SafetensorsFile.open(file)) {
+      assertFalse(opened.isWhole("fc.b"));
+      assertEquals(List.of(2), opened.shape("fc.b"));
+      assertArrayEquals(new float[] {7, 8}, opened.floats("fc.b"));
+      assertRefused(
+          "tensor fc.b is of type F32, expected whole numbers", () -> opened.wholes("fc.b"));
+      assertRefused("holds no tensor fc; it holds fc.W, fc.b, bn.mean", () -> opened.shape("fc"));
+    }
+  }
+
+  @Test
+  void shouldReadNoValuesWhenOneDimensionIsNoneAndOthersAreLarge() throws IOException {
+    raw("{\"w\":%s}".formatted(tensor("F32", "[65536,65536,0]", 0, 0)), new byte[0]);
+
+    try (SafetensorsFile opened = SafetensorsFile.open(file)) {
+      assertEquals(0, opened.floats("w").length);
+    }
+  }
+
+  @Test
+  void shouldReadAllWholeNumbersWhenThereAreManyOfThem() throws IOException {
+    byte[] data = new byte[(1 << 16) + 3];
+    data[1 << 16] = 5;
+    raw("{\"w\":%s}".formatted(tensor("U8", "[%s]".formatted(data.length), 0, data.length)), data);
+
+    try (SafetensorsFile opened = SafetensorsFile.open(file)) {
+      long[] found = opened.wholes("w");
+      assertEquals(data.length, found.length);
+      assertEquals(5, found[1 << 16]);
+      assertRefused("tensor w is of type U8, expected one of F32, F16,", () -> opened.floats("w"));
+    }
+  }
+
   @Test
   void shouldAcceptScalarsAndEmptyArraysInAnyOrderWhenTheyCoverTheData() throws IOException {
     raw(
@@ -182,6 +246,28 @@ class SafetensorsFileTest {
     assertRefused("cannot be read: java.nio.file.NoSuchFileException");
     Files.createDirectory(file);
     assertRefused("cannot be read");
+  }
+
+  @Test
+  void shouldKeepFurtherStateAndIgnoreItWhenTheModelReads() throws IOException {
+    float[] values = {1, 2, 3};
+    ParameterLayout layout =
+        new ParameterLayout(List.of(new Block("w", List.of(3), Block.Kind.TRAINABLE)));
+    ByteBuffer count = ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(0, 7);
+    ByteBuffer again = ByteBuffer.allocate(12);
+    SafetensorsFile.write(
+        file,
+        Map.of(),
+        layout,
+        (first, destination) -> destination.put(values, first, destination.remaining()),
+        List.of(
+            new Model.State("steps", "I64", List.of(), count),
+            new Model.State("tied", "F32", List.of(3), again)));
+
+    assertArrayEquals(values, read(layout));
+    try (SafetensorsFile opened = SafetensorsFile.open(file)) {
+      assertEquals(Set.of("w", "steps", "tied"), opened.names());
+    }
   }
 
   @Test
@@ -260,7 +346,8 @@ class SafetensorsFileTest {
         file,
         metadata,
         layout,
-        (first, destination) -> destination.put(values, first, destination.remaining()));
+        (first, destination) -> destination.put(values, first, destination.remaining()),
+        List.of());
   }
 
   private float[] read(ParameterLayout layout) {
@@ -290,8 +377,11 @@ class SafetensorsFileTest {
   }
 
   private void assertRefused(String message) {
-    DataException error =
-        assertThrows(DataException.class, () -> SafetensorsFile.open(file).close());
+    assertRefused(message, () -> SafetensorsFile.open(file).close());
+  }
+
+  private void assertRefused(String message, Executable reading) {
+    DataException error = assertThrows(DataException.class, reading);
     assertTrue(error.getMessage().startsWith(file + ": "), error.getMessage());
     assertTrue(error.getMessage().contains(message), error.getMessage());
   }

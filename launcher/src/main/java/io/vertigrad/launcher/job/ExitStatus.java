@@ -6,7 +6,10 @@ public final class ExitStatus {
   /** The command succeeded. */
   public static final int OK = 0;
 
-  /** The job was started and failed, or the doctor found a problem that will make it fail. */
+  /**
+   * The job was started and failed, the doctor found a problem that will make it fail, or check
+   * found a difference.
+   */
   public static final int JOB_FAILED = 1;
 
   /** The command line, the job file or the data are wrong; nothing was trained. */

@@ -22,17 +22,29 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  */
 final class TopicLetters implements BadEvents.DeadLetters {
 
-  private static final long LIMIT_SECONDS = 30;
+  private static final Duration LIMIT = Duration.ofSeconds(30);
 
   private final KafkaConfig config;
   private final String topic;
+  private final Duration limit;
   private final KafkaProducer<byte[], byte[]> producer;
 
   TopicLetters(KafkaConfig config, String topic, String owner) {
+    this(config, topic, owner, LIMIT);
+  }
+
+  /**
+   * Opens the topic.
+   *
+   * @param limit the longest wait for the topic, and for each letter to be kept
+   * @throws DataException if the topic is not there within the limit
+   */
+  TopicLetters(KafkaConfig config, String topic, String owner, Duration limit) {
     this.config = config;
     this.topic = topic;
+    this.limit = limit;
     Map<String, Object> properties = KafkaTopics.connection(config, owner);
-    properties.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, TimeUnit.SECONDS.toMillis(LIMIT_SECONDS));
+    properties.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, limit.toMillis());
     properties.put(ProducerConfig.ACKS_CONFIG, "all");
     producer =
         KafkaTopics.withLoaderOfKafka(
@@ -61,7 +73,7 @@ final class TopicLetters implements BadEvents.DeadLetters {
     letter.headers().add("vertigrad.origin", origin.getBytes(StandardCharsets.UTF_8));
     letter.headers().add("vertigrad.reason", reason.getBytes(StandardCharsets.UTF_8));
     try {
-      producer.send(letter).get(LIMIT_SECONDS, TimeUnit.SECONDS);
+      producer.send(letter).get(limit.toMillis(), TimeUnit.MILLISECONDS);
     } catch (ExecutionException | TimeoutException | KafkaException e) {
       throw unwritten(event, reason, e);
     } catch (InterruptedException e) {
@@ -78,7 +90,7 @@ final class TopicLetters implements BadEvents.DeadLetters {
                 config.servers(),
                 event.place(),
                 reason,
-                LIMIT_SECONDS,
+                limit.toSeconds(),
                 Optional.ofNullable(e.getMessage()).orElse(e.toString())),
         e);
   }

@@ -75,8 +75,7 @@ class KafkaFaultTest {
   @ValueSource(strings = {"sync", "allreduce"})
   void shouldEndWithTheBitsOfAnUndisturbedRunWhenEverythingIsKilled(String strategy)
       throws Exception {
-    JsonObject undisturbed =
-        result(run(job(strategy, strategy + "-whole", 0)), strategy + "-whole");
+    JsonObject undisturbed = inThisJvm(job(strategy, strategy + "-whole", 0));
 
     JsonObject disturbed = disturbed(strategy);
 
@@ -103,6 +102,13 @@ class KafkaFaultTest {
         tested >= 2 * STEPS * BATCH && tested <= (2 * STEPS + WORKERS) * BATCH, disturbed::encode);
   }
 
+  /** Trains undisturbed; nobody kills this JVM. */
+  private static JsonObject inThisJvm(JsonObject job) throws Exception {
+    Path result = resultOf(job);
+    KilledTraining.main(new String[] {written(job).toString(), result.toString()});
+    return new JsonObject(Files.readString(result));
+  }
+
   private JsonObject disturbed(String strategy) throws Exception {
     String name = strategy + "-killed";
     for (int kill = 0; kill < KILLS; kill++) {
@@ -112,13 +118,19 @@ class KafkaFaultTest {
       assertTrue(training.isAlive(), "it ended before it was killed");
       training.destroyForcibly().waitFor();
     }
-    return result(run(job(strategy, name, KILLS)), name);
-  }
-
-  private static JsonObject result(Process training, String name) throws Exception {
+    JsonObject last = job(strategy, name, KILLS);
+    Process training = run(last);
     assertTrue(training.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS));
     assertEquals(0, training.exitValue(), () -> log(name));
-    return new JsonObject(Files.readString(folder.resolve(name + ".result")));
+    return new JsonObject(Files.readString(resultOf(last)));
+  }
+
+  private static Path written(JsonObject job) throws IOException {
+    return Files.writeString(folder.resolve(job.getString("job") + ".json"), job.encode());
+  }
+
+  private static Path resultOf(JsonObject job) {
+    return folder.resolve(job.getString("job") + ".result");
   }
 
   private static String log(String name) {
@@ -161,7 +173,6 @@ class KafkaFaultTest {
 
   private Process run(JsonObject job) throws IOException {
     String name = job.getString("job");
-    Path file = Files.writeString(folder.resolve(name + ".json"), job.encode());
     Process process =
         new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -172,8 +183,8 @@ class KafkaFaultTest {
                 System.getProperty(
                     "surefire.test.class.path", System.getProperty("java.class.path")),
                 KilledTraining.class.getName(),
-                file.toString(),
-                folder.resolve(name + ".result").toString())
+                written(job).toString(),
+                resultOf(job).toString())
             .redirectErrorStream(true)
             .redirectOutput(
                 ProcessBuilder.Redirect.appendTo(folder.resolve(name + ".log").toFile()))

@@ -366,8 +366,10 @@ class KafkaReaderTest {
       assertEquals(
           "is cut off", new String(letter.headers().lastHeader("vertigrad.reason").value(), UTF_8));
     }
+    Duration limit = Duration.ofSeconds(2);
     DataException missing =
-        assertThrows(DataException.class, () -> new TopicLetters(config, "nowhere", "worker 0"));
+        assertThrows(
+            DataException.class, () -> new TopicLetters(config, "nowhere", "worker 0", limit));
     assertTrue(missing.getMessage().startsWith("data.deadLetter: topic nowhere is not there"));
   }
 

@@ -51,6 +51,9 @@ class PipelineJobTest {
    */
   private static final long TESTED = 8_000;
 
+  /** The result of the run that disturbed ones are compared with. */
+  private static JsonObject undisturbed;
+
   private PipelineJob run;
   private JsonObject job;
 
@@ -212,7 +215,7 @@ class PipelineJobTest {
   @Test
   void shouldEndWithTheSameBitsWhenStagesHandOverAndAreReplacedAndEverythingIsPaused()
       throws IOException {
-    JsonObject undisturbed = trainThenBegin(new JsonObject().put("every", 7));
+    trainThenBegin(new JsonObject().put("every", 7));
     Awaitility.await()
         .atMost(60, TimeUnit.SECONDS)
         .until(() -> run.happened(e -> e instanceof CheckpointWritten c && c.version() == 14));
@@ -246,21 +249,22 @@ class PipelineJobTest {
   }
 
   /**
-   * Returns the result of an undisturbed run, and then starts the same stages again, which take
+   * Trains undisturbed unless another test has, and then starts the same stages again, which take
    * some thirty steps a second until {@link #finish}.
    */
-  private JsonObject trainThenBegin(JsonObject checkpoint) {
+  private void trainThenBegin(JsonObject checkpoint) {
     JsonObject pipeline = new JsonObject().put("stages", 2).put("microBatches", 3);
     job.put("checkpoint", checkpoint.put("directory", folder.resolve("a").toString()));
     job.put("steps", LONG).getJsonObject("workers").put("batch", 32);
-    JsonObject undisturbed = run.trainSplit(pipeline);
+    if (undisturbed == null) {
+      undisturbed = run.trainSplit(pipeline);
+    }
     job.getJsonObject("data")
         .put("name", "paced")
         .put("millis", 1)
         .put("until", folder.resolve("released").toString());
     checkpoint.put("directory", folder.resolve("b").toString());
     run.deployStages(pipeline);
-    return undisturbed;
   }
 
   private JsonObject finish() throws IOException {
@@ -270,7 +274,7 @@ class PipelineJobTest {
 
   @Test
   void shouldStartOverWhenAStageIsLostBeforeTheFirstCheckpoint() throws IOException {
-    JsonObject undisturbed = trainThenBegin(new JsonObject().put("seconds", 600));
+    trainThenBegin(new JsonObject().put("seconds", 600));
     Awaitility.await()
         .atMost(60, TimeUnit.SECONDS)
         .until(() -> run.happened(e -> e instanceof WorkerProgress w && w.step() > 20));
@@ -287,7 +291,7 @@ class PipelineJobTest {
   @Test
   void shouldEndWithTheSameBitsWhenAllStagesAreEvictedBeforeTheFirstCheckpoint()
       throws IOException {
-    JsonObject undisturbed = trainThenBegin(new JsonObject().put("seconds", 600));
+    trainThenBegin(new JsonObject().put("seconds", 600));
     Awaitility.await()
         .atMost(60, TimeUnit.SECONDS)
         .until(() -> run.happened(e -> e instanceof WorkerProgress w && w.step() > 20));

@@ -4,7 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.launcher.VertigradApplication;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -48,6 +52,44 @@ class KerasCommandTest {
     assertTrue(
         tested.contains(String.format(Locale.ROOT, "%.2f %%", summary.getDouble("accuracy"))),
         tested);
+  }
+
+  @Test
+  void shouldAgreeWithTheFormulasWhenAModelFileIsChecked() throws Exception {
+    KerasModelTest.Answers known = KerasModelTest.answers("row");
+    ByteBuffer values =
+        ByteBuffer.allocate(4 * (12 + 4) * Float.BYTES + 4 * Long.BYTES)
+            .order(ByteOrder.LITTLE_ENDIAN);
+    // Labels of class 0 stay zeros.
+    values.asFloatBuffer().put(known.inputs()).put(known.probabilities());
+    byte[] header =
+        new JsonObject()
+            .put("x", tensor("F32", 0, 192, 4, 12))
+            .put("output", tensor("F32", 192, 256, 4, 4))
+            .put("y", tensor("I64", 256, 288, 4))
+            .encode()
+            .getBytes(StandardCharsets.UTF_8);
+    Files.write(
+        folder.resolve("reference.safetensors"),
+        ByteBuffer.allocate(Long.BYTES + header.length + values.capacity())
+            .order(ByteOrder.LITTLE_ENDIAN)
+            .putLong(header.length)
+            .put(header)
+            .put(values)
+            .array());
+
+    String said =
+        run("check", KerasModelTest.file("row").toString(), "--with", "reference.safetensors");
+
+    assertTrue(said.contains("4 samples of [12], 4 classes, crossEntropy; engine dl4j"), said);
+    assertTrue(said.contains("it computes the same: largest difference "), said);
+  }
+
+  private static JsonObject tensor(String type, int begin, int end, Integer... shape) {
+    return new JsonObject()
+        .put("dtype", type)
+        .put("shape", new JsonArray(List.of(shape)))
+        .put("data_offsets", new JsonArray().add(begin).add(end));
   }
 
   private String run(String... arguments) throws Exception {

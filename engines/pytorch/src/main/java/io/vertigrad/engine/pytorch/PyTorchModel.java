@@ -12,10 +12,12 @@ import io.vertigrad.compute.optimizer.OptimizerConfig;
 import java.io.IOException;
 import java.nio.FloatBuffer;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import org.bytedeco.javacpp.PointerScope;
@@ -171,6 +173,20 @@ final class PyTorchModel implements Model {
       BatchInput.Tensors in = input.take(batch, inputShape(batch.count(), sample));
       return result.apply(output(in, batch.count()), in);
     }
+  }
+
+  /** Returns what a module from a file has besides; built-in networks have nothing more. */
+  @Override
+  public List<State> furtherState() {
+    if (BuiltInNetworks.has(name)) {
+      return List.of();
+    }
+    tensors.beginInference();
+    Map<String, Tensor> rest = new TreeMap<>(module.tensors());
+    layout().blocks().forEach(block -> rest.remove(block.name()));
+    List<State> state = new ArrayList<>();
+    rest.forEach((tensor, value) -> state.add(TensorBuffers.state(tensor, value)));
+    return state;
   }
 
   @Override

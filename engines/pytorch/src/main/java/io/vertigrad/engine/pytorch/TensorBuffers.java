@@ -1,10 +1,14 @@
 package io.vertigrad.engine.pytorch;
 
+import io.vertigrad.compute.Model;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch;
@@ -48,6 +52,38 @@ final class TensorBuffers {
         .capacity(length * Float.BYTES)
         .asByteBuffer()
         .asFloatBuffer();
+  }
+
+  /** Returns a copy of a tensor's values for a file of safetensors. */
+  @SuppressWarnings("try")
+  static Model.State state(String name, Tensor tensor) {
+    try (PointerScope temporary = new PointerScope()) {
+      Tensor here = (tensor.is_cpu() ? tensor : tensor.cpu()).contiguous();
+      ByteBuffer values = ByteBuffer.allocate(Math.toIntExact(here.nbytes()));
+      if (values.hasRemaining()) {
+        values.put(new BytePointer(here.data_ptr()).capacity(here.nbytes()).asByteBuffer());
+      }
+      List<Integer> shape = Arrays.stream(here.shape()).mapToObj(Math::toIntExact).toList();
+      return new Model.State(name, safetensors(type(here)), shape, values.flip());
+    }
+  }
+
+  private static String safetensors(ScalarType type) {
+    return switch (type) {
+      case Float -> "F32";
+      case Half -> "F16";
+      case BFloat16 -> "BF16";
+      case Double -> "F64";
+      case Bool -> "BOOL";
+      case Byte -> "U8";
+      case Char -> "I8";
+      case Short -> "I16";
+      case Int -> "I32";
+      case Long -> "I64";
+      default ->
+          throw new IllegalArgumentException(
+              "a tensor of %s: safetensors has no such type".formatted(name(type)));
+    };
   }
 
   /** Returns the type of a tensor's elements. */

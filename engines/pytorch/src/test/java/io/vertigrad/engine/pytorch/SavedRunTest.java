@@ -142,7 +142,7 @@ class SavedRunTest {
               () -> saved.export("onnx", folder.resolve("model.onnx")));
 
       assertEquals(
-          "format onnx: the engine pytorch does not write it, expected one of pt, safetensors",
+          "format onnx: the engine pytorch does not write it of this model, expected one of pt, safetensors",
           refused.getMessage());
     }
     try (Stream<Path> left = Files.list(folder)) {

@@ -201,6 +201,8 @@ class ScriptedModelTest {
         "state-dict.pt|holds values without code, such as a state_dict",
         "pickle.pt|is a pickle, not a TorchScript module",
         "expected.json|is no zip file",
+        "graph/mlp.pt2|is a program of torch.export, expected a TorchScript module; give the file",
+        "graph/mlp-2.6.pt2|is a program of torch.export, expected a TorchScript module; give the",
         "nowhere.pt|no such file",
         "named.pt|libtorch cannot load it: ill formed octal specifier at gr____e = getattr(layers,",
         "raising.pt|does not take samples of shape [16]: ValueError: pictures are grey here",

@@ -1,7 +1,6 @@
 package io.vertigrad.engine.pytorch.graph;
 
 import java.io.ByteArrayInputStream;
-import java.io.Closeable;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -34,7 +33,7 @@ import java.util.zip.ZipException;
  * archive, if an entry is encrypted or compressed by another method than deflate, or if the
  * compressed entries grow to more than 64 MiB and 16 times the file.
  */
-public final class CheckedZip implements Closeable {
+public final class CheckedZip {
 
   private static final int LOCAL = 0x04034b50;
   private static final int CENTRAL = 0x02014b50;
@@ -60,6 +59,23 @@ public final class CheckedZip implements Closeable {
   private static final long MOST_GROWTH = 16;
   private static final int TILE = 1 << 16;
 
+  /**
+   * Reads an open file.
+   *
+   * @param <T> what it makes of it
+   */
+  @FunctionalInterface
+  public interface Reader<T> {
+
+    /**
+     * Reads a file, which is closed afterwards.
+     *
+     * @throws ArchiveException when it cannot be used
+     * @throws IOException when it cannot be read
+     */
+    T read(CheckedZip zip) throws IOException;
+  }
+
   /** Reads bytes at a position, as {@link FileChannel#read(ByteBuffer, long)} does. */
   @FunctionalInterface
   private interface Source {
@@ -77,16 +93,13 @@ public final class CheckedZip implements Closeable {
   private record Entry(
       String name, int method, long header, long data, long packed, long size, long crc) {}
 
-  private final Closeable owner;
   private final Source source;
   private final long base;
   private final long length;
   private final String prefix;
   private final Map<String, Entry> entries = new LinkedHashMap<>();
 
-  private CheckedZip(Closeable owner, Source source, long base, long length, String prefix)
-      throws IOException {
-    this.owner = owner;
+  private CheckedZip(Source source, long base, long length, String prefix) throws IOException {
     this.source = source;
     this.base = base;
     this.length = length;
@@ -95,36 +108,40 @@ public final class CheckedZip implements Closeable {
   }
 
   /**
-   * Opens a file and checks its directory.
+   * Opens a file, checks its directory, and has it read.
    *
-   * @param expected what the file should be, and how to make it: {@code "a TorchScript module;
-   *     export ..."}
-   * @throws ArchiveException when it is missing or no such zip file
-   * @throws IOException when it cannot be read
+   * @param kind what the file should be, such as {@code a TorchScript module}
+   * @param advice how to make such a file
+   * @throws IllegalArgumentException when it is missing, no zip file, or cannot be read or used;
+   *     the message begins with {@code model FILE:}
    */
-  public static CheckedZip open(Path file, String expected) throws IOException {
-    if (!Files.isRegularFile(file)) {
-      throw new ArchiveException("no such file, expected " + expected);
-    }
-    FileChannel channel = FileChannel.open(file);
+  public static <T> T open(Path file, String kind, String advice, Reader<T> reader) {
     try {
-      checkMagic(channel, expected);
-      return new CheckedZip(channel, channel::read, 0, channel.size(), "");
-    } catch (IOException | RuntimeException e) {
-      channel.close();
-      throw e;
+      if (!Files.isRegularFile(file)) {
+        throw new ArchiveException("no such file, expected %s; %s".formatted(kind, advice));
+      }
+      try (FileChannel channel = FileChannel.open(file)) {
+        checkMagic(channel, kind, advice);
+        return reader.read(new CheckedZip(channel::read, 0, channel.size(), ""));
+      }
+    } catch (ArchiveException e) {
+      throw new IllegalArgumentException("model %s: %s".formatted(file, e.getMessage()), e);
+    } catch (IOException e) {
+      throw new IllegalArgumentException(
+          "model %s: cannot be read: %s".formatted(file, e.getMessage()), e);
     }
   }
 
-  private static void checkMagic(FileChannel channel, String expected) throws IOException {
+  private static void checkMagic(FileChannel channel, String kind, String advice)
+      throws IOException {
     ByteBuffer head = ByteBuffer.allocate(2);
     channel.read(head, 0);
     if (head.position() == 0) {
-      throw new ArchiveException("is empty, expected " + expected);
+      throw new ArchiveException("is empty, expected %s; %s".formatted(kind, advice));
     }
     if (head.get(0) != 'P' || head.get(1) != 'K') {
-      String found = (head.get(0) & 0xff) == 0x80 ? "is a pickle" : "is no zip file";
-      throw new ArchiveException(found + ", expected " + expected);
+      String found = (head.get(0) & 0xff) == 0x80 ? "is a pickle, not " + kind : "is no zip file";
+      throw new ArchiveException(found + "; " + advice);
     }
   }
 
@@ -208,8 +225,8 @@ public final class CheckedZip implements Closeable {
   }
 
   /**
-   * Opens an entry that is a zip file itself, after its checksum was compared. Closing it does
-   * nothing.
+   * Opens an entry that is a zip file itself, after its checksum was compared. It can be read as
+   * long as this one.
    *
    * @throws ArchiveException when it is missing, damaged or no zip file
    */
@@ -218,7 +235,7 @@ public final class CheckedZip implements Closeable {
     String inside = prefix + name + " ";
     if (entry.method == STORED) {
       check(name, 0);
-      return new CheckedZip(() -> {}, source, base + entry.data, entry.size, inside);
+      return new CheckedZip(source, base + entry.data, entry.size, inside);
     }
     byte[] bytes = read(name, MOST_NESTED);
     Source memory =
@@ -227,17 +244,11 @@ public final class CheckedZip implements Closeable {
           target.put(bytes, (int) position, some);
           return some;
         };
-    return new CheckedZip(() -> {}, memory, 0, bytes.length, inside);
+    return new CheckedZip(memory, 0, bytes.length, inside);
   }
 
-  /** Returns the exception for a reason that is found in the content of this file. */
-  ArchiveException refused(String what) {
+  private ArchiveException refused(String what) {
     return new ArchiveException(prefix + what);
-  }
-
-  @Override
-  public void close() throws IOException {
-    owner.close();
   }
 
   private Entry entry(String name) throws ArchiveException {

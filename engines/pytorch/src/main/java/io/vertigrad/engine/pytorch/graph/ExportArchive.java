@@ -14,11 +14,13 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDateTime;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -37,9 +39,9 @@ import java.util.zip.ZipOutputStream;
  */
 public final class ExportArchive {
 
-  /** How to make such a file, for messages. */
-  static final String EXPORT =
-      "a program of torch.export; write one with torch.export.save(program, \"model.pt2\")";
+  private static final String KIND = "a program of torch.export";
+  private static final String ADVICE = "write one with torch.export.save(program, \"model.pt2\")";
+  private static final String EXPECTED = "expected %s; %s".formatted(KIND, ADVICE);
 
   private static final String FORMAT = "archive_format";
   private static final String VERSION = "archive_version";
@@ -49,34 +51,33 @@ public final class ExportArchive {
   private static final String CONSTANTS = "data/constants/";
   private static final String SAMPLES = "data/sample_inputs/model.pt";
   private static final String JSON = ".json";
+  private static final String MODEL = "model";
 
   private static final String OLD_PROGRAM = "serialized_exported_program.json";
   private static final String OLD_WEIGHTS = "serialized_state_dict.pt";
   private static final String OLD_CONSTANTS = "serialized_constants.pt";
 
-  private static final int MOST_JSON = 128 << 20;
+  private static final int MOST_JSON = 64 << 20;
+  private static final int MOST_PICKLE = 16 << 20;
   private static final int MOST_TEXT = 64;
   private static final int TILE = 1 << 16;
   private static final int MOST_VALUES = Integer.MAX_VALUE - 8;
 
+  private static final JsonObject CPU = new JsonObject().put("type", "cpu").putNull("index");
+
   /** Bytes that tensors may have beyond twice the length of the file. */
   private static final long MOST_EXPANDED = 256 << 20;
 
+  /** A run of bytes that tensors share. */
+  private record Storage(CheckedZip zip, String entry) {}
+
   /** Where the values of a tensor are. */
-  private record Place(CheckedZip zip, String entry, TensorView view) {}
+  private record Place(Storage storage, TensorView view) {}
 
   private final CheckedZip zip;
   private final boolean keep;
   private final String root;
   private final long most;
-
-  /** The values that were read, by their place: two names of one tensor have the same object. */
-  private final Map<Place, Stored> stored = new HashMap<>();
-
-  private long bytes;
-  private CheckedZip lastZip;
-  private String lastEntry;
-  private byte[] lastStorage;
 
   private ExportArchive(CheckedZip zip, long length, boolean keep) {
     this.zip = zip;
@@ -107,23 +108,14 @@ public final class ExportArchive {
   }
 
   /** Returns true for an archive of {@code torch.export}, by the names in it. */
-  static boolean isProgram(CheckedZip zip) {
+  public static boolean isProgram(CheckedZip zip) {
     return zip.has(OLD_PROGRAM)
         || zip.names().stream().anyMatch(name -> name.matches("([^/]+/)?archive_format"));
   }
 
   private static ExportedProgram open(Path file, boolean keep) {
-    try (CheckedZip zip = CheckedZip.open(file, EXPORT)) {
-      return new ExportArchive(zip, Files.size(file), keep).read();
-    } catch (ArchiveException e) {
-      throw refused(file, e.getMessage());
-    } catch (IOException e) {
-      throw refused(file, "cannot be read: " + e.getMessage());
-    }
-  }
-
-  private static IllegalArgumentException refused(Path file, String what) {
-    return new IllegalArgumentException("model %s: %s".formatted(file, what));
+    return CheckedZip.open(
+        file, KIND, ADVICE, zip -> new ExportArchive(zip, Files.size(file), keep).read());
   }
 
   private ExportedProgram read() throws IOException {
@@ -136,19 +128,20 @@ public final class ExportArchive {
     String constants = root + CONSTANTS + name;
     return read(
         root + PROGRAMS + name + JSON,
-        zip.has(weights + ".pt") ? saved(weights + ".pt") : raw(WEIGHTS, name, "weights"),
-        zip.has(constants + ".pt") ? saved(constants + ".pt") : raw(CONSTANTS, name, "constants"));
+        zip.has(weights + ".pt") ? saved(weights + ".pt") : raw(WEIGHTS, name),
+        zip.has(constants + ".pt") ? saved(constants + ".pt") : raw(CONSTANTS, name));
   }
 
   private void checkFormat() throws IOException {
-    if (zip.has(root + "data.pkl") && zip.names().stream().anyMatch(n -> n.contains("/code/"))) {
+    if (zip.has(root + "data.pkl")
+        && zip.names().stream().anyMatch(name -> name.startsWith(root + "code/"))) {
       throw new ArchiveException(
-          "is a TorchScript module, expected %s; or give the file a name that ends in .pt"
-              .formatted(EXPORT));
+          "is a TorchScript module, %s, or give this file a name that ends in .pt"
+              .formatted(EXPECTED));
     }
     if (!zip.has(root + FORMAT)) {
       throw new ArchiveException(
-          "is a zip without %s and %s, expected %s".formatted(FORMAT, OLD_PROGRAM, EXPORT));
+          "is a zip without %s and %s, %s".formatted(FORMAT, OLD_PROGRAM, EXPECTED));
     }
     expect(FORMAT, "pt2", "an archive of torch.export");
     if (zip.has(root + VERSION)) {
@@ -180,7 +173,7 @@ public final class ExportArchive {
           zip.names().stream().anyMatch(name -> name.startsWith(root + "data/aotinductor/"));
       throw new ArchiveException(
           programs.isEmpty() && compiled
-              ? "is compiled by AOTInductor and has no graph, expected " + EXPORT
+              ? "is compiled by AOTInductor and has no graph, " + EXPECTED
               : "has %s programs in %s, expected one%s"
                   .formatted(
                       programs.size(),
@@ -196,34 +189,23 @@ public final class ExportArchive {
     String shown = programFile.substring(root.length());
     JsonValue program = JsonValue.parse(shown, zip.read(programFile, MOST_JSON));
     GraphReader reader = GraphReader.read(program);
-    Map<String, Stored> tensors = new LinkedHashMap<>();
-    boolean trained = false;
+    Map<String, Place> places = new LinkedHashMap<>();
     for (Input input : reader.graph().inputs()) {
-      if (input.kind() == Kind.USER) {
-        continue;
+      if (input.kind() != Kind.USER) {
+        boolean constant = reader.constants().contains(input.tensor());
+        places.put(input.tensor(), place(reader, input, constant ? constants : weights));
       }
-      boolean constant = reader.constants().contains(input.tensor());
-      Place place = (constant ? constants : weights).get(input.tensor());
-      if (place == null) {
-        throw new ArchiveException(
-            "has no values for %s: it is damaged".formatted(JsonText.shown(input.tensor())));
-      }
-      checkParameter(input, place.view);
-      reader.check(input, place.view);
-      Stored values = stored(place, input.kind() == Kind.PARAMETER && place.view.trained());
-      trained |= values.trained();
-      tensors.put(input.tensor(), values);
     }
-    if (!trained) {
+    if (places.values().stream().noneMatch(place -> place.view.trained())) {
       throw new ArchiveException(
           "has no parameters to train, expected a network with at least one");
     }
     // The module may have tensors that its graph does not read. PyTorch wants them back.
-    for (Map.Entry<String, Place> one : weights.entrySet()) {
-      if (!tensors.containsKey(one.getKey())) {
-        tensors.put(one.getKey(), stored(one.getValue(), one.getValue().view.trained()));
-      }
-    }
+    weights.forEach(places::putIfAbsent);
+    Map<Place, Stored> stored = load(places.values());
+    // Two names of one tensor have the same place, and so the same object.
+    Map<String, Stored> tensors = new LinkedHashMap<>();
+    places.forEach((name, place) -> tensors.put(name, stored.get(place)));
     return new ExportedProgram(
         reader.graph(),
         tensors,
@@ -233,17 +215,26 @@ public final class ExportArchive {
         program.object());
   }
 
-  private static void checkParameter(Input input, TensorView view) throws ArchiveException {
+  private static Place place(GraphReader reader, Input input, Map<String, Place> places)
+      throws ArchiveException {
+    String shown = JsonText.shown(input.tensor());
+    Place place = places.get(input.tensor());
+    if (place == null) {
+      throw new ArchiveException("has no values for %s: it is damaged".formatted(shown));
+    }
+    TensorView view = place.view;
     if (input.kind() == Kind.PARAMETER && view.type() != ElementType.FLOAT32) {
       throw new ArchiveException(
           "parameter %s is of %s, expected float32: export it after net.float()"
-              .formatted(JsonText.shown(input.tensor()), view.type().text()));
+              .formatted(shown, view.type().text()));
     }
+    reader.check(input, view);
+    return input.kind() == Kind.PARAMETER ? place : new Place(place.storage, view.untrained());
   }
 
   /** Finds the tensors of {@code model_weights_config.json} and its like. */
-  private Map<String, Place> raw(String folder, String name, String kind) throws IOException {
-    String config = folder + name + "_" + kind + "_config" + JSON;
+  private Map<String, Place> raw(String folder, String name) throws IOException {
+    String config = config(folder, name);
     JsonValue tensors = JsonValue.parse(config, zip.read(root + config, MOST_JSON)).get("config");
     Map<String, Place> places = new LinkedHashMap<>();
     for (Map.Entry<String, JsonValue> one : tensors.fields().entrySet()) {
@@ -258,6 +249,12 @@ public final class ExportArchive {
       places.put(one.getKey(), place(zip, root + folder + path, view, one.getKey()));
     }
     return places;
+  }
+
+  /** Returns the name of the description of a folder's tensors. */
+  private static String config(String folder, String name) {
+    String kind = folder.equals(WEIGHTS) ? "weights" : "constants";
+    return "%s%s_%s_config%s".formatted(folder, name, kind, JSON);
   }
 
   /** Finds the tensors of a file of {@code torch.save}. */
@@ -281,7 +278,7 @@ public final class ExportArchive {
     }
     Map<String, Place> places = new LinkedHashMap<>();
     for (Map.Entry<String, TensorPickle.Saved> one :
-        TensorPickle.read(shown, inner.read(pickle, MOST_JSON)).entrySet()) {
+        TensorPickle.read(shown, inner.read(pickle, MOST_PICKLE)).entrySet()) {
       TensorPickle.Saved tensor = one.getValue();
       String storage = folder + "data/" + tensor.storage();
       long length = inner.size(storage);
@@ -313,40 +310,35 @@ public final class ExportArchive {
               view.storageBytes(),
               MOST_VALUES));
     }
-    return new Place(zip, entry, view);
+    return new Place(new Storage(zip, entry), view);
   }
 
-  private Stored stored(Place place, boolean trained) throws IOException {
-    Stored known = stored.get(place);
-    if (known != null) {
-      return known;
+  /** Reads each storage once, and makes the tensors that lie in it. */
+  private Map<Place, Stored> load(Collection<Place> places) throws IOException {
+    Map<Storage, Set<Place>> storages = new LinkedHashMap<>();
+    long bytes = 0;
+    for (Place place : places) {
+      if (storages.computeIfAbsent(place.storage, key -> new LinkedHashSet<>()).add(place)) {
+        bytes += place.view.bytes();
+      }
+      if (bytes > most) {
+        throw new ArchiveException(
+            String.format(
+                Locale.ROOT, "has tensors that share memory and have more than %,d bytes", most));
+      }
     }
-    TensorView view = place.view;
-    bytes += view.bytes();
-    if (bytes > most) {
-      throw new ArchiveException(
-          String.format(
-              Locale.ROOT, "has tensors that share memory and have more than %,d bytes", most));
+    Map<Place, Stored> stored = new HashMap<>();
+    for (Map.Entry<Storage, Set<Place>> one : storages.entrySet()) {
+      Storage storage = one.getKey();
+      byte[] content =
+          keep ? storage.zip.read(storage.entry, MOST_VALUES) : storage.zip.check(storage.entry, 0);
+      for (Place place : one.getValue()) {
+        TensorView view = place.view;
+        ByteBuffer values = keep ? view.values(content) : ByteBuffer.wrap(content);
+        stored.put(place, new Stored(view.type().aten(), view.shape(), values, view.trained()));
+      }
     }
-    ByteBuffer values = keep ? view.values(storage(place)) : checked(place);
-    Stored made = new Stored(view.type().aten(), view.shape(), values, trained);
-    stored.put(place, made);
-    return made;
-  }
-
-  /** Returns the bytes of a storage. Tensors that share one follow each other. */
-  private byte[] storage(Place place) throws IOException {
-    if (place.zip != lastZip || !place.entry.equals(lastEntry)) {
-      lastStorage = place.zip.read(place.entry, MOST_VALUES);
-      lastZip = place.zip;
-      lastEntry = place.entry;
-    }
-    return lastStorage;
-  }
-
-  private static ByteBuffer checked(Place place) throws IOException {
-    place.zip.check(place.entry, 0);
-    return ByteBuffer.allocate(0);
+    return stored;
   }
 
   /**
@@ -381,9 +373,10 @@ public final class ExportArchive {
       Map<String, Stored> fixed = new LinkedHashMap<>(program.tensors());
       fixed.keySet().retainAll(constants);
       Set<String> parameters = parameters(program);
-      write(zip, WEIGHTS, "weight_", "model_weights_config", weights, parameters, replaced);
-      write(zip, CONSTANTS, "tensor_", "model_constants_config", fixed, Set.of(), replaced);
-      write(zip, PROGRAMS + "model" + JSON, JsonValue.bytes(program.source()));
+      Map<String, Object> devices = devices(program);
+      write(zip, WEIGHTS, weights, parameters, devices, replaced);
+      write(zip, CONSTANTS, fixed, Set.of(), devices, replaced);
+      write(zip, PROGRAMS + MODEL + JSON, JsonValue.bytes(program.source()));
       // The example input of the export is optional, and its pickle is not read here.
       write(zip, SAMPLES, new byte[0]);
       write(zip, FORMAT, text("pt2"));
@@ -438,13 +431,27 @@ public final class ExportArchive {
     return names;
   }
 
+  /** Returns the devices of tensors that the graph reads, as the schema describes them. */
+  private static Map<String, Object> devices(ExportedProgram program) {
+    JsonObject values =
+        program
+            .source()
+            .getJsonObject("graph_module")
+            .getJsonObject("graph")
+            .getJsonObject("tensor_values");
+    Map<String, Object> devices = new HashMap<>();
+    for (Input input : program.graph().inputs()) {
+      devices.put(input.tensor(), values.getJsonObject(input.value()).getValue("device"));
+    }
+    return devices;
+  }
+
   private static void write(
       ZipOutputStream zip,
       String folder,
-      String prefix,
-      String config,
       Map<String, Stored> tensors,
       Set<String> parameters,
+      Map<String, Object> devices,
       Map<Stored, ByteBuffer> replaced)
       throws IOException {
     Map<Stored, String> written = new IdentityHashMap<>();
@@ -453,7 +460,7 @@ public final class ExportArchive {
       Stored stored = one.getValue();
       String path = written.get(stored);
       if (path == null) {
-        path = prefix + written.size();
+        path = (folder.equals(WEIGHTS) ? "weight_" : "tensor_") + written.size();
         written.put(stored, path);
         write(zip, folder + path, replaced.getOrDefault(stored, stored.values()));
       }
@@ -463,12 +470,12 @@ public final class ExportArchive {
               .put("path_name", path)
               .put("is_param", parameters.contains(one.getKey()))
               .put("use_pickle", false)
-              .put("tensor_meta", meta(stored)));
+              .put("tensor_meta", meta(stored, devices.getOrDefault(one.getKey(), CPU))));
     }
-    write(zip, folder + config + JSON, JsonValue.bytes(new JsonObject().put("config", described)));
+    write(zip, config(folder, MODEL), JsonValue.bytes(new JsonObject().put("config", described)));
   }
 
-  private static JsonObject meta(Stored stored) {
+  private static JsonObject meta(Stored stored, Object device) {
     JsonArray sizes = new JsonArray();
     JsonArray strides = new JsonArray();
     List<Long> shape = stored.shape();
@@ -484,7 +491,7 @@ public final class ExportArchive {
         .put("dtype", ElementType.ofAten(stored.type()).orElseThrow().schema())
         .put("sizes", sizes)
         .put("requires_grad", stored.trained())
-        .put("device", new JsonObject().put("type", "cpu").putNull("index"))
+        .put("device", device)
         .put("strides", strides)
         .put("storage_offset", fixed(0))
         .put("layout", TensorView.STRIDED);
@@ -506,7 +513,7 @@ public final class ExportArchive {
       throws IOException {
     CRC32 crc = new CRC32();
     crc.update(content.duplicate());
-    ZipEntry entry = new ZipEntry("model/" + name);
+    ZipEntry entry = new ZipEntry(MODEL + "/" + name);
     entry.setMethod(ZipEntry.STORED);
     entry.setSize(content.remaining());
     entry.setCrc(crc.getValue());

@@ -10,8 +10,8 @@ import java.util.OptionalLong;
  * A network with the values of its tensors.
  *
  * @param graph its operations
- * @param tensors values by the module's names, in the module's order; two names of one tensor have
- *     the same object
+ * @param tensors values by the module's names, in the order of the graph's inputs, then those that
+ *     the graph does not read; two names of one tensor have the same object
  * @param sample dimensions of the user's input without the first; -1 for one that may vary
  * @param batch number of samples that the network takes, if it takes only that
  * @param input ATen's number of the user's input's type

@@ -138,7 +138,7 @@ final class GraphReader {
     if (major != SCHEMA) {
       var writer = program.find("torch_version");
       throw new ArchiveException(
-          "has schema %s.%s%s, expected %s.x, which PyTorch 2.6 to 2.14 write: export it with one of them"
+          "has schema %s.%s%s, expected %s.x of PyTorch 2.6 to 2.14: export it with one of them"
               .formatted(
                   major,
                   version.get("minor").integer(),
@@ -301,7 +301,10 @@ final class GraphReader {
     if (!results.isEmpty() && results.get(0).alternative().getKey().equals("as_tensor")) {
       return results.get(0).get("as_tensor").get("name").text();
     }
-    return target.substring(target.lastIndexOf('.', Math.max(0, target.lastIndexOf('.') - 1)) + 1);
+    String[] parts = target.split("\\.");
+    return target.startsWith("torch.ops.") && parts.length > 3
+        ? parts[3]
+        : target.substring(target.lastIndexOf('.') + 1);
   }
 
   private static void checkTarget(String target) throws ArchiveException {

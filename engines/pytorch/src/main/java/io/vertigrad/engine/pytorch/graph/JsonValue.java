@@ -20,16 +20,19 @@ import java.util.Optional;
  */
 record JsonValue(Object value, String path) {
 
+  /** Values in a file. PyTorch writes about one in twenty bytes. */
+  private static final int MOST = 1 << 21;
+
   /**
    * Parses a file.
    *
    * @param name of the file
-   * @throws ArchiveException when it is no JSON, has a key twice, or is nested too deeply
+   * @throws ArchiveException when it is no JSON, has a key twice, or is too large or too deep
    */
   static JsonValue parse(String name, byte[] bytes) throws ArchiveException {
     try {
       String text = JsonText.decode(name, bytes);
-      return new JsonValue(JsonText.valueOfPython(name, text), name + ":");
+      return new JsonValue(JsonText.valueOfPython(name, text, MOST), name + ":");
     } catch (SettingsException e) {
       throw new ArchiveException(e.getMessage());
     }

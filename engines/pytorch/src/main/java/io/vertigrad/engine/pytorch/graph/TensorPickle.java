@@ -12,10 +12,12 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 
 /**
  * Reads the pickle of a dictionary of tensors that {@code torch.save} wrote. It knows the
- * operations and the six functions that such a pickle needs and calls nothing: every other one is
+ * operations and the functions that such a pickle needs and calls nothing: every other one is
  * refused by its name.
  */
 final class TensorPickle {
@@ -40,7 +42,13 @@ final class TensorPickle {
   private static final String ORDERED = "collections.OrderedDict";
   private static final String TENSOR = "torch._utils._rebuild_tensor_v2";
   private static final String PARAMETER = "torch._utils._rebuild_parameter";
+  private static final String MARKED_PARAMETER = "torch._utils._rebuild_parameter_with_state";
+  private static final String MARKED = "torch._tensor._rebuild_from_type_v2";
   private static final String STORAGE = "torch.";
+
+  /** Classes of dense tensors. */
+  private static final Set<String> TENSORS =
+      Set.of("torch.Tensor", "torch.nn.parameter.Parameter", "torch.nn.parameter.Buffer");
 
   /** Marks the place on the stack where a tuple, a list or the items of a dictionary begin. */
   private static final Object MARK = new Object();
@@ -174,6 +182,9 @@ final class TensorPickle {
         name.equals(ORDERED)
             || name.equals(TENSOR)
             || name.equals(PARAMETER)
+            || name.equals(MARKED_PARAMETER)
+            || name.equals(MARKED)
+            || TENSORS.contains(name)
             || name.startsWith(STORAGE)
                 && ElementType.ofStorage(name.substring(STORAGE.length())).isPresent();
     if (!known) {
@@ -236,11 +247,11 @@ final class TensorPickle {
         && parts.get(2) instanceof String key
         && parts.get(4) instanceof Long length
         && type.name.startsWith(STORAGE)
-        && !type.name.startsWith("torch._utils")
         && length >= 0) {
-      ElementType elements =
-          ElementType.ofStorage(type.name.substring(STORAGE.length())).orElseThrow();
-      return new Storage(elements, key, length);
+      Optional<ElementType> elements = ElementType.ofStorage(type.name.substring(STORAGE.length()));
+      if (elements.isPresent()) {
+        return new Storage(elements.get(), key, length);
+      }
     }
     throw refused("refers to something else than a storage");
   }
@@ -254,10 +265,29 @@ final class TensorPickle {
     stack.push(
         switch (function.name) {
           case ORDERED -> ordered(arguments);
-          case TENSOR -> tensor(arguments);
-          case PARAMETER -> parameter(arguments);
-          default -> throw refused("calls %s".formatted(function.name));
+          case MARKED -> marked(arguments);
+          default -> tensor(function, arguments);
         });
+  }
+
+  private Saved tensor(Global function, List<?> arguments) throws ArchiveException {
+    return switch (function.name) {
+      case TENSOR -> tensor(arguments);
+      case PARAMETER, MARKED_PARAMETER -> parameter(arguments);
+      default -> throw refused("calls %s".formatted(function.name));
+    };
+  }
+
+  /** Reads a tensor with Python attributes, such as a {@code Buffer}, and ignores those. */
+  private Saved marked(List<?> arguments) throws ArchiveException {
+    if (arguments.size() == 4
+        && arguments.get(0) instanceof Global function
+        && arguments.get(1) instanceof Global type
+        && arguments.get(2) instanceof List<?> inner
+        && TENSORS.contains(type.name)) {
+      return tensor(function, inner);
+    }
+    throw refused("has a tensor of another class, expected dense tensors");
   }
 
   private Map<String, Object> ordered(List<?> arguments) throws ArchiveException {

@@ -74,6 +74,11 @@ record TensorView(
     return symbol.get("as_int").integer();
   }
 
+  /** Returns the same view of a tensor for which no gradients are computed. */
+  TensorView untrained() {
+    return new TensorView(type, shape, strides, offset, false);
+  }
+
   /** Returns the number of bytes that its elements have without gaps. */
   long bytes() throws ArchiveException {
     try {

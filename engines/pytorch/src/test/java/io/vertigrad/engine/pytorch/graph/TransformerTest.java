@@ -31,7 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Compares the built-in transformer with a module that PyTorch trained (transformer.py). */
+/** Compares the built-in transformer with a module that PyTorch trained (built-in-transformer.py). */
 class TransformerTest {
 
   private static final int LENGTH = 6;
@@ -41,7 +41,7 @@ class TransformerTest {
   private static final Map<String, Object> OPTIONS = Map.of("layers", 2, "heads", 2, "width", 8);
 
   /**
-   * Writes the initial parameters for transformer.py.
+   * Writes the initial parameters for built-in-transformer.py.
    *
    * @param arguments the file
    */
@@ -80,7 +80,7 @@ class TransformerTest {
     FloatBuffer drawn = initial(blocks);
     FloatBuffer written = FloatBuffer.allocate(drawn.capacity());
 
-    try (SafetensorsFile file = SafetensorsFile.open(resource("transformer.safetensors"))) {
+    try (SafetensorsFile file = SafetensorsFile.open(resource("built-in-transformer.safetensors"))) {
       file.read(
           new ParameterLayout(blocks),
           (first, source) -> written.slice(first, source.remaining()).put(source));
@@ -94,7 +94,7 @@ class TransformerTest {
   @ParameterizedTest
   @ValueSource(strings = {"next", "each"})
   void shouldTrainAsPyTorchDoes(String predict) throws Exception {
-    JsonObject expected = new JsonObject(Files.readString(resource("transformer.json")));
+    JsonObject expected = new JsonObject(Files.readString(resource("built-in-transformer.json")));
     JsonArray losses = expected.getJsonArray(predict);
     boolean each = predict.equals("each");
     Batch batch = batch(expected.getJsonArray("windows"), each);

@@ -1,10 +1,10 @@
 """Writes what PyTorch makes of the built-in network transformer.
 
 Run with a current PyTorch in the folder of this file, after TransformerTest.main has written the initial parameters:
-python3 transformer.py
+python3 built-in-transformer.py
 
-transformer.safetensors  initial parameters of the network of 2 layers, 2 heads, width 8 with seed 7
-transformer.json         windows of ids, and the losses before each of five steps of SGD (rate 0.1): of a network that
+built-in-transformer.safetensors  initial parameters of the network of 2 layers, 2 heads, width 8 with seed 7
+built-in-transformer.json         windows of ids, and the losses before each of five steps of SGD (rate 0.1): of a network that
                          puts out the token behind the window (next), and one for each position (each)
 """
 
@@ -86,7 +86,7 @@ def parameters(path):
 
 def losses(each, windows):
     net = Transformer(each)
-    net.load_state_dict(parameters("transformer.safetensors"))
+    net.load_state_dict(parameters("built-in-transformer.safetensors"))
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     target = windows[:, 1:] if each else windows[:, -1]
     found = []
@@ -106,7 +106,7 @@ def main():
     found = {"windows": windows.tolist()}
     for name, each in (("next", False), ("each", True)):
         found[name] = losses(each, windows)
-    with open("transformer.json", "w") as file:
+    with open("built-in-transformer.json", "w") as file:
         json.dump(found, file)
 
 
