@@ -31,7 +31,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Compares the built-in transformer with a module that PyTorch trained (built-in-transformer.py). */
+/**
+ * Compares the built-in transformer with a module that PyTorch trained (built-in-transformer.py).
+ */
 class TransformerTest {
 
   private static final int LENGTH = 6;
@@ -80,7 +82,8 @@ class TransformerTest {
     FloatBuffer drawn = initial(blocks);
     FloatBuffer written = FloatBuffer.allocate(drawn.capacity());
 
-    try (SafetensorsFile file = SafetensorsFile.open(resource("built-in-transformer.safetensors"))) {
+    try (SafetensorsFile file =
+        SafetensorsFile.open(resource("built-in-transformer.safetensors"))) {
       file.read(
           new ParameterLayout(blocks),
           (first, source) -> written.slice(first, source.remaining()).put(source));

@@ -4,8 +4,9 @@ Run with a current PyTorch in the folder of this file, after TransformerTest.mai
 python3 built-in-transformer.py
 
 built-in-transformer.safetensors  initial parameters of the network of 2 layers, 2 heads, width 8 with seed 7
-built-in-transformer.json         windows of ids, and the losses before each of five steps of SGD (rate 0.1): of a network that
-                         puts out the token behind the window (next), and one for each position (each)
+built-in-transformer.json         windows of ids, and the losses before each of five steps of SGD (rate 0.1): of a
+                                  network that puts out the token behind the window (next), and one for each position
+                                  (each)
 """
 
 import json
