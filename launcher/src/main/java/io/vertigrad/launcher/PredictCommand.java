@@ -5,6 +5,8 @@ import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.Normalisation;
 import io.vertigrad.compute.data.TargetColumn;
+import io.vertigrad.compute.data.TokenSampler;
+import io.vertigrad.compute.data.TokenSampler.Sampling;
 import io.vertigrad.compute.data.files.ImageFile;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.launcher.job.ExitStatus;
@@ -20,10 +22,10 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
 import java.util.function.ObjIntConsumer;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -101,6 +103,13 @@ final class PredictCommand implements Callable<Integer> {
   private double temperature;
 
   @Option(
+      names = "--top-k",
+      paramLabel = "K",
+      description =
+          "With --continue: draws each token among the K most probable ones (by default among all).")
+  private Integer topK;
+
+  @Option(
       names = "--seed",
       paramLabel = "S",
       defaultValue = "1",
@@ -119,6 +128,9 @@ final class PredictCommand implements Callable<Integer> {
     }
     if (length != null && length < 1) {
       throw new InputException("--continue %s: expected at least 1".formatted(length));
+    }
+    if (topK != null && topK < 1) {
+      throw new InputException("--top-k %s: expected at least 1".formatted(topK));
     }
     if (!(temperature >= 0) || temperature == Double.POSITIVE_INFINITY) {
       throw new InputException("--temperature %s: expected 0 or more".formatted(temperature));
@@ -295,12 +307,18 @@ final class PredictCommand implements Callable<Integer> {
       printNext(file.toString(), afterLast(saved, window), text);
       return;
     }
-    SplittableRandom random = new SplittableRandom(seed);
+    int[] prompt = IntStream.range(0, window.length).map(i -> (int) window[i]).toArray();
+    TokenSampler sampler =
+        new TokenSampler(
+            prompt,
+            window.length,
+            saved.targets().positions(),
+            new Sampling(temperature, topK == null ? Integer.MAX_VALUE : topK, seed));
     int[] tokens = new int[length];
     for (int i = 0; i < length; i++) {
-      tokens[i] = drawn(afterLast(saved, window), random.nextDouble());
-      System.arraycopy(window, 1, window, 0, window.length - 1);
-      window[window.length - 1] = tokens[i];
+      float[] outputs = saved.probabilities(sampler.window(), 1);
+      requireFinite("the text", outputs);
+      tokens[i] = sampler.next(outputs);
     }
     String continuation = text.text(tokens);
     System.out.println(
@@ -320,31 +338,6 @@ final class PredictCommand implements Callable<Integer> {
     float[] all = saved.probabilities(window, 1);
     requireFinite("the text", all);
     return Arrays.copyOfRange(all, all.length - saved.classes(), all.length);
-  }
-
-  private int drawn(float[] probabilities, double random) {
-    int best = 0;
-    for (int k = 1; k < probabilities.length; k++) {
-      best = probabilities[k] > probabilities[best] ? k : best;
-    }
-    if (temperature == 0) {
-      return best;
-    }
-    // Relative to the most probable token, so that no temperature makes every weight 0.
-    double[] weights = new double[probabilities.length];
-    double sum = 0;
-    for (int k = 0; k < weights.length; k++) {
-      weights[k] = Math.pow(probabilities[k] / probabilities[best], 1 / temperature);
-      sum += weights[k];
-    }
-    double left = random * sum;
-    for (int k = 0; k < weights.length; k++) {
-      left -= weights[k];
-      if (left < 0) {
-        return k;
-      }
-    }
-    return best;
   }
 
   /** Writes the features of a sample at an offset. */

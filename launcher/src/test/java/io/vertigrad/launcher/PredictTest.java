@@ -164,6 +164,21 @@ class PredictTest {
             "predict", run.toString(), prompt.toString(), "--continue", "10", "--temperature", "0");
     String first = drawn(run, prompt, 1);
 
+    CommandRun top =
+        CommandRun.of(
+            "predict",
+            run.toString(),
+            prompt.toString(),
+            "--continue",
+            "10",
+            "--temperature",
+            "50",
+            "--top-k",
+            "1");
+    assertEquals(greedy.out(), top.out(), top.err());
+    assertRefused(
+        CommandRun.of("predict", run.toString(), prompt.toString(), "--top-k", "0"),
+        "--top-k 0: expected at least 1");
     assertTrue(next.out().startsWith(prompt + ": \"d\" "), next.out() + next.err());
     assertEquals("d e f g h a b c d e", greedy.out().strip(), greedy.err());
     assertEquals(20, first.split(" ").length);

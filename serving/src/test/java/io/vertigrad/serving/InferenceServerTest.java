@@ -67,6 +67,7 @@ class InferenceServerTest {
   private JsonObject digitsJob;
   private String digits;
   private String table;
+  private String letters;
 
   @BeforeAll
   void trainAndServe(@TempDir Path folder) throws Exception {
@@ -84,6 +85,12 @@ class InferenceServerTest {
                 .put("directory", csv.toString())
                 .put("label", "price")
                 .put("categories", new JsonArray().add("day")),
+            folder);
+    Path text = Files.writeString(folder.resolve("letters.txt"), "abcdefgh".repeat(100));
+    letters =
+        served(
+            "letters",
+            JsonObject.of("name", "text", "directory", text.toString(), "length", 4),
             folder);
   }
 
@@ -848,6 +855,34 @@ class InferenceServerTest {
               infer(digit("UINT8", "[60,1,28,28]", zeros(60 * 784).encode()), 200)
                   .getJsonArray("outputs");
           assertEquals(600, many.getJsonObject(0).getJsonArray("data").size());
+        });
+    points.put(
+        "`generate`",
+        () -> {
+          String body = "{\"text_input\":\"abcdefgh\",\"max_tokens\":5,\"temperature\":0}";
+          JsonObject text = ask("POST", letters + "/generate", body, 200);
+          assertEquals(Set.of("model_name", "model_version", "text_output"), text.fieldNames());
+          assertEquals(5, text.getString("text_output").length());
+          assertEquals(text, ask("POST", letters + "/versions/0/generate", body, 200));
+          ask("POST", letters + "/versions/1/generate", body, 404);
+          ask("POST", letters + "/generate", "{}", 400);
+        });
+    points.put(
+        "`generate_stream`",
+        () -> {
+          String body =
+              "{\"text_input\":\"abcdefgh\",\"parameters\":{\"max_tokens\":2,\"top_k\":1}}";
+          String text = ask("POST", letters + "/generate", body, 200).getString("text_output");
+          HttpResponse<byte[]> stream =
+              send("POST", letters + "/generate_stream", body.getBytes(StandardCharsets.UTF_8));
+          String event =
+              "data: {\"model_name\":\"letters\",\"model_version\":\"0\",\"text_output\":\"%s\",\"done\":%s}\n\n";
+          assertEquals(
+              event.formatted(text.charAt(0), false) + event.formatted(text.charAt(1), true),
+              new String(stream.body(), StandardCharsets.UTF_8));
+          assertEquals(
+              "text/event-stream; charset=utf-8",
+              stream.headers().firstValue("Content-Type").orElse(""));
         });
     points.put(
         "other extensions",

@@ -128,6 +128,18 @@ public interface DatasetProvider {
   }
 
   /**
+   * Returns what turns texts into ids of tokens, for programs that ask a model to continue a text.
+   *
+   * @param config the data section of the job that trained the model
+   * @return empty if features are not ids of tokens
+   * @throws DataException when a file that it takes cannot be read
+   * @throws io.vertigrad.compute.settings.SettingsException with an option that is wrong
+   */
+  default Optional<Tokenizer> tokenizer(DataConfig config) {
+    return Optional.empty();
+  }
+
+  /**
    * Returns the number of classes, if it is the same for every sample file.
    *
    * @param config the data section of a job file
@@ -399,6 +411,17 @@ public interface DatasetProvider {
    */
   static Optional<FieldReader> fields(DataConfig config, List<Integer> shape, ClassLoader loader) {
     return find(config, loader).fields(config, shape);
+  }
+
+  /**
+   * Returns what turns texts into ids of tokens of the data set that {@code config} names.
+   *
+   * @param config the data section of the job that trained the model
+   * @param loader class loader that finds providers
+   * @return empty if features are not ids of tokens
+   */
+  static Optional<Tokenizer> tokenizer(DataConfig config, ClassLoader loader) {
+    return find(config, loader).tokenizer(config);
   }
 
   /**

@@ -123,6 +123,7 @@ final class BusEndpoint {
     predictor.predict(
         inputs,
         OptionalLong.empty(),
+        false,
         (answer, why) -> {
           try {
             if (why == null) {

@@ -41,16 +41,19 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Properties;
+import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.zip.GZIPOutputStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Answers over HTTP by the Open Inference Protocol, version 2, with its extension for binary data,
- * and for images. Connections and answers belong to an event loop of its own, which the job's
- * members do not use; large bodies are decoded, and large answers encoded, on worker threads.
+ * Answers over HTTP by the Open Inference Protocol, version 2, with its extensions for binary data
+ * and for texts, and for images. Connections and answers belong to an event loop of its own, which
+ * the job's members do not use; large bodies are decoded, and large answers encoded, on worker
+ * threads.
  */
 final class InferenceServer {
 
@@ -69,6 +72,9 @@ final class InferenceServer {
   /** Most requests that are decoded or wait for that: the others keep connections free. */
   private static final int MOST_DECODING = 64;
 
+  /** Memory of one byte of a text while it is decoded: as a character, and as a token twice. */
+  private static final long CHARACTER_BYTES = 2L + 2 * Integer.BYTES;
+
   /** Outputs up to this number are encoded on the event loop. */
   private static final int SMALL_ANSWER = 1 << 14;
 
@@ -78,6 +84,8 @@ final class InferenceServer {
   private static final int UNAVAILABLE = 503;
   private static final String LENGTH = "Inference-Header-Content-Length";
   private static final String TYPE = "Content-Type";
+  private static final String GENERATE = "generate";
+  private static final String STREAM = "generate_stream";
   private static final String JSON = "application/json";
   private static final int MOST_SHOWN = 200;
 
@@ -98,6 +106,9 @@ final class InferenceServer {
 
   /** Requests that are decoded on worker threads, or wait for them. */
   private int decoding;
+
+  /** Texts that are being continued. */
+  private int generating;
 
   /**
    * A request, and what it holds until it is answered.
@@ -325,11 +336,37 @@ final class InferenceServer {
     String last = path.size() == 3 ? "" : path.get(path.size() - 1);
     boolean infers = last.equals("infer");
     boolean asksReady = last.equals("ready");
-    List<String> model = path.subList(2, path.size() - (infers || asksReady ? 1 : 0));
+    boolean streams = last.equals(STREAM);
+    boolean generates =
+        (streams || last.equals(GENERATE)) && predictor.format().tokenizer().isPresent();
+    List<String> model = path.subList(2, path.size() - (infers || asksReady || generates ? 1 : 0));
     OptionalLong version = version(request, model);
-    if (infers) {
+    if (infers || generates) {
       if (requires(exchange, HttpMethod.POST)) {
-        receive(exchange, version, Form.of(request.headers()));
+        Form form = Form.of(request.headers());
+        if (generates && (form.isPicture() || form.headerBytes().isPresent())) {
+          throw new Refusal(
+              Code.UNSUPPORTED, "body: is a picture or has binary data, expected " + JSON);
+        }
+        receive(
+            exchange,
+            body -> {
+              if (generates) {
+                decode(
+                    exchange,
+                    body,
+                    form,
+                    () -> decodedText(exchange, body, form),
+                    text -> generate(exchange, text, version, streams));
+              } else {
+                decode(
+                    exchange,
+                    body,
+                    form,
+                    () -> decoded(exchange, body, form),
+                    inputs -> predict(exchange, inputs, version));
+              }
+            });
       }
       return;
     }
@@ -381,11 +418,15 @@ final class InferenceServer {
     }
   }
 
-  private static JsonObject server() {
+  private JsonObject server() {
+    JsonArray extensions = JsonArray.of("binary_tensor_data");
+    if (predictor.format().tokenizer().isPresent()) {
+      extensions.add(GENERATE);
+    }
     return new JsonObject()
         .put("name", "vertigrad")
         .put("version", VERSION)
-        .put("extensions", new JsonArray().add("binary_tensor_data"));
+        .put("extensions", extensions);
   }
 
   /** Returns the project's version, which the build writes beside this class. */
@@ -420,7 +461,7 @@ final class InferenceServer {
   }
 
   /** Receives a body. Its size, its time, and the memory of all requests are limited. */
-  private void receive(Exchange exchange, OptionalLong version, Form form) {
+  private void receive(Exchange exchange, Consumer<Buffer> whole) {
     HttpServerRequest request = exchange.request();
     exchange.length().ifPresent(this::requireLength);
     exchange.connection().enter(Phase.BODY);
@@ -455,7 +496,7 @@ final class InferenceServer {
           if (receiving[0]) {
             receiving[0] = false;
             exchange.connection().enter(Phase.ANSWER);
-            decode(exchange, body, form, version);
+            whole.accept(body);
           }
         });
   }
@@ -481,24 +522,24 @@ final class InferenceServer {
   }
 
   /** Decodes a body: on a worker thread if that may take long. */
-  private void decode(Exchange exchange, Buffer body, Form form, OptionalLong version) {
+  private <T> void decode(
+      Exchange exchange, Buffer body, Form form, Callable<T> decoding, Consumer<T> decoded) {
     try {
       predictor.requireRoom();
       if (form.isPicture() || form.gzip() || body.length() > SMALL_BODY) {
-        if (decoding == MOST_DECODING) {
+        if (this.decoding == MOST_DECODING) {
           throw new Refusal(
               Code.OVERLOADED,
               "%s requests wait to be decoded already; try again later".formatted(MOST_DECODING));
         }
-        decoding++;
-        loop.executeBlocking(() -> decoded(exchange, body, form), false)
-            .onComplete(done -> decoding--)
-            .onComplete(
-                request -> predict(exchange, request, version), why -> refuse(exchange, why));
+        this.decoding++;
+        loop.executeBlocking(decoding, false)
+            .onComplete(done -> this.decoding--)
+            .onComplete(decoded::accept, why -> refuse(exchange, why));
       } else {
-        predict(exchange, decoded(exchange, body, form), version);
+        decoded.accept(decoding.call());
       }
-    } catch (RuntimeException why) {
+    } catch (Exception why) {
       refuse(exchange, why);
     }
   }
@@ -544,6 +585,7 @@ final class InferenceServer {
     predictor.predict(
         request.inputs(),
         version,
+        false,
         (answer, why) ->
             loop.runOnContext(
                 go -> {
@@ -554,6 +596,151 @@ final class InferenceServer {
                     encode(exchange, request, answer);
                   }
                 }));
+  }
+
+  /** Decodes a text; the request's share then covers what each of its tokens takes. */
+  private GenerateRequest decodedText(Exchange exchange, Buffer body, Form form) {
+    Share share = exchange.share();
+    byte[] content =
+        form.content(body, http.maxBytes(), bytes -> share.resize(share.bytes() + bytes, "body"));
+    share.resize(share.bytes() + CHARACTER_BYTES * content.length, "text_input");
+    SampleFormat format = predictor.format();
+    GenerateRequest request = GenerateRequest.read(content, format);
+    share.resize(RequestMemory.answerBytes(1, format), "1 sample");
+    return request;
+  }
+
+  private void generate(
+      Exchange exchange, GenerateRequest request, OptionalLong version, boolean streams) {
+    int most = predictor.config().queue();
+    if (generating == most) {
+      refuse(
+          exchange,
+          new Refusal(
+              Code.OVERLOADED,
+              "%s texts are continued already (serving.queue); try again later".formatted(most)));
+      return;
+    }
+    generating++;
+    new TextGeneration(
+            predictor,
+            loop,
+            request,
+            version,
+            streams ? new EventStream(exchange) : new WholeText(exchange))
+        .next();
+  }
+
+  /** A peer that gets a text when it is complete. */
+  private class WholeText implements TextGeneration.Reader {
+
+    final Exchange exchange;
+    final HttpServerResponse response;
+    private final StringBuilder text = new StringBuilder();
+
+    WholeText(Exchange exchange) {
+      this.exchange = exchange;
+      this.response = exchange.request().response();
+    }
+
+    @Override
+    public boolean isGone() {
+      return response.closed();
+    }
+
+    @Override
+    public Future<Void> onText(long version, String added, boolean last) {
+      text.append(added);
+      if (last) {
+        generating--;
+        send(exchange, OK, part(version, text.toString()));
+      }
+      return Future.succeededFuture();
+    }
+
+    JsonObject part(long version, String added) {
+      return new JsonObject()
+          .put("model_name", predictor.job())
+          .put("model_version", Long.toString(version))
+          .put("text_output", added);
+    }
+
+    @Override
+    public void onRefusal(Refusal why) {
+      generating--;
+      send(exchange, why);
+    }
+
+    @Override
+    public void onGone() {
+      generating--;
+      exchange.share().release();
+    }
+  }
+
+  /** A peer that gets each part of a text at once, as a server-sent event. */
+  private final class EventStream extends WholeText {
+
+    /** Completes when the peer has read enough; there is one while it has not. */
+    private Promise<Void> reading = Promise.promise();
+
+    EventStream(Exchange exchange) {
+      super(exchange);
+    }
+
+    @Override
+    public Future<Void> onText(long version, String added, boolean last) {
+      begin();
+      if (added.isEmpty() && !last) {
+        return Future.succeededFuture();
+      }
+      Buffer event = event(part(version, added).put("done", last));
+      if (last) {
+        end(event);
+        return Future.succeededFuture();
+      }
+      response.write(event);
+      if (!response.writeQueueFull()) {
+        return Future.succeededFuture();
+      }
+      exchange.connection().enter(Phase.READING);
+      reading = Promise.promise();
+      response.drainHandler(
+          drained -> {
+            exchange.connection().enter(Phase.ANSWER);
+            reading.tryComplete();
+          });
+      return reading.future();
+    }
+
+    private void begin() {
+      if (!response.headWritten() && !response.isChunked()) {
+        response
+            .setChunked(true)
+            .closeHandler(closed -> reading.tryFail("the connection was closed"))
+            .putHeader(TYPE, "text/event-stream; charset=utf-8")
+            .putHeader("Cache-Control", "no-cache");
+      }
+    }
+
+    private static Buffer event(JsonObject content) {
+      return Buffer.buffer("data: " + content.encode() + "\n\n");
+    }
+
+    private void end(Buffer event) {
+      generating--;
+      exchange.connection().answered(response.end(event), Phase.HEAD);
+      exchange.connection().left().onComplete(left -> exchange.share().release());
+    }
+
+    @Override
+    public void onRefusal(Refusal why) {
+      if (response.isChunked()) {
+        end(event(new JsonObject().put("error", why.getMessage())));
+      } else {
+        super.onRefusal(why);
+      }
+    }
   }
 
   /** Encodes an answer: on a worker thread if that may take long. */

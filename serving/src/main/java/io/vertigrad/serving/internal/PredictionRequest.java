@@ -9,6 +9,8 @@ import java.util.function.BiConsumer;
  * @param count number of samples
  * @param inputs the samples' inputs, sample after sample
  * @param version the only version that may answer; empty for any
+ * @param admitted whether it goes on with a request that has been answered in part; it then has a
+ *     place in the queue in any case
  * @param arrivedNanos time of {@code System.nanoTime()} at which the request arrived
  * @param answer receives the answer, or why there is none; called once
  */
@@ -16,6 +18,7 @@ record PredictionRequest(
     int count,
     float[] inputs,
     OptionalLong version,
+    boolean admitted,
     long arrivedNanos,
     BiConsumer<PredictionAnswer, Refusal> answer) {
 

@@ -168,13 +168,18 @@ public final class Predictor {
    *
    * @param inputs the samples' inputs, sample after sample
    * @param version the only version that may answer; empty for any
+   * @param admitted whether they go on with a request that has been answered in part
    * @param answer called once, on this thread or one of this predictor, with the answer or with the
    *     reason why there is none
    */
-  void predict(float[] inputs, OptionalLong version, BiConsumer<PredictionAnswer, Refusal> answer) {
+  void predict(
+      float[] inputs,
+      OptionalLong version,
+      boolean admitted,
+      BiConsumer<PredictionAnswer, Refusal> answer) {
     int count = inputs.length / format().inputs();
     PredictionRequest request =
-        new PredictionRequest(count, inputs, version, System.nanoTime(), answer);
+        new PredictionRequest(count, inputs, version, admitted, System.nanoTime(), answer);
     if (!isReady()) {
       request.fail(refused(notReady()));
     } else if (!queue.offer(request)) {

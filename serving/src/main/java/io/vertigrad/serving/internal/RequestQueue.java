@@ -51,7 +51,7 @@ final class RequestQueue {
 
   /**
    * Adds a request, unless it does not fit. One that has more samples than the queue fits if no
-   * other such one waits, and takes no place of the others.
+   * other such one waits, and takes no place of the others. An admitted one always fits.
    *
    * @return false if the queue is full or closed
    */
@@ -60,7 +60,7 @@ final class RequestQueue {
     try {
       boolean isLarge = request.count() > most;
       boolean fits = isLarge ? large == 0 : samples + request.count() <= most;
-      if (closed || !fits) {
+      if (closed || !fits && !request.admitted()) {
         return false;
       }
       waiting.add(request);

@@ -9,6 +9,7 @@ import io.vertigrad.compute.data.FieldReader;
 import io.vertigrad.compute.data.FieldReader.Field;
 import io.vertigrad.compute.data.Normalisation;
 import io.vertigrad.compute.data.TargetColumn;
+import io.vertigrad.compute.data.Tokenizer;
 import io.vertigrad.compute.data.files.ImageFile;
 import io.vertigrad.compute.data.files.ImageFile.Treatment;
 import io.vertigrad.compute.settings.Settings;
@@ -24,6 +25,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The form of a model's samples and of its outputs: turns what a sender has into inputs, and
@@ -35,6 +38,8 @@ import java.util.function.Supplier;
  * @param tokens number of different token ids; 0 if features are numbers
  * @param outputNames names of the outputs: of the classes, labels or values; empty if they have
  *     only numbers
+ * @param tokenizer turns texts into ids of tokens; empty if features are none, or if its files
+ *     cannot be read
  * @param fields reads samples with named values; empty if the data set has none
  * @param tables for each channel of an image, the inputs of the 256 bytes; empty if samples are not
  *     images
@@ -46,10 +51,12 @@ record SampleFormat(
     Targets targets,
     int tokens,
     List<String> outputNames,
+    Optional<Tokenizer> tokenizer,
     Optional<FieldReader> fields,
     List<float[]> tables,
     Treatment treatment) {
 
+  private static final Logger LOG = LoggerFactory.getLogger(SampleFormat.class);
   private static final String SAMPLE = "sample";
   private static final String SAMPLES = "samples";
   private static final int SHOWN = 60;
@@ -64,6 +71,7 @@ record SampleFormat(
         test.targets(),
         test.tokens(),
         names(test.classNames(), DatasetProvider.targetColumns(data, loader)),
+        tokenizer(data, test.tokens(), loader),
         DatasetProvider.fields(data, test.shape(), loader),
         tables(test.normalisation()),
         treatment(data));
@@ -78,9 +86,29 @@ record SampleFormat(
         model.targets(),
         model.tokens(),
         names(model.classNames(), model.targetColumns()),
+        tokenizer(data, model.tokens(), SampleFormat.class.getClassLoader()),
         model.fields(),
         tables(model.normalisation()),
         treatment(data));
+  }
+
+  /** Returns the tokens of training; without their file a model still answers about ids. */
+  private static Optional<Tokenizer> tokenizer(DataConfig data, int tokens, ClassLoader loader) {
+    if (tokens == 0) {
+      return Optional.empty();
+    }
+    try {
+      Optional<Tokenizer> found = DatasetProvider.tokenizer(data, loader);
+      if (found.isPresent() && found.get().size() != tokens) {
+        throw new DataException(
+            "the data set '%s' has %s tokens now, expected the %s of the training (data.vocabulary)"
+                .formatted(data.name(), found.get().size(), tokens));
+      }
+      return found;
+    } catch (DataException e) {
+      LOG.warn("texts are not continued: {}", e.getMessage());
+      return Optional.empty();
+    }
   }
 
   private static List<String> names(List<String> classes, List<TargetColumn> columns) {

@@ -63,6 +63,7 @@ class BusEndpointTest {
             Targets.values(1),
             0,
             List.of("price"),
+            Optional.empty(),
             Optional.of(new Words()),
             List.of(),
             Treatment.ON_BLACK);

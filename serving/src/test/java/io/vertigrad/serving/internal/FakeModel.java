@@ -23,6 +23,7 @@ final class FakeModel implements ServedModel {
           0,
           List.of(),
           Optional.empty(),
+          Optional.empty(),
           List.of(),
           Treatment.ON_BLACK);
 

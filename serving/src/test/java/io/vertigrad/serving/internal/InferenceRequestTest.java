@@ -78,6 +78,7 @@ class InferenceRequestTest {
         Targets.classes(3),
         tokens,
         List.of(),
+        Optional.empty(),
         Optional.ofNullable(fields),
         tables,
         Treatment.ON_BLACK);
@@ -746,6 +747,7 @@ class InferenceRequestTest {
             0,
             List.of("setosa", "virginica"),
             Optional.empty(),
+            Optional.empty(),
             List.of(),
             Treatment.ON_BLACK);
 
@@ -764,6 +766,7 @@ class InferenceRequestTest {
         Targets.values(2),
         0,
         names,
+        Optional.empty(),
         Optional.empty(),
         List.of(),
         Treatment.ON_BLACK);

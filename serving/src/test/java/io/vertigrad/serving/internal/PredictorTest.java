@@ -315,6 +315,7 @@ class PredictorTest {
     predictor.predict(
         inputs,
         version,
+        false,
         (answer, why) -> {
           boolean first = why == null ? found.complete(answer) : found.completeExceptionally(why);
           assertTrue(first, "called once");

@@ -65,6 +65,7 @@ class ServingPortTest {
             0,
             List.of(),
             Optional.empty(),
+            Optional.empty(),
             List.of(new float[256]),
             Treatment.ON_BLACK);
     return new ZeroModel(pictures, passes);

@@ -8,10 +8,12 @@ import io.vertigrad.compute.data.DataFingerprint;
 import io.vertigrad.compute.data.DataFingerprint.FilePart;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.Tokenizer;
 import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -121,6 +123,26 @@ public final class TextProvider implements DatasetProvider {
     }
   }
 
+  /** Tokens that are the bytes of a text in UTF-8. */
+  private record Bytes() implements Tokenizer {
+
+    @Override
+    public int size() {
+      return BYTES;
+    }
+
+    @Override
+    public int[] tokens(String origin, String text) {
+      byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+      return IntStream.range(0, bytes.length).map(i -> bytes[i] & 0xFF).toArray();
+    }
+
+    @Override
+    public byte[] bytes(int id, boolean first) {
+      return new byte[] {(byte) id};
+    }
+  }
+
   /**
    * The files with the text of a split.
    *
@@ -206,6 +228,15 @@ public final class TextProvider implements DatasetProvider {
               .formatted(file, tokens.count(), length));
     }
     return tokens.windows(tokens.count() - length, 1, length, 1, options.each());
+  }
+
+  @Override
+  public Optional<Tokenizer> tokenizer(DataConfig config) {
+    Options options = Options.read(config, Split.TEST);
+    return Optional.of(
+        options.vocabulary().isEmpty()
+            ? new Bytes()
+            : Vocabulary.read(options.vocabulary().get(), options.unknown()));
   }
 
   @Override

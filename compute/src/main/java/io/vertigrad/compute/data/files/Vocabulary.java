@@ -1,6 +1,7 @@
 package io.vertigrad.compute.data.files;
 
 import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.Tokenizer;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -19,7 +20,7 @@ import java.util.regex.Pattern;
  * <p>A text is split into runs of letters, digits, marks, {@code _} and {@code '}, and into single
  * characters of any other kind. White space only separates. Upper and lower case differ.
  */
-final class Vocabulary {
+final class Vocabulary implements Tokenizer {
 
   static final int MOST_TOKENS = 1_000_000;
   private static final int MOST_BYTES = 1 << 28;
@@ -78,14 +79,24 @@ final class Vocabulary {
     return words;
   }
 
-  /**
-   * Returns the tokens of a file's text.
-   *
-   * @throws DataException with file, line and word when a word is not in the vocabulary, and there
-   *     is no token for unknown words
-   */
+  @Override
+  public int size() {
+    return words.size();
+  }
+
+  /** Returns the tokens of a file's text. */
   int[] tokens(Path source) {
-    String text = text(source);
+    return tokens(source.toString(), text(source));
+  }
+
+  /**
+   * Returns the tokens of a text.
+   *
+   * @throws DataException with origin, line and word when a word is not in the vocabulary, and
+   *     there is no token for unknown words
+   */
+  @Override
+  public int[] tokens(String origin, String text) {
     int[] found = new int[Math.max(16, text.length() / 4)];
     int count = 0;
     Integer other = ids.get(unknown);
@@ -95,7 +106,7 @@ final class Vocabulary {
         throw new DataException(
             "%s:%s: %s is not in %s, which has no token %s either; add one of them there, or name the token that stands for unknown words in option unknown"
                 .formatted(
-                    source,
+                    origin,
                     1 + text.substring(0, next.start()).chars().filter(c -> c == '\n').count(),
                     quoted(next.group()),
                     file,
@@ -107,6 +118,12 @@ final class Vocabulary {
       found[count++] = id;
     }
     return Arrays.copyOf(found, count);
+  }
+
+  /** Returns a word, after a space unless it is the first. */
+  @Override
+  public byte[] bytes(int id, boolean first) {
+    return ((first ? "" : " ") + words.get(id)).getBytes(StandardCharsets.UTF_8);
   }
 
   private static String text(Path path) {

@@ -3,13 +3,19 @@ package io.vertigrad.engine.pytorch;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.compute.settings.SettingsException;
+import io.vertigrad.engine.pytorch.graph.ExportedProgram;
+import io.vertigrad.engine.pytorch.graph.Transformer;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.function.BiFunction;
+import java.util.function.Function;
 
-/** Builds the built-in networks. They have the same options as in the engine {@code dl4j}. */
+/**
+ * Builds the built-in networks. They have the same options as in the engine {@code dl4j}, which has
+ * no {@code transformer}.
+ */
 final class BuiltInNetworks {
 
   private static final TreeMap<String, BiFunction<ModelConfig, Settings, Network>> NETWORKS =
@@ -21,6 +27,7 @@ final class BuiltInNetworks {
     NETWORKS.put("resnet20", BuiltInNetworks::resNet20);
   }
 
+  private static final String TRANSFORMER = "transformer";
   private static final String INITIALIZATION = "initialization";
   private static final int[] CHANNELS = {16, 32, 64};
   private static final int BLOCKS = 3;
@@ -28,11 +35,26 @@ final class BuiltInNetworks {
   private BuiltInNetworks() {}
 
   static boolean has(String name) {
+    return isLayered(name) || isGraph(name);
+  }
+
+  /** Returns whether a network is a list of layers, which {@link #of} builds. */
+  static boolean isLayered(String name) {
     return NETWORKS.containsKey(name);
   }
 
-  static String names() {
+  /** Returns whether a network is a graph, which {@link #program} builds. */
+  static boolean isGraph(String name) {
+    return name.equals(TRANSFORMER);
+  }
+
+  /** Returns the names of networks that are lists of layers. */
+  static String layered() {
     return String.join(", ", NETWORKS.keySet());
+  }
+
+  static String names() {
+    return layered() + ", " + TRANSFORMER;
   }
 
   /**
@@ -41,7 +63,11 @@ final class BuiltInNetworks {
    * @throws io.vertigrad.compute.settings.SettingsException at the first error
    */
   static void check(String name, Settings options) {
-    Options.read(name, options);
+    if (isGraph(name)) {
+      Transformer.read(options);
+    } else {
+      Options.read(name, options);
+    }
     options.refuseUnknown();
   }
 
@@ -51,10 +77,22 @@ final class BuiltInNetworks {
    * @throws IllegalArgumentException when an option is wrong, or the data do not fit
    */
   static Network of(ModelConfig config) {
-    Settings options =
-        Settings.of("model " + config.name(), new JsonObject(new TreeMap<>(config.options())));
+    return built(config, options -> NETWORKS.get(config.name()).apply(config, options));
+  }
+
+  /**
+   * Returns a network that is a graph, with its initial parameters.
+   *
+   * @throws IllegalArgumentException when an option is wrong, or the data do not fit
+   */
+  static ExportedProgram program(ModelConfig config) {
+    return built(config, Transformer::read).program(config);
+  }
+
+  private static <T> T built(ModelConfig config, Function<Settings, T> builder) {
+    Settings options = options(config);
     try {
-      Network network = NETWORKS.get(config.name()).apply(config, options);
+      T network = builder.apply(options);
       options.refuseUnknown();
       return network;
     } catch (SettingsException e) {
@@ -62,15 +100,21 @@ final class BuiltInNetworks {
     }
   }
 
+  private static Settings options(ModelConfig config) {
+    return Settings.of("model " + config.name(), new JsonObject(new TreeMap<>(config.options())));
+  }
+
   /** Returns the number of parameters of a network if it is known without building it. */
   static OptionalLong parameters(ModelConfig config) {
+    if (isGraph(config.name())) {
+      return OptionalLong.of(
+          Transformer.read(options(config))
+              .parameters(config.tokens(), config.inputShape().get(0)));
+    }
     if (!config.name().equals("mlp")) {
       return OptionalLong.empty();
     }
-    Options options =
-        Options.read(
-            config.name(),
-            Settings.of("model mlp", new JsonObject(new TreeMap<>(config.options()))));
+    Options options = Options.read(config.name(), options(config));
     long inputs = config.inputShape().stream().reduce(1, Math::multiplyExact);
     long hidden = options.hidden();
     long between = (options.layers() - 1) * (hidden + 1) * hidden;
@@ -83,7 +127,7 @@ final class BuiltInNetworks {
   static void requireOnePosition(ModelConfig config) {
     if (config.positions() > 1) {
       throw new IllegalArgumentException(
-          "model %s: the data have a class at each of %s positions, but this network predicts one per sample; expected a TorchScript module, or data with one target for each sample (data.predict next)"
+          "model %s: the data have a class at each of %s positions, but this network predicts one per sample; expected transformer, a module of yours, or data with one target for each sample (data.predict next)"
               .formatted(config.name(), config.positions()));
     }
   }

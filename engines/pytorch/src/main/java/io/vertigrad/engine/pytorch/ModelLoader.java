@@ -129,7 +129,10 @@ final class ModelLoader {
 
   private PyTorchModel built() {
     LibTorch.computeOn(config.threads());
-    if (BuiltInNetworks.has(config.name())) {
+    if (BuiltInNetworks.isGraph(config.name())) {
+      return loadProgram(BuiltInNetworks.program(config));
+    }
+    if (BuiltInNetworks.isLayered(config.name())) {
       BuiltInNetworks.requireOnePosition(config);
       return loadNamed(BuiltInNetworks.of(config));
     }
@@ -145,7 +148,9 @@ final class ModelLoader {
     }
     Path file = Path.of(config.name());
     if (isExported(config.name())) {
-      return loadExported(file);
+      ExportedProgram program = ExportArchive.read(file);
+      requireSample(program);
+      return loadProgram(program);
     }
     warn(file, ScriptArchive.open(file).warnings());
     ScriptModule module = module(file, places.get());
@@ -164,16 +169,14 @@ final class ModelLoader {
     }
   }
 
-  private PyTorchModel loadExported(Path file) {
-    ExportedProgram program = ExportArchive.read(file);
-    requireSample(program);
+  private PyTorchModel loadProgram(ExportedProgram program) {
     GraphModule module;
     try {
       module = new GraphModule(config.name(), program, places.get(), config.precision());
     } catch (IllegalArgumentException e) {
       throw refused(e.getMessage());
     }
-    warn(file, module.warning().stream().toList());
+    warn(Path.of(config.name()), module.warning().stream().toList());
     return whole(
         module, () -> new FlatTensors(module, bound(module)), tensors -> form(module, tensors));
   }

@@ -109,7 +109,8 @@ public final class PyTorchEngine implements Engine {
   @Override
   public String modelFile(String model) {
     boolean exported =
-        ModelLoader.isExported(model)
+        BuiltInNetworks.isGraph(model)
+            || ModelLoader.isExported(model)
             || ModelLoader.isExported(modelFileIn(Path.of(model)).toString());
     return exported ? EXPORTED : SCRIPTED;
   }

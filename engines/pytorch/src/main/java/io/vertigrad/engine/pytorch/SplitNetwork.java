@@ -39,10 +39,10 @@ final class SplitNetwork implements SplitModel {
    * @throws IllegalArgumentException when it is no built-in network, or cannot be cut there
    */
   static SplitNetwork of(ModelConfig config, SplitConfig split, Supplier<Place> places) {
-    if (!BuiltInNetworks.has(config.name())) {
+    if (!BuiltInNetworks.isLayered(config.name())) {
       throw new IllegalArgumentException(
           "model %s: the engine pytorch cuts into stages only %s"
-              .formatted(config.name(), BuiltInNetworks.names()));
+              .formatted(config.name(), BuiltInNetworks.layered()));
     }
     BuiltInNetworks.requireOnePosition(config);
     SplitNetwork cut = new SplitNetwork(BuiltInNetworks.of(config), config, places);
