@@ -26,10 +26,16 @@ public record Graph(List<Input> inputs, List<Node> nodes, String output, List<Up
     PARAMETER,
     /** A buffer of the module, such as a running mean. */
     BUFFER,
+    /** A buffer that is no part of the module's state, such as a mask. */
+    TABLE,
     /** A tensor that never changes. */
     CONSTANT,
     /** The batch. */
-    USER
+    USER;
+
+    boolean isBuffer() {
+      return this == BUFFER || this == TABLE;
+    }
   }
 
   /**

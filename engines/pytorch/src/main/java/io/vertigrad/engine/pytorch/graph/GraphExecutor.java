@@ -102,7 +102,7 @@ public final class GraphExecutor implements AutoCloseable {
     boolean trains = modes.contains(true);
     Map<String, Integer> buffers = new HashMap<>();
     graph.inputs().stream()
-        .filter(one -> one.kind() == Graph.Kind.BUFFER)
+        .filter(one -> one.kind().isBuffer())
         .forEach(one -> buffers.put(one.value(), slots.get(one.value())));
     int[] lastUse = lastUse(graph, slots);
     for (int i = 0; i < resolvers.size(); i++) {

@@ -155,8 +155,9 @@ final class GraphReader {
         case "parameter" -> add(input, Kind.PARAMETER, input.get("parameter_name").text());
         case "buffer" -> {
           String name = input.get("buffer_name").text();
-          add(input, Kind.BUFFER, name);
-          if (!input.get("persistent").truth()) {
+          boolean persistent = input.get("persistent").truth();
+          add(input, persistent ? Kind.BUFFER : Kind.TABLE, name);
+          if (!persistent) {
             constants.add(name);
           }
         }
@@ -457,7 +458,7 @@ final class GraphReader {
         case "user_output" -> outputs.add(userOutput(argument));
         case "buffer_mutation" -> {
           String buffer = one.getValue().get("buffer_name").text();
-          if (kinds.get(buffer) != Kind.BUFFER) {
+          if (!kinds.containsKey(buffer) || !kinds.get(buffer).isBuffer()) {
             throw one.getValue().get("buffer_name").other("the name of a buffer");
           }
           updates.add(new Update(((Reference) reference(argument.get("name"))).value(), buffer));

@@ -56,7 +56,8 @@ class TransformerTest {
         new ParameterLayout(blocks),
         (first, destination) -> {
           destination.put(all.slice(first, destination.remaining()));
-        });
+        },
+        List.of());
   }
 
   /** Returns the initial parameters one after the other, and adds their names and shapes. */
