@@ -106,7 +106,7 @@ class ExportedModelTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"resnet", "transformer", "norms", "fixed"})
-  void shouldGoOnFromTheSameParametersWhenItWasSaved(String name) throws IOException {
+  void shouldContinueFromTheSameParametersWhenItWasSaved(String name) throws IOException {
     Reference reference = Reference.of(name);
     Path saved = folder.resolve("saved.pt2");
     Path again = folder.resolve("again.pt2");

@@ -201,8 +201,6 @@ class ScriptedModelTest {
         "state-dict.pt|holds values without code, such as a state_dict",
         "pickle.pt|is a pickle, not a TorchScript module",
         "expected.json|is no zip file",
-        "graph/mlp.pt2|is a program of torch.export, expected a TorchScript module; give the file",
-        "graph/mlp-2.6.pt2|is a program of torch.export, expected a TorchScript module; give the",
         "nowhere.pt|no such file",
         "named.pt|libtorch cannot load it: ill formed octal specifier at gr____e = getattr(layers,",
         "raising.pt|does not take samples of shape [16]: ValueError: pictures are grey here",
@@ -212,6 +210,18 @@ class ScriptedModelTest {
     Path file = path("normed.pt").resolveSibling(name);
 
     assertRefused(file, List.of(16), message);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"graph/mlp.pt2", "graph/mlp-2.6.pt2"})
+  void shouldReportAProgramOfTorchExportWhenItsNameEndsInPt(String name) throws Exception {
+    Path file = write(folder.resolve("model.pt"), Files.readAllBytes(path(name)));
+
+    assertRefused(
+        file,
+        List.of(8),
+        "is a program of torch.export, expected a TorchScript module; give the file a name that"
+            + " ends in .pt2");
   }
 
   @Test
