@@ -54,9 +54,8 @@ class TransformerTest {
         Path.of(arguments[0]),
         Map.of(),
         new ParameterLayout(blocks),
-        (first, destination) -> {
-          destination.put(all.slice(first, destination.remaining()));
-        });
+        (first, destination) -> destination.put(all.slice(first, destination.remaining())),
+        List.of());
   }
 
   /** Returns the initial parameters one after the other, and adds their names and shapes. */
