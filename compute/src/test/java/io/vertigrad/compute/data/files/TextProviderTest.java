@@ -15,6 +15,7 @@ import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.SequentialBatches;
 import io.vertigrad.compute.settings.SettingsException;
 import java.nio.charset.StandardCharsets;
+import io.vertigrad.compute.data.Tokenizer;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
@@ -149,6 +150,24 @@ class TextProviderTest {
     assertEquals(1, train.size());
     assertArrayEquals(new float[] {1, 2, 5, 7, 3, 4, 6, 1, 0}, window(train, 0));
     assertEquals(3, train.label(0), "cat and Cat are two words, dog is unknown");
+  }
+
+  @Test
+  void shouldTurnTextsIntoTokensAndBackWhenAVocabularyHasThem() {
+    Path words = write("words", "the\nCat\n\u00fcber\n");
+    DataConfig config =
+        new DataConfig(
+            "text", Optional.empty(), Optional.empty(), Map.of("vocabulary", words.toString()), "");
+    Tokenizer tokenizer = new TextProvider().tokenizer(config).orElseThrow();
+
+    assertEquals(3, tokenizer.size());
+    assertArrayEquals(new int[] {1, 2, 0}, tokenizer.tokens("text_input", "Cat \u00fcber the"));
+    assertArrayEquals(" \u00fcber".getBytes(StandardCharsets.UTF_8), tokenizer.bytes(2, false));
+    assertArrayEquals("Cat".getBytes(StandardCharsets.UTF_8), tokenizer.bytes(1, true));
+    assertTrue(
+        assertThrows(DataException.class, () -> tokenizer.tokens("text_input", "the\ndog"))
+            .getMessage()
+            .startsWith("text_input:2: \"dog\" is not in " + words));
   }
 
   @Test
