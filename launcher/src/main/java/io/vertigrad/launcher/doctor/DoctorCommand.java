@@ -66,6 +66,7 @@ public final class DoctorCommand implements Callable<Integer> {
         new AddressCheck(job.cluster()),
         new TlsCheck(job.cluster()),
         new DataCheck(job.data()),
+        new JobMemoryCheck(job),
         new DiskCheck());
   }
 

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.doctor;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Device;
 import io.vertigrad.job.JobConfig;
@@ -48,6 +49,22 @@ class DoctorFailuresTest {
             + " it was built with does: leave it out, and build with -Pcuda"
             + " (VERTIGRAD_PROFILE=cuda) for a GPU",
         lines.get(lines.size() - 1));
+  }
+
+  @Test
+  void shouldSayWhatTheJobNeedsWhenItsSizeIsKnown() {
+    JobConfig job =
+        JobConfig.read(
+            "test", new JsonObject("{\"model\": {\"name\": \"mlp\", \"hidden\": 8192}}"));
+
+    String enough = new JobMemoryCheck(job, 1L << 32).run().get(0).line();
+    String tight = new JobMemoryCheck(job, 1L << 20).run().get(0).line();
+
+    assertTrue(enough.startsWith("OK    job memory  this JVM needs at least"), enough);
+    assertTrue(enough.contains("; with --processes the largest process needs"), enough);
+    assertTrue(tight.startsWith("WARN  job memory"), tight);
+    assertTrue(tight.contains("the heap has 1 MiB: set VERTIGRAD_JAVA_OPTS=-Xmx"), tight);
+    assertEquals(List.of(), new JobMemoryCheck(JOB).run(), "the check of data says why");
   }
 
   @Test
