@@ -46,9 +46,10 @@ final class GraphModule extends TorchModule {
   @SuppressWarnings("try")
   GraphModule(String name, ExportedProgram program, Place place, Precision precision) {
     super(name, place, precision);
-    this.program = program;
     try (PointerScope temporary = new PointerScope()) {
-      executor = new GraphExecutor(program.graph(), create(), place.device());
+      executor = new GraphExecutor(program.graph(), create(program), place.device());
+      // The initial values would stay on the heap beside those in native memory.
+      this.program = program.without(tensors().keySet());
     } catch (RuntimeException | Error e) {
       constants.forEach(Tensor::close);
       super.close();
@@ -56,7 +57,7 @@ final class GraphModule extends TorchModule {
     }
   }
 
-  private Map<String, Tensor> create() {
+  private Map<String, Tensor> create(ExportedProgram program) {
     Map<String, Graph.Kind> kinds = new HashMap<>();
     program.graph().inputs().forEach(one -> kinds.put(one.tensor(), one.kind()));
     Map<ExportedProgram.Stored, Tensor> created = new IdentityHashMap<>();

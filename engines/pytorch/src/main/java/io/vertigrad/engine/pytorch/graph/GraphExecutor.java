@@ -119,18 +119,19 @@ public final class GraphExecutor implements AutoCloseable {
       origins.put(one.value(), new Resolver.Origin(one.kind(), slots.get(one.value())));
     }
     int[] lastUse = lastUse(graph, slots);
-    for (int i = 0; i < resolvers.size(); i++) {
-      List<Integer> expired = new ArrayList<>();
-      for (int slot = inputs; slot < lastUse.length; slot++) {
-        if (lastUse[slot] == i) {
-          expired.add(slot);
-        }
+    List<List<Integer>> expired = new ArrayList<>();
+    resolvers.forEach(one -> expired.add(new ArrayList<>()));
+    for (int slot = inputs; slot < lastUse.length; slot++) {
+      if (lastUse[slot] >= 0) {
+        expired.get(lastUse[slot]).add(slot);
       }
+    }
+    for (int i = 0; i < resolvers.size(); i++) {
       steps.add(
           new Planned(
               resolvers.get(i).description(),
               resolvers.get(i).step(trains, origins),
-              expired.stream().mapToInt(Integer::intValue).toArray()));
+              expired.get(i).stream().mapToInt(Integer::intValue).toArray()));
     }
     return modes.isEmpty() ? Optional.empty() : Optional.of(trains);
   }
@@ -217,7 +218,11 @@ public final class GraphExecutor implements AutoCloseable {
       // What the presets return is a part of the value, which is released below.
       return new Tensor(returned.toTensor());
     } catch (RuntimeException e) {
-      if (running == null || e.getClass() != RuntimeException.class) {
+      boolean ofNode =
+          e.getClass() == RuntimeException.class
+              || e instanceof ArithmeticException
+              || e instanceof IllegalArgumentException;
+      if (running == null || !ofNode) {
         throw e;
       }
       throw new RuntimeException("node %s: %s".formatted(running.node(), e.getMessage()), e);
