@@ -240,6 +240,15 @@ class ExportedModelTest {
 
     assertTrue(refused.getMessage().contains("workers.batch is 32"), refused.getMessage());
     assertTrue(refused.getMessage().contains("for batches of 6"), refused.getMessage());
+    Settings balanced =
+        Settings.of(
+            "job.json", JsonObject.of("workers", JsonObject.of("batch", 6, "balance", "speed")));
+    engine.checkBatch(file("mlp").toString(), 6, balanced);
+    refused =
+        assertThrows(
+            SettingsException.class,
+            () -> engine.checkBatch(file("fixed").toString(), 6, balanced));
+    assertTrue(refused.getMessage().contains("workers.balance is"), refused.getMessage());
     try (Model model = reference.open(file("fixed"), engine)) {
       Batch whole = reference.batch();
       Batch part =
