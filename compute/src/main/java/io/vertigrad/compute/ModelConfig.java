@@ -9,8 +9,8 @@ import java.util.TreeMap;
  * The network to build.
  *
  * @param name {@code convnet}, {@code mlp}, {@code resnet20}; a path to a saved DL4J zip or
- *     configuration JSON, to a Keras HDF5 file, with the engine {@code pytorch} to a {@code
- *     .pt2} of {@code torch.export} or a TorchScript {@code .pt}; or the class name of a model factory
+ *     configuration JSON, to a Keras HDF5 file, with the engine {@code pytorch} to a {@code .pt2}
+ *     of {@code torch.export} or a TorchScript {@code .pt}; or the class name of a model factory
  * @param options settings of that model, such as {@code hidden} of the MLP; a null value counts as
  *     absent
  * @param inputShape one sample's dimensions, from the data set
