@@ -46,9 +46,10 @@ final class GraphModule extends TorchModule {
   @SuppressWarnings("try")
   GraphModule(String name, ExportedProgram program, Place place, Precision precision) {
     super(name, place, precision);
-    this.program = program;
     try (PointerScope temporary = new PointerScope()) {
-      executor = new GraphExecutor(program.graph(), create(), place.device());
+      executor = new GraphExecutor(program.graph(), create(program), place.device());
+      // The initial values would stay on the heap beside those in native memory.
+      this.program = program.without(tensors().keySet());
     } catch (RuntimeException | Error e) {
       constants.forEach(Tensor::close);
       super.close();
@@ -56,7 +57,7 @@ final class GraphModule extends TorchModule {
     }
   }
 
-  private Map<String, Tensor> create() {
+  private Map<String, Tensor> create(ExportedProgram program) {
     Map<String, Graph.Kind> kinds = new HashMap<>();
     program.graph().inputs().forEach(one -> kinds.put(one.tensor(), one.kind()));
     Map<ExportedProgram.Stored, Tensor> created = new IdentityHashMap<>();
@@ -112,16 +113,16 @@ final class GraphModule extends TorchModule {
 
   /** Returns what the user may not expect; empty if there is nothing. */
   Optional<String> warning() {
+    if (executor.isFrozen()) {
+      return Optional.of(
+          "was exported in evaluation mode and decomposed, so that its batch norm keeps its"
+              + " statistics; call train() before torch.export.export to train them");
+    }
     return executor.exportedInTraining().orElse(true)
         ? Optional.empty()
         : Optional.of(
             "was exported in evaluation mode, and trains with batch norm and dropout in training"
                 + " mode; call train() before torch.export.export to choose for each layer");
-  }
-
-  /** Returns the type of the numbers that the network takes. */
-  ScalarType inputType() {
-    return type(program.input());
   }
 
   @Override
@@ -183,7 +184,14 @@ final class GraphModule extends TorchModule {
   void save(Path file) throws IOException {
     try (PointerScope temporary = new PointerScope()) {
       Map<String, ByteBuffer> values = new HashMap<>();
-      tensors().forEach((tensor, value) -> values.put(tensor, bytes(value.contiguous())));
+      tensors()
+          .forEach(
+              (tensor, value) -> {
+                // A tensor without elements has no memory.
+                if (value.numel() > 0) {
+                  values.put(tensor, bytes(value.contiguous()));
+                }
+              });
       ExportArchive.write(program, values, file);
     }
   }

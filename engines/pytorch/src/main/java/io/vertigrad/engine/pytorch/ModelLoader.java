@@ -7,6 +7,7 @@ import io.vertigrad.compute.data.ComponentException;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.engine.pytorch.graph.ExportArchive;
 import io.vertigrad.engine.pytorch.graph.ExportedProgram;
+import io.vertx.core.json.JsonObject;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -18,6 +19,7 @@ import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
@@ -95,7 +97,7 @@ final class ModelLoader {
   }
 
   /**
-   * Refuses batches of another size than a file was exported for.
+   * Refuses batches of another size than a file was exported for, and of sizes that change.
    *
    * @param name of a model that was checked
    * @param batch number of samples
@@ -105,12 +107,22 @@ final class ModelLoader {
     if (!isExported(name)) {
       return;
     }
-    long only = ExportArchive.check(Path.of(name)).orElse(batch);
-    if (only != batch) {
+    OptionalLong only = ExportArchive.check(Path.of(name));
+    if (only.isEmpty()) {
+      return;
+    }
+    if (only.getAsLong() != batch) {
       throw job.refuse(
           "workers.batch",
           "is %s, but %s was exported for batches of %s: set it so, or export with a dynamic first dimension"
-              .formatted(batch, name, only));
+              .formatted(batch, name, only.getAsLong()));
+    }
+    JsonObject workers = job.toJson().getJsonObject("workers", new JsonObject());
+    if ("speed".equals(workers.getValue("balance"))) {
+      throw job.refuse(
+          "workers.balance",
+          "is \"speed\", which changes the size of batches, but %s was exported for batches of %s: leave it out, or export with a dynamic first dimension"
+              .formatted(name, only.getAsLong()));
     }
   }
 

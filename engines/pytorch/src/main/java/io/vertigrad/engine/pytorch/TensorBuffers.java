@@ -64,11 +64,11 @@ final class TensorBuffers {
         values.put(new BytePointer(here.data_ptr()).capacity(here.nbytes()).asByteBuffer());
       }
       List<Integer> shape = Arrays.stream(here.shape()).mapToObj(Math::toIntExact).toList();
-      return new Model.State(name, safetensors(type(here)), shape, values.flip());
+      return new Model.State(name, safetensors(name, type(here)), shape, values.flip());
     }
   }
 
-  private static String safetensors(ScalarType type) {
+  private static String safetensors(String name, ScalarType type) {
     return switch (type) {
       case Float -> "F32";
       case Half -> "F16";
@@ -82,7 +82,8 @@ final class TensorBuffers {
       case Long -> "I64";
       default ->
           throw new IllegalArgumentException(
-              "a tensor of %s: safetensors has no such type".formatted(name(type)));
+              "tensor %s is of %s, which safetensors does not have: export the model as pt2 or pt"
+                  .formatted(name, name(type)));
     };
   }
 
@@ -102,6 +103,8 @@ final class TensorBuffers {
       case Short -> "int16";
       case Int -> "int32";
       case Long -> "int64";
+      case ComplexFloat -> "complex64";
+      case ComplexDouble -> "complex128";
       default -> type.name().toLowerCase(Locale.ROOT);
     };
   }

@@ -15,6 +15,9 @@ import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.Precision;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.compute.settings.SettingsException;
+import io.vertigrad.engine.pytorch.graph.ExportArchive;
+import io.vertigrad.engine.pytorch.graph.Graph;
+import io.vertigrad.engine.pytorch.graph.GraphExecutor;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -30,6 +33,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -61,7 +67,9 @@ class ExportedModelTest {
         "mixed",
         "frozen",
         "evaluated",
-        "fixed"
+        "fixed",
+        "views",
+        "decomposed"
       })
   void shouldComputeWhatPyTorchDoesWhenItTrains(String name) {
     Reference reference = Reference.of(name);
@@ -100,7 +108,7 @@ class ExportedModelTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"resnet", "transformer", "norms", "fixed"})
+  @ValueSource(strings = {"resnet", "transformer", "norms", "fixed", "views"})
   void shouldContinueFromTheSameParametersWhenItWasSaved(String name) throws IOException {
     Reference reference = Reference.of(name);
     Path saved = folder.resolve("saved.pt2");
@@ -139,6 +147,34 @@ class ExportedModelTest {
     try (Model exact = new PyTorchEngine().model(config);
         Model rounded = new PyTorchEngine().model(config.in(Precision.BFLOAT16))) {
       assertEquals(exact.gradient(reference.batch()), rounded.gradient(reference.batch()), 0.02);
+    }
+  }
+
+  @Test
+  void shouldKeepBuffersWhenItInfersAfterTrainingChangedViewsOfThem() {
+    Reference reference = Reference.of("views");
+    try (Model model = reference.open(file("views"), new PyTorchEngine())) {
+      reference.train(model);
+      float[] before = parameters(model);
+      float[] first = model.probabilities(reference.batch(), reference.classes());
+
+      assertArrayEquals(first, model.probabilities(reference.batch(), reference.classes()), 0);
+      assertArrayEquals(before, parameters(model), 0);
+    }
+  }
+
+  @Test
+  void shouldWarnWhenBatchNormWasDecomposedInEvaluationMode() {
+    assertTrue(warning("decomposed-evaluated").contains("its batch norm keeps its statistics"));
+    assertTrue(warning("evaluated").contains("was exported in evaluation mode, and trains with"));
+    assertEquals("", warning("decomposed"));
+  }
+
+  private static String warning(String name) {
+    LibTorch.start(1);
+    try (GraphModule module =
+        new GraphModule(name, ExportArchive.read(file(name)), Place.shared(), Precision.FLOAT32)) {
+      return module.warning().orElse("");
     }
   }
 
@@ -204,6 +240,15 @@ class ExportedModelTest {
 
     assertTrue(refused.getMessage().contains("workers.batch is 32"), refused.getMessage());
     assertTrue(refused.getMessage().contains("for batches of 6"), refused.getMessage());
+    Settings balanced =
+        Settings.of(
+            "job.json", JsonObject.of("workers", JsonObject.of("batch", 6, "balance", "speed")));
+    engine.checkBatch(file("mlp").toString(), 6, balanced);
+    refused =
+        assertThrows(
+            SettingsException.class,
+            () -> engine.checkBatch(file("fixed").toString(), 6, balanced));
+    assertTrue(refused.getMessage().contains("workers.balance is"), refused.getMessage());
     try (Model model = reference.open(file("fixed"), engine)) {
       Batch whole = reference.batch();
       Batch part =
@@ -235,6 +280,57 @@ class ExportedModelTest {
         refused.getMessage().contains("was exported for samples of [1, 16, 16]"),
         refused.getMessage());
     assertTrue(refused.getMessage().contains("[1, 20, 20]"), refused.getMessage());
+  }
+
+  @Test
+  void shouldNameTheNodeWhenItCannotRun() {
+    Graph.Reference weight = new Graph.Reference("p_weight");
+    Graph.Output one = new Graph.Output(List.of("found"), false);
+    assertRefused(
+        new Graph.Node(
+            "add_",
+            "torch.ops.aten.add_.Tensor",
+            List.of(
+                new Graph.Argument("self", weight),
+                new Graph.Argument("other", new Graph.Constant(1L))),
+            List.of(one)),
+        "node add_ (torch.ops.aten.add_.Tensor) changes a parameter in place, expected only");
+    assertRefused(
+        new Graph.Node(
+            "relu",
+            "torch.ops.aten.relu.default",
+            List.of(new Graph.Argument("self", new Graph.Elements(List.of(weight)))),
+            List.of(one)),
+        "node relu (torch.ops.aten.relu.default) has an argument self that is a list, expected");
+    assertRefused(
+        new Graph.Node(
+            "neg",
+            "_operator.neg",
+            List.of(new Graph.Argument("", new Graph.Constant(1L))),
+            List.of(new Graph.Output(List.of("found", "other"), true))),
+        "node neg (_operator.neg) has other results than one number");
+  }
+
+  private static void assertRefused(Graph.Node node, String expected) {
+    Graph graph =
+        new Graph(
+            List.of(
+                new Graph.Input("p_weight", Graph.Kind.PARAMETER, "weight"),
+                new Graph.Input("x", Graph.Kind.USER, "x")),
+            List.of(node),
+            "found",
+            List.of());
+    LibTorch.start(1);
+    try (Place place = Place.shared();
+        PointerScope scope = new PointerScope()) {
+      Map<String, Tensor> tensors = Map.of("weight", torch.ones(2));
+      String found =
+          assertThrows(
+                  IllegalArgumentException.class,
+                  () -> new GraphExecutor(graph, tensors, place.device()))
+              .getMessage();
+      assertTrue(found.startsWith(expected), found);
+    }
   }
 
   private static void assertOutput(Reference reference, Model model) {
@@ -357,11 +453,15 @@ class ExportedModelTest {
       return output;
     }
 
-    /** Returns the number of tensors that are exchanged: tied ones once, counters not. */
+    /**
+     * Returns the number of tensors that are exchanged: tied ones once, counters and empty ones
+     * not.
+     */
     int compared() {
       return (int)
           head.fieldNames().stream()
               .filter(name -> name.startsWith("after.") && type(name).equals("F32"))
+              .filter(name -> !shape(name).contains(0))
               .filter(name -> !name.equals("after.o.weight") || head.containsKey("after.o.bias"))
               .count();
     }

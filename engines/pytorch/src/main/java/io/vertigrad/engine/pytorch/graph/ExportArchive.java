@@ -395,10 +395,9 @@ public final class ExportArchive {
                 "%s is no tensor of the program, expected one of %s"
                     .formatted(name, JsonText.shown(program.tensors().keySet().toString())));
           }
-          if (value.remaining() != stored.values().remaining()) {
+          if (value.remaining() != stored.bytes()) {
             throw new IllegalArgumentException(
-                "%s has %s bytes, expected %s"
-                    .formatted(name, value.remaining(), stored.values().remaining()));
+                "%s has %s bytes, expected %s".formatted(name, value.remaining(), stored.bytes()));
           }
         });
   }

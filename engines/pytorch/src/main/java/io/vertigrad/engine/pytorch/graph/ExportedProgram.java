@@ -2,9 +2,12 @@ package io.vertigrad.engine.pytorch.graph;
 
 import io.vertx.core.json.JsonObject;
 import java.nio.ByteBuffer;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.Set;
 
 /**
  * A network with the values of its tensors.
@@ -36,9 +39,34 @@ public record ExportedProgram(
    */
   public record Stored(int type, List<Long> shape, ByteBuffer values, boolean trained) {
 
+    private static final ByteBuffer NONE = ByteBuffer.allocate(0);
+
     /** Copies the shape. */
     public Stored {
       shape = List.copyOf(shape);
     }
+
+    /** Returns the number of bytes that its values have. */
+    long bytes() {
+      long elements = shape.stream().reduce(1L, Math::multiplyExact);
+      return elements * ElementType.ofAten(type).orElseThrow().bytes();
+    }
+  }
+
+  /**
+   * Returns the same program without the values of tensors that are kept elsewhere. It can be
+   * written again only with them.
+   *
+   * @param names of those tensors
+   */
+  public ExportedProgram without(Set<String> names) {
+    Map<Stored, Stored> emptied = new IdentityHashMap<>();
+    for (String name : names) {
+      Stored one = tensors.get(name);
+      emptied.put(one, new Stored(one.type(), one.shape(), Stored.NONE, one.trained()));
+    }
+    Map<String, Stored> rest = new LinkedHashMap<>();
+    tensors.forEach((name, stored) -> rest.put(name, emptied.getOrDefault(stored, stored)));
+    return new ExportedProgram(graph, rest, sample, batch, input, source);
   }
 }

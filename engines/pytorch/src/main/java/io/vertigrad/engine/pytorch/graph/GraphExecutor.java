@@ -37,8 +37,15 @@ public final class GraphExecutor implements AutoCloseable {
   /** A step, and the slots whose values no later step reads. */
   private record Planned(String node, Step step, int[] expired) {}
 
-  /** A buffer that a value replaces in training mode. */
-  private record Replaced(Tensor buffer, int slot) {}
+  /**
+   * A buffer that a value replaces in training mode.
+   *
+   * @param buffer the module's tensor
+   * @param own the same, as a value of the graph
+   * @param read slot of the buffer
+   * @param slot of the new value
+   */
+  private record Replaced(Tensor buffer, IValue own, int read, int slot) {}
 
   private final IValue[] values;
   private final List<Planned> steps = new ArrayList<>();
@@ -48,6 +55,7 @@ public final class GraphExecutor implements AutoCloseable {
   private final int user;
   private final int output;
   private final Optional<Boolean> exportedInTraining;
+  private boolean frozen;
 
   /**
    * Resolves a graph.
@@ -83,10 +91,15 @@ public final class GraphExecutor implements AutoCloseable {
       }
       user = batch;
       exportedInTraining = resolve(graph, slots, device);
-      graph
-          .updates()
-          .forEach(
-              one -> updates.add(new Replaced(tensors.get(one.buffer()), slots.get(one.value()))));
+      for (Graph.Update one : graph.updates()) {
+        Tensor buffer = tensors.get(one.buffer());
+        for (Graph.Input input : graph.inputs()) {
+          if (input.kind().isBuffer() && input.tensor().equals(one.buffer())) {
+            int read = slots.get(input.value());
+            updates.add(new Replaced(buffer, values[read], read, slots.get(one.value())));
+          }
+        }
+      }
     } catch (RuntimeException | Error e) {
       close();
       throw e;
@@ -100,23 +113,25 @@ public final class GraphExecutor implements AutoCloseable {
         resolvers.stream().flatMap(one -> one.mode().stream()).distinct().toList();
     // Batch norm that stays in inference mode is frozen on purpose if anything else trains.
     boolean trains = modes.contains(true);
-    Map<String, Integer> buffers = new HashMap<>();
-    graph.inputs().stream()
-        .filter(one -> one.kind().isBuffer())
-        .forEach(one -> buffers.put(one.value(), slots.get(one.value())));
+    frozen = !trains && resolvers.stream().anyMatch(Resolver::isFrozen);
+    Map<String, Resolver.Origin> origins = new HashMap<>();
+    for (Graph.Input one : graph.inputs()) {
+      origins.put(one.value(), new Resolver.Origin(one.kind(), slots.get(one.value())));
+    }
     int[] lastUse = lastUse(graph, slots);
-    for (int i = 0; i < resolvers.size(); i++) {
-      List<Integer> expired = new ArrayList<>();
-      for (int slot = inputs; slot < lastUse.length; slot++) {
-        if (lastUse[slot] == i) {
-          expired.add(slot);
-        }
+    List<List<Integer>> expired = new ArrayList<>();
+    resolvers.forEach(one -> expired.add(new ArrayList<>()));
+    for (int slot = inputs; slot < lastUse.length; slot++) {
+      if (lastUse[slot] >= 0) {
+        expired.get(lastUse[slot]).add(slot);
       }
+    }
+    for (int i = 0; i < resolvers.size(); i++) {
       steps.add(
           new Planned(
               resolvers.get(i).description(),
-              resolvers.get(i).step(trains, buffers),
-              expired.stream().mapToInt(Integer::intValue).toArray()));
+              resolvers.get(i).step(trains, origins),
+              expired.get(i).stream().mapToInt(Integer::intValue).toArray()));
     }
     return modes.isEmpty() ? Optional.empty() : Optional.of(trains);
   }
@@ -160,6 +175,14 @@ public final class GraphExecutor implements AutoCloseable {
   }
 
   /**
+   * Returns whether the graph was exported in inference mode and decomposed, so that its batch norm
+   * stays in that mode.
+   */
+  public boolean isFrozen() {
+    return frozen;
+  }
+
+  /**
    * Runs the graph. Records gradients if the thread's mode says so.
    *
    * @param batch the user's input
@@ -172,6 +195,10 @@ public final class GraphExecutor implements AutoCloseable {
     Planned running = null;
     try {
       values[user] = new IValue(batch);
+      if (training) {
+        // The backward pass needs the values from before the update.
+        updates.forEach(one -> values[one.read()] = new IValue(one.buffer().clone()));
+      }
       for (Planned next : steps) {
         running = next;
         next.step().run(values, stack, training);
@@ -191,7 +218,11 @@ public final class GraphExecutor implements AutoCloseable {
       // What the presets return is a part of the value, which is released below.
       return new Tensor(returned.toTensor());
     } catch (RuntimeException e) {
-      if (running == null || e.getClass() != RuntimeException.class) {
+      boolean ofNode =
+          e.getClass() == RuntimeException.class
+              || e instanceof ArithmeticException
+              || e instanceof IllegalArgumentException;
+      if (running == null || !ofNode) {
         throw e;
       }
       throw new RuntimeException("node %s: %s".formatted(running.node(), e.getMessage()), e);
@@ -201,6 +232,12 @@ public final class GraphExecutor implements AutoCloseable {
         release(slot);
       }
       release(user);
+      for (Replaced one : updates) {
+        if (values[one.read()] != one.own()) {
+          release(one.read());
+          values[one.read()] = one.own();
+        }
+      }
     }
   }
 

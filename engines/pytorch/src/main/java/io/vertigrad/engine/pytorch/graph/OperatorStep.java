@@ -16,8 +16,9 @@ import org.bytedeco.pytorch.Type;
  * @param passed the arguments that are values of the graph
  * @param outputs slots of each returned value; -1 where it is not used
  * @param lists whether each returned value is a list of tensors
- * @param changed slot of the buffer that it changes in place, which it only does in training mode;
- *     -1 if it changes none
+ * @param changed slot of the value that it changes in place and returns, if that may be a buffer or
+ *     a view of one, which it only changes in training mode; -1 if not
+ * @param buffer slot of that buffer
  * @param device of numbers that are passed as tensors
  */
 record OperatorStep(
@@ -28,6 +29,7 @@ record OperatorStep(
     int[][] outputs,
     boolean[] lists,
     int changed,
+    int buffer,
     Device device)
     implements GraphExecutor.Step {
 
@@ -56,9 +58,9 @@ record OperatorStep(
 
   @Override
   public void run(IValue[] values, IValueVector stack, boolean train) {
-    if (changed >= 0 && !train) {
+    if (!train && changesBuffer(values)) {
       for (int[] slots : outputs) {
-        values[slots[0]] = new IValue(values[changed]);
+        set(values, slots[0], values[changed]);
       }
       return;
     }
@@ -87,6 +89,12 @@ record OperatorStep(
         set(values, outputs[i][0], returned);
       }
     }
+  }
+
+  /** Operators such as {@code to} and {@code reshape} return a view or a copy. */
+  private boolean changesBuffer(IValue[] values) {
+    return changed >= 0
+        && (changed == buffer || values[changed].toTensor().is_alias_of(values[buffer].toTensor()));
   }
 
   private static void requireLength(long found, int expected) {

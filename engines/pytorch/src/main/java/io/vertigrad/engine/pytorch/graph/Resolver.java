@@ -16,6 +16,7 @@ import org.bytedeco.pytorch.IValue;
 import org.bytedeco.pytorch.IValueOptional;
 import org.bytedeco.pytorch.IValueVector;
 import org.bytedeco.pytorch.OperatorHandle;
+import org.bytedeco.pytorch.Type;
 
 /**
  * Finds the operator of a node and brings its arguments into the order and the types of the
@@ -34,8 +35,21 @@ final class Resolver {
   private static final String STATISTICS = "running_mean";
   private static final String NORMALIZATION = "norm";
 
+  /** Ends the names of normalisation that was decomposed in inference mode, and has no other. */
+  private static final String NO_TRAINING = "_no_training";
+
+  private static final String DETACHES = "detach";
+
   /** An operator that reads files, which no network needs. */
   private static final String READS_FILES = "from_file";
+
+  /**
+   * The tensor of the module with which a value may share memory.
+   *
+   * @param kind of it
+   * @param slot of it
+   */
+  record Origin(Graph.Kind kind, int slot) {}
 
   private final Graph.Node node;
   private final Map<String, Integer> slots;
@@ -120,6 +134,11 @@ final class Resolver {
         .findFirst();
   }
 
+  /** Returns whether the node is normalisation that can only use its statistics. */
+  boolean isFrozen() {
+    return node.target().contains(NO_TRAINING);
+  }
+
   /** Returns whether the argument is a mode. Normalisation without statistics has no other one. */
   private boolean isMode(Argument argument) {
     if (!MODES.contains(name(argument))) {
@@ -135,9 +154,9 @@ final class Resolver {
    * Returns the step of this node.
    *
    * @param exportedInTraining whether any node was; if none was, all run in training mode there
-   * @param buffers the slots of the module's buffers by their names in the graph
+   * @param origins of the values of earlier nodes, by their names; this node's are added
    */
-  GraphExecutor.Step step(boolean exportedInTraining, Map<String, Integer> buffers) {
+  GraphExecutor.Step step(boolean exportedInTraining, Map<String, Origin> origins) {
     int[][] outputs =
         node.outputs().stream()
             .map(
@@ -147,6 +166,9 @@ final class Resolver {
                         .toArray())
             .toArray(int[][]::new);
     if (operator == null) {
+      if (outputs.length != 1 || outputs[0].length != 1 || outputs[0][0] < 0) {
+        throw refused("has other results than one number");
+      }
       return new Arithmetic(
           node.target(),
           node.arguments().stream().map(one -> element(one.value(), null)).toList(),
@@ -176,7 +198,7 @@ final class Resolver {
         passed.add(
             new OperatorStep.Passed(
                 i,
-                type.element().retainReference(),
+                elementType(type, name(argument)).retainReference(),
                 list.elements().stream().map(one -> element(one, type)).toList(),
                 false));
       } else {
@@ -187,6 +209,12 @@ final class Resolver {
       boolean attention = name(argument).equals(DROPOUT) && !(value instanceof Graph.Reference);
       inference.add(flag ? new IValue(false) : attention ? new IValue(0.0) : constant);
     }
+    follow(origins);
+    Optional<Graph.Reference> written = written();
+    Optional<Origin> buffer =
+        written.map(one -> origins.get(one.value())).filter(one -> one.kind().isBuffer());
+    // An operator with further results computes them, and changes statistics by its mode.
+    boolean skipped = buffer.isPresent() && outputs.length <= 1;
     return new OperatorStep(
         new OperatorHandle(operator).retainReference(),
         vector(training),
@@ -194,7 +222,8 @@ final class Resolver {
         passed,
         outputs,
         lists,
-        changed(buffers),
+        skipped ? slots.get(written.get().value()) : -1,
+        skipped ? buffer.get().slot() : -1,
         device);
   }
 
@@ -202,20 +231,44 @@ final class Resolver {
     return new IValueVector(values.toArray(IValue[]::new)).retainReference();
   }
 
-  /** Returns the slot of the buffer that the node changes in place; -1 if it changes none. */
-  private int changed(Map<String, Integer> buffers) {
+  /** Returns the value that the node changes in place; empty if it changes none. */
+  private Optional<Graph.Reference> written() {
+    return schema.stream()
+        .filter(argument -> isShared(argument) && argument.alias_info().isWrite())
+        .map(argument -> given.get(name(argument)))
+        .filter(value -> value instanceof Graph.Reference)
+        .map(value -> (Graph.Reference) value)
+        .findFirst();
+  }
+
+  /**
+   * Adds the tensors of the module with which this node's values may share memory.
+   *
+   * @param origins of the values of earlier nodes, by their names
+   * @throws IllegalArgumentException when the node changes a parameter
+   */
+  private void follow(Map<String, Origin> origins) {
     for (Argument argument : schema) {
-      boolean writes =
-          argument.alias_info() != null
-              && !argument.alias_info().isNull()
-              && argument.alias_info().isWrite();
-      if (writes
-          && given.get(name(argument)) instanceof Graph.Reference reference
-          && buffers.containsKey(reference.value())) {
-        return buffers.get(reference.value());
+      Origin origin =
+          isShared(argument) && given.get(name(argument)) instanceof Graph.Reference reference
+              ? origins.get(reference.value())
+              : null;
+      if (origin == null) {
+        continue;
+      }
+      boolean parameter = origin.kind() == Graph.Kind.PARAMETER;
+      if (parameter && argument.alias_info().isWrite()) {
+        throw refused("changes a parameter in place, expected only buffers to change");
+      }
+      // Autograd refuses changes of other views of a parameter itself.
+      if (!parameter || node.target().contains(DETACHES)) {
+        node.outputs().forEach(one -> one.names().forEach(name -> origins.put(name, origin)));
       }
     }
-    return -1;
+  }
+
+  private static boolean isShared(Argument argument) {
+    return argument.alias_info() != null && !argument.alias_info().isNull();
   }
 
   private static boolean isConstant(Graph.Elements list) {
@@ -232,6 +285,14 @@ final class Resolver {
     }
     SchemaType type = list == null ? SchemaType.ANY : list.ofElements();
     return new OperatorStep.Element(-1, constant(value, type, "").retainReference());
+  }
+
+  private Type.TypePtr elementType(SchemaType type, String argument) {
+    try {
+      return type.element();
+    } catch (IllegalArgumentException e) {
+      throw refused("has an argument %s that is %s".formatted(argument, e.getMessage()));
+    }
   }
 
   private IValue constant(Graph.Value value, SchemaType type, String argument) {

@@ -39,6 +39,9 @@ final class TensorPickle {
 
   private static final int MOST_STACK = 1 << 20;
 
+  /** Operations of a pickle. PyTorch needs about fifty for a tensor; one may take 100 bytes. */
+  private static final int MOST_OPERATIONS = 1 << 21;
+
   private static final String ORDERED = "collections.OrderedDict";
   private static final String TENSOR = "torch._utils._rebuild_tensor_v2";
   private static final String PARAMETER = "torch._utils._rebuild_parameter";
@@ -97,7 +100,7 @@ final class TensorPickle {
   }
 
   private Object run() throws ArchiveException {
-    while (true) {
+    for (int i = 0; i < MOST_OPERATIONS; i++) {
       int operation = bytes.get() & 0xff;
       if (operation == '.') {
         return pop();
@@ -107,6 +110,7 @@ final class TensorPickle {
         throw refused("has more than %s values at a time".formatted(MOST_STACK));
       }
     }
+    throw refused("has more than %s operations".formatted(MOST_OPERATIONS));
   }
 
   private void execute(int operation) throws ArchiveException {

@@ -30,6 +30,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
@@ -319,6 +320,22 @@ class ExportArchiveTest {
     assertSame(tensors.get("e.weight"), tensors.get("o.weight"));
     assertEquals(program.tensors().get("p.weight"), tensors.get("p.weight"));
     assertEquals(0, values.position());
+  }
+
+  @Test
+  void shouldWriteTheSameFileWhenValuesWereKeptElsewhere() throws IOException {
+    ExportedProgram program = read("transformer");
+    Map<String, ByteBuffer> values = new HashMap<>();
+    program.tensors().forEach((name, stored) -> values.put(name, stored.values()));
+    Path file = folder.resolve("file.pt2");
+    Path other = folder.resolve("other.pt2");
+
+    ExportedProgram without = program.without(values.keySet());
+
+    assertFalse(without.tensors().get("e.weight").values().hasRemaining());
+    ExportArchive.write(program, Map.of(), file);
+    ExportArchive.write(without, values, other);
+    assertEquals(-1, Files.mismatch(file, other));
   }
 
   @Test

@@ -104,6 +104,7 @@ class TensorPickleTest {
     assertRefused(ORDERED + "K\1\u0085R.", "has an OrderedDict of other objects");
     assertRefused(TENSOR + ")R.", "has a tensor whose description is not one");
     assertRefused("(".repeat((1 << 20) + 1) + ".", "has more than 1048576 values at a time");
+    assertRefused("(Nt".repeat(700_000) + ".", "has more than 2097152 operations");
   }
 
   @Test

@@ -108,6 +108,21 @@ class Plain(nn.Module):
         return self.b(self.dropout(F.relu(self.norm(self.a(x)))))
 
 
+class Views(Plain):
+    """Training changes a row of a buffer, of which only a view is written; another buffer is empty."""
+
+    def __init__(self):
+        super().__init__(0.0)
+        self.register_buffer("means", torch.zeros(2, 6))
+        self.register_buffer("empty", torch.zeros(0))
+
+    def forward(self, x):
+        x = self.a(x)
+        if self.training:
+            self.means[1].mul_(0.9).add_(0.1 * x.mean(0).detach())
+        return self.b(F.relu(self.norm(x - self.means[1])))
+
+
 def values(*shape):
     return torch.randn(*shape)
 
@@ -125,6 +140,9 @@ NETWORKS = {
     "evaluated": (lambda: Plain(0.0), lambda: (values(6, 8), classes(3, 6)), False, True, 5),
     "dropped": (lambda: Plain(0.5), lambda: (values(6, 8), classes(3, 6)), True, True, 0),
     "fixed": (lambda: Plain(0.0), lambda: (values(6, 8), classes(3, 6)), True, False, 5),
+    "views": (Views, lambda: (values(6, 8), classes(3, 6)), True, True, 5),
+    "decomposed": (lambda: Plain(0.0), lambda: (values(6, 8), classes(3, 6)), True, True, 5),
+    "decomposed-evaluated": (lambda: Plain(0.0), lambda: (values(6, 8), classes(3, 6)), False, True, 0),
 }
 
 
@@ -150,6 +168,8 @@ for name, (make, batch, training, dynamic, steps) in NETWORKS.items():
     net.train(training)
     shapes = {"x": {0: torch.export.Dim("batch", min=2)}} if dynamic else None
     program = torch.export.export(net, (x,), dynamic_shapes=shapes)
+    if name.startswith("decomposed"):
+        program = program.run_decompositions()
     torch.export.save(program, f"{sys.argv[1]}/{name}.pt2")
     net.train()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
