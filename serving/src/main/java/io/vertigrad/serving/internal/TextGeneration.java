@@ -17,6 +17,8 @@ import java.util.OptionalLong;
  */
 final class TextGeneration {
 
+  private static final int NONE = -1;
+
   private final Predictor predictor;
   private final Context context;
   private final GenerateRequest request;
@@ -83,25 +85,28 @@ final class TextGeneration {
         request.sampler().window(),
         version,
         written > 0,
-        (answer, why) -> context.runOnContext(go -> onAnswer(answer, why)));
+        (answer, why) -> {
+          // On the predictor's thread: with many tokens a draw would hold up the server.
+          int token = why == null ? request.sampler().next(answer.outputs()) : NONE;
+          context.runOnContext(go -> onAnswer(answer, token, why));
+        });
   }
 
-  private void onAnswer(PredictionAnswer answer, Refusal why) {
+  private void onAnswer(PredictionAnswer answer, int token, Refusal why) {
     if (reader.isGone()) {
       reader.onGone();
     } else if (why != null) {
       reader.onRefusal(why);
     } else {
-      write(answer);
+      write(answer.version(), token);
     }
   }
 
-  private void write(PredictionAnswer answer) {
-    int token = request.sampler().next(answer.outputs());
+  private void write(long newest, int token) {
     boolean last = written + 1 == request.tokens();
     String text = decoded(tokenizer.bytes(token, written == 0), last);
     written++;
-    Future<Void> taken = reader.onText(answer.version(), text, last);
+    Future<Void> taken = reader.onText(newest, text, last);
     if (!last) {
       taken.onComplete(ready -> next(), gone -> reader.onGone());
     }
