@@ -254,13 +254,18 @@ final class CheckCommand implements Callable<Integer> {
           "%s: output has %s values, but the model puts out %s for this x"
               .formatted(config.name(), expected.length, found.length));
     }
-    if (raw || areProbabilities(expected, config)) {
-      return Difference.of(ReferenceFile.OUTPUT, shape, found, expected);
+    Difference direct = Difference.of(ReferenceFile.OUTPUT, shape, found, expected);
+    if (raw || config.loss() == Loss.CROSS_ENTROPY && areProbabilities(expected, config)) {
+      return direct;
     }
     return switch (config.loss()) {
-      case MEAN_SQUARED_ERROR -> Difference.of(ReferenceFile.OUTPUT, shape, found, expected);
-      case BINARY_CROSS_ENTROPY ->
-          Difference.of("sigmoid of output", shape, found, sigmoid(expected));
+      case MEAN_SQUARED_ERROR -> direct;
+      case BINARY_CROSS_ENTROPY -> {
+        // Probabilities and logits of labels may look the same.
+        Difference logits =
+            Difference.of("sigmoid of output", shape, found, sigmoid(expected));
+        yield direct.largest() <= logits.largest() ? direct : logits;
+      }
       case CROSS_ENTROPY ->
           Difference.of("softmax of output", shape, found, softmax(expected, config.classes()));
     };
@@ -273,7 +278,7 @@ final class CheckCommand implements Callable<Integer> {
       }
     }
     for (int first = 0;
-        config.loss() == Loss.CROSS_ENTROPY && first < outputs.length;
+        first < outputs.length;
         first += config.classes()) {
       double sum = 0;
       for (int k = 0; k < config.classes(); k++) {
