@@ -112,7 +112,7 @@ class EnvironmentTest {
     Map<String, String> faked =
         Map.of("LD_PRELOAD", library.toString(), "FAST_CLOCK", fast.toString());
     List<String> waiting =
-        List.of("--workers", "2", "--workers-here", "1", "--set", "cluster.port=17871");
+        List.of("--workers", "2", "--workers-here", "1", "--set", "cluster.port=18251");
     Process coordinator = start(faked, join(training(run, 20), waiting));
     try {
       Awaitility.await().atMost(LIMIT).until(() -> !coordinator.isAlive() || hasJoined(run));
@@ -123,7 +123,7 @@ class EnvironmentTest {
           CommandRun.of(
               "node",
               "--job",
-              "127.0.0.1:17971",
+              "127.0.0.1:18351",
               "--secret",
               run.resolve("secret").toString(),
               "--role",

@@ -204,7 +204,7 @@ final class InterruptedTrainingTest {
             "--workers-here",
             "0",
             "--set",
-            "cluster.port=17991");
+            "cluster.port=18271");
 
     assertEquals(TERMINATED, ended.exit(), ended.err());
     JsonObject summary = new JsonObject(Files.readString(run.resolve("summary.json")));

@@ -172,7 +172,7 @@ class KilledProcessTest {
       throws Exception {
     ProcessRun run =
         start(
-            "digits-ring", "strategy={\"name\":\"allreduce\"}", "cluster.restarts=0", "steps=150");
+            "digits-ring", "strategy={\"name\":\"allreduce\"}", "cluster.restarts=0", "steps=300");
     run.await(() -> run.count("jobStarted") > 0);
     Process replacement = replacement();
     run.await(() -> replacementSaid().contains("it takes a place only when one is lost"));
@@ -186,7 +186,7 @@ class KilledProcessTest {
     assertEquals(replacement.pid(), newcomer, "somebody else took the place");
     assertTrue(ended.out().contains("ended with exit code 137"), ended.out());
     assertTrue(ended.out().contains("replace it with: ./vertigrad node"), ended.out());
-    assertEquals(150, run.summary().getLong("version"));
+    assertEquals(300, run.summary().getLong("version"));
     assertTrue(run.summary().getDouble("accuracy") > 60, run.summary().encode());
     JsonObject replicas = run.summary().getJsonObject("replicas");
     assertEquals(0, replicas.getDouble("consensusDistance"), replicas.encode());

@@ -72,7 +72,7 @@ class OutsideWorkersTest {
             "--workers-here=0",
             "--servers-here=0",
             "--set=workers.waitSeconds=4",
-            "--set=cluster.port=17821");
+            "--set=cluster.port=18291");
 
     // On a busy machine the job is over before its own evaluator has joined, which is refused then.
     String over = "the job is over: ";

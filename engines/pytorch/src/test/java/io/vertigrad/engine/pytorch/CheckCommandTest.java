@@ -3,12 +3,11 @@ package io.vertigrad.engine.pytorch;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.launcher.VertigradApplication;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -21,7 +20,6 @@ import org.junit.jupiter.params.provider.CsvSource;
  */
 class CheckCommandTest {
 
-  private static final long SECONDS = 120;
   private static final Path RESOURCES =
       Path.of("src/test/resources/io/vertigrad/engine/pytorch").toAbsolutePath();
 
@@ -79,31 +77,12 @@ class CheckCommandTest {
 
   private String check(int exit, String model, String reference, String... options)
       throws Exception {
-    Path said = folder.resolve("said.txt");
-    ProcessBuilder command =
-        new ProcessBuilder(
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-cp",
-            System.getProperty("java.class.path"),
-            VertigradApplication.class.getName(),
-            "check",
-            RESOURCES.resolve(model).toString(),
-            "--with",
-            RESOURCES.resolve(reference).toString());
-    command.command().addAll(List.of(options));
-    Process process =
-        command
-            .directory(folder.toFile())
-            .redirectErrorStream(true)
-            .redirectOutput(said.toFile())
-            .start();
-    try {
-      assertTrue(process.waitFor(SECONDS, TimeUnit.SECONDS), "still running");
-    } finally {
-      process.destroyForcibly();
-    }
-    String found = Files.readString(said);
-    assertEquals(exit, process.exitValue(), found);
-    return found;
+    List<String> arguments = new ArrayList<>();
+    arguments.add("check");
+    arguments.add(RESOURCES.resolve(model).toString());
+    arguments.add("--with");
+    arguments.add(RESOURCES.resolve(reference).toString());
+    arguments.addAll(List.of(options));
+    return CommandProcess.run(folder, exit, arguments.toArray(String[]::new));
   }
 }
