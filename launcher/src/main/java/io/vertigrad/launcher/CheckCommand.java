@@ -262,8 +262,7 @@ final class CheckCommand implements Callable<Integer> {
       case MEAN_SQUARED_ERROR -> direct;
       case BINARY_CROSS_ENTROPY -> {
         // Probabilities and logits of labels may look the same.
-        Difference logits =
-            Difference.of("sigmoid of output", shape, found, sigmoid(expected));
+        Difference logits = Difference.of("sigmoid of output", shape, found, sigmoid(expected));
         yield direct.largest() <= logits.largest() ? direct : logits;
       }
       case CROSS_ENTROPY ->
@@ -277,9 +276,7 @@ final class CheckCommand implements Callable<Integer> {
         return false;
       }
     }
-    for (int first = 0;
-        first < outputs.length;
-        first += config.classes()) {
+    for (int first = 0; first < outputs.length; first += config.classes()) {
       double sum = 0;
       for (int k = 0; k < config.classes(); k++) {
         sum += outputs[first + k];

@@ -53,9 +53,7 @@ class ExportedProcessesTest {
         ImageIO.write(picture, "png", of.resolve(i + ".png").toFile());
       }
     }
-    job.put(
-        "data",
-        new JsonObject().put("name", "images").put("directory", folder + "/pictures"));
+    job.put("data", new JsonObject().put("name", "images").put("directory", folder + "/pictures"));
 
     assertSameInProcesses("resnet");
   }
@@ -94,8 +92,7 @@ class ExportedProcessesTest {
 
     assertEquals(hash("together"), hash("apart"));
     assertTrue(Files.exists(folder.resolve("apart/model.pt2")));
-    String checked =
-        CommandProcess.run(folder, 0, "evaluate", folder.resolve("apart").toString());
+    String checked = CommandProcess.run(folder, 0, "evaluate", folder.resolve("apart").toString());
     assertTrue(checked.contains(hash("apart")), checked);
   }
 
