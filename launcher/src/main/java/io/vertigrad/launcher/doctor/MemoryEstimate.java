@@ -3,6 +3,7 @@ package io.vertigrad.launcher.doctor;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
+import io.vertigrad.compute.optimizer.PlainRules;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.training.LocalMembers;
 import java.util.ArrayList;
@@ -27,9 +28,17 @@ public final class MemoryEstimate {
 
   /**
    * Vectors of the model's size on a worker in a job without servers: the parameters, the initial
-   * parameters, the gradient, and the strategy's result.
+   * parameters, the gradient, and the strategy's result. Its optimizer's state comes to them.
    */
   private static final int OF_A_WORKER = 4;
+
+  /** More vectors of a worker between two rounds: where it began, the sum, the outer momentum. */
+  private static final int OF_ROUNDS = 3;
+
+  /** The strategy whose workers step by themselves between rounds, without servers. */
+  private static final String ROUNDS = "diloco";
+
+  private static final int PROBE = 1_000;
 
   /** Vectors of the model's size in the process that saves the model at the end. */
   private static final int SAVED = 1;
@@ -116,9 +125,11 @@ public final class MemoryEstimate {
 
   private long ofWorkers() {
     boolean alone = LocalMembers.of(job).servers() == 0 && job.pipeline().isEmpty();
-    return alone
-        ? (long) OF_A_WORKER * (processes ? Math.min(1, roles.workers()) : roles.workers())
-        : 0;
+    long each =
+        OF_A_WORKER
+            + PlainRules.create(job.optimizer(), PROBE).stateLength() / PROBE
+            + (job.strategy().name().equals(ROUNDS) ? OF_ROUNDS : 0);
+    return alone ? each * (processes ? Math.min(1, roles.workers()) : roles.workers()) : 0;
   }
 
   /**

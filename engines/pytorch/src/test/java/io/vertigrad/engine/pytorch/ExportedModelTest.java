@@ -311,6 +311,7 @@ class ExportedModelTest {
         "node neg (_operator.neg) has other results than one number");
   }
 
+  @SuppressWarnings("try")
   private static void assertRefused(Graph.Node node, String expected) {
     Graph graph =
         new Graph(

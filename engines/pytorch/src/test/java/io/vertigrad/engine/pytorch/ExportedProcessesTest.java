@@ -53,7 +53,7 @@ class ExportedProcessesTest {
         ImageIO.write(picture, "png", of.resolve(i + ".png").toFile());
       }
     }
-    job.put("data", new JsonObject().put("name", "images").put("directory", folder + "/pictures"));
+    job.put("data", new JsonObject().put("name", "images").put("directory", folder + "/pictures").put("height", 16).put("width", 16));
 
     assertSameInProcesses("resnet");
   }
