@@ -30,8 +30,6 @@ final class GraphModule extends TorchModule {
 
   private final ExportedProgram program;
   private final GraphExecutor executor;
-  private final List<Named> parameters = new ArrayList<>();
-  private final List<Named> buffers = new ArrayList<>();
   private final List<Tensor> constants = new ArrayList<>();
   private boolean training;
 
@@ -70,8 +68,8 @@ final class GraphModule extends TorchModule {
               Tensor value = created.computeIfAbsent(stored, one -> tensor(one, parameter));
               all.put(tensor, value);
               switch (kinds.getOrDefault(tensor, Graph.Kind.CONSTANT)) {
-                case PARAMETER -> parameters.add(new Named(tensor, value));
-                case BUFFER -> buffers.add(new Named(tensor, value));
+                case PARAMETER -> parameters().add(new Named(tensor, value));
+                case BUFFER -> buffers().add(new Named(tensor, value));
                 default -> constants.add(value);
               }
             });
@@ -123,16 +121,6 @@ final class GraphModule extends TorchModule {
         : Optional.of(
             "was exported in evaluation mode, and trains with batch norm and dropout in training"
                 + " mode; call train() before torch.export.export to choose for each layer");
-  }
-
-  @Override
-  List<Named> parameters() {
-    return parameters;
-  }
-
-  @Override
-  List<Named> buffers() {
-    return buffers;
   }
 
   @Override

@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.DeviceOptional;
@@ -28,8 +27,6 @@ final class ScriptModule extends TorchModule {
   private static final String MARK = "<--- HERE";
 
   private final JitModule module;
-  private final List<Named> parameters = new ArrayList<>();
-  private final List<Named> buffers = new ArrayList<>();
   private Boolean training;
 
   private ScriptModule(String name, Place place, Precision precision, JitModule module) {
@@ -104,28 +101,18 @@ final class ScriptModule extends TorchModule {
     named_parameter_list all = module.named_parameters();
     named_parameter_iterator end = all.end();
     for (named_parameter_iterator at = all.begin(); at.notEquals(end); at.increment()) {
-      parameters.add(named(at.multiply()));
+      parameters().add(named(at.multiply()));
     }
     named_buffer_list own = module.named_buffers();
     named_buffer_iterator last = own.end();
     for (named_buffer_iterator at = own.begin(); at.notEquals(last); at.increment()) {
-      buffers.add(named(at.multiply()));
+      buffers().add(named(at.multiply()));
     }
   }
 
   private static Named named(NamedTensor found) {
     Tensor tensor = new Tensor(found.value());
     return new Named(found.name().getString(), tensor.retainReference());
-  }
-
-  @Override
-  List<Named> parameters() {
-    return parameters;
-  }
-
-  @Override
-  List<Named> buffers() {
-    return buffers;
   }
 
   @Override

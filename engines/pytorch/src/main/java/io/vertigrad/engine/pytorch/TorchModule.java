@@ -4,6 +4,7 @@ import io.vertigrad.compute.Precision;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -23,6 +24,8 @@ abstract class TorchModule implements AutoCloseable {
   private final String name;
   private final Place place;
   private final Precision precision;
+  private final List<Named> parameters = new ArrayList<>();
+  private final List<Named> buffers = new ArrayList<>();
   private final Map<String, Tensor> state = new HashMap<>();
 
   /**
@@ -52,11 +55,18 @@ abstract class TorchModule implements AutoCloseable {
     return state;
   }
 
-  /** Returns the parameters in module order; one that two submodules share occurs twice. */
-  abstract List<Named> parameters();
+  /**
+   * Returns the parameters in module order, to which a subclass adds them when it is made; one that
+   * two submodules share occurs twice.
+   */
+  final List<Named> parameters() {
+    return parameters;
+  }
 
   /** Returns the buffers in module order, of any type. */
-  abstract List<Named> buffers();
+  final List<Named> buffers() {
+    return buffers;
+  }
 
   /** Switches batch norm, dropout and similar layers between training and evaluation mode. */
   abstract void training(boolean on);

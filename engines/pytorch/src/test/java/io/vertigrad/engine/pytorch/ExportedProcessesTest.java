@@ -53,7 +53,13 @@ class ExportedProcessesTest {
         ImageIO.write(picture, "png", of.resolve(i + ".png").toFile());
       }
     }
-    job.put("data", new JsonObject().put("name", "images").put("directory", folder + "/pictures").put("height", 16).put("width", 16));
+    job.put(
+        "data",
+        new JsonObject()
+            .put("name", "images")
+            .put("directory", folder + "/pictures")
+            .put("height", 16)
+            .put("width", 16));
 
     assertSameInProcesses("resnet");
   }
