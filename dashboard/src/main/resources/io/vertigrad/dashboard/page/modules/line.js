@@ -8,6 +8,7 @@ const RETRY_MILLIS = 1000;
 
 /** The server sends three messages a second; a longer silence means that the connection is broken. */
 const SILENT_MILLIS = 2500;
+const LOOKS = 5;
 const WAITING_DELTAS = 100;
 const ANSWER_MILLIS = 10_000;
 
@@ -17,15 +18,14 @@ const ANSWER_MILLIS = 10_000;
  */
 export class Line {
   constructor(job, { heard, said, replay }) {
-    Object.assign(this, { job, heard, said, replay });
+    Object.assign(this, { job, heard, said, replay, asked: new Set(), unsent: [] });
     this.connect();
-    setInterval(() => this.#look(), SILENT_MILLIS / 5);
+    setInterval(() => this.#look(), SILENT_MILLIS / LOOKS);
   }
 
   connect() {
     this.run = null;
     this.waiting = [];
-    this.asked = new Set();
     this.bus = new EventBus('/eventbus', OPTIONS);
     this.bus.onopen = () => this.#opened();
     this.bus.onclose = () => this.#lost();
@@ -33,13 +33,13 @@ export class Line {
   }
 
   /**
-   * Sends a request to the one address that a page may send to; calls `answer(body, error)` once, with an
-   * error when the connection is lost or no answer comes within the limit.
+   * Sends a request to the one address that a page may send to, while the page reconnects as soon as it
+   * has; calls `answer(body, error)` once, with an error when the connection is lost or no answer comes
+   * within the limit.
    */
   ask(request, answer) {
-    const open = this.asked;
     const end = (body, error) => {
-      if (open.delete(end)) {
+      if (this.asked.delete(end)) {
         clearTimeout(limit);
         answer(body, error);
       }
@@ -48,11 +48,15 @@ export class Line {
       () => end(undefined, new Error(`no answer within ${ANSWER_MILLIS / 1000} s`)),
       ANSWER_MILLIS,
     );
-    open.add(end);
-    if (this.bus.state === EventBus.OPEN) {
+    this.asked.add(end);
+    const send = () =>
       this.bus.send(`metrics-requests.${this.job}`, request, (error, message) => end(message?.body, error));
-    } else {
+    if (this.bus.state === EventBus.OPEN) {
+      send();
+    } else if (this.last?.ended) {
       end(undefined, new Error('not connected to the run'));
+    } else {
+      this.unsent.push(() => this.asked.has(end) && send());
     }
   }
 
@@ -64,11 +68,16 @@ export class Line {
       }
     });
     this.#askSnapshot();
+    this.unsent.splice(0).forEach((send) => send());
   }
 
-  /** Gives up a connection on which nothing arrives any more, though nobody has closed it. */
+  /**
+   * Gives up a connection on which nothing arrives any more, though nobody has closed it. It counts looks,
+   * not time: a browser that stood still has messages that wait behind this look.
+   */
   #look() {
-    if (this.run && this.bus.state === EventBus.OPEN && performance.now() - this.heardAt > SILENT_MILLIS) {
+    this.silentLooks += 1;
+    if (this.run && this.bus.state === EventBus.OPEN && this.silentLooks > LOOKS) {
       this.run = null;
       this.bus.close();
     }
@@ -110,7 +119,7 @@ export class Line {
   }
 
   #begin(snapshot) {
-    this.heardAt = performance.now();
+    this.silentLooks = 0;
     this.run = new Run(snapshot);
     this.last = this.run;
     const waiting = this.waiting;
@@ -121,7 +130,7 @@ export class Line {
   }
 
   #take(delta) {
-    this.heardAt = performance.now();
+    this.silentLooks = 0;
     if (!this.run) {
       this.waiting.push(delta);
       this.waiting.splice(0, this.waiting.length - WAITING_DELTAS);
