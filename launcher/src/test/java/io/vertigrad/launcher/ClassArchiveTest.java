@@ -44,6 +44,7 @@ class ClassArchiveTest {
             "engines/dl4j",
             "verticles",
             "strategies",
+            "federated",
             "http",
             "serving",
             "streams",

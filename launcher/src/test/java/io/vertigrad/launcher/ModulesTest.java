@@ -41,6 +41,7 @@ class ModulesTest {
           "io.vertigrad.codecs",
           "io.vertigrad.compute",
           "io.vertigrad.dashboard",
+          "io.vertigrad.federated",
           "io.vertigrad.http",
           "io.vertigrad.launcher",
           "io.vertigrad.cluster",

@@ -83,6 +83,7 @@ class PackagesTest {
             .resideInAnyPackage(
                 "io.vertigrad.collective..",
                 "io.vertigrad.dashboard..",
+                "io.vertigrad.federated..",
                 "io.vertigrad.launcher..",
                 "io.vertigrad.observability..",
                 "io.vertigrad.serving..",
@@ -215,7 +216,10 @@ class PackagesTest {
         noClasses()
             .that()
             .resideInAnyPackage(
-                "io.vertigrad.strategy..", "io.vertigrad.strategies..", "io.vertigrad.collective..")
+                "io.vertigrad.strategy..",
+                "io.vertigrad.strategies..",
+                "io.vertigrad.federated..",
+                "io.vertigrad.collective..")
             .should()
             .dependOnClassesThat()
             .resideInAPackage("io.vertx.core.eventbus..");
