@@ -103,12 +103,7 @@ public final class PrivacyAccountant {
     }
     double least = Double.POSITIVE_INFINITY;
     for (int i = 0; i < ORDERS.length; i++) {
-      double order = ORDERS[i];
-      double epsilon =
-          rounds * divergences[i]
-              + Math.log1p(-1 / order)
-              - (Math.log(delta) + Math.log(order)) / (order - 1);
-      least = Math.min(least, epsilon);
+      least = Math.min(least, epsilon(rounds * divergences[i], ORDERS[i], delta));
     }
     return Math.max(0, least);
   }
@@ -137,6 +132,13 @@ public final class PrivacyAccountant {
       least = Math.min(least, log);
     }
     return Math.exp(least);
+  }
+
+  /** Converts the divergence of one order to the epsilon of a delta; possibly negative. */
+  static double epsilon(double divergence, double order, double delta) {
+    return divergence
+        + Math.log1p(-1 / order)
+        - (Math.log(delta) + Math.log(order)) / (order - 1);
   }
 
   /**
