@@ -68,8 +68,8 @@ final class GramProducts {
   }
 
   /**
-   * Computes a combination: {@code result[at + k] = sum_j c_j u_j[from + k]} for k below the length,
-   * in double, rounded once. Vectors with the coefficient 0 are not read.
+   * Computes a combination: {@code result[at + k] = sum_j c_j u_j[from + k]} for k below the
+   * length, in double, rounded once. Vectors with the coefficient 0 are not read.
    *
    * @param vectors finite elements
    * @param coefficients one per vector

@@ -17,7 +17,6 @@ import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.concurrent.CompletionException;
 import java.util.stream.Collectors;
 
 /**
@@ -320,6 +319,10 @@ public final class Barrier implements ServerStrategy {
       repeating.clear();
       quorumNanos = OptionalLong.empty();
       Future<?> ready = round.prepare(context.store());
+      if (waiting.isEmpty()) {
+        // It completed the wait of another partition, whose rule failed and closed this one.
+        return;
+      }
       if (ready.succeeded()) {
         step();
       } else {
@@ -335,15 +338,20 @@ public final class Barrier implements ServerStrategy {
       return;
     }
     awaited = null;
+    if (ready.failed()) {
+      fail(ready.cause());
+      return;
+    }
     try {
-      if (ready.failed()) {
-        throw new CompletionException(ready.cause());
-      }
       step();
     } catch (Throwable thrown) {
-      // The shard, which is not the caller, learns of it from the answers.
-      takeWaiting().forEach(worker -> worker.promise().tryFail(thrown));
+      fail(thrown);
     }
+  }
+
+  /** Tells the shard, which is not the caller, through the answers. */
+  private void fail(Throwable thrown) {
+    takeWaiting().forEach(worker -> worker.promise().tryFail(thrown));
   }
 
   private void step() {

@@ -6,9 +6,10 @@ import io.vertx.core.Future;
  * Sums over all trainable partitions of a job, for a rule that needs something of the whole vector,
  * such as the distance between two workers' gradients.
  *
- * <p>Each trainable partition adds a share. The shares of a shard are added in the order of its
- * partitions, then the sums of the shards in theirs, so that all partitions get the same bits, in
- * every run. Between two shards a sum costs one request and one answer of 8 bytes a number.
+ * <p>Each trainable partition adds a share; one of statistics adds nothing and may wait for the
+ * sum. The shares of a shard are added in the order of its partitions, then the sums of the shards
+ * in theirs, so that all partitions get the same bits, in every run. Between two shards a sum costs
+ * one request and one answer of 8 bytes a number.
  *
  * <p>A rule that waits for a sum before it answers needs {@link
  * StrategyTraits#summingPartitions()}.

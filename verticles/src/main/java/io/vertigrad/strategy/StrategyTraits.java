@@ -99,13 +99,7 @@ public record StrategyTraits(
    */
   public StrategyTraits agreeingEvery(long steps) {
     return new StrategyTraits(
-        besideServers,
-        rounds,
-        compresses,
-        steps,
-        Math.max(1, steps),
-        localSteps,
-        sumsPartitions);
+        besideServers, rounds, compresses, steps, Math.max(1, steps), localSteps, sumsPartitions);
   }
 
   /**

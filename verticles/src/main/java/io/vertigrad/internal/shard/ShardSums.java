@@ -125,19 +125,22 @@ public final class ShardSums {
 
     Sum(long number) {
       this.number = number;
+      if (own.isEmpty()) {
+        byShard.put(shard, new double[0]);
+      }
     }
 
     Future<double[]> add(int partition, double[] share) {
-      if (!byShard.containsKey(shard)) {
+      if (own.contains(partition) && !byShard.containsKey(shard)) {
         shares.put(partition, share);
         if (shares.size() == own.size()) {
           double[] sum = added(shares.values());
           byShard.put(shard, sum);
           whole.complete(sum);
-          ask();
           completeIfWhole();
         }
       }
+      ask();
       return total.future();
     }
 

@@ -332,7 +332,8 @@ public class WorkerThread {
   private Function<Incarnation, ParameterExchange> withServers(
       StrategyTraits traits, TrainingPlan plan, Model model, Optional<LocalSteps> local) {
     PartitionClient client =
-        PartitionClient.of(vertx, job.addresses(), limits(traits, plan), member.clock()).receivingAnswers();
+        PartitionClient.of(vertx, job.addresses(), limits(traits, plan), member.clock())
+            .receivingAnswers();
     return self ->
         new ServerExchange(
             model,
@@ -395,8 +396,7 @@ public class WorkerThread {
    * is there one if the partitions of a round wait for each other.
    */
   private ExchangeConfig limits(StrategyTraits traits, TrainingPlan plan) {
-    boolean held =
-        traits.sumsPartitions() || job.evaluator().blocking() && !plan.lockstep();
+    boolean held = traits.sumsPartitions() || job.evaluator().blocking() && !plan.lockstep();
     return held ? job.exchange().withoutWindow() : job.exchange();
   }
 
