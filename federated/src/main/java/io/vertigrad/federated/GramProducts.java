@@ -1,26 +1,33 @@
 package io.vertigrad.federated;
 
+import java.util.Arrays;
+
 /**
  * Inner products, distances and combinations of float32 vectors, for one thread.
  *
- * <p>Products are rounded to float32 and summed in float32 over at most 128 elements, and then in
- * double. So a sum has a relative error of at most about {@code 1e-5} of the product of the norms,
- * usually far less. Where float32 overflows, the same elements are summed in double again. Equal
- * vectors of equal length give equal bits.
+ * <p>Products are rounded to float32 and summed in float32 over 32 elements, and then in double. So
+ * the error of a sum is at most about {@code 2e-6} of the product of the norms, usually far less.
+ * Where float32 overflows, the same elements are summed in double again. Equal vectors give equal
+ * bits.
+ *
+ * <p>The compiler vectorises a loop only when it has one result array and uses the same index in
+ * every array. So blocks of the vectors are copied to rows of their own first.
  */
 final class GramProducts {
 
-  /** Elements of a vector that are summed together: eleven vectors of them fit the L2 cache. */
-  private static final int BLOCK = 4096;
-
-  /** Partial sums of a block. */
+  /** Elements of a row; a sum is kept for each. */
   private static final int LANES = 512;
 
-  /** Partial sums that remain after halving. */
-  private static final int LAST_LANES = 32;
+  /** Rows of a vector that are multiplied together. */
+  private static final int ROWS = 8;
 
-  private final float[] lanes = new float[LANES];
+  /** Elements of a vector that are multiplied together: ten vectors of them fit the L2 cache. */
+  private static final int BLOCK = ROWS * LANES;
+
+  private final float[] sums = new float[LANES];
+  private final float[] upper = new float[LANES / 2];
   private final double[] combined = new double[BLOCK];
+  private float[][][] rows = new float[0][][];
 
   /**
    * Adds the inner products of all pairs of vectors: {@code products += <u_i[from..to),
@@ -31,11 +38,17 @@ final class GramProducts {
    */
   void add(float[][] vectors, int from, int to, double[] products) {
     int first = from;
+    reserve(vectors.length);
     for (; first + BLOCK <= to; first += BLOCK) {
+      for (int i = 0; i < vectors.length; i++) {
+        load(vectors[i], first, rows[i]);
+      }
       int next = 0;
       for (int i = 0; i < vectors.length; i++) {
         for (int j = i; j < vectors.length; j++) {
-          products[next++] += block(vectors[i], vectors[j], first);
+          double sum = sumOfProducts(rows[i], rows[j]);
+          products[next++] +=
+              Double.isFinite(sum) ? sum : exact(vectors[i], vectors[j], first, first + BLOCK);
         }
       }
     }
@@ -57,9 +70,14 @@ final class GramProducts {
    */
   void addSquaredDistances(float[][] vectors, float[] centre, int from, int to, double[] squares) {
     int first = from;
+    reserve(2);
     for (; first + BLOCK <= to; first += BLOCK) {
+      load(centre, first, rows[0]);
       for (int i = 0; i < vectors.length; i++) {
-        squares[i] += squaredBlock(vectors[i], centre, first);
+        load(vectors[i], first, rows[1]);
+        double sum = sumOfSquares(rows[1], rows[0]);
+        squares[i] +=
+            Double.isFinite(sum) ? sum : exactSquares(vectors[i], centre, first, first + BLOCK);
       }
     }
     for (int i = 0; i < vectors.length; i++) {
@@ -100,50 +118,92 @@ final class GramProducts {
     }
   }
 
-  private double block(float[] a, float[] b, int at) {
-    float[] sums = lanes;
-    for (int k = 0; k < LANES; k++) {
-      sums[k] =
-          a[at + k] * b[at + k]
-              + a[at + LANES + k] * b[at + LANES + k]
-              + a[at + 2 * LANES + k] * b[at + 2 * LANES + k]
-              + a[at + 3 * LANES + k] * b[at + 3 * LANES + k]
-              + a[at + 4 * LANES + k] * b[at + 4 * LANES + k]
-              + a[at + 5 * LANES + k] * b[at + 5 * LANES + k]
-              + a[at + 6 * LANES + k] * b[at + 6 * LANES + k]
-              + a[at + 7 * LANES + k] * b[at + 7 * LANES + k];
+  private void reserve(int vectors) {
+    if (rows.length < vectors) {
+      rows = new float[vectors][ROWS][LANES];
     }
-    double sum = sumOfLanes();
-    return Double.isFinite(sum) ? sum : exact(a, b, at, at + BLOCK);
   }
 
-  private double squaredBlock(float[] vector, float[] centre, int at) {
-    float[] sums = lanes;
+  private static void load(float[] vector, int first, float[][] rows) {
+    for (int row = 0; row < ROWS; row++) {
+      System.arraycopy(vector, first + row * LANES, rows[row], 0, LANES);
+    }
+  }
+
+  private double sumOfProducts(float[][] a, float[][] b) {
+    setProducts(sums, a[0], b[0], a[1], b[1], a[2], b[2], a[3], b[3]);
+    addProducts(sums, a[4], b[4], a[5], b[5], a[6], b[6], a[7], b[7]);
+    return sumOfLanes();
+  }
+
+  private double sumOfSquares(float[][] vector, float[][] centre) {
+    Arrays.fill(sums, 0);
+    for (int row = 0; row < ROWS; row++) {
+      addSquares(sums, vector[row], centre[row]);
+    }
+    return sumOfLanes();
+  }
+
+  private static void setProducts(
+      float[] sums,
+      float[] a0,
+      float[] b0,
+      float[] a1,
+      float[] b1,
+      float[] a2,
+      float[] b2,
+      float[] a3,
+      float[] b3) {
     for (int k = 0; k < LANES; k++) {
-      sums[k] = 0;
+      sums[k] = a0[k] * b0[k] + a1[k] * b1[k] + (a2[k] * b2[k] + a3[k] * b3[k]);
     }
-    for (int first = at; first < at + BLOCK; first += LANES) {
-      for (int k = 0; k < LANES; k++) {
-        float difference = vector[first + k] - centre[first + k];
-        sums[k] += difference * difference;
-      }
+  }
+
+  private static void addProducts(
+      float[] sums,
+      float[] a0,
+      float[] b0,
+      float[] a1,
+      float[] b1,
+      float[] a2,
+      float[] b2,
+      float[] a3,
+      float[] b3) {
+    for (int k = 0; k < LANES; k++) {
+      sums[k] += a0[k] * b0[k] + a1[k] * b1[k] + (a2[k] * b2[k] + a3[k] * b3[k]);
     }
-    double sum = sumOfLanes();
-    return Double.isFinite(sum) ? sum : exactSquares(vector, centre, at, at + BLOCK);
+  }
+
+  private static void addSquares(float[] sums, float[] vector, float[] centre) {
+    for (int k = 0; k < LANES; k++) {
+      sums[k] += (vector[k] - centre[k]) * (vector[k] - centre[k]);
+    }
   }
 
   private double sumOfLanes() {
-    float[] sums = lanes;
-    for (int half = LANES / 2; half >= LAST_LANES; half /= 2) {
-      for (int k = 0; k < half; k++) {
-        sums[k] += sums[half + k];
-      }
+    int lanes = LANES;
+    for (int halvings = 0; halvings < 2; halvings++) {
+      lanes /= 2;
+      System.arraycopy(sums, lanes, upper, 0, lanes);
+      addUpper(sums, upper, lanes);
     }
-    double sum = 0;
-    for (int k = 0; k < LAST_LANES; k++) {
-      sum += sums[k];
+    double sum0 = 0;
+    double sum1 = 0;
+    double sum2 = 0;
+    double sum3 = 0;
+    for (int k = 0; k < lanes; k += 4) {
+      sum0 += sums[k];
+      sum1 += sums[k + 1];
+      sum2 += sums[k + 2];
+      sum3 += sums[k + 3];
     }
-    return sum;
+    return sum0 + sum1 + (sum2 + sum3);
+  }
+
+  private static void addUpper(float[] sums, float[] upper, int count) {
+    for (int k = 0; k < count; k++) {
+      sums[k] += upper[k];
+    }
   }
 
   private static double exact(float[] a, float[] b, int from, int to) {

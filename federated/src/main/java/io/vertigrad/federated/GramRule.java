@@ -55,7 +55,8 @@ sealed interface GramRule {
    */
   record Krum(int liars, int kept) implements GramRule {
 
-    Krum {
+    /** Checks the numbers. */
+    public Krum {
       requireAtLeast("liars", liars, 0);
       requireAtLeast("kept", kept, 0);
     }
@@ -107,7 +108,8 @@ sealed interface GramRule {
 
     private static final double CONVERGED = 1e-12;
 
-    GeometricMedian {
+    /** Checks the numbers. */
+    public GeometricMedian {
       if (!(smoothing > 0)) {
         throw new IllegalArgumentException("smoothing " + smoothing + ": expected more than 0");
       }
@@ -115,7 +117,7 @@ sealed interface GramRule {
     }
 
     /** Creates a rule with the smoothing of the paper's experiments, 1e-6, and 100 steps. */
-    GeometricMedian() {
+    public GeometricMedian() {
       this(1e-6, 100);
     }
 
@@ -193,7 +195,8 @@ sealed interface GramRule {
    */
   record CentredClipping(double radius, int iterations) implements GramRule {
 
-    CentredClipping {
+    /** Checks the numbers. */
+    public CentredClipping {
       if (!(radius > 0)) {
         throw new IllegalArgumentException("radius " + radius + ": expected more than 0");
       }

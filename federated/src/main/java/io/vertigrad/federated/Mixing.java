@@ -70,7 +70,8 @@ sealed interface Mixing {
 
     private static final long ROUND_FACTOR = 0x9E3779B97F4A7C15L;
 
-    Buckets {
+    /** Checks the numbers. */
+    public Buckets {
       if (size < 1) {
         throw new IllegalArgumentException("bucket of " + size + ": expected at least 1");
       }
@@ -113,7 +114,8 @@ sealed interface Mixing {
    */
   record Neighbours(int liars) implements Mixing {
 
-    Neighbours {
+    /** Checks the numbers. */
+    public Neighbours {
       if (liars < 0) {
         throw new IllegalArgumentException("liars " + liars + ": expected at least 0");
       }

@@ -54,22 +54,33 @@ final class SortingNetwork {
   }
 
   /**
-   * Sorts {@code rows[0][k], rows[1][k], ..} for every k below the count.
+   * Sorts {@code rows[0][k], rows[1][k], ..} for every k below the count. It moves whole rows to
+   * other places of the outer array, too.
    *
-   * @param rows one row per wire; finite elements
+   * @param rows one row per wire, and a spare one after them; finite elements
    */
   void sort(float[][] rows, int count) {
+    int spare = rows.length - 1;
     for (int i = 0; i < comparisons.length; i += 2) {
-      exchange(rows[comparisons[i]], rows[comparisons[i + 1]], count);
+      float[] low = rows[comparisons[i]];
+      float[] high = rows[comparisons[i + 1]];
+      // Two loops: the compiler vectorises only a loop with one result array.
+      setMinima(rows[spare], low, high, count);
+      updateMaxima(high, low, count);
+      rows[comparisons[i]] = rows[spare];
+      rows[spare] = low;
     }
   }
 
-  private static void exchange(float[] low, float[] high, int count) {
+  private static void setMinima(float[] minima, float[] a, float[] b, int count) {
     for (int k = 0; k < count; k++) {
-      float a = low[k];
-      float b = high[k];
-      low[k] = Math.min(a, b);
-      high[k] = Math.max(a, b);
+      minima[k] = Math.min(a[k], b[k]);
+    }
+  }
+
+  private static void updateMaxima(float[] maxima, float[] other, int count) {
+    for (int k = 0; k < count; k++) {
+      maxima[k] = Math.max(maxima[k], other[k]);
     }
   }
 

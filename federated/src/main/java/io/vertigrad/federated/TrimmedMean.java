@@ -20,7 +20,10 @@ final class TrimmedMean {
   private final int dropped;
   private final int end;
   private final SortingNetwork network;
+
+  /** One for each vector, and a spare one. */
   private final float[][] rows;
+
   private final double[] sums = new double[BLOCK];
   private final GramProducts products = new GramProducts();
 
@@ -40,7 +43,7 @@ final class TrimmedMean {
     this.dropped = Math.min(dropped, (vectors - 1) / 2);
     end = vectors - this.dropped;
     network = new SortingNetwork(vectors, this.dropped, end);
-    rows = new float[vectors][BLOCK];
+    rows = new float[vectors + 1][BLOCK];
   }
 
   /** Returns the median of so many vectors. */
@@ -50,7 +53,7 @@ final class TrimmedMean {
 
   /** Returns the number of vectors that are reduced. */
   int vectors() {
-    return rows.length;
+    return rows.length - 1;
   }
 
   /**
@@ -63,7 +66,7 @@ final class TrimmedMean {
     requireRows(vectors.length);
     for (int first = from; first < to; first += BLOCK) {
       int count = Math.min(BLOCK, to - first);
-      for (int i = 0; i < rows.length; i++) {
+      for (int i = 0; i < vectors(); i++) {
         System.arraycopy(vectors[i], first, rows[i], 0, count);
       }
       reduceRows(first, count, result);
@@ -81,7 +84,7 @@ final class TrimmedMean {
     requireRows(mixing.length);
     for (int first = from; first < to; first += BLOCK) {
       int count = Math.min(BLOCK, to - first);
-      for (int i = 0; i < rows.length; i++) {
+      for (int i = 0; i < vectors(); i++) {
         products.combine(vectors, mixing[i], first, count, rows[i], 0);
       }
       reduceRows(first, count, result);
@@ -89,10 +92,10 @@ final class TrimmedMean {
   }
 
   private void requireRows(int given) {
-    if (given != rows.length) {
+    if (given != vectors()) {
       throw new IllegalArgumentException(
           "%s vectors: expected the %s that this reduction was made for"
-              .formatted(given, rows.length));
+              .formatted(given, vectors()));
     }
   }
 

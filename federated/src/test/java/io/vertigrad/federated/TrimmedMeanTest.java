@@ -162,7 +162,7 @@ class TrimmedMeanTest {
   @ValueSource(ints = {1, 2, 3, 4, 5, 7, 8, 9, 11, 12})
   void shouldSortWhenInputsAreZerosAndOnes(int wires) {
     int inputs = 1 << wires;
-    float[][] rows = new float[wires][inputs];
+    float[][] rows = new float[wires + 1][inputs];
     for (int input = 0; input < inputs; input++) {
       for (int wire = 0; wire < wires; wire++) {
         rows[wire][input] = input >> wire & 1;
