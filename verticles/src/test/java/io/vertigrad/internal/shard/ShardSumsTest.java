@@ -129,8 +129,9 @@ final class ShardSumsTest {
         };
 
     TestShard second = shard(1, 0, rule);
-    shard(0, 0, rule);
+    TestShard first = shard(0, 0, rule);
     second.tick(job.clock.getAsLong());
+    first.tick(job.clock.getAsLong());
 
     assertEquals(4, sums.size());
     for (Future<double[]> sum : sums) {
