@@ -13,7 +13,7 @@ import java.util.OptionalInt;
 
 /**
  * The sums of one shard over the event bus: it asks other shards for theirs and answers their
- * questions. A question is the number of a sum, an answer its elements in 8 bytes each. Belongs to
+ * questions. A question is the number of a sum, an answer its elements, each in 8 bytes. Belongs to
  * the shard's event loop.
  */
 final class SumExchange {
@@ -26,7 +26,7 @@ final class SumExchange {
   private final EventBus bus;
   private final Addresses addresses;
   private final Shard shard;
-  private final MessageConsumer<Long> questions;
+  private final MessageConsumer<Buffer> questions;
 
   /**
    * Connects a shard with the others of its job.
@@ -48,10 +48,10 @@ final class SumExchange {
     return questions.unregister();
   }
 
-  private void answer(Message<Long> question) {
+  private void answer(Message<Buffer> question) {
     shard
         .sums()
-        .ofShard(question.body())
+        .ofShard(question.body().getLong(0))
         .onSuccess(sum -> question.reply(write(sum)))
         .onFailure(unknown -> question.fail(UNKNOWN_SUM, unknown.getMessage()));
   }
@@ -62,7 +62,7 @@ final class SumExchange {
         ? Future.failedFuture("no server")
         : bus.<Buffer>request(
                 addresses.sums(other, server.getAsInt()),
-                number,
+                Buffer.buffer().appendLong(number),
                 new DeliveryOptions().setSendTimeout(ASK_MILLIS))
             .map(answer -> read(answer.body()));
   }
