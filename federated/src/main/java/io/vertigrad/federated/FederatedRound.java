@@ -7,6 +7,7 @@ import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.Barrier;
 import io.vertigrad.strategy.PartitionStore;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
 
@@ -63,13 +64,7 @@ final class FederatedRound implements Barrier.Reduction {
 
   @Override
   public void reduce(List<GradientPartition> all, PartitionStore store) {
-    List<GradientPartition> updates =
-        all.stream()
-            .filter(
-                update ->
-                    participation.includes(
-                        update.id().worker(), store.version(), Math.max(ranks, all.size())))
-            .toList();
+    List<GradientPartition> updates = participating(all, store.version());
     Arrays.fill(sum, 0);
     double[] weights = weights(updates);
     for (int i = 0; i < weights.length; i++) {
@@ -77,6 +72,14 @@ final class FederatedRound implements Barrier.Reduction {
     }
     adaptive.filter(step -> !updates.isEmpty()).ifPresent(step -> step.replace(sum));
     store.apply(sum, 1, samples(updates));
+  }
+
+  private List<GradientPartition> participating(List<GradientPartition> all, long version) {
+    if (participation.isFull()) {
+      return all;
+    }
+    BitSet chosen = participation.chosen(version, Math.max(ranks, all.size()));
+    return all.stream().filter(update -> chosen.get(update.id().worker())).toList();
   }
 
   /** Returns the factor of each update. */

@@ -39,7 +39,9 @@ final class FederatedSteps implements LocalRule {
   @Override
   public long begin(Round round, float[] parameters) {
     long steps = rule.begin(round, parameters);
-    return participation.includes(round.rank(), round.version(), ranks) ? steps : 0;
+    boolean takesPart =
+        participation.isFull() || participation.chosen(round.version(), ranks).get(round.rank());
+    return takesPart ? steps : 0;
   }
 
   @Override

@@ -1,6 +1,8 @@
 package io.vertigrad.federated;
 
 import io.vertigrad.compute.data.SplitMix64;
+import java.util.Arrays;
+import java.util.BitSet;
 
 /**
  * The workers that take part in each round: as many as the share says, chosen anew for each version
@@ -25,20 +27,18 @@ record Participation(double share, long seed) {
   }
 
   /**
-   * Returns whether a rank takes part in the round of a version.
+   * Returns the ranks that take part in the round of a version.
    *
-   * @param ranks number of ranks of the job; a rank beyond them never takes part in a part of them
+   * @param ranks number of ranks of the job
    */
-  boolean includes(int rank, long version, int ranks) {
+  BitSet chosen(long version, int ranks) {
+    BitSet chosen = new BitSet(ranks);
     if (isFull()) {
-      return true;
+      chosen.set(0, ranks);
+    } else {
+      int[] order = new SplitMix64(STREAM, seed, version).permutation(ranks);
+      Arrays.stream(order).limit(of(ranks)).forEach(chosen::set);
     }
-    int[] order = new SplitMix64(STREAM, seed, version).permutation(ranks);
-    for (int i = 0; i < of(ranks); i++) {
-      if (order[i] == rank) {
-        return true;
-      }
-    }
-    return false;
+    return chosen;
   }
 }

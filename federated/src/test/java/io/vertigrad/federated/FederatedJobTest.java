@@ -185,7 +185,7 @@ class FederatedJobTest extends PointsJob {
         double change = 0;
         int count = 0;
         for (int rank = 0; rank < WORKERS; rank++) {
-          if (!participation.includes(rank, round, WORKERS)) {
+          if (!participation.chosen(round, WORKERS).get(rank)) {
             continue;
           }
           double y = x;

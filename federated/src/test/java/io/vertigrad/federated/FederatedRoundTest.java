@@ -13,6 +13,7 @@ import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.PartitionStore;
 import io.vertx.core.json.JsonObject;
 import java.nio.FloatBuffer;
+import java.util.BitSet;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -82,7 +83,7 @@ class FederatedRoundTest {
     Store store = new Store();
     FederatedRound round = round("fedavg", half, new LocalWork(0, 1, 0), Block.Kind.TRAINABLE, store);
     List<Integer> chosen =
-        IntStream.range(0, 4).filter(rank -> half.includes(rank, 0, 4)).boxed().toList();
+        IntStream.range(0, 4).filter(rank -> half.chosen(0, 4).get(rank)).boxed().toList();
 
     round.reduce(
         IntStream.range(0, 4).mapToObj(rank -> update(rank, 10, 1 << rank, 0)).toList(), store);
@@ -100,13 +101,9 @@ class FederatedRoundTest {
     int[] counts = new int[10];
 
     for (int round = 0; round < rounds; round++) {
-      int chosen = 0;
-      for (int rank = 0; rank < counts.length; rank++) {
-        boolean included = some.includes(rank, round, counts.length);
-        counts[rank] += included ? 1 : 0;
-        chosen += included ? 1 : 0;
-      }
-      assertEquals(3, chosen);
+      BitSet chosen = some.chosen(round, counts.length);
+      chosen.stream().forEach(rank -> counts[rank]++);
+      assertEquals(3, chosen.cardinality());
     }
 
     // Five standard deviations of a binomial distribution.

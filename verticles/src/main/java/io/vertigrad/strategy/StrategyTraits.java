@@ -69,7 +69,7 @@ public record StrategyTraits(
     }
     if (localEpochs < 0 || localEpochs > 0 && localSteps != 1 || updatesPerVersion < 1) {
       throw new IllegalArgumentException(
-          "localEpochs %s with localSteps %s, updatesPerVersion %s: expected 0, or 1 local step; 1"
+          "localEpochs %s, localSteps %s, updatesPerVersion %s: expected 0, or 1 local step; and 1"
               .formatted(localEpochs, localSteps, updatesPerVersion));
     }
     if (agreesEvery < 0 || besideServers && agreesEvery > 0) {

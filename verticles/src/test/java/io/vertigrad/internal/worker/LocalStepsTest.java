@@ -20,6 +20,7 @@ import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -31,6 +32,7 @@ class LocalStepsTest {
 
   private final QuadraticModel model = new QuadraticModel(1, 0);
   private final List<Long> batches = new ArrayList<>();
+  private double momentum;
 
   @Test
   void shouldSendZerosForOneSampleWhenTheRuleTakesNoStep() {
@@ -120,6 +122,30 @@ class LocalStepsTest {
     assertArrayEquals(new float[] {0}, memory);
   }
 
+  @ParameterizedTest
+  @CsvSource({"true, 0.2, 0.2", "false, 0.2, 0.38"})
+  @Tag("slow")
+  void shouldForgetTheVelocityWhenTheOptimizerRestarts(
+      boolean restarts, double first, double second) {
+    LocalRule rule =
+        new LocalRule() {
+          @Override
+          public boolean restartsOptimizer() {
+            return restarts;
+          }
+        };
+    momentum = 0.9;
+    LocalSteps steps = steps(rounds(Rounds.EVERY_RANK).steppingLocally(1), rule);
+    GradientSource source = source(steps);
+
+    source.compute(0, 0, Optional.empty());
+    assertEquals(-first, moved(steps)[0], 1e-6);
+    source.compute(1, 1, Optional.empty());
+
+    assertEquals(-second, moved(steps)[0], 1e-6);
+    assertEquals(!restarts, steps.keepsState());
+  }
+
   private static StrategyTraits rounds(Rounds rounds) {
     return StrategyTraits.atServers(rounds);
   }
@@ -130,7 +156,7 @@ class LocalStepsTest {
             .put("job", "test")
             .put("engine", "quadratic")
             .put("steps", 20)
-            .put("optimizer", new JsonObject().put("learningRate", RATE))
+            .put("optimizer", new JsonObject().put("learningRate", RATE).put("momentum", momentum))
             .put("workers", new JsonObject().put("batch", 4));
     StrategyFactory strategy =
         StrategyFactory.besideServers(
