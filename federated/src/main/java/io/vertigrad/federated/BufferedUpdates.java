@@ -16,11 +16,11 @@ import java.util.Arrays;
  * FedBuff: collects the updates of workers that never wait, and steps when there are {@code K}.
  * Nguyen et al., "Federated learning with buffered asynchronous aggregation", 2022.
  *
- * <p>{@code p <- p - rate sum_i s(t_i) n_i u_i / sum_i n_i} over the {@code K} updates, where {@code
- * u_i} is how far worker {@code i} has moved, {@code n_i} its samples, the staleness {@code t_i} the
- * number of versions since the parameters that it began with, and {@code s(t) = 1 / sqrt(1 + t)}.
- * The paper counts all updates alike, which is the same with equal numbers of samples. Statistics
- * are averaged without {@code s}.
+ * <p>{@code p <- p - rate sum_i s(t_i) n_i u_i / sum_i n_i} over the {@code K} updates, where
+ * {@code u_i} is how far worker {@code i} has moved, {@code n_i} its samples, the staleness {@code
+ * t_i} the number of versions since the parameters that it began with, and {@code s(t) = 1 / sqrt(1
+ * + t)}. The paper counts all updates alike, which is the same with equal numbers of samples.
+ * Statistics are averaged without {@code s}.
  *
  * <p>An update is answered at once with the newest parameters. Until its step it is in the
  * partition's memory, and so in its checkpoints: an answered update is not sent again.

@@ -15,15 +15,15 @@ import io.vertigrad.strategy.LocalRule;
  *
  * <p>Nobody sends {@code c}. Since {@code mean_S(c_i's change) = mean_S(x - y) / (K eta) - c}, and
  * the servers step with {@code x' = x - rate mean_S(x - y)}, every worker computes {@code c <- (1 -
- * S/N) c + (S/N) (x - x') / (K eta rate)} from two versions in a row. It holds only if {@code K} and
- * {@code eta} are the same for all workers, the servers use the plain mean, and each worker sees
- * every version.
+ * S/N) c + (S/N) (x - x') / (K eta rate)} from two versions in a row. It holds only if {@code K}
+ * and {@code eta} are the same for all workers, the servers use the plain mean, and each worker
+ * sees every version.
  *
- * <p>If all take part, {@code mean(x - y) = K eta mean(c_i)} after the steps, so that a worker sends
- * {@code K eta c_i}: equal in exact arithmetic, and then {@code c = mean(c_i)} in the next version
- * whatever was before. So {@code c} is right again one version after a worker began without its
- * {@code c_i}, or after servers went back to a checkpoint. With a part of the workers such an error
- * stays: it fades only as the rounds replace the {@code c_i}.
+ * <p>If all take part, {@code mean(x - y) = K eta mean(c_i)} after the steps, so that a worker
+ * sends {@code K eta c_i}: equal in exact arithmetic, and then {@code c = mean(c_i)} in the next
+ * version whatever was before. So {@code c} is right again one version after a worker began without
+ * its {@code c_i}, or after servers went back to a checkpoint. With a part of the workers such an
+ * error stays: it fades only as the rounds replace the {@code c_i}.
  */
 final class ControlVariates implements LocalRule {
 

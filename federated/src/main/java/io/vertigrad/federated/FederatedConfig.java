@@ -87,9 +87,11 @@ record FederatedConfig(
     refuseForeign(settings, rule, List.of(Rule.FEDBUFF), "buffer");
     if (settings.has("localSteps") && settings.has("localEpochs")) {
       throw settings.refuse(
-          "localEpochs", "is given, and localSteps as well, expected one of them: remove the other");
+          "localEpochs",
+          "is given, and localSteps as well, expected one of them: remove the other");
     }
-    int epochs = settings.has("localEpochs") ? settings.integer("localEpochs", 1, 1, MOST_EPOCHS) : 0;
+    int epochs =
+        settings.has("localEpochs") ? settings.integer("localEpochs", 1, 1, MOST_EPOCHS) : 0;
     FederatedConfig config =
         new FederatedConfig(
             rule,
@@ -113,7 +115,8 @@ record FederatedConfig(
     if (rule == Rule.FEDBUFF && config.participation() < 1) {
       throw settings.refuse(
           "participation",
-          "is %s with rule fedbuff, expected 1: it has no rounds".formatted(config.participation()));
+          "is %s with rule fedbuff, expected 1: it has no rounds"
+              .formatted(config.participation()));
     }
     return config;
   }
@@ -125,7 +128,8 @@ record FederatedConfig(
         throw settings.refuse(
             key,
             "is given with rule %s, expected rule %s: leave it out"
-                .formatted(rule.key(), String.join(" or ", rules.stream().map(Rule::key).toList())));
+                .formatted(
+                    rule.key(), String.join(" or ", rules.stream().map(Rule::key).toList())));
       }
     }
   }

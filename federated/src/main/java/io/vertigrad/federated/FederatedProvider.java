@@ -22,8 +22,8 @@ import java.util.Locale;
  * FedBuff. With {@code fedavg}, {@code localSteps} and an optimizer without state it equals {@code
  * diloco} with servers, an outer rate of 1 and no outer momentum, bit for bit.
  *
- * <p>A worker that does not take part in a round computes nothing, and sends zeros so that the round
- * can close: it costs the bytes of an update, and none of the work.
+ * <p>A worker that does not take part in a round computes nothing, and sends zeros so that the
+ * round can close: it costs the bytes of an update, and none of the work.
  */
 public final class FederatedProvider implements StrategyProvider {
 
@@ -46,8 +46,7 @@ public final class FederatedProvider implements StrategyProvider {
             config.traits(), context -> rule(config, config.participation(0), alike, context))
         .readingJob(
             (job, context) ->
-                rule(
-                    config, config.participation(job.seed()), LocalWork.of(config, job), context))
+                rule(config, config.participation(job.seed()), LocalWork.of(config, job), context))
         .withLocalRule((job, layout) -> FederatedSteps.of(config, job, layout))
         .steppingWith(config.outer())
         .checking(job -> check(config, job));

@@ -12,8 +12,7 @@ final class FederatedSteps implements LocalRule {
   private final boolean restarts;
   private final LocalRule rule;
 
-  private FederatedSteps(
-      Participation participation, int ranks, boolean restarts, LocalRule rule) {
+  private FederatedSteps(Participation participation, int ranks, boolean restarts, LocalRule rule) {
     this.participation = participation;
     this.ranks = ranks;
     this.restarts = restarts;

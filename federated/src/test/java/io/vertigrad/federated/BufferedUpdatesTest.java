@@ -52,8 +52,7 @@ class BufferedUpdatesTest {
     send(shard, update(0, 1, 1, 1, 10, 0.5f, 0));
     ParameterPartition stale = send(shard, update(2, 0, 1, 0, 10, 0, 0.25f));
 
-    assertArrayEquals(
-        new float[] {0.5f - 0.25f, 0.625f - 0.125f}, TestJob.values(stale), 1e-6f);
+    assertArrayEquals(new float[] {0.5f - 0.25f, 0.625f - 0.125f}, TestJob.values(stale), 1e-6f);
   }
 
   @Test

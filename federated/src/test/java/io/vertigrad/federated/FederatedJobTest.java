@@ -73,8 +73,7 @@ class FederatedJobTest extends PointsJob {
     JsonObject result = run(coordinator);
 
     assertEquals(ROUNDS, result.getLong("version"), result.encode());
-    assertEquals(
-        new Port(rule, every, share).parameter(), lossOf(result), 2e-6, result.encode());
+    assertEquals(new Port(rule, every, share).parameter(), lossOf(result), 2e-6, result.encode());
   }
 
   @Test

@@ -26,7 +26,8 @@ class FederatedRoundTest {
   @Test
   void shouldNormaliseByLocalStepsWhenTheRuleIsFedNova() {
     Store store = new Store();
-    FederatedRound round = round("fednova", ALL, new LocalWork(2, 8, 0), Block.Kind.TRAINABLE, store);
+    FederatedRound round =
+        round("fednova", ALL, new LocalWork(2, 8, 0), Block.Kind.TRAINABLE, store);
 
     round.reduce(List.of(update(0, 200, 13, 0), update(1, 40, 0, 3)), store);
 
@@ -81,7 +82,8 @@ class FederatedRoundTest {
   void shouldLeaveOutWorkersWhenTheyDoNotTakePart() {
     Participation half = new Participation(0.5, 3);
     Store store = new Store();
-    FederatedRound round = round("fedavg", half, new LocalWork(0, 1, 0), Block.Kind.TRAINABLE, store);
+    FederatedRound round =
+        round("fedavg", half, new LocalWork(0, 1, 0), Block.Kind.TRAINABLE, store);
     List<Integer> chosen =
         IntStream.range(0, 4).filter(rank -> half.chosen(0, 4).get(rank)).boxed().toList();
 

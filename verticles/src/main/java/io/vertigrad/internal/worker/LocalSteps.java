@@ -130,8 +130,7 @@ final class LocalSteps {
       this.batches = batches;
       long own = ownSamples.applyAsLong(self.identity().rank());
       boolean passes = traits.localEpochs() > 0;
-      every =
-          passes ? traits.localEpochs() * job.workers().batches(own, 1) : traits.localSteps();
+      every = passes ? traits.localEpochs() * job.workers().batches(own, 1) : traits.localSteps();
       // Samples of all workers behind one of this worker.
       share = passes ? (double) trainingSamples / own : job.workers().count();
     }
@@ -148,8 +147,7 @@ final class LocalSteps {
       model.readParameters(0, FloatBuffer.wrap(before));
       replica.takeFromModel();
       long first = step * every;
-      LocalRule.Round round =
-          new LocalRule.Round(self.identity().rank(), version, planned(first));
+      LocalRule.Round round = new LocalRule.Round(self.identity().rank(), version, planned(first));
       long count = rule.begin(round, before);
       if (count == 0) {
         Arrays.fill(moved, 0);

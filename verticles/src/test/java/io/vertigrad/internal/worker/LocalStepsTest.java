@@ -61,8 +61,11 @@ class LocalStepsTest {
   /** The job has 20 steps; a pass of rank 1 over its 10 samples has three batches of 4. */
   @ParameterizedTest
   @CsvSource({
-    "EVERY_RANK, 3, 0, 1, 3, 3", "EVERY_RANK, 3, 0, 6, 18, 2", "NONE, 3, 0, 9, 27, 3",
-    "EVERY_RANK, 0, 2, 0, 0, 6", "EVERY_RANK, 0, 2, 5, 30, 6"
+    "EVERY_RANK, 3, 0, 1, 3, 3",
+    "EVERY_RANK, 3, 0, 6, 18, 2",
+    "NONE, 3, 0, 9, 27, 3",
+    "EVERY_RANK, 0, 2, 0, 0, 6",
+    "EVERY_RANK, 0, 2, 5, 30, 6"
   })
   void shouldContinueWithTheNextBatchWhenAVersionBegins(
       Rounds rounds, long local, int epochs, long step, long first, int count) {
