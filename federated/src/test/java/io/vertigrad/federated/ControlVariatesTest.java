@@ -44,7 +44,7 @@ class ControlVariatesTest {
     takeRound();
 
     takeRound();
-    float[] own = new float[rules.length];
+    double[] own = new double[rules.length];
     Arrays.setAll(own, rank -> rules[rank].memory()[1]);
     takeRound();
 
