@@ -1,6 +1,8 @@
 package io.vertigrad.job;
 
 import io.vertigrad.compute.Device;
+import io.vertigrad.compute.data.DataPartition;
+import io.vertigrad.compute.data.DataPartition.Kind;
 import io.vertigrad.compute.data.DistributedSampler;
 import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
@@ -14,6 +16,10 @@ import java.util.Optional;
  * @param batch samples per gradient and worker
  * @param balance {@code equal}: all workers have such batches; {@code speed}: these are shared out
  *     in each round by the speed of the workers
+ * @param data {@code shared}: all members have the same samples; {@code own}: each worker trains on
+ *     what its node has
+ * @param partition divides shared samples so that each worker has some of its own; empty if an
+ *     epoch is divided
  * @param sampler {@code distributed}: each worker uses its own share; {@code none}: each shuffles
  *     the whole set
  * @param dropLast whether an epoch's last batch is left out if it is smaller
@@ -26,6 +32,8 @@ public record WorkersConfig(
     int minimum,
     int batch,
     String balance,
+    String data,
+    Optional<DataPartition> partition,
     String sampler,
     boolean dropLast,
     int threads,
@@ -36,6 +44,9 @@ public record WorkersConfig(
   static final int MOST = 4096;
 
   private static final String SPEED = "speed";
+  private static final String OWN = "own";
+  private static final double LEAST_ALPHA = 1e-4;
+  private static final double MOST_ALPHA = 1e6;
 
   static WorkersConfig read(Settings section, Optional<PipelineConfig> pipeline) {
     int members = pipeline.map(PipelineConfig::members).orElse(2);
@@ -56,6 +67,10 @@ public record WorkersConfig(
             section.integer("minimum", pipeline.isPresent() ? count : 1, 1, count),
             batch(shared, pipeline.map(PipelineConfig::replicas).orElse(count)),
             balance,
+            agreed.choice("data", "shared", "shared", OWN),
+            agreed.has("partition")
+                ? Optional.of(partition(agreed.section("partition")))
+                : Optional.empty(),
             agreed.choice("sampler", "distributed", "distributed", "none"),
             agreed.flag("dropLast", false),
             changeable.integer("threads", 1, 1, 1024),
@@ -63,6 +78,18 @@ public record WorkersConfig(
             changeable.integer("waitSeconds", 120, 1, 86_400));
     section.refuseUnknown();
     return config;
+  }
+
+  private static DataPartition partition(Settings section) {
+    Kind kind = Kind.of(section.choice("kind", null, Kind.keys()));
+    boolean sizes = kind == Kind.DIRICHLET || kind == Kind.QUANTITY;
+    DataPartition partition =
+        new DataPartition(
+            kind,
+            kind == Kind.BY_LABEL ? section.integer("labels", 2, 1, 1 << 20) : 1,
+            sizes ? section.number("alpha", 0.5, LEAST_ALPHA, MOST_ALPHA) : 1);
+    section.refuseUnknown();
+    return partition;
   }
 
   /**
@@ -93,14 +120,33 @@ public record WorkersConfig(
   }
 
   /**
-   * Returns the number of samples of an epoch that one replica of the model uses.
+   * Returns whether each worker trains on what its node has.
+   *
+   * @return false if all members have the same samples
+   */
+  public boolean ownData() {
+    return data.equals(OWN);
+  }
+
+  /**
+   * Returns whether each worker samples a set of its own: what its node has, or its part.
+   *
+   * @return false if workers share epochs of one set
+   */
+  public boolean ownSamples() {
+    return ownData() || partition.isPresent();
+  }
+
+  /**
+   * Returns the number of samples of an epoch that one replica of the model uses: with samples of
+   * their own that of the mean worker, but with {@link #ownData} all of this node's.
    *
    * @param samples size of the training set
    * @param replicas number of copies of the model that train
    * @return samples
    */
   public long share(long samples, int replicas) {
-    return sharesData() ? DistributedSampler.share(samples, replicas) : samples;
+    return sharesData() && !ownData() ? DistributedSampler.share(samples, replicas) : samples;
   }
 
   /**
