@@ -344,9 +344,9 @@ public record JobConfig(
 
   /**
    * Returns the fingerprints of the data and the model file that this job trains with, by what they
-   * are of: {@code trainingData}, {@code testData}, {@code model} or {@code parameters}. Of training
-   * data that each node has of its own, it is that of their form. Blocks while a split is opened
-   * that is not in use.
+   * are of: {@code trainingData}, {@code testData}, {@code model} or {@code parameters}. Of
+   * training data that each node has of its own, it is that of their form. Blocks while a split is
+   * opened that is not in use.
    *
    * @param splits the splits that a member reads
    * @param loader finds the data set

@@ -117,7 +117,7 @@ class WorkersConfigTest {
     assertTrue(job.workers().ownSamples());
     assertFalse(job.workers().ownData());
     assertEquals(
-        "job.json: workers.partition.labels is not a known key, expected kind",
+        "job.json: workers.partition.labels is not a known key, expected one of kind",
         refusal("{\"partition\":{\"kind\":\"iid\",\"labels\":2}}"));
     assertEquals(
         "job.json: workers.partition.kind is missing, expected one of iid, byLabel, dirichlet,"

@@ -138,8 +138,7 @@ class OwnDataTest {
         assertThrows(ExecutionException.class, () -> get(deployed.compose(RunningJob::result)))
             .getMessage();
     assertTrue(
-        why.contains(
-            "workers.partition: 64 samples for 2 workers, expected at least 1 for each"),
+        why.contains("workers.partition: 64 samples for 2 workers, expected at least 1 for each"),
         why);
   }
 

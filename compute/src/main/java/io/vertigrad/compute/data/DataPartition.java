@@ -27,7 +27,7 @@ public record DataPartition(Kind kind, int labels, double alpha) {
   /** Separates the numbers drawn here from those of samplers with the same seed. */
   private static final long STREAM = 0x6461746150617274L;
 
-  private static final int MOST_VARIATES = 20_000_000;
+  private static final int MOST_VARIATES = 4_000_000;
 
   /** Names of the kinds in job files. */
   public enum Kind {

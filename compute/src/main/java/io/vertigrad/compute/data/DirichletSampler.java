@@ -58,7 +58,9 @@ record DirichletSampler(double alpha) {
     }
   }
 
-  /** Returns a normal number by the polar method; that of {@link SplitMix64} is an approximation. */
+  /**
+   * Returns a normal number by the polar method; that of {@link SplitMix64} is an approximation.
+   */
   private static double normal(SplitMix64 random) {
     while (true) {
       double x = random.between(-1, 1);

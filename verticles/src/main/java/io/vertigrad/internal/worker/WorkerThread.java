@@ -223,13 +223,7 @@ public class WorkerThread {
         data instanceof StreamDataset stream
             ? self -> streamGradients(model, stream, batchNumber, self)
             : new ModelSources(
-                model,
-                batches,
-                batchNumber,
-                member,
-                System::nanoTime,
-                local,
-                balance);
+                model, batches, batchNumber, member, System::nanoTime, local, balance);
     return runLoop(
         model.layout(), new TrainingLoop(plan, requester, sources, exchanges, System::nanoTime));
   }
