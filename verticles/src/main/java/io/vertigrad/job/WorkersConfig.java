@@ -2,7 +2,6 @@ package io.vertigrad.job;
 
 import io.vertigrad.compute.Device;
 import io.vertigrad.compute.data.DataPartition;
-import io.vertigrad.compute.data.DataPartition.Kind;
 import io.vertigrad.compute.data.DistributedSampler;
 import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
@@ -45,8 +44,6 @@ public record WorkersConfig(
 
   private static final String SPEED = "speed";
   private static final String OWN = "own";
-  private static final double LEAST_ALPHA = 1e-4;
-  private static final double MOST_ALPHA = 1e6;
 
   static WorkersConfig read(Settings section, Optional<PipelineConfig> pipeline) {
     int members = pipeline.map(PipelineConfig::members).orElse(2);
@@ -69,7 +66,7 @@ public record WorkersConfig(
             balance,
             agreed.choice("data", "shared", "shared", OWN),
             agreed.has("partition")
-                ? Optional.of(partition(agreed.section("partition")))
+                ? Optional.of(DataPartition.read(agreed.section("partition")))
                 : Optional.empty(),
             agreed.choice("sampler", "distributed", "distributed", "none"),
             agreed.flag("dropLast", false),
@@ -78,18 +75,6 @@ public record WorkersConfig(
             changeable.integer("waitSeconds", 120, 1, 86_400));
     section.refuseUnknown();
     return config;
-  }
-
-  private static DataPartition partition(Settings section) {
-    Kind kind = Kind.of(section.choice("kind", null, Kind.keys()));
-    boolean sizes = kind == Kind.DIRICHLET || kind == Kind.QUANTITY;
-    DataPartition partition =
-        new DataPartition(
-            kind,
-            kind == Kind.BY_LABEL ? section.integer("labels", 2, 1, 1 << 20) : 1,
-            sizes ? section.number("alpha", 0.5, LEAST_ALPHA, MOST_ALPHA) : 1);
-    section.refuseUnknown();
-    return partition;
   }
 
   /**

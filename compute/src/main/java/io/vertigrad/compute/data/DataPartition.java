@@ -1,6 +1,7 @@
 package io.vertigrad.compute.data;
 
 import io.vertigrad.compute.Targets;
+import io.vertigrad.compute.settings.Settings;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -27,6 +28,9 @@ public record DataPartition(Kind kind, int labels, double alpha) {
   /** Separates the numbers drawn here from those of samplers with the same seed. */
   private static final long STREAM = 0x6461746150617274L;
 
+  private static final int MOST_LABELS = 1 << 20;
+  private static final double LEAST_ALPHA = 1e-4;
+  private static final double MOST_ALPHA = 1e6;
   private static final int MOST_VARIATES = 4_000_000;
 
   /** Names of the kinds in job files. */
@@ -89,6 +93,26 @@ public record DataPartition(Kind kind, int labels, double alpha) {
     public boolean needsClasses() {
       return this == BY_LABEL || this == DIRICHLET;
     }
+  }
+
+  /**
+   * Reads a partition: {@code kind}, and the keys of that kind.
+   *
+   * @param section such as {@code workers.partition} of a job file
+   * @return the partition
+   * @throws io.vertigrad.compute.settings.SettingsException with a key that is missing, unknown or
+   *     out of range
+   */
+  public static DataPartition read(Settings section) {
+    Kind kind = Kind.of(section.choice("kind", null, Kind.keys()));
+    boolean drawn = kind == Kind.DIRICHLET || kind == Kind.QUANTITY;
+    DataPartition partition =
+        new DataPartition(
+            kind,
+            kind == Kind.BY_LABEL ? section.integer("labels", 2, 1, MOST_LABELS) : 1,
+            drawn ? section.number("alpha", 0.5, LEAST_ALPHA, MOST_ALPHA) : 1);
+    section.refuseUnknown();
+    return partition;
   }
 
   /** Checks the numbers. */

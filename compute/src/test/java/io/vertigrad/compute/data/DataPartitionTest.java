@@ -194,8 +194,7 @@ class DataPartitionTest {
     String why =
         assertThrows(DataException.class, () -> partition.divide(data, 4_096, 0)).getMessage();
 
-    assertTrue(
-        why.startsWith("workers.partition.alpha is 1.0E-4: in 976 draws, one of 4096"), why);
+    assertTrue(why.startsWith("workers.partition.alpha is 1.0E-4: in 976 draws, one of 4096"), why);
   }
 
   @Test

@@ -8,8 +8,8 @@ import io.vertigrad.events.TrainingEvent.CheckpointFailed;
 import io.vertigrad.events.TrainingEvent.CheckpointsDelayed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
-import io.vertigrad.events.TrainingEvent.SamplesCounted;
 import io.vertigrad.events.TrainingEvent.ProcessRestarted;
+import io.vertigrad.events.TrainingEvent.SamplesCounted;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.events.TrainingEvent.StateTaken;
@@ -79,7 +79,9 @@ final class EventTextTest {
         EventText.of(new SamplesCounted(0, 0, 12, List.of()), JOB).orElseThrow());
     List<Integer> ones = Collections.nCopies(11, 1);
     assertTrue(
-        EventText.of(new SamplesCounted(0, 0, 11, ones), JOB).orElseThrow().endsWith("1 of 9, ..."));
+        EventText.of(new SamplesCounted(0, 0, 11, ones), JOB)
+            .orElseThrow()
+            .endsWith("1 of 9, ..."));
     assertTrue(EventText.of(new SamplesCounted(0, 16, 11, ones), JOB).isEmpty());
   }
 
