@@ -37,7 +37,7 @@ export class Own {
         const samples = worker.ownLabels[k] ?? 0;
         const cell = row.children[k + 2];
         setText(cell, samples === 0 ? '' : count(samples));
-        cell.style.background = `color-mix(in srgb, var(--accent) ${Math.round((60 * samples) / most)}%, transparent)`;
+        cell.style.background = `color-mix(in srgb, var(--accent) ${Math.round((40 * samples) / most)}%, transparent)`;
       });
     });
     setText(this.note, all > MOST_LABELS ? `The samples of each of the ${all} labels are in the summary of the run.` : '');
