@@ -656,6 +656,30 @@ final class DashboardTest {
     browser.await("no scalars", () -> browser.all("#scalars[hidden]").size() == 1);
   }
 
+  @Test
+  void shouldShowTheSamplesOfEachWorkerWhenTheyHaveTheirOwn() throws Exception {
+    browser.open(replay(RunStory.withScalars(), 0));
+    browser.await("the end", () -> browser.text("#phase").equals("finished"));
+    assertEquals(1, browser.all("#own-panel[hidden]").size());
+
+    browser.open(replay(RunStory.withOwnSamples(), 0));
+    browser.await("the end", () -> browser.text("#phase").equals("finished"));
+    browser.screenshot("own-samples", 1280);
+
+    assertEquals(List.of("Worker", "Samples", "cat", "dog"), texts("#own th"));
+    assertEquals(
+        List.of("worker 0", "1,480", "1,480", "", "worker 1", "500", "100", "400"),
+        texts("#own td"));
+    assertTrue(
+        browser.text("#events").contains("worker 1 has 500 samples of its own, of 2 of 2 labels"),
+        browser.text("#events"));
+    assertEquals(List.of(), browser.complaints());
+  }
+
+  private static List<String> texts(String selector) {
+    return browser.all(selector).stream().map(WebElement::getText).toList();
+  }
+
   private String zoom() {
     String zoom = browser.attribute("#loss", "data-zoom");
     return zoom == null ? "" : zoom;

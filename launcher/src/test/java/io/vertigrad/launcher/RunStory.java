@@ -17,6 +17,7 @@ import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberSuspected;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.ProcessRestarted;
+import io.vertigrad.events.TrainingEvent.SamplesCounted;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.StallFound;
@@ -245,6 +246,23 @@ final class RunStory {
     return events;
   }
 
+  /** Returns the run {@link #withGaps} whose workers have unlike samples of the named classes. */
+  static List<TrainingEvent> withOwnSamples() {
+    List<TrainingEvent> events = new ArrayList<>();
+    for (TrainingEvent event : withGaps()) {
+      events.add(
+          event instanceof JobStarted start ? start.withClasses(List.of("cat", "dog")) : event);
+      if (event instanceof JobStarted) {
+        events.add(new SamplesCounted(START, 0, 1_480, List.of(1_480, 0)));
+      }
+      if (event instanceof JobStarted
+          || event instanceof MemberJoined again && again.incarnation() > 0) {
+        events.add(new SamplesCounted(event.timeMillis(), 1, 500, List.of(100, 400)));
+      }
+    }
+    return events;
+  }
+
   /**
    * Returns twenty seconds of two workers, one of which leaves with a reason that quotes an object
    * and comes back. The first test is older than the first step.
@@ -283,6 +301,7 @@ final class RunStory {
         new CheckpointFailed(START + 8, 0, 50, "no space"),
         new ShardRolledBack(START + 8, 0, 59, 50, ""),
         new StateTaken(START + 8, 0, 50, 1),
+        new SamplesCounted(START + 8, 0, 1_480, List.of(0, 1_480)),
         new JobPaused(START + 9),
         new JobResumed(START + 10, 1),
         new EvaluationSkipped(START + 10, 50, "evaluator 0 is gone"),
