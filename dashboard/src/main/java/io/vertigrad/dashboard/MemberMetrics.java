@@ -1,8 +1,8 @@
 package io.vertigrad.dashboard;
 
-import io.vertigrad.events.RunView.Condition;
-import io.vertigrad.events.RunView.Member;
-import io.vertigrad.events.Throughput.WorkerRate;
+import io.vertigrad.run.RunView.Condition;
+import io.vertigrad.run.RunView.Member;
+import io.vertigrad.run.Throughput.WorkerRate;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.Role;
