@@ -61,6 +61,10 @@ public record ExchangeConfig(
   /** A member that does not answer is evicted before the members that wait for it give up. */
   private static final int BEYOND_EVICTION_MILLIS = 50_000;
 
+  /** A frame is sent at least so often before its exchange fails. */
+  private static final int RETRIES = 12;
+
+  private static final int MOST_RETRY_MILLIS = 5_000;
   private static final int DEFAULT_STALL_MILLIS = 15_000;
   private static final int DEFAULT_ORPHAN_SECONDS = 600;
 
@@ -163,15 +167,17 @@ public record ExchangeConfig(
     Settings changeable = section.with(KeyTrait.CHANGEABLE);
     Settings local = section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE);
     int evictMillis = changeable.integer("evictMillis", 10_000, 200, 3_600_000);
+    int deadlineMillis =
+        changeable.integer(
+            "deadlineMillis", evictMillis + BEYOND_EVICTION_MILLIS, 100, 86_400_000);
     String type = agreed.choice("type", "float32", "float32", "float16", "bfloat16");
     ExchangeConfig config =
         new ExchangeConfig(
             DataType.valueOf(type.toUpperCase(Locale.ROOT)),
             agreed.integer("partitionElements", DEFAULT_ELEMENTS, 1, MOST_ELEMENTS),
             changeable.integer("windowBytes", 4 << 20, 1, 1 << 30),
-            changeable.integer("retryMillis", 5_000, 10, 3_600_000),
-            changeable.integer(
-                "deadlineMillis", evictMillis + BEYOND_EVICTION_MILLIS, 100, 86_400_000),
+            Math.min(MOST_RETRY_MILLIS, deadlineMillis / RETRIES),
+            deadlineMillis,
             changeable.integer("suspectMillis", 3_000, 100, 3_600_000),
             evictMillis,
             changeable.integer("stallMillis", DEFAULT_STALL_MILLIS, 100, 86_400_000),
