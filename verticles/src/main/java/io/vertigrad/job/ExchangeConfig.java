@@ -82,44 +82,6 @@ public record ExchangeConfig(
   private static final int DEFAULT_SHARED_MIB = 512;
 
   /**
-   * Creates settings without compression, with the default transport and the default stall limit.
-   *
-   * @param type data type of gradients and parameters in frames
-   * @param partitionElements elements per partition
-   * @param windowBytes limit of unanswered payload bytes of one worker
-   * @param retryMillis without an answer for this long, the same frame is sent again
-   * @param deadlineMillis after this long an exchange fails
-   * @param suspectMillis without a heartbeat for this long a member is suspected
-   * @param evictMillis without a heartbeat for this long a member is evicted
-   */
-  public ExchangeConfig(
-      DataType type,
-      int partitionElements,
-      int windowBytes,
-      long retryMillis,
-      long deadlineMillis,
-      long suspectMillis,
-      long evictMillis) {
-    this(
-        type,
-        partitionElements,
-        windowBytes,
-        retryMillis,
-        deadlineMillis,
-        suspectMillis,
-        evictMillis,
-        DEFAULT_STALL_MILLIS,
-        DEFAULT_ORPHAN_SECONDS,
-        DEFAULT_DRAIN_SECONDS,
-        Compression.NONE,
-        TransportKind.AUTO,
-        DEFAULT_MAGNITUDE,
-        DEFAULT_FOLDER,
-        (long) DEFAULT_SHARED_MIB << 20,
-        false);
-  }
-
-  /**
    * Returns the same settings without a limit of unanswered bytes.
    *
    * @return the changed copy
