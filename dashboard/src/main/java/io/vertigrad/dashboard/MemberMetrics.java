@@ -1,12 +1,12 @@
 package io.vertigrad.dashboard;
 
-import io.vertigrad.events.RunView.Condition;
-import io.vertigrad.events.RunView.Member;
-import io.vertigrad.events.Throughput.WorkerRate;
 import io.vertigrad.events.TrainingEvent.SamplesCounted;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.Role;
+import io.vertigrad.run.RunView.Condition;
+import io.vertigrad.run.RunView.Member;
+import io.vertigrad.run.Throughput.WorkerRate;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;

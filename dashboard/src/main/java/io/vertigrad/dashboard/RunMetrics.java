@@ -1,9 +1,9 @@
 package io.vertigrad.dashboard;
 
-import io.vertigrad.events.RunView;
-import io.vertigrad.events.RunView.Member;
-import io.vertigrad.events.Throughput.WorkerRate;
-import io.vertigrad.events.ThroughputBook;
+import io.vertigrad.run.RunView;
+import io.vertigrad.run.RunView.Member;
+import io.vertigrad.run.Throughput.WorkerRate;
+import io.vertigrad.run.ThroughputBook;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.Figures;

@@ -1,7 +1,7 @@
 package io.vertigrad.dashboard;
 
 import io.vertigrad.compute.Metric;
-import io.vertigrad.events.RunView;
+import io.vertigrad.run.RunView;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobFailed;

@@ -675,8 +675,6 @@ public record JobConfig(
     if (resolved.isSection(FINGERPRINTS)) {
       checkFingerprints(resolved);
     }
-    resolved.ignoreRemoved("steps");
-    resolved.ignoreRemoved(ENGINE);
     resolved.refuseUnknown();
     return counted ? OptionalLong.of(samples) : OptionalLong.empty();
   }

@@ -1,10 +1,10 @@
 package io.vertigrad.observability;
 
 import io.vertigrad.compute.Metric;
-import io.vertigrad.events.RunView;
-import io.vertigrad.events.RunView.Member;
-import io.vertigrad.events.RunView.Phase;
-import io.vertigrad.events.ThroughputBook;
+import io.vertigrad.run.RunView;
+import io.vertigrad.run.RunView.Member;
+import io.vertigrad.run.RunView.Phase;
+import io.vertigrad.run.ThroughputBook;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobPaused;

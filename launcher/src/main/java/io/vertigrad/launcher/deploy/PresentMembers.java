@@ -1,6 +1,6 @@
 package io.vertigrad.launcher.deploy;
 
-import io.vertigrad.events.RunView.Member;
+import io.vertigrad.run.RunView.Member;
 import io.vertigrad.job.Role;
 import io.vertigrad.training.LocalMembers;
 import java.util.List;

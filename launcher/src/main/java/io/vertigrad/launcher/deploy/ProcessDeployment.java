@@ -1,7 +1,7 @@
 package io.vertigrad.launcher.deploy;
 
 import io.vertigrad.events.EventPublisher;
-import io.vertigrad.events.RunView.Member;
+import io.vertigrad.run.RunView.Member;
 import io.vertigrad.events.TrainingEvent.ProcessRestarted;
 import io.vertigrad.job.Role;
 import io.vertigrad.launcher.job.ExitStatus;

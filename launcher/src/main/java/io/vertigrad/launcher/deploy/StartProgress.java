@@ -1,6 +1,6 @@
 package io.vertigrad.launcher.deploy;
 
-import io.vertigrad.events.RunView.Member;
+import io.vertigrad.run.RunView.Member;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.JobFailed;
 import io.vertigrad.events.TrainingEvent.JobStarted;

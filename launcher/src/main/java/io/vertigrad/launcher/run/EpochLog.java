@@ -1,7 +1,7 @@
 package io.vertigrad.launcher.run;
 
 import io.vertigrad.compute.Metric;
-import io.vertigrad.events.RunView;
+import io.vertigrad.run.RunView;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.events.TrainingEvent.Evaluated;

@@ -1,6 +1,6 @@
 package io.vertigrad.launcher.run;
 
-import io.vertigrad.events.RunView;
+import io.vertigrad.run.RunView;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertx.core.json.JsonObject;

@@ -1,6 +1,6 @@
 package io.vertigrad.launcher.run;
 
-import io.vertigrad.events.RunView;
+import io.vertigrad.run.RunView;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobFinished;

@@ -2,7 +2,7 @@ package io.vertigrad.launcher.run;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.vertigrad.events.RunView;
+import io.vertigrad.run.RunView;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.events.TrainingEvent.Evaluated;

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.fixture.ExchangeFixture;
 import io.vertigrad.codecs.Addresses;
-import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameCodecs;
@@ -102,7 +102,7 @@ class CorruptedFrameTest {
 
   private PartitionClient client() {
     ExchangeConfig limits =
-        new ExchangeConfig(DataType.FLOAT32, 4, 1 << 20, 10_000, 20_000, 3_000, 10_000);
+        ExchangeFixture.config(4, 1 << 20, 10_000, 20_000);
     PartitionClient client = PartitionClient.of(vertx, ADDRESSES, limits, System::nanoTime);
     client.membershipChanged(
         new Membership(1, List.of(new Member(0, 0, 0)), List.of(new Member(0, 0, 0))));

@@ -8,7 +8,7 @@ import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
-import io.vertigrad.events.UpdateLedger;
+import io.vertigrad.run.UpdateLedger;
 import io.vertigrad.fixture.FakeCoordinator;
 import io.vertigrad.fixture.ScatteredPoints;
 import io.vertigrad.internal.membership.Admission;

@@ -9,7 +9,7 @@ import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
-import io.vertigrad.events.UpdateLedger;
+import io.vertigrad.run.UpdateLedger;
 import io.vertigrad.job.Role;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertigrad.verticles.EvaluatorVerticle;

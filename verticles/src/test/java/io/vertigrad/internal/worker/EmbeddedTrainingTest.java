@@ -13,7 +13,7 @@ import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
-import io.vertigrad.events.UpdateLedger;
+import io.vertigrad.run.UpdateLedger;
 import io.vertigrad.internal.membership.Admission;
 import io.vertigrad.internal.membership.ControlCodec;
 import io.vertigrad.job.JobConfig;

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.fixture.ExchangeFixture;
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
@@ -24,7 +25,6 @@ import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.job.Epochs;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
-import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertigrad.testkit.QuadraticModel;
@@ -247,7 +247,7 @@ class OverlappedTrainingTest {
         new PartitionClient(
             Transport.onBus(vertx.eventBus()),
             addresses,
-            new ExchangeConfig(DataType.FLOAT32, 4, 1 << 20, 1_000, 5_000, 3_000, 10_000),
+            ExchangeFixture.config(4, 1 << 20, 1_000, 5_000),
             System::nanoTime);
     client.membershipChanged(members);
     TrainingPlan plan =

@@ -73,28 +73,27 @@ class TensorRuleTest {
 
   @ParameterizedTest
   @CsvSource({
-    "sgd, 0, 0, false, 0, 0, 0",
-    "sgd, 0, 0, false, 0.01, 0.02, 0.5",
-    "sgd, 0.9, 0, false, 0, 0, 0",
-    "sgd, 0.9, 0.3, false, 0.01, 0, 0.5",
-    "sgd, 0.9, 0, true, 0, 0.02, 0",
-    "nesterov, 0.8, 0, false, 0.01, 0.02, 0.5",
-    "adam, 0, 0, false, 0, 0, 0",
-    "adam, 0, 0, false, 0.01, 0.02, 0.5",
-    "adagrad, 0, 0, false, 0, 0, 0",
-    "adagrad, 0, 0, false, 0.01, 0.02, 0.5",
-    "rmsprop, 0, 0, false, 0, 0, 0",
-    "rmsprop, 0, 0, false, 0.01, 0.02, 0.5"
+    "sgd, 0, 0, 0, 0, 0",
+    "sgd, 0, 0, 0.01, 0.02, 0.5",
+    "sgd, 0.9, 0, 0, 0, 0",
+    "sgd, 0.9, 0.3, 0.01, 0, 0.5",
+    "nesterov, 0.9, 0, 0, 0.02, 0",
+    "nesterov, 0.8, 0, 0.01, 0.02, 0.5",
+    "adam, 0, 0, 0, 0, 0",
+    "adam, 0, 0, 0.01, 0.02, 0.5",
+    "adagrad, 0, 0, 0, 0, 0",
+    "adagrad, 0, 0, 0.01, 0.02, 0.5",
+    "rmsprop, 0, 0, 0, 0, 0",
+    "rmsprop, 0, 0, 0.01, 0.02, 0.5"
   })
   void shouldFollowTheRuleInJava(
       String name,
       double momentum,
       double dampening,
-      boolean nesterov,
       double l2,
       double weightDecay,
       double clipNorm) {
-    OptimizerConfig config = config(name, momentum, dampening, nesterov, l2, weightDecay, clipNorm);
+    OptimizerConfig config = config(name, momentum, dampening, l2, weightDecay, clipNorm);
     try (TensorRule rule = new TensorRule(config, copies, place, LAYOUT)) {
       Optimizer java = java(config);
       for (int step = 0; step < STEPS; step++) {
@@ -121,17 +120,16 @@ class TensorRuleTest {
   /** Replicas stay equal when some of them step in Java. */
   @ParameterizedTest
   @CsvSource({
-    "sgd, 0, 0, false",
-    "sgd, 0.9, 0.3, false",
-    "sgd, 0.9, 0, true",
-    "nesterov, 0.8, 0, false",
-    "adam, 0, 0, false",
-    "adagrad, 0, 0, false",
-    "rmsprop, 0, 0, false"
+    "sgd, 0, 0",
+    "sgd, 0.9, 0.3",
+    "nesterov, 0.8, 0",
+    "adam, 0, 0",
+    "adagrad, 0, 0",
+    "rmsprop, 0, 0"
   })
   void shouldHaveTheBitsOfTheRuleInJavaWhenTheGradientIsGiven(
-      String name, double momentum, double dampening, boolean nesterov) {
-    OptimizerConfig config = config(name, momentum, dampening, nesterov, 0.01, 0.02, 0);
+      String name, double momentum, double dampening) {
+    OptimizerConfig config = config(name, momentum, dampening, 0.01, 0.02, 0);
     try (TensorRule rule = new TensorRule(config, copies, place, LAYOUT)) {
       Optimizer java = java(config);
       for (int step = 0; step < STEPS; step++) {
@@ -222,7 +220,6 @@ class TensorRuleTest {
       String name,
       double momentum,
       double dampening,
-      boolean nesterov,
       double l2,
       double weightDecay,
       double clipNorm) {
@@ -232,7 +229,6 @@ class TensorRuleTest {
         0.05,
         momentum,
         dampening,
-        nesterov,
         0.9,
         0.99,
         1e-8,

@@ -1,6 +1,6 @@
 package io.vertigrad.launcher.tracking;
 
-import io.vertigrad.events.RunView;
+import io.vertigrad.run.RunView;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.TrackingConfig;

@@ -2,8 +2,8 @@ package io.vertigrad.launcher.tracking;
 
 import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
-import io.vertigrad.events.RunView;
-import io.vertigrad.events.ThroughputBook;
+import io.vertigrad.run.RunView;
+import io.vertigrad.run.ThroughputBook;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobResumed;

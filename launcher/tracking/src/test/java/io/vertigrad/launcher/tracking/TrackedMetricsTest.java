@@ -3,7 +3,7 @@ package io.vertigrad.launcher.tracking;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.vertigrad.compute.data.StreamTests;
-import io.vertigrad.events.RunView;
+import io.vertigrad.run.RunView;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;

@@ -1,6 +1,6 @@
-package io.vertigrad.events;
+package io.vertigrad.run;
 
-import io.vertigrad.events.Throughput.WorkerRate;
+import io.vertigrad.run.Throughput.WorkerRate;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import java.util.ArrayList;
 import java.util.HashMap;

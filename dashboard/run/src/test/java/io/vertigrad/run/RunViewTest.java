@@ -1,11 +1,11 @@
-package io.vertigrad.events;
+package io.vertigrad.run;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.events.RunView.Condition;
-import io.vertigrad.events.RunView.Member;
-import io.vertigrad.events.RunView.Phase;
+import io.vertigrad.run.RunView.Condition;
+import io.vertigrad.run.RunView.Member;
+import io.vertigrad.run.RunView.Phase;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobEnding;
 import io.vertigrad.events.TrainingEvent.JobFailed;

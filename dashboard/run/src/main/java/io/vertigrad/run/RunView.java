@@ -1,4 +1,4 @@
-package io.vertigrad.events;
+package io.vertigrad.run;
 
 import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.events.TrainingEvent.BatchesDivided;
@@ -31,7 +31,7 @@ import java.util.stream.Stream;
 
 /**
  * The state of a run, computed from its events: phase, members, versions, samples, losses, tests
- * and the outcome of updates. Terminals, pages, trackers and results read it, so that all of them
+ * and the outcome of updates. Terminals, pages and trackers read it, so that all of them
  * show the same run; what only one of them shows is computed there.
  *
  * <p>Pass it every event of the run, in order. It reads no clock and does no I/O. Its size depends

@@ -1,4 +1,4 @@
-package io.vertigrad.events;
+package io.vertigrad.run;
 
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
