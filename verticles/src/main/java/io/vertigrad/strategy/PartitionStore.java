@@ -77,7 +77,7 @@ public interface PartitionStore {
   default void report(String name, double value) {}
 
   /**
-   * Reports a scalar of a worker, such as the distance of its update, with the worker as the source.
+   * Reports a scalar of a worker, such as the distance of its update; the source is the worker.
    *
    * @param rank the worker
    * @param name as in {@link #report(String, double)}

@@ -157,8 +157,7 @@ final class UpdateOutliersTest {
   void shouldIgnoreScalarsOfOthersWhenTheirNameIsTheSame() {
     outliers.apply(new ScalarReported(0, "server 0", UpdateOutliers.DISTANCE, 1, 9, 1, 0));
     outliers.apply(new ScalarReported(0, "worker 0", "distance", 1, 9, 1, 0));
-    outliers.apply(
-        new ScalarReported(0, "worker 0", UpdateOutliers.DISTANCE, 1, Double.NaN, 1, 1));
+    outliers.apply(new ScalarReported(0, "worker 0", UpdateOutliers.DISTANCE, 1, Double.NaN, 1, 1));
 
     assertTrue(outliers.toJson().isEmpty());
   }
@@ -183,8 +182,13 @@ final class UpdateOutliersTest {
 
   @ParameterizedTest
   @CsvSource({
-    "100, median, -1, 0", "1, median, -1, 0", "0.5, median, -1, 0", "100, krum, -1, 0",
-    "100, median, 1, 1", "1, median, 1, 1", "100, krum, 1, 1"
+    "100, median, -1, 0",
+    "1, median, -1, 0",
+    "0.5, median, -1, 0",
+    "100, krum, -1, 0",
+    "100, median, 1, 1",
+    "1, median, 1, 1",
+    "100, krum, 1, 1"
   })
   void shouldNameTheLiarAndNobodyElseWhenSignOrLabelsAreWrong(
       double alpha, String rule, int sign, int shift) {

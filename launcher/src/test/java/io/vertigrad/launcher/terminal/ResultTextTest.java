@@ -56,8 +56,7 @@ final class ResultTextTest {
       for (int rank = 0; rank < 4; rank++) {
         String worker = "worker " + rank;
         double cosine = rank == 2 ? -0.25 : 0.5;
-        progress.apply(
-            new ScalarReported(0, worker, UpdateOutliers.DISTANCE, round, 1, round, 0));
+        progress.apply(new ScalarReported(0, worker, UpdateOutliers.DISTANCE, round, 1, round, 0));
         progress.apply(
             new ScalarReported(0, worker, UpdateOutliers.COSINE, round, cosine, round, 0));
       }
