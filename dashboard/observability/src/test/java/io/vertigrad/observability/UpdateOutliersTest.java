@@ -13,6 +13,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -22,6 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class UpdateOutliersTest {
 
   private static final int LIAR = 3;
+  private static final int ROUNDS = 60;
   private static final int NAMED_AFTER = UpdateOutliers.LEAST + UpdateOutliers.HELD;
 
   private final UpdateOutliers outliers = new UpdateOutliers();
@@ -164,16 +166,17 @@ final class UpdateOutliersTest {
 
   /** The smaller alpha, the more the classes of the workers differ; 100 is nearly alike. */
   @ParameterizedTest
+  @Tag("slow")
   @CsvSource({
     "100, mean", "1, mean", "0.5, mean", "0.1, mean",
     "100, median", "1, median", "0.5, median", "0.1, median",
     "100, krum", "1, krum", "0.5, krum", "0.1, krum"
   })
   void shouldNameNobodyWhenHonestWorkersHaveUnlikeData(double alpha, String rule) {
-    for (int seed = 1; seed <= 3; seed++) {
+    for (int seed = 1; seed <= 2; seed++) {
       UpdateOutliers judge = new UpdateOutliers();
       Regression run = new Regression(seed, alpha, rule, 0, 0);
-      for (int round = 1; round <= 80; round++) {
+      for (int round = 1; round <= ROUNDS; round++) {
         run.round(round, judge);
         assertEquals(List.of(), judge.outliers(), "seed " + seed + ", round " + round);
       }
@@ -181,29 +184,28 @@ final class UpdateOutliersTest {
   }
 
   @ParameterizedTest
+  @Tag("slow")
   @CsvSource({
     "100, median, -1, 0",
     "1, median, -1, 0",
-    "0.5, median, -1, 0",
     "100, krum, -1, 0",
     "100, median, 1, 1",
-    "1, median, 1, 1",
     "100, krum, 1, 1"
   })
   void shouldNameTheLiarAndNobodyElseWhenSignOrLabelsAreWrong(
       double alpha, String rule, int sign, int shift) {
-    for (int seed = 1; seed <= 3; seed++) {
+    for (int seed = 1; seed <= 2; seed++) {
       UpdateOutliers judge = new UpdateOutliers();
       Regression run = new Regression(seed, alpha, rule, sign < 0 ? sign : 0, shift);
       int named = 0;
-      for (int round = 1; round <= 80; round++) {
+      for (int round = 1; round <= ROUNDS; round++) {
         run.round(round, judge);
         for (Outlier outlier : judge.outliers()) {
           assertEquals(LIAR, outlier.rank(), "seed " + seed + ", round " + round);
           named++;
         }
       }
-      assertTrue(named >= 40, "seed " + seed + ": named after " + named + " of 80 rounds");
+      assertTrue(named >= ROUNDS / 2, "seed " + seed + ": named in " + named + " rounds");
     }
   }
 
@@ -240,8 +242,8 @@ final class UpdateOutliersTest {
 
     private static final int WORKERS = 10;
     private static final int CLASSES = 10;
-    private static final int FEATURES = 20;
-    private static final int BATCH = 32;
+    private static final int FEATURES = 12;
+    private static final int BATCH = 24;
 
     private final Random random;
     private final double[][] means = new double[CLASSES][FEATURES];
