@@ -114,7 +114,7 @@ final class UpdateOutliersTest {
   }
 
   @Test
-  void shouldJudgeAnewWhenAnotherProcessTakesTheRank() {
+  void shouldForgetReportsWhenAnotherProcessTakesTheRank() {
     rounds(NAMED_AFTER, 1.8, -0.31, 0);
 
     outliers.apply(new MemberJoined(0, Role.WORKER, LIAR, 1, "a pid 9", ""));
