@@ -154,6 +154,13 @@ final class MemberMetrics {
     }
   }
 
+  /** Shows a worker's updates as {@link io.vertigrad.observability.UpdateOutliers} has them. */
+  void compared(JsonObject update) {
+    if (!update.equals(values.getValue("update"))) {
+      put("update", update);
+    }
+  }
+
   boolean present() {
     return condition == Condition.UP || condition == Condition.SUSPECT;
   }

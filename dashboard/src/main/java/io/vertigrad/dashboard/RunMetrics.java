@@ -21,6 +21,7 @@ import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
 import io.vertigrad.observability.EventFold;
+import io.vertigrad.observability.UpdateOutliers;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
@@ -53,6 +54,7 @@ final class RunMetrics {
   private final TestCurve tests = new TestCurve();
   private final NodeCurves nodes = new NodeCurves();
   private final ScalarCurves scalars = new ScalarCurves("samples", "bytes");
+  private final UpdateOutliers outliers = new UpdateOutliers();
   private final RecentEvents recent = new RecentEvents();
   private final ThroughputBook book = new ThroughputBook();
   private final EventFold fold =
@@ -75,6 +77,7 @@ final class RunMetrics {
   private final List<WorkerProgress> progress = new ArrayList<>();
 
   private boolean streamed;
+  private boolean compared;
   private JsonArray classes = new JsonArray();
   private boolean classesTold;
   private long bytes;
@@ -89,7 +92,11 @@ final class RunMetrics {
   public JsonObject advance(Collection<TrainingEvent> window, long timeMillis) {
     progress.clear();
     streamed = false;
+    compared = false;
     window.forEach(this::apply);
+    if (compared) {
+      compare(outliers.toJson());
+    }
     if (streamed) {
       tests.add(timeMillis, view.version(), view.stream().orElseThrow());
     }
@@ -138,6 +145,9 @@ final class RunMetrics {
   public void summarize(JsonObject summary) {
     state.summarize(summary);
     advice.summarize(summary);
+    if (summary.getValue(UpdateOutliers.KEY) instanceof JsonArray updates) {
+      compare(updates);
+    }
   }
 
   /** Returns everything up to the last delta. */
@@ -181,6 +191,7 @@ final class RunMetrics {
     view.apply(event);
     state.apply(event);
     advice.apply(event);
+    outliers.apply(event);
     fold.apply(event);
     if (!(event instanceof Figures)) {
       recent.add(event);
@@ -224,7 +235,19 @@ final class RunMetrics {
   }
 
   private void reported(ScalarReported scalar) {
+    compared |= UpdateOutliers.reads(scalar.name());
     scalars.add(scalar, view.samples(), bytes);
+  }
+
+  /** Shows how far the updates of each worker are from those of the others. */
+  private void compare(JsonArray updates) {
+    for (int i = 0; i < updates.size(); i++) {
+      JsonObject update = updates.getJsonObject(i).copy();
+      int rank = (Integer) update.remove("rank");
+      if (view.member(Role.WORKER, rank).isPresent()) {
+        member(Role.WORKER, rank).compared(update);
+      }
+    }
   }
 
   private void suspected(MemberSuspected silent) {

@@ -40,6 +40,7 @@ final class RobustReduction implements Reduction {
   private final float[] memory;
   private final Step step;
   private final RoundFacts.Listener listener;
+  private final Expulsion expulsion;
   private final GramProducts products = new GramProducts();
   private final float[] aggregate;
   private final float[] block = new float[RoundVectors.BLOCK];
@@ -88,6 +89,7 @@ final class RobustReduction implements Reduction {
     this.memory = memory;
     this.step = step;
     this.listener = listener;
+    this.expulsion = new Expulsion(config.expel(), config.liars());
     this.trainable = context.partition().kind() == Block.Kind.TRAINABLE;
     this.mixing = config.mixing(context.answers().layout());
     this.aggregate = new float[context.partition().length()];
@@ -105,22 +107,22 @@ final class RobustReduction implements Reduction {
         facts -> report(facts, store));
   }
 
-  /** Reports distance, cosine and share of every worker as scalars of the server. */
+  /** Reports how far the update of each worker was from the aggregate, as scalars of the worker. */
   private static void report(RoundFacts facts, PartitionStore store) {
+    double usual = facts.usualDistance();
     for (RoundFacts.Update update : facts.workers()) {
-      store.report("distance." + update.rank(), update.distance());
-      store.report("cosine." + update.rank(), update.cosine());
-      if (!Double.isNaN(update.share())) {
-        store.report("share." + update.rank(), update.share());
-      }
+      store.report(update.rank(), "update.distance", update.distance() / usual);
+      store.report(update.rank(), "update.cosine", update.cosine());
+      store.report(update.rank(), "update.leftOut", update.isLeftOut() ? 1 : 0);
     }
+    facts.expelled().forEach(rank -> store.report(rank, "update.expelled", 1));
   }
 
   @Override
   public Future<?> prepare(List<GradientPartition> updates, PartitionStore store) {
     long version = store.version();
     if (!trainable || !config.sumsPartitions()) {
-      decision = ofAll(updates.size(), version);
+      decision = ofAll(updates, version);
       return Future.succeededFuture();
     }
     boolean distances = config.usesPrevious() && mixing instanceof Mixing.None;
@@ -151,12 +153,13 @@ final class RobustReduction implements Reduction {
   }
 
   /** Returns the decision of a rule that needs no sums. */
-  private Decision ofAll(int updates, long version) {
+  private Decision ofAll(List<GradientPartition> updates, long version) {
     boolean buckets = trainable && mixing instanceof Mixing.Buckets;
+    int[] counted = counted(updates).toArray();
     return new Decision(
-        IntStream.range(0, updates).toArray(),
+        counted,
         new double[0],
-        buckets ? mixing.matrix(null, updates, version) : new double[0][]);
+        buckets ? mixing.matrix(null, counted.length, version) : new double[0][]);
   }
 
   private RoundShare distances(List<GradientPartition> updates) {
@@ -168,9 +171,7 @@ final class RobustReduction implements Reduction {
           products.addSquaredDistances(vectors.read(first, count), block, 0, count, squares);
         });
     RoundShare share = share(RoundShare.Layout.DISTANCES, updates);
-    for (int i = 0; i < squares.length; i++) {
-      share.set(rank(updates.get(i)), 1, squares[i]);
-    }
+    counted(updates).forEach(i -> share.set(rank(updates.get(i)), 1, squares[i]));
     return share;
   }
 
@@ -200,7 +201,7 @@ final class RobustReduction implements Reduction {
     if (previous) {
       share.setOwn(gram.product(last, last));
     }
-    for (int i = 0; i < last; i++) {
+    for (int i : counted(updates).toArray()) {
       int rank = rank(updates.get(i));
       share.set(rank, 1, previous ? gram.product(i, last) : 0);
       for (int j = 0; j <= i; j++) {
@@ -301,9 +302,12 @@ final class RobustReduction implements Reduction {
     return byCoordinate;
   }
 
-  /** Passes on how far the updates of a round were from the aggregate, in the first partition. */
+  /**
+   * Takes how far the updates of a round were from the aggregate. The first partition passes it on.
+   */
   private void tell(long version, List<GradientPartition> whole, Decision made, double[] sum) {
-    if (context.partition().index() > 0) {
+    boolean first = context.partition().index() == 0;
+    if (!first && config.expel() == 0) {
       return;
     }
     RoundShare total = new RoundShare(RoundShare.Layout.FACTS, sum);
@@ -322,7 +326,10 @@ final class RobustReduction implements Reduction {
                 rank, length, Math.sqrt(distance), product / length / norm, share));
       }
     }
-    listener.roundEnded(new RoundFacts(version, norm, workers));
+    expulsion.judge(workers);
+    if (first) {
+      listener.roundEnded(new RoundFacts(version, norm, workers, expulsion.expelled()));
+    }
   }
 
   private FloatBuffer previous() {
@@ -331,6 +338,15 @@ final class RobustReduction implements Reduction {
 
   private static RoundShare share(RoundShare.Layout layout, List<GradientPartition> updates) {
     return new RoundShare(layout, rank(updates.get(updates.size() - 1)));
+  }
+
+  /**
+   * Returns the positions of the updates whose workers are not expelled. An expelled one is not in
+   * the sums either, so it is whole in no partition, whichever learned of it first.
+   */
+  private IntStream counted(List<GradientPartition> updates) {
+    return IntStream.range(0, updates.size())
+        .filter(i -> !expulsion.isExpelled(rank(updates.get(i))));
   }
 
   /** Returns the positions of the updates that all partitions have. */

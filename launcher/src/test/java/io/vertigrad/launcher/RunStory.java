@@ -263,6 +263,32 @@ final class RunStory {
     return events;
   }
 
+  /** Returns thirty seconds of four workers, the last of which sends its updates negated. */
+  static List<TrainingEvent> withLiar() {
+    List<TrainingEvent> events = new ArrayList<>();
+    for (int rank = 0; rank < 4; rank++) {
+      events.add(new MemberJoined(START, Role.WORKER, rank, 0, "a pid " + (2 + rank), ""));
+    }
+    events.add(new JobStarted(START, "robust", 4, 1, 1_960, 30, 30));
+    for (int second = 1; second <= 30; second++) {
+      long now = START + 1_000L * second;
+      for (int rank = 0; rank < 4; rank++) {
+        boolean liar = rank == 3;
+        events.add(report(now, rank, 0, second, second));
+        events.add(ofUpdate(now, rank, "distance", second, liar ? 1.75 : 1 + 0.01 * rank));
+        events.add(ofUpdate(now, rank, "cosine", second, liar ? -0.31 : 0.62));
+        events.add(ofUpdate(now, rank, "leftOut", second, liar && second % 2 == 0 ? 1 : 0));
+      }
+    }
+    events.add(new JobFinished(START + 31_000, 30, 30 * 640));
+    return events;
+  }
+
+  private static ScalarReported ofUpdate(
+      long now, int rank, String name, int version, double value) {
+    return new ScalarReported(now, "worker " + rank, "update." + name, version, value, version, 0);
+  }
+
   /**
    * Returns twenty seconds of two workers, one of which leaves with a reason that quotes an object
    * and comes back. The first test is older than the first step.

@@ -17,6 +17,7 @@ import io.vertigrad.events.TrainingEvent.UpdateRefused;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
 import io.vertigrad.observability.EventFold;
+import io.vertigrad.observability.UpdateOutliers;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
@@ -39,6 +40,7 @@ public final class RunProgress {
   private final RunView view;
   private final ReplicasProgress replicas;
   private final OwnSamplesProgress own = new OwnSamplesProgress();
+  private final UpdateOutliers outliers = new UpdateOutliers();
   private final Pace pace = new Pace();
   private double initialLoss = Double.NaN;
   private double worstLoss = Double.NaN;
@@ -92,6 +94,7 @@ public final class RunProgress {
   /** Processes the next event. */
   public void apply(TrainingEvent event) {
     view.apply(event);
+    outliers.apply(event);
     fold.apply(event);
   }
 
@@ -160,6 +163,11 @@ public final class RunProgress {
   /** Returns the state of the run by its events, without what depends on the time. */
   public RunView view() {
     return view;
+  }
+
+  /** Returns the workers whose updates do not fit those of the others. */
+  public UpdateOutliers outliers() {
+    return outliers;
   }
 
   /** Returns the state of workers that exchange without a server. */

@@ -94,6 +94,7 @@ public final class ResultText {
     if (updates.getLong("refused", 0L) > 0) {
       lines.add(EventText.format(REFUSED, updates.getLong("refused")));
     }
+    lines.addAll(warnings(RunSummary.outliers(summary), "workerUpdates"));
     lines.addAll(imbalance(updates));
     lines.add(SAVED + directory.path() + ": " + String.join(", ", files(directory, summary)));
     return lines;
@@ -132,14 +133,19 @@ public final class ResultText {
 
   /** Returns at most a few warnings about updates that do not balance; empty when all do. */
   private static List<String> imbalance(JsonObject updates) {
-    List<String> problems =
-        updates.getJsonArray("problems", new JsonArray()).stream().map(String::valueOf).toList();
+    return warnings(
+        updates.getJsonArray("problems", new JsonArray()).stream().map(String::valueOf).toList(),
+        "updates");
+  }
+
+  /** Returns at most a few warnings, and which key of the summary has all. */
+  private static List<String> warnings(List<String> problems, String key) {
     List<String> lines = new ArrayList<>();
     problems.stream().limit(PROBLEMS).forEach(problem -> lines.add("WARNING: " + problem));
     if (problems.size() > PROBLEMS) {
       lines.add(
-          "WARNING: %s more such problems, see updates in summary.json"
-              .formatted(problems.size() - PROBLEMS));
+          "WARNING: %s more such problems, see %s in summary.json"
+              .formatted(problems.size() - PROBLEMS, key));
     }
     return lines;
   }

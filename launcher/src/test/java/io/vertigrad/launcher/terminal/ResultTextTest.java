@@ -18,6 +18,7 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunProgress;
 import io.vertigrad.launcher.run.RunSummary;
+import io.vertigrad.observability.UpdateOutliers;
 import io.vertigrad.testkit.TestProgress;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -49,6 +50,30 @@ final class ResultTextTest {
     assertEquals(5, warnings.size(), warnings.toString());
     assertEquals("WARNING: server 1: updates of worker 0: 1 of 20 are lost", warnings.get(0));
     assertEquals("WARNING: 2 more such problems, see updates in summary.json", warnings.get(4));
+  }
+
+  @Test
+  void shouldNameTheWorkerWhenItsUpdatesPointTheOtherWay() {
+    for (int round = 1; round <= 12; round++) {
+      for (int rank = 0; rank < 4; rank++) {
+        String worker = "worker " + rank;
+        double cosine = rank == 2 ? -0.25 : 0.5;
+        progress.apply(new ScalarReported(0, worker, UpdateOutliers.DISTANCE, round, 1, round, 0));
+        progress.apply(
+            new ScalarReported(0, worker, UpdateOutliers.COSINE, round, cosine, round, 0));
+      }
+    }
+
+    assertEquals(
+        List.of(
+            "WARNING: Worker 2's updates point the other way (cosine -0.25): wrong labels, a wrong"
+                + " sign or broken memory?"),
+        warnings());
+    JsonObject summary = RunSummary.of(JOB, progress, "finished", Optional.empty(), Map.of());
+    assertEquals(4, summary.getJsonArray("workerUpdates").size());
+    assertEquals(
+        new JsonObject().put("rank", 0).put("distance", 1.0).put("cosine", 0.5),
+        summary.getJsonArray("workerUpdates").getJsonObject(0));
   }
 
   @Test
