@@ -110,15 +110,14 @@ public final class BufferedBenchmark implements Benchmark {
             options.rounds()));
   }
 
-  private static JobRun run(
-      BenchmarkReport report, OwnDataOptions options, String rule, int seed) throws Exception {
+  private static JobRun run(BenchmarkReport report, OwnDataOptions options, String rule, int seed)
+      throws Exception {
     JobRun run =
         JobRun.of(
             job(options, rule, seed, MILLIS),
             started ->
                 job(options, rule, seed, started < WORKERS - SLOW ? MILLIS : MILLIS * SLOWER));
-    run.ledgerProblems()
-        .forEach(problem -> report.fail(rule + ", seed " + seed + ": " + problem));
+    run.ledgerProblems().forEach(problem -> report.fail(rule + ", seed " + seed + ": " + problem));
     System.err.printf(
         Locale.ROOT,
         "  %s, seed %d: %.2f %% in %.0f s; on the way %s%n",
@@ -133,10 +132,7 @@ public final class BufferedBenchmark implements Benchmark {
   /** Returns the job file of a member that needs so many milliseconds for a sample. */
   static JsonObject job(OwnDataOptions options, String rule, int seed, int millis) {
     JsonObject strategy =
-        new JsonObject()
-            .put("name", "federated")
-            .put("rule", rule)
-            .put("localSteps", LOCAL_STEPS);
+        new JsonObject().put("name", "federated").put("rule", rule).put("localSteps", LOCAL_STEPS);
     if (rule.equals("fedbuff")) {
       strategy.put("buffer", BUFFER);
     }

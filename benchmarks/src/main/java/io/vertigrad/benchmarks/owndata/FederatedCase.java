@@ -76,7 +76,9 @@ record FederatedCase(String rule, String data, JsonObject partition, double publ
         .put("exchange", new JsonObject().put("deadlineMillis", DEADLINE_MILLIS))
         .put(
             "evaluator",
-            new JsonObject().put("every", Math.max(1, options.rounds() / 10)).put("samples", 2_000));
+            new JsonObject()
+                .put("every", Math.max(1, options.rounds() / 10))
+                .put("samples", 2_000));
   }
 
   @Override

@@ -31,7 +31,8 @@ import java.util.stream.Collectors;
  * @param tests the tests on the way, in order
  * @param ledgerProblems what does not balance in the account of updates; empty when all does
  */
-record JobRun(double accuracy, double seconds, List<Evaluation> tests, List<String> ledgerProblems) {
+record JobRun(
+    double accuracy, double seconds, List<Evaluation> tests, List<String> ledgerProblems) {
 
   private static final long START_SECONDS = 120;
   private static final long LIMIT_HOURS = 6;

@@ -74,8 +74,7 @@ public final class LeNetFactory implements ModelFactory {
             .nOut(config.classes())
             .activation(Activation.SOFTMAX)
             .build());
-    MultiLayerNetwork network =
-        new MultiLayerNetwork(list.setInputType(images(config)).build());
+    MultiLayerNetwork network = new MultiLayerNetwork(list.setInputType(images(config)).build());
     network.init();
     initialise(network.paramTable(), new SplitMix64(config.seed()));
     return network;

@@ -56,7 +56,9 @@ final class LiarsAttack {
     return sent;
   }
 
-  /** Chooses in the first round whom to mimic: who lies furthest in the direction of most spread. */
+  /**
+   * Chooses in the first round whom to mimic: who lies furthest in the direction of most spread.
+   */
   private int mimicked(float[][] updates) {
     if (mimicked < 0) {
       float[] mean = mean(updates);

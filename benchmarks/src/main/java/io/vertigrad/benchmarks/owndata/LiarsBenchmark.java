@@ -121,8 +121,7 @@ public final class LiarsBenchmark implements Benchmark {
     }
     worst.forEach(
         (rule, accuracies) -> {
-          BenchmarkRow row =
-              BenchmarkRow.of(rule + ", worst lie", "%", Repetitions.of(accuracies));
+          BenchmarkRow row = BenchmarkRow.of(rule + ", worst lie", "%", Repetitions.of(accuracies));
           report.add(
               rule.equals("centredClipping, buckets of 2")
                   ? row.withAim("at least " + LEAST_WORST)

@@ -80,9 +80,7 @@ record LiarsCase(String reduction, int bucket, Lie lie) {
     if (!reduction.equals("mean")) {
       strategy.put("liars", LIARS).put("bucket", bucket);
     }
-    return reduction.equals("centredClipping")
-        ? strategy.put("clipRadius", CLIP_RADIUS)
-        : strategy;
+    return reduction.equals("centredClipping") ? strategy.put("clipRadius", CLIP_RADIUS) : strategy;
   }
 
   /** Returns the reduction in words. */

@@ -84,8 +84,7 @@ final class LiarsSimulation {
     float[] parameters = new float[length];
     model.readParameters(0, FloatBuffer.wrap(parameters));
     TestJob job =
-        new TestJob(
-                of.strategy(), length, 0, rounds, LiarsCase.WORKERS, PARTITION_ELEMENTS, 1)
+        new TestJob(of.strategy(), length, 0, rounds, LiarsCase.WORKERS, PARTITION_ELEMENTS, 1)
             .withRanks(LiarsCase.WORKERS);
     TestShard shard = RobustRounds.shard(job, parameters, RATE, LiarsCase.WORKERS);
     List<WorkerSamples> samples = samples();

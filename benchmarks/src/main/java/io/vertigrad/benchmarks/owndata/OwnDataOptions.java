@@ -17,8 +17,7 @@ import java.util.function.UnaryOperator;
  * @param seed seed of the first run
  * @param seeds number of runs of each case, with seeds from {@code seed} on
  */
-record OwnDataOptions(
-    String only, String folder, int rounds, int epochs, int seed, int seeds) {
+record OwnDataOptions(String only, String folder, int rounds, int epochs, int seed, int seeds) {
 
   private static final String PREFIX = "vertigrad.benchmarks.";
 

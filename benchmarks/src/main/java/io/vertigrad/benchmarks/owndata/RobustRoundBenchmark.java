@@ -46,8 +46,7 @@ public final class RobustRoundBenchmark implements Benchmark {
 
   @Override
   public void run(BenchmarkReport report, boolean quick) throws Exception {
-    OwnDataOptions options =
-        OwnDataOptions.read(properties, quick ? QUICK_TURNS : TURNS, 1, 1);
+    OwnDataOptions options = OwnDataOptions.read(properties, quick ? QUICK_TURNS : TURNS, 1, 1);
     Map<String, JsonObject> all = strategies();
     List<String> chosen =
         Cases.named(options.only(), List.copyOf(all.keySet()), Function.identity());
@@ -71,8 +70,7 @@ public final class RobustRoundBenchmark implements Benchmark {
     for (String name : rounds.keySet()) {
       if (!name.equals(MEAN)) {
         BenchmarkRow row = BenchmarkRow.of(name, "ms", Repetitions.of(millis.get(name))).over(mean);
-        report.add(
-            name.equals("centredClipping") ? row.withAim("at most " + CLIPPING_AIM) : row);
+        report.add(name.equals("centredClipping") ? row.withAim("at most " + CLIPPING_AIM) : row);
       }
     }
     report.remark(

@@ -14,7 +14,10 @@ class JobRunTest {
           97.5,
           30,
           List.of(
-              new Evaluation(0.1, 0, 99), new Evaluation(9, 10, 90), new Evaluation(20, 20, 96), new Evaluation(30, 30, 95)),
+              new Evaluation(0.1, 0, 99),
+              new Evaluation(9, 10, 90),
+              new Evaluation(20, 20, 96),
+              new Evaluation(30, 30, 95)),
           List.of());
 
   @Test

@@ -87,7 +87,8 @@ class LeNetFactoryTest {
     assertTrue(
         assertThrows(IllegalArgumentException.class, () -> model(List.of(1, 8, 8), 1))
             .getMessage()
-            .endsWith("samples are [1, 8, 8], expected [channels, height, width] of at least 16 x 16"));
+            .endsWith(
+                "samples are [1, 8, 8], expected [channels, height, width] of at least 16 x 16"));
   }
 
   private static Model model(List<Integer> shape, long seed) {
