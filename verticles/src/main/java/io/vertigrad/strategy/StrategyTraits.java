@@ -14,6 +14,8 @@ package io.vertigrad.strategy;
  *     jobs end early, at multiples of it
  * @param localSteps number of steps that a worker takes by itself for each version of the servers,
  *     to which it then sends how far its parameters have moved; 0 if it sends gradients
+ * @param sumsPartitions true if a round of one partition may need those of all others, see {@link
+ *     PartitionSums}: workers then send a whole gradient before they wait for an answer
  */
 public record StrategyTraits(
     boolean besideServers,
@@ -21,7 +23,8 @@ public record StrategyTraits(
     boolean compresses,
     long agreesEvery,
     long exchangesEvery,
-    long localSteps) {
+    long localSteps,
+    boolean sumsPartitions) {
 
   /** The dependence of a worker's steps on other workers; each constant is weaker than the next. */
   public enum Rounds {
@@ -47,6 +50,7 @@ public record StrategyTraits(
    * @param agreesEvery number of steps after which all replicas are equal, or 0
    * @param exchangesEvery number of steps between two exchanges
    * @param localSteps number of steps for each version of the servers, or 0
+   * @param sumsPartitions true if a round of one partition may need those of all others
    * @throws IllegalArgumentException when a number is out of range, or there are no replicas to
    *     agree
    */
@@ -74,7 +78,7 @@ public record StrategyTraits(
    * @return traits of a rule whose gradients may be compressed
    */
   public static StrategyTraits atServers(Rounds rounds) {
-    return new StrategyTraits(true, rounds, true, 0, 1, 0);
+    return new StrategyTraits(true, rounds, true, 0, 1, 0, false);
   }
 
   /**
@@ -84,7 +88,7 @@ public record StrategyTraits(
    * @return traits without compression
    */
   public static StrategyTraits atWorkers(Rounds rounds) {
-    return new StrategyTraits(false, rounds, false, 0, 1, 0);
+    return new StrategyTraits(false, rounds, false, 0, 1, 0, false);
   }
 
   /**
@@ -95,7 +99,7 @@ public record StrategyTraits(
    */
   public StrategyTraits agreeingEvery(long steps) {
     return new StrategyTraits(
-        besideServers, rounds, compresses, steps, Math.max(1, steps), localSteps);
+        besideServers, rounds, compresses, steps, Math.max(1, steps), localSteps, sumsPartitions);
   }
 
   /**
@@ -106,7 +110,8 @@ public record StrategyTraits(
    * @return a copy
    */
   public StrategyTraits exchangingEvery(long steps) {
-    return new StrategyTraits(besideServers, rounds, compresses, agreesEvery, steps, localSteps);
+    return new StrategyTraits(
+        besideServers, rounds, compresses, agreesEvery, steps, localSteps, sumsPartitions);
   }
 
   /**
@@ -115,7 +120,8 @@ public record StrategyTraits(
    * @return a copy
    */
   public StrategyTraits compressing() {
-    return new StrategyTraits(besideServers, rounds, true, agreesEvery, exchangesEvery, localSteps);
+    return new StrategyTraits(
+        besideServers, rounds, true, agreesEvery, exchangesEvery, localSteps, sumsPartitions);
   }
 
   /**
@@ -128,7 +134,17 @@ public record StrategyTraits(
    */
   public StrategyTraits steppingLocally(long steps) {
     return new StrategyTraits(
-        besideServers, rounds, compresses, agreesEvery, exchangesEvery, steps);
+        besideServers, rounds, compresses, agreesEvery, exchangesEvery, steps, sumsPartitions);
+  }
+
+  /**
+   * Returns the traits of a rule beside servers whose rounds wait for {@link PartitionSums}.
+   *
+   * @return a copy
+   */
+  public StrategyTraits summingPartitions() {
+    return new StrategyTraits(
+        besideServers, rounds, compresses, agreesEvery, exchangesEvery, localSteps, true);
   }
 
   /**
