@@ -3,10 +3,13 @@ package io.vertigrad.dashboard;
 import io.vertigrad.events.RunView.Condition;
 import io.vertigrad.events.RunView.Member;
 import io.vertigrad.events.Throughput.WorkerRate;
+import io.vertigrad.events.TrainingEvent.SamplesCounted;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.Role;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -78,6 +81,12 @@ final class MemberMetrics {
   /** Marks an interruption: nothing is measured until the member's next report. */
   void interrupt() {
     interrupted = true;
+  }
+
+  /** Sets what a worker has that does not share its samples. */
+  void owns(SamplesCounted counted) {
+    put("ownSamples", counted.samples());
+    put("ownLabels", new JsonArray(new ArrayList<>(counted.labels())));
   }
 
   boolean moving() {

@@ -14,6 +14,7 @@ import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberSuspected;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
+import io.vertigrad.events.TrainingEvent.SamplesCounted;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.StreamTested;
@@ -65,6 +66,7 @@ final class RunMetrics {
           .on(Evaluated.class, tests::add)
           .on(StreamTested.class, tested -> streamed = true)
           .on(ScalarReported.class, this::reported)
+          .on(SamplesCounted.class, own -> member(Role.WORKER, own.rank()).owns(own))
           .on(MemberJoined.class, this::joined)
           .on(MemberSuspected.class, this::suspected)
           .on(MemberLeft.class, this::left);

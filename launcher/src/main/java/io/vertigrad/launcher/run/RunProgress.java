@@ -9,6 +9,8 @@ import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
+import io.vertigrad.events.TrainingEvent.SamplesCounted;
+import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
@@ -36,6 +38,7 @@ public final class RunProgress {
   private final int firstIncarnation;
   private final RunView view;
   private final ReplicasProgress replicas;
+  private final OwnSamplesProgress own = new OwnSamplesProgress();
   private final Pace pace = new Pace();
   private double initialLoss = Double.NaN;
   private double worstLoss = Double.NaN;
@@ -55,6 +58,8 @@ public final class RunProgress {
           .on(WorkerProgress.class, this::progressed)
           .on(ServerProgress.class, server -> reached(server.version()))
           .on(PeerExchange.class, this::exchanged)
+          .on(SamplesCounted.class, counted -> own.apply(counted))
+          .on(ScalarReported.class, scalar -> own.apply(scalar))
           .on(Evaluated.class, this::tested)
           .on(UpdateRefused.class, update -> refused++)
           .on(ShardRolledBack.class, this::rolledBack)
@@ -160,6 +165,11 @@ public final class RunProgress {
   /** Returns the state of workers that exchange without a server. */
   ReplicasProgress replicas() {
     return replicas;
+  }
+
+  /** Returns what workers have that do not share their samples. */
+  OwnSamplesProgress own() {
+    return own;
   }
 
   /**

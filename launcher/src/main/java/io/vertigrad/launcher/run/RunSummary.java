@@ -27,6 +27,9 @@ public final class RunSummary {
   /** Key of the version up to which an interrupted run repeats steps when it is resumed. */
   public static final String REPEATS_TO = "repeatsTo";
 
+  /** Key of what workers have that do not share their samples. */
+  public static final String OWN = "own";
+
   private static final String DIVERGED = "diverged";
 
   private RunSummary() {}
@@ -67,6 +70,9 @@ public final class RunSummary {
         .ifPresent(found -> summary.put(DIVERGED, losses(progress)));
     if (progress.replicas().present()) {
       summary.put("replicas", progress.replicas().toJson());
+    }
+    if (progress.own().present()) {
+      summary.put(OWN, progress.own().toJson());
     }
     if (job.run().resumes() > 0) {
       summary.put("resumes", job.run().resumes()).put("resumedAtVersion", progress.resumedAt());
