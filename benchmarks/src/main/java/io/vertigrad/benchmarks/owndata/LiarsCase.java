@@ -1,8 +1,11 @@
 package io.vertigrad.benchmarks.owndata;
 
+import io.vertigrad.testkit.attack.Attack;
+import io.vertigrad.testkit.attack.LabelFlip;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * A reduction and what the liars do.
@@ -40,6 +43,31 @@ record LiarsCase(String reduction, int bucket, Lie lie) {
 
     Lie(String words) {
       this.words = words;
+    }
+
+    /**
+     * Returns what liars send in place of their own updates, in the first round; one for a run.
+     *
+     * @return empty if they send their own
+     */
+    Optional<Attack> attack() {
+      return switch (this) {
+        case NONE, LABEL_FLIP -> Optional.empty();
+        case BIT_FLIP -> Optional.of(new Attack.SignFlip(1));
+        case MIMIC -> Optional.of(new Attack.Mimic(1));
+        case INNER_PRODUCT -> Optional.of(new Attack.InnerProduct(0.1));
+        case A_LITTLE -> Optional.of(Attack.LittleIsEnough.of(WORKERS, LIARS));
+      };
+    }
+
+    /** Returns whether a liar needs an update of its own samples. */
+    boolean needsOwn() {
+      return this == BIT_FLIP || this == LABEL_FLIP;
+    }
+
+    /** Returns the class that a liar takes for the true one. */
+    int label(int label, int classes) {
+      return this == LABEL_FLIP ? LabelFlip.MIRRORED.flip(label, classes) : label;
     }
 
     @Override

@@ -16,6 +16,7 @@ import io.vertigrad.compute.data.SplitMix64;
 import io.vertigrad.job.Partition;
 import io.vertigrad.testkit.TestJob;
 import io.vertigrad.testkit.TestShard;
+import io.vertigrad.testkit.attack.Attack;
 import io.vertx.core.Future;
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
@@ -23,6 +24,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
 
@@ -89,17 +91,17 @@ final class LiarsSimulation {
     TestShard shard = RobustRounds.shard(job, parameters, RATE, LiarsCase.WORKERS);
     List<WorkerSamples> samples = samples();
     float[][] sent = new float[LiarsCase.WORKERS][length];
-    LiarsAttack attack = new LiarsAttack(of.lie(), honest());
+    Optional<Attack> attack = of.lie().attack();
     float[] gradient = new float[length];
     for (int round = 0; round < rounds; round++) {
       for (int rank = 0; rank < LiarsCase.WORKERS; rank++) {
-        if (rank < honest() || attack.needsOwn()) {
+        if (rank < honest() || of.lie().needsOwn()) {
           model.gradient(samples.get(rank).next(BATCH));
           model.readGradient(0, FloatBuffer.wrap(gradient));
           keepMomentum(sent[rank], gradient);
         }
       }
-      exchange(job, shard, round, attack.updates(sent, round), parameters);
+      exchange(job, shard, round, attacked(sent, attack, round), parameters);
       model.writeParameters(0, FloatBuffer.wrap(parameters));
     }
     return score(model).accuracy();
@@ -114,6 +116,19 @@ final class LiarsSimulation {
     for (int i = 0; i < momentum.length; i++) {
       momentum[i] = kept * momentum[i] + (1 - kept) * gradient[i];
     }
+  }
+
+  /** Returns what all workers send; liars that do not look at their own updates send the same. */
+  private float[][] attacked(float[][] own, Optional<Attack> attack, long round) {
+    float[][] all = own.clone();
+    List<float[]> honest = Arrays.asList(own).subList(0, honest());
+    for (int rank = honest(); rank < own.length && attack.isPresent(); rank++) {
+      all[rank] =
+          rank == honest() || of.lie().needsOwn()
+              ? attack.get().update(own[rank], honest, round)
+              : all[honest()];
+    }
+    return all;
   }
 
   /** Sends every worker's update to the shard, and reads the parameters that it answers. */
@@ -150,14 +165,13 @@ final class LiarsSimulation {
             .mapToInt(Integer::intValue)
             .toArray();
     int[] divided = of.lie() == Lie.NONE ? shuffled : sorted;
-    IntUnaryOperator flipped =
-        of.lie() == Lie.LABEL_FLIP ? LiarsAttack.flippedLabels(train.classes()) : y -> y;
+    IntUnaryOperator believed = label -> of.lie().label(label, train.classes());
     return IntStream.range(0, LiarsCase.WORKERS)
         .mapToObj(
             rank ->
                 rank < honest
                     ? new WorkerSamples(train, part(divided, rank, honest), y -> y, seed, rank)
-                    : new WorkerSamples(train, shuffled, flipped, seed, rank))
+                    : new WorkerSamples(train, shuffled, believed, seed, rank))
         .toList();
   }
 
