@@ -169,15 +169,7 @@ public record StrategyTraits(
   private StrategyTraits with(
       boolean compress, long agrees, long exchanges, long steps, int epochs, int updates) {
     return new StrategyTraits(
-        besideServers,
-        rounds,
-        compress,
-        agrees,
-        exchanges,
-        steps,
-        epochs,
-        updates,
-        sumsPartitions);
+        besideServers, rounds, compress, agrees, exchanges, steps, epochs, updates, sumsPartitions);
   }
 
   /**
