@@ -1,11 +1,11 @@
 package io.vertigrad.dashboard;
 
-import io.vertigrad.run.RunView.Condition;
-import io.vertigrad.run.RunView.Member;
-import io.vertigrad.run.Throughput.WorkerRate;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.Role;
+import io.vertigrad.run.RunView.Condition;
+import io.vertigrad.run.RunView.Member;
+import io.vertigrad.run.Throughput.WorkerRate;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Locale;

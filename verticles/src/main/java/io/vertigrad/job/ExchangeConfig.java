@@ -130,8 +130,7 @@ public record ExchangeConfig(
     Settings local = section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE);
     int evictMillis = changeable.integer("evictMillis", 10_000, 200, 3_600_000);
     int deadlineMillis =
-        changeable.integer(
-            "deadlineMillis", evictMillis + BEYOND_EVICTION_MILLIS, 100, 86_400_000);
+        changeable.integer("deadlineMillis", evictMillis + BEYOND_EVICTION_MILLIS, 100, 86_400_000);
     String type = agreed.choice("type", "float32", "float32", "float16", "bfloat16");
     ExchangeConfig config =
         new ExchangeConfig(

@@ -61,17 +61,7 @@ public record OptimizerConfig(
    */
   public static OptimizerConfig sgd(double learningRate) {
     return new OptimizerConfig(
-        "sgd",
-        learningRate,
-        0,
-        0,
-        0.9,
-        0.999,
-        1e-8,
-        0,
-        0,
-        0,
-        LearningRateSchedule.constant());
+        "sgd", learningRate, 0, 0, 0.9, 0.999, 1e-8, 0, 0, 0, LearningRateSchedule.constant());
   }
 
   /**
@@ -180,7 +170,8 @@ public record OptimizerConfig(
     double dampening = settings.number("dampening", 0, 0, 1);
     if (!name.equals("sgd") && dampening != 0) {
       throw settings.refuse(
-          "dampening", "is only for the optimizer sgd, found with %s: leave it out".formatted(name));
+          "dampening",
+          "is only for the optimizer sgd, found with %s: leave it out".formatted(name));
     }
     OptimizerConfig config =
         new OptimizerConfig(

@@ -2,13 +2,13 @@ package io.vertigrad.internal.exchange;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.fixture.ExchangeFixture;
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.fixture.ExchangeFixture;
 import io.vertigrad.fixture.FakeShard;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.ExchangeConfig;

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.fixture.ExchangeFixture;
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
@@ -15,6 +14,7 @@ import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.data.BatchSource;
+import io.vertigrad.fixture.ExchangeFixture;
 import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.strategy.ExchangeException.DivergedException;

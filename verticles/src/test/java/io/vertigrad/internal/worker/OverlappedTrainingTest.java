@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.fixture.ExchangeFixture;
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.codecs.Compression;
 import io.vertigrad.codecs.DataType;
@@ -21,6 +20,7 @@ import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.Score;
 import io.vertigrad.compute.data.BatchSource;
+import io.vertigrad.fixture.ExchangeFixture;
 import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.job.Epochs;
 import io.vertigrad.internal.transport.Transport;
