@@ -204,8 +204,7 @@ class TensorRuleTest {
 
   @Test
   void shouldWaitForTheDeviceOnceAStep() {
-    try (TensorRule rule =
-        new TensorRule(config("adam", 0, 0, 0, 0, 1), copies, place, LAYOUT)) {
+    try (TensorRule rule = new TensorRule(config("adam", 0, 0, 0, 0, 1), copies, place, LAYOUT)) {
       copies.writeGradients(gradient());
       rule.step(0.1, 0, BOUND);
       Transfers.Counts before = place.transfers().counts();
