@@ -1,7 +1,7 @@
 /** Reports runs to TensorBoard and MLflow. */
 module io.vertigrad.launcher.tracking {
   requires transitive io.vertigrad.verticles;
-  requires io.vertigrad.run;
+  requires transitive io.vertigrad.run;
   requires java.net.http;
   requires org.slf4j;
 

@@ -1,9 +1,5 @@
 package io.vertigrad.dashboard;
 
-import io.vertigrad.run.RunView;
-import io.vertigrad.run.RunView.Member;
-import io.vertigrad.run.Throughput.WorkerRate;
-import io.vertigrad.run.ThroughputBook;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.Figures;
@@ -22,6 +18,10 @@ import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
 import io.vertigrad.observability.EventFold;
 import io.vertigrad.observability.UpdateOutliers;
+import io.vertigrad.run.RunView;
+import io.vertigrad.run.RunView.Member;
+import io.vertigrad.run.Throughput.WorkerRate;
+import io.vertigrad.run.ThroughputBook;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;

@@ -174,9 +174,6 @@ public final class FederatedProvider implements StrategyProvider {
     if (optimizer.nesterov()) {
       throw refuseOptimizer(job, "nesterov", true, "false with rule fednova");
     }
-    if (optimizer.dampening() > 0) {
-      throw refuseOptimizer(job, "dampening", optimizer.dampening(), "0 with rule fednova");
-    }
     if (optimizer.momentum() > 0 && config.keepsOptimizer()) {
       throw job.settings()
           .section("strategy")

@@ -7,7 +7,7 @@ import io.vertigrad.compute.data.DistributedSampler;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
-import io.vertigrad.events.UpdateLedger;
+import io.vertigrad.run.UpdateLedger;
 import io.vertigrad.testkit.PointsJob;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertigrad.verticles.EvaluatorVerticle;

@@ -4,7 +4,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
-import io.vertigrad.events.UpdateLedger;
+import io.vertigrad.run.UpdateLedger;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertigrad.verticles.EvaluatorVerticle;
 import io.vertigrad.verticles.ParameterServerVerticle;

@@ -1,10 +1,10 @@
 package io.vertigrad.examples.runevents;
 
 import io.reactivex.rxjava3.core.Flowable;
-import io.vertigrad.run.Throughput;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvents;
+import io.vertigrad.run.Throughput;
 import io.vertx.core.Vertx;
 import io.vertx.rxjava3.RxHelper;
 import java.util.Locale;

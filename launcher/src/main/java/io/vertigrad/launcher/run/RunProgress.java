@@ -1,6 +1,5 @@
 package io.vertigrad.launcher.run;
 
-import io.vertigrad.run.RunView;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobFinished;
@@ -18,6 +17,7 @@ import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
 import io.vertigrad.observability.EventFold;
 import io.vertigrad.observability.UpdateOutliers;
+import io.vertigrad.run.RunView;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
