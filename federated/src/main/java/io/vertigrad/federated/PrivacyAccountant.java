@@ -5,23 +5,23 @@ import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
 /**
- * The privacy that updates with Gaussian noise keep: epsilon for a delta, by the Rényi divergence of
- * the subsampled Gaussian mechanism.
+ * The privacy that updates with Gaussian noise keep: epsilon for a delta, by the Rényi divergence
+ * of the subsampled Gaussian mechanism.
  *
  * <p>An update is clipped to the norm C, and noise with the standard deviation {@code sigma C} is
  * added to every element, see {@link UpdatePrivacy}. Someone who sees the updates of all rounds can
- * then tell by at most {@code (epsilon, delta)} whether a worker took part. Neighbouring runs differ
- * by one worker that takes part or sends zeros.
+ * then tell by at most {@code (epsilon, delta)} whether a worker took part. Neighbouring runs
+ * differ by one worker that takes part or sends zeros.
  *
- * <p>A sampling rate below 1 is only right when each worker takes part in a round independently with
- * that probability, and when the observer does not know which workers took part. A server knows
- * that, and so does everyone who knows the seed of the choice: use the rate 1 against them.
+ * <p>A sampling rate below 1 is only right when each worker takes part in a round independently
+ * with that probability, and when the observer does not know which workers took part. A server
+ * knows that, and so does everyone who knows the seed of the choice: use the rate 1 against them.
  *
  * <p>Sources: divergence of integer orders and of fractional orders by I. Mironov, K. Talwar, L.
- * Zhang, Rényi Differential Privacy of the Sampled Gaussian Mechanism, 2019, section 3.3; conversion
- * by B. Balle, G. Barthe, M. Gaboardi, J. Hsu, T. Sato, Hypothesis Testing Interpretations and Rényi
- * Differential Privacy, AISTATS 2020, and C. Canonne, G. Kamath, T. Steinke, The Discrete Gaussian
- * for Differential Privacy, NeurIPS 2020, proposition 12.
+ * Zhang, Rényi Differential Privacy of the Sampled Gaussian Mechanism, 2019, section 3.3;
+ * conversion by B. Balle, G. Barthe, M. Gaboardi, J. Hsu, T. Sato, Hypothesis Testing
+ * Interpretations and Rényi Differential Privacy, AISTATS 2020, and C. Canonne, G. Kamath, T.
+ * Steinke, The Discrete Gaussian for Differential Privacy, NeurIPS 2020, proposition 12.
  *
  * <p>Immutable.
  */
@@ -136,9 +136,7 @@ public final class PrivacyAccountant {
 
   /** Converts the divergence of one order to the epsilon of a delta; possibly negative. */
   static double epsilon(double divergence, double order, double delta) {
-    return divergence
-        + Math.log1p(-1 / order)
-        - (Math.log(delta) + Math.log(order)) / (order - 1);
+    return divergence + Math.log1p(-1 / order) - (Math.log(delta) + Math.log(order)) / (order - 1);
   }
 
   /**
@@ -189,8 +187,7 @@ public final class PrivacyAccountant {
     double logBinomial = 0;
     boolean adds = true;
     for (int k = 0; ; k++) {
-      double left =
-          logTerm(rate, sigma, k, order - k) + logUpperTail((k - split) / sigma);
+      double left = logTerm(rate, sigma, k, order - k) + logUpperTail((k - split) / sigma);
       double right =
           logTerm(rate, sigma, order - k, k) + logUpperTail((split - (order - k)) / sigma);
       double term = logBinomial + logSum(left, right);

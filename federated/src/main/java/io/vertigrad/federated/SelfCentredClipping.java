@@ -6,8 +6,8 @@ import java.util.stream.IntStream;
 /**
  * Self-centred clipping for peers without a server (L. He, S. P. Karimireddy, M. Jaggi:
  * Byzantine-Robust Decentralized Learning via ClippedGossip, 2022): a peer takes its own vector as
- * the centre and moves towards its neighbours, but towards none by more than a radius: {@code x <- x
- * + sum_j w_j clip(x_j - x, radius)}, {@code clip(z, r) = z min(1, r / |z|)}.
+ * the centre and moves towards its neighbours, but towards none by more than a radius: {@code x <-
+ * x + sum_j w_j clip(x_j - x, radius)}, {@code clip(z, r) = z min(1, r / |z|)}.
  *
  * <p>So neighbours of the weight w move a peer by at most {@code w radius}, whatever they send. All
  * sums are in double.
@@ -21,8 +21,8 @@ final class SelfCentredClipping {
    *
    * @param own the peer's vector
    * @param neighbours their vectors, of the same length; finite elements
-   * @param weights of the neighbours, each at least 0, with a sum of at most 1; the rest of 1 is the
-   *     peer's own weight
+   * @param weights of the neighbours, each at least 0, with a sum of at most 1; the rest of 1 is
+   *     the peer's own weight
    * @param radius longest difference that counts in full, at least 0
    * @param result takes the new vector; may be {@code own}
    */

@@ -4,8 +4,8 @@ import java.security.SecureRandom;
 import java.util.SplittableRandom;
 
 /**
- * Clips a worker's update to a norm and adds Gaussian noise, before it leaves the worker: {@code u <-
- * u min(1, C / |u|) + sigma C N(0, 1)}. {@link PrivacyAccountant} says what that is worth.
+ * Clips a worker's update to a norm and adds Gaussian noise, before it leaves the worker: {@code u
+ * <- u min(1, C / |u|) + sigma C N(0, 1)}. {@link PrivacyAccountant} says what that is worth.
  *
  * <p>The noise comes from a fast generator of numbers, which is not a cryptographic one, and it is
  * rounded to float32 (I. Mironov, On Significance of the Least Significant Bits for Differential

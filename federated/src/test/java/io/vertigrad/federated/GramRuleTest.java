@@ -88,8 +88,7 @@ class GramRuleTest {
   void shouldTakeHeaviestVectorWhenItHasHalfOfMediansWeight() {
     double[] coefficients =
         new GeometricMedian()
-            .coefficients(
-                gram(new float[][] {{5, 0}, {1, 1}, {0, 9}}), new double[] {6, 2, 2});
+            .coefficients(gram(new float[][] {{5, 0}, {1, 1}, {0, 9}}), new double[] {6, 2, 2});
 
     assertEquals(1, coefficients[0], 1e-5);
   }
@@ -183,8 +182,7 @@ class GramRuleTest {
       float[][] vectors = honestThenLiars(HONEST, LIARS, LENGTH, size, seed);
 
       assertInBound(new Krum(LIARS, 1), mixing, vectors, HONEST, factor * (krum + 1));
-      assertInBound(
-          new GeometricMedian(), mixing, vectors, HONEST, factor * (median + 1));
+      assertInBound(new GeometricMedian(), mixing, vectors, HONEST, factor * (median + 1));
     }
   }
 
@@ -197,10 +195,8 @@ class GramRuleTest {
       assertInBound(new Krum(0, 1), Mixing.NONE, vectors, WORKERS, 6);
       assertInBound(new GeometricMedian(), Mixing.NONE, vectors, WORKERS, 4);
       assertArrayEquals(mean, aggregate(new Krum(0, 0), Mixing.NONE, vectors), 1e-6f);
-      assertArrayEquals(
-          mean, aggregate(new Krum(0, 1), new Mixing.Neighbours(0), vectors), 1e-6f);
-      assertArrayEquals(
-          mean, aggregate(new CentredClipping(1e9, 1), Mixing.NONE, vectors), 1e-6f);
+      assertArrayEquals(mean, aggregate(new Krum(0, 1), new Mixing.Neighbours(0), vectors), 1e-6f);
+      assertArrayEquals(mean, aggregate(new CentredClipping(1e9, 1), Mixing.NONE, vectors), 1e-6f);
     }
   }
 
@@ -289,9 +285,6 @@ class GramRuleTest {
 
   private static List<GramRule> robustRules() {
     return List.of(
-        new Krum(LIARS, 1),
-        new Krum(LIARS, 0),
-        new GeometricMedian(),
-        new CentredClipping(100, 3));
+        new Krum(LIARS, 1), new Krum(LIARS, 0), new GeometricMedian(), new CentredClipping(100, 3));
   }
 }

@@ -75,8 +75,7 @@ class PrivacyAccountantTest {
     for (int i = 0; i <= intervals; i++) {
       double x = low + i * width;
       double ratio = rate * Math.expm1((2 * x - 1) / (2 * sigma * sigma));
-      double density =
-          Math.exp(-x * x / (2 * sigma * sigma)) / (sigma * Math.sqrt(2 * Math.PI));
+      double density = Math.exp(-x * x / (2 * sigma * sigma)) / (sigma * Math.sqrt(2 * Math.PI));
       double value = Math.expm1(order * Math.log1p(ratio)) - order * ratio;
       double weight = i == 0 || i == intervals ? 1 : i % 2 == 0 ? 2 : 4;
       sum += density == 0 ? 0 : weight * density * value;
@@ -140,8 +139,12 @@ class PrivacyAccountantTest {
   /** Abramowitz and Stegun, table 26.1 and 26.2. */
   @ParameterizedTest
   @CsvSource({
-    "0, 0.5", "1, 0.158655253931457", "-1, 0.841344746068543", "2.5, 0.00620966532577613",
-    "3.5, 0.000232629079035525", "10, 7.61985302416053e-24"
+    "0, 0.5",
+    "1, 0.158655253931457",
+    "-1, 0.841344746068543",
+    "2.5, 0.00620966532577613",
+    "3.5, 0.000232629079035525",
+    "10, 7.61985302416053e-24"
   })
   void shouldGiveTabledTailWhenNormalIsIntegrated(double x, double expected) {
     assertEquals(expected, Math.exp(PrivacyAccountant.logUpperTail(x)), 1e-11 * expected);

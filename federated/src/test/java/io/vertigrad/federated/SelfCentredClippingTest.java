@@ -69,12 +69,9 @@ class SelfCentredClippingTest {
     double[] weights = {0.25, 0.25, 0.25};
 
     // The liar's weight is dropped: sqrt((0.25 * 1 + 0.25 * 4) / 0.25).
-    assertEquals(
-        Math.sqrt(5), SelfCentredClipping.radius(distances, weights, 0.25), 1e-12);
+    assertEquals(Math.sqrt(5), SelfCentredClipping.radius(distances, weights, 0.25), 1e-12);
     // And half of the next one's: sqrt((0.25 * 1 + 0.125 * 4) / 0.375).
-    assertEquals(
-        Math.sqrt(2), SelfCentredClipping.radius(distances, weights, 0.375), 1e-12);
-    assertEquals(
-        Double.POSITIVE_INFINITY, SelfCentredClipping.radius(distances, weights, 0));
+    assertEquals(Math.sqrt(2), SelfCentredClipping.radius(distances, weights, 0.375), 1e-12);
+    assertEquals(Double.POSITIVE_INFINITY, SelfCentredClipping.radius(distances, weights, 0));
   }
 }

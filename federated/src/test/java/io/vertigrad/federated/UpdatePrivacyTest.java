@@ -101,7 +101,6 @@ class UpdatePrivacyTest {
     assertThrows(IllegalArgumentException.class, () -> new UpdatePrivacy(0, 1, 1));
     assertThrows(IllegalArgumentException.class, () -> new UpdatePrivacy(1, -1, 1));
     assertThrows(
-        IllegalArgumentException.class,
-        () -> new UpdatePrivacy(Double.POSITIVE_INFINITY, 1, 1));
+        IllegalArgumentException.class, () -> new UpdatePrivacy(Double.POSITIVE_INFINITY, 1, 1));
   }
 }

@@ -105,8 +105,8 @@ public sealed interface Attack {
   }
 
   /**
-   * Sends {@code -epsilon} times the mean of the honest updates: inner-product manipulation (C. Xie,
-   * O. Koyejo, I. Gupta, Fall of Empires: Breaking Byzantine-Tolerant SGD by Inner Product
+   * Sends {@code -epsilon} times the mean of the honest updates: inner-product manipulation (C.
+   * Xie, O. Koyejo, I. Gupta, Fall of Empires: Breaking Byzantine-Tolerant SGD by Inner Product
    * Manipulation, UAI 2020). A small epsilon stays near the honest updates, and a large one turns
    * the mean round.
    *
@@ -143,8 +143,8 @@ public sealed interface Attack {
     }
 
     /**
-     * Creates the attack with the largest z that the paper's rule allows. With {@code s = n / 2 + 1 -
-     * f} honest workers on their side the attackers are a majority. So z is where the standard
+     * Creates the attack with the largest z that the paper's rule allows. With {@code s = n / 2 + 1
+     * - f} honest workers on their side the attackers are a majority. So z is where the standard
      * normal distribution reaches {@code (n - f - s) / (n - f)}.
      *
      * @param workers number of all workers: n

@@ -31,13 +31,11 @@ class AttackTest {
 
   @Test
   void shouldFlipBitOfEverySecondElementWhenMemoryIsBroken() {
-    assertArrayEquals(
-        new float[] {-1, -2, -0.5f}, new BitFlip(31, 2).update(OWN, HONEST, 0));
+    assertArrayEquals(new float[] {-1, -2, -0.5f}, new BitFlip(31, 2).update(OWN, HONEST, 0));
     // Bit 23 is the lowest of the exponent: 1 has the exponent 127, and 0.5 has 126.
     assertArrayEquals(new float[] {0.5f, -2, 1}, new BitFlip(23, 2).update(OWN, HONEST, 0));
     assertArrayEquals(
-        new float[] {Float.POSITIVE_INFINITY, -2, 0.5f},
-        new BitFlip(30, 3).update(OWN, HONEST, 0));
+        new float[] {Float.POSITIVE_INFINITY, -2, 0.5f}, new BitFlip(30, 3).update(OWN, HONEST, 0));
   }
 
   @Test
@@ -98,7 +96,10 @@ class AttackTest {
   void shouldChooseWorkerFarthestAlongSpreadWhenItLearns() {
     // All differ in the second coordinate alone, and the last is farthest from 0 there.
     List<float[]> honest =
-        List.of(new float[] {9, 1, 9}, new float[] {9, 2, 9}, new float[] {9, 0, 9},
+        List.of(
+            new float[] {9, 1, 9},
+            new float[] {9, 2, 9},
+            new float[] {9, 0, 9},
             new float[] {9, -20, 9});
     Mimic attack = new Mimic(20);
     for (int round = 0; round < 20; round++) {
