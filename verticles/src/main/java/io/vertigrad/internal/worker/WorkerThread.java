@@ -136,7 +136,7 @@ public class WorkerThread {
       TrainingPlan plan =
           TrainingPlan.of(job, strategy, PartitionPlan.of(job, model.layout()), data.size());
       if (traits.besideServers()) {
-        Optional<LocalSteps> local = localSteps(traits, model, data);
+        Optional<LocalSteps> local = localSteps(strategy, model, data);
         Model sent = local.map(LocalSteps::model).orElse(model);
         // One copy for each step would cost more than compression saves.
         copies(local.isPresent() && keepsState(plan, local), model.layout().hash());
@@ -197,7 +197,8 @@ public class WorkerThread {
     return balance.map(divided -> "workers.balance is \"speed\"");
   }
 
-  private Optional<LocalSteps> localSteps(StrategyTraits traits, Model model, Dataset data) {
+  private Optional<LocalSteps> localSteps(StrategyFactory strategy, Model model, Dataset data) {
+    StrategyTraits traits = strategy.traits();
     if (traits.localSteps() > 0 && data instanceof StreamDataset) {
       throw job.settings()
           .section("data")
@@ -208,7 +209,8 @@ public class WorkerThread {
     }
     return traits.localSteps() == 0
         ? Optional.empty()
-        : Optional.of(new LocalSteps(model, job, traits.localSteps(), data.size()));
+        : Optional.of(
+            new LocalSteps(model, job, strategy, rank -> ownSamples(data, rank), data.size()));
   }
 
   private boolean train(
@@ -366,7 +368,7 @@ public class WorkerThread {
 
   /** Returns whether a step starts with more than the servers' parameters. */
   private static boolean keepsState(TrainingPlan plan, Optional<LocalSteps> local) {
-    return plan.leavesOut() || local.filter(steps -> steps.optimizer().length() > 0).isPresent();
+    return plan.leavesOut() || local.filter(LocalSteps::keepsState).isPresent();
   }
 
   /**
@@ -431,6 +433,11 @@ public class WorkerThread {
         BatchConfig.of(size, job.workers().dropLast(), job.seed() + rank),
         Augmentations.of(job.data(), data),
         first);
+  }
+
+  /** Returns the number of samples that one pass of a rank has. */
+  private long ownSamples(Dataset data, int rank) {
+    return job.workers().share(data.size(), job.workers().count());
   }
 
   private Sampler sampler(Dataset data, int rank, int ranks) {
