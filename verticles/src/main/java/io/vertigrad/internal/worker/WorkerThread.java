@@ -437,7 +437,8 @@ public class WorkerThread {
 
   /** Returns the number of samples that one pass of a rank has. */
   private long ownSamples(Dataset data, int rank) {
-    return job.workers().share(data.size(), job.workers().count());
+    return own.map(each -> (long) each.of(rank).size())
+        .orElseGet(() -> job.workers().share(data.size(), job.workers().count()));
   }
 
   private Sampler sampler(Dataset data, int rank, int ranks) {
