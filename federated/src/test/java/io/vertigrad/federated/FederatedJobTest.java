@@ -3,7 +3,12 @@ package io.vertigrad.federated;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.compute.data.DataPartition;
+import io.vertigrad.compute.data.DataPartition.Kind;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.DistributedSampler;
+import io.vertigrad.compute.data.ShuffledSampler;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
@@ -16,6 +21,7 @@ import io.vertigrad.verticles.WorkerVerticle;
 import io.vertx.core.Promise;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
@@ -74,6 +80,41 @@ class FederatedJobTest extends PointsJob {
 
     assertEquals(ROUNDS, result.getLong("version"), result.encode());
     assertEquals(new Port(rule, every, share).parameter(), lossOf(result), 2e-6, result.encode());
+  }
+
+  @Test
+  void shouldPassOverItsOwnSamplesWhenWorkersHavePartsOfUnlikeSize() {
+    job.put("steps", ROUNDS);
+    job.getJsonObject("workers").put("partition", JsonObject.of("kind", "quantity", "alpha", 1.0));
+    strategy("fedavg").put("localEpochs", 1);
+
+    JsonObject result = run(coordinator);
+
+    Dataset all = new UnlikePoints().open(null, Split.TRAIN);
+    List<int[]> parts = new DataPartition(Kind.QUANTITY, 1, 1).divide(all, WORKERS, SEED);
+    assertTrue(parts.stream().map(part -> part.length).distinct().count() > 1, "sizes");
+    double x = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+      double moved = 0;
+      for (int rank = 0; rank < WORKERS; rank++) {
+        int[] part = parts.get(rank);
+        int[] order = new ShuffledSampler(part.length, rank, SEED).epoch(round);
+        double y = x;
+        for (int first = 0; first < order.length; first += BATCH) {
+          double mean =
+              Arrays.stream(order, first, Math.min(order.length, first + BATCH))
+                  .mapToDouble(i -> UnlikePoints.coordinate(part[i], 0))
+                  .average()
+                  .orElseThrow();
+          y -= RATE * (y - mean);
+        }
+        // The mean of the movements is weighted by samples.
+        moved += (x - y) * part.length / UnlikePoints.SIZE;
+      }
+      x -= moved;
+    }
+    assertEquals(x, lossOf(result), 2e-6, result.encode());
+    assertEquals(ROUNDS * UnlikePoints.SIZE, result.getLong("samples"), result.encode());
   }
 
   @Test

@@ -68,6 +68,7 @@ public class WorkerThread {
   private final Optional<BatchBalance> balance;
   private final Promise<Boolean> ended = Promise.promise();
   private Optional<StateCopies> copies = Optional.empty();
+  private Optional<OwnSamples> own = Optional.empty();
 
   /** Creates the thread's task. Call it on the verticle's context. */
   public WorkerThread(Vertx vertx, JobConfig job, WorkerMember member) {
@@ -410,7 +411,8 @@ public class WorkerThread {
     if (job.workers().ownSamples()) {
       EventPublisher events = new EventPublisher(vertx, job.addresses());
       EvaluationPlan tests = EvaluationPlan.of(job, traits);
-      return new OwnSamples(job, data, model, tests, events, member::scalar);
+      own = Optional.of(new OwnSamples(job, data, model, tests, events, member::scalar));
+      return own.get();
     }
     return (rank, first) -> {
       Thread.currentThread().setName("worker %s of %s".formatted(rank, job.addresses().job()));
@@ -437,7 +439,8 @@ public class WorkerThread {
 
   /** Returns the number of samples that one pass of a rank has. */
   private long ownSamples(Dataset data, int rank) {
-    return job.workers().share(data.size(), job.workers().count());
+    return own.map(each -> (long) each.of(rank).size())
+        .orElseGet(() -> job.workers().share(data.size(), job.workers().count()));
   }
 
   private Sampler sampler(Dataset data, int rank, int ranks) {
