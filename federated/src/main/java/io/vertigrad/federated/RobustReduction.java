@@ -359,9 +359,7 @@ final class RobustReduction implements Reduction {
   }
 
   private static double share(Decision made, int position) {
-    return made.isByCoordinate()
-        ? Double.NaN
-        : made.coefficients()[position] * made.whole().length;
+    return made.isByCoordinate() ? Double.NaN : made.coefficients()[position] * made.whole().length;
   }
 
   /** Returns what is known of an update, given squared norms and a squared distance. */
