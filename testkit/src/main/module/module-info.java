@@ -4,6 +4,7 @@ module io.vertigrad.testkit {
   requires transitive org.junit.jupiter.api;
 
   exports io.vertigrad.testkit;
+  exports io.vertigrad.testkit.attack;
   exports io.vertigrad.testkit.chaos;
 
   provides io.vertigrad.compute.Engine with

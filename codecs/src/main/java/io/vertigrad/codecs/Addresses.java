@@ -104,6 +104,17 @@ public record Addresses(String job) {
   }
 
   /**
+   * Returns the address at which one shard answers others that ask for its part of a sum.
+   *
+   * @param shard rank of the shard, from 0
+   * @param incarnation of the shard's server
+   * @return the address
+   */
+  public String sums(int shard, int incarnation) {
+    return shard(shard, incarnation) + ".sums";
+  }
+
+  /**
    * Returns the name and address of the strategy beside a server or a worker. Members of the same
    * JVM find it by this name; members of other JVMs send requests to this address.
    *

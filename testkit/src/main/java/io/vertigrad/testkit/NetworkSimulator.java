@@ -18,6 +18,7 @@ import io.vertigrad.internal.shard.PartitionLedger;
 import io.vertigrad.internal.shard.Shard;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.json.JsonObject;
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
@@ -50,6 +51,7 @@ public final class NetworkSimulator {
   private static final int PARTITIONS = 3;
   private static final int STEPS = 6;
   private static final long LIMIT_MILLIS = 600_000;
+  private static final long SUM_RETRY_MILLIS = 2_000;
 
   private final NetworkConditions conditions;
   private final int workers;
@@ -104,6 +106,7 @@ public final class NetworkSimulator {
     job.ledgers = ledger(fault, workers);
     job.ranks = workers;
     this.network = new SimulatedNetwork(job.clock, conditions, seed);
+    job.sums = this::askForSum;
     this.incarnations = new int[shardCount];
     this.snapshots = new Checkpoint[shardCount];
     this.cuts = new int[workers][shardCount];
@@ -201,6 +204,24 @@ public final class NetworkSimulator {
             keep(index);
           }
         });
+  }
+
+  /** Asks a shard for its part of a sum through the network; fails without an answer. */
+  private Future<double[]> askForSum(int index, long number) {
+    int incarnation = incarnations[index];
+    Promise<double[]> answer = Promise.promise();
+    network.send(
+        () -> {
+          if (incarnations[index] == incarnation) {
+            shard(index)
+                .internal()
+                .sums()
+                .ofShard(number)
+                .onSuccess(sum -> network.send(() -> answer.tryComplete(sum)));
+          }
+        });
+    network.after(SUM_RETRY_MILLIS, () -> answer.tryFail("no answer"));
+    return answer.future();
   }
 
   /**

@@ -100,7 +100,8 @@ final class SimulatedCoordinator {
       return;
     }
     boolean rounds = simulator.shard(shard).internal().movesInRounds();
-    if (serversReturned && rounds && highest - lowest > 1) {
+    int apart = simulator.job().sumsPartitions() ? 0 : 1;
+    if (serversReturned && rounds && highest - lowest > apart) {
       simulator.restoreAllServers();
     } else {
       conclude(next);

@@ -26,11 +26,15 @@ import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
 import io.vertigrad.strategy.StrategyProviders;
+import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
@@ -64,6 +68,12 @@ public final class TestJob {
   private UnaryOperator<ServerStrategy> rules = rule -> rule;
   float learningRate = LEARNING_RATE;
   private float momentum;
+
+  /** Asks a shard for its part of a sum, for another shard. */
+  BiFunction<Integer, Long, Future<double[]>> sums = this::partOfSum;
+
+  private final Map<Integer, Shard> shards = new HashMap<>();
+  private int lostSums;
   Supplier<PartitionLedger> ledgers = () -> new PartitionLedger(this.ranks);
   int ranks;
 
@@ -165,16 +175,71 @@ public final class TestJob {
    * @return a shard without members
    */
   public TestShard shard(int incarnation, ParameterStore store, Supplier<PartitionLedger> ledgers) {
-    return new TestShard(
+    return shard(
+        incarnation,
+        store,
+        ledgers,
+        StrategyFactory.besideServers(
+            strategy.traits(), context -> rules.apply(strategy.create(context))));
+  }
+
+  /**
+   * Creates a shard with other rules than those of the job's strategy, for Vertigrad's own tests.
+   *
+   * @param incarnation number of times that its server was started before
+   * @param store the parameters; the shard takes ownership
+   * @param ledgers creates the ledger of processed updates of each partition
+   * @param factory creates the rules
+   * @return a shard without members
+   */
+  public TestShard shard(
+      int incarnation,
+      ParameterStore store,
+      Supplier<PartitionLedger> ledgers,
+      StrategyFactory factory) {
+    Shard shard =
         new Shard(
             new ShardConfig(
                 JOB, name, incarnation, ranks, lastVersion(), PULL_DEADLINE_MILLIS, 1e9f),
             store,
-            StrategyFactory.besideServers(
-                strategy.traits(), context -> rules.apply(strategy.create(context))),
+            factory,
             clock,
             new UpdateOutcomes(store.shard(), clock, refused -> {}),
-            ledgers));
+            ledgers);
+    shard.sums().connect((other, number) -> sums.apply(other, number), () -> {});
+    shards.put(store.shard(), shard);
+    return new TestShard(shard);
+  }
+
+  private Future<double[]> partOfSum(int shard, long number) {
+    if (lostSums > 0) {
+      lostSums--;
+      return Future.failedFuture("no answer");
+    }
+    return shards.containsKey(shard)
+        ? shards.get(shard).sums().ofShard(number)
+        : Future.failedFuture("no server");
+  }
+
+  /**
+   * Loses the next messages in which shards of this job ask each other for parts of a sum. They ask
+   * again at the next {@link TestShard#tick}. The last shard that was created for an index answers.
+   *
+   * @param count number of messages to lose
+   * @return this job
+   */
+  public TestJob losingSums(int count) {
+    lostSums = count;
+    return this;
+  }
+
+  /**
+   * Returns whether rounds need sums over all partitions, according to the strategy's factory.
+   *
+   * @return true if the partitions of a round wait for each other
+   */
+  boolean sumsPartitions() {
+    return strategy.traits().sumsPartitions();
   }
 
   private OptimizerConfig optimizer() {

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -59,6 +60,12 @@ public final class Barrier implements ServerStrategy {
   private long activeVersion;
   private int present;
   private OptionalLong quorumNanos = OptionalLong.empty();
+
+  /** What the step of a closed round waits for; null while a round is open. */
+  private Future<?> awaited;
+
+  /** Ranks whose gradient came after the round had closed, before its step. */
+  private final Set<Integer> missed = new TreeSet<>();
 
   /**
    * Creates a barrier before its first round.
@@ -152,6 +159,23 @@ public final class Barrier implements ServerStrategy {
   public interface Reduction {
 
     /**
+     * Called when a round has closed, before its step. The step is taken when the result completes,
+     * with the same gradients; until then nothing else happens to the partition. A failure, like
+     * anything thrown, ends the job. By default, the step is taken at once.
+     *
+     * <p>Another partition may be what completes the result, such as that of {@link PartitionSums}.
+     * At the deadline of the round, or when a server goes back to a checkpoint, the wait ends
+     * without a step, and a later call may be for the same version.
+     *
+     * @param gradients of one round, at least one, in rank order
+     * @param store the partition before its step
+     * @return completes on the rule's thread
+     */
+    default Future<?> prepare(List<GradientPartition> gradients, PartitionStore store) {
+      return Future.succeededFuture();
+    }
+
+    /**
      * Takes exactly one step.
      *
      * @param gradients of one round, at least one, in rank order
@@ -180,6 +204,11 @@ public final class Barrier implements ServerStrategy {
     /** Removes the gradient of a rank whose worker left. */
     void leave(int rank);
 
+    /** Closes the round; the step may be taken when the result completes. */
+    default Future<?> prepare(PartitionStore store) {
+      return Future.succeededFuture();
+    }
+
     /** Takes one step with the gradients and starts a new round. */
     void applyTo(PartitionStore store);
 
@@ -203,6 +232,10 @@ public final class Barrier implements ServerStrategy {
     Waiting worker = Waiting.of(id, 0, context.nanoClock().getAsLong());
     present += waiting.put(id.worker(), worker) == null ? 1 : 0;
     repeating.remove(id.worker());
+    if (awaited != null) {
+      missed.add(id.worker());
+      return worker.promise().future();
+    }
     round.hold(update);
     advance();
     round.retain();
@@ -260,7 +293,7 @@ public final class Barrier implements ServerStrategy {
 
   @Override
   public Optional<StragglerReport> heldUp() {
-    return waiting.isEmpty()
+    return waiting.isEmpty() || awaited != null
         ? Optional.empty()
         : Optional.of(
             StragglerReport.of(
@@ -273,6 +306,9 @@ public final class Barrier implements ServerStrategy {
   }
 
   private void advance() {
+    if (awaited != null) {
+      return;
+    }
     SortedSet<Integer> active = active();
     if (quorum == 0) {
       round.advance(active);
@@ -280,11 +316,51 @@ public final class Barrier implements ServerStrategy {
     int needed = quorum == 0 ? active.size() : Math.min(quorum, active.size());
     boolean enough = present >= needed && isGraceOver(present > 0 && present < active.size());
     if (present > 0 && (enough || othersRepeat(active))) {
-      round.applyTo(context.store());
       repeating.clear();
       quorumNanos = OptionalLong.empty();
-      takeWaiting()
-          .forEach(w -> w.answer(context.answers().parameters(w.id(), Outcome.APPLIED, 0)));
+      Future<?> ready = round.prepare(context.store());
+      if (waiting.isEmpty()) {
+        // It completed the wait of another partition, whose rule failed and closed this one.
+        return;
+      }
+      if (ready.succeeded()) {
+        step();
+      } else {
+        awaited = ready;
+        ready.onComplete(done -> stepAfter(ready));
+      }
+    }
+  }
+
+  /** Takes the step of a closed round, unless the round was dropped. */
+  private void stepAfter(Future<?> ready) {
+    if (awaited != ready) {
+      return;
+    }
+    awaited = null;
+    if (ready.failed()) {
+      fail(ready.cause());
+      return;
+    }
+    try {
+      step();
+    } catch (Throwable thrown) {
+      fail(thrown);
+    }
+  }
+
+  /** Tells the shard, which is not the caller, through the answers. */
+  private void fail(Throwable thrown) {
+    takeWaiting().forEach(worker -> worker.promise().tryFail(thrown));
+  }
+
+  private void step() {
+    round.applyTo(context.store());
+    Set<Integer> late = Set.copyOf(missed);
+    missed.clear();
+    for (Waiting each : takeWaiting()) {
+      Outcome outcome = late.contains(each.id().worker()) ? Outcome.LATE : Outcome.APPLIED;
+      each.answer(context.answers().parameters(each.id(), outcome, 0));
     }
   }
 
@@ -324,6 +400,8 @@ public final class Barrier implements ServerStrategy {
 
   private void resetRound() {
     round.reset();
+    awaited = null;
+    missed.clear();
     quorumNanos = OptionalLong.empty();
   }
 
@@ -372,6 +450,16 @@ public final class Barrier implements ServerStrategy {
   }
 
   private String overdue() {
+    if (awaited != null) {
+      return ("%s: partition %s, round %s: all gradients came, but not what the step needs from %s"
+              + " within %s ms; see what holds it up, or raise strategy.deadlineMillis")
+          .formatted(
+              name,
+              context.partition().index(),
+              context.store().version(),
+              context.sums().missing(),
+              deadlineMillis);
+    }
     String missing =
         StragglerReport.listed(missing(active()).stream().map(this::named).toList(), ", ");
     return ("%s: partition %s, round %s: no gradient from %s within %s ms; %s that arrived were"

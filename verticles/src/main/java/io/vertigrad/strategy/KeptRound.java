@@ -2,6 +2,7 @@ package io.vertigrad.strategy;
 
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.strategy.Barrier.Reduction;
+import io.vertx.core.Future;
 import java.util.List;
 import java.util.TreeMap;
 
@@ -10,6 +11,7 @@ final class KeptRound implements Barrier.Round {
 
   private final Reduction reduction;
   private final TreeMap<Integer, GradientPartition> kept = new TreeMap<>();
+  private List<GradientPartition> closed = List.of();
 
   KeptRound(Reduction reduction) {
     this.reduction = reduction;
@@ -30,14 +32,22 @@ final class KeptRound implements Barrier.Round {
   }
 
   @Override
-  public void applyTo(PartitionStore store) {
-    List<GradientPartition> gradients = List.copyOf(kept.values());
+  public Future<?> prepare(PartitionStore store) {
+    closed = List.copyOf(kept.values());
     kept.clear();
+    return reduction.prepare(closed, store);
+  }
+
+  @Override
+  public void applyTo(PartitionStore store) {
+    List<GradientPartition> gradients = closed;
+    closed = List.of();
     reduction.reduce(gradients, store);
   }
 
   @Override
   public void reset() {
     kept.clear();
+    closed = List.of();
   }
 }

@@ -13,6 +13,7 @@ import java.util.function.LongSupplier;
  * @param ranks number of ranks that the job's work is divided among, from 0 to {@code ranks - 1}: a
  *     rank without a worker is waited for; 0 to wait for members only
  * @param lastVersion version at which the job ends; from there on no worker may wait for another
+ * @param sums adds up what the rules of all partitions need
  * @param nanoClock monotonic time in nanoseconds
  */
 public record ServerStrategyContext(
@@ -22,4 +23,5 @@ public record ServerStrategyContext(
     Membership membership,
     int ranks,
     long lastVersion,
+    PartitionSums sums,
     LongSupplier nanoClock) {}

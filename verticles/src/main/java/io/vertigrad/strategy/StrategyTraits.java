@@ -17,6 +17,8 @@ package io.vertigrad.strategy;
  * @param localEpochs number of passes over its own samples that a worker takes instead, so that the
  *     numbers of steps differ; a step of the job is then a version. 0 if {@code localSteps} counts
  * @param updatesPerVersion number of updates that servers without rounds collect for a version
+ * @param sumsPartitions true if a round of one partition may need those of all others, see {@link
+ *     PartitionSums}: workers then send a whole gradient before they wait for an answer
  */
 public record StrategyTraits(
     boolean besideServers,
@@ -26,7 +28,8 @@ public record StrategyTraits(
     long exchangesEvery,
     long localSteps,
     int localEpochs,
-    int updatesPerVersion) {
+    int updatesPerVersion,
+    boolean sumsPartitions) {
 
   /** The dependence of a worker's steps on other workers; each constant is weaker than the next. */
   public enum Rounds {
@@ -54,6 +57,7 @@ public record StrategyTraits(
    * @param localSteps number of steps for each version of the servers, or 0
    * @param localEpochs number of passes for each version of the servers, or 0
    * @param updatesPerVersion number of updates for each version, at least 1
+   * @param sumsPartitions true if a round of one partition may need those of all others
    * @throws IllegalArgumentException when a number is out of range, or there are no replicas to
    *     agree
    */
@@ -86,7 +90,7 @@ public record StrategyTraits(
    * @return traits of a rule whose gradients may be compressed
    */
   public static StrategyTraits atServers(Rounds rounds) {
-    return new StrategyTraits(true, rounds, true, 0, 1, 0, 0, 1);
+    return new StrategyTraits(true, rounds, true, 0, 1, 0, 0, 1, false);
   }
 
   /**
@@ -96,7 +100,7 @@ public record StrategyTraits(
    * @return traits without compression
    */
   public static StrategyTraits atWorkers(Rounds rounds) {
-    return new StrategyTraits(false, rounds, false, 0, 1, 0, 0, 1);
+    return new StrategyTraits(false, rounds, false, 0, 1, 0, 0, 1, false);
   }
 
   /**
@@ -165,7 +169,25 @@ public record StrategyTraits(
   private StrategyTraits with(
       boolean compress, long agrees, long exchanges, long steps, int epochs, int updates) {
     return new StrategyTraits(
-        besideServers, rounds, compress, agrees, exchanges, steps, epochs, updates);
+        besideServers, rounds, compress, agrees, exchanges, steps, epochs, updates, sumsPartitions);
+  }
+
+  /**
+   * Returns the traits of a rule beside servers whose rounds wait for {@link PartitionSums}.
+   *
+   * @return a copy
+   */
+  public StrategyTraits summingPartitions() {
+    return new StrategyTraits(
+        besideServers,
+        rounds,
+        compresses,
+        agreesEvery,
+        exchangesEvery,
+        localSteps,
+        localEpochs,
+        updatesPerVersion,
+        true);
   }
 
   /**

@@ -1554,7 +1554,10 @@ public final class CoordinatorState {
       // With a quorum, rounds go on while servers answer, so their versions may differ by more.
       // Compare them only while a server is new.
       boolean known = registry.readyServers().stream().allMatch(MemberRecord::published);
-      OptionalLong common = known ? OptionalLong.empty() : proposal.rollbackVersion();
+      // One round is normal, because some may have closed a round that others have not. It is too
+      // much where a round needs all servers: one that came back may lack what others wait for.
+      int apart = config.traits().sumsPartitions() ? 0 : 1;
+      OptionalLong common = known ? OptionalLong.empty() : proposal.rollbackVersion(apart);
       if (common.isPresent()) {
         rollBack(common.getAsLong());
         return;

@@ -89,16 +89,16 @@ final class MembershipProposal {
   }
 
   /**
-   * Returns the version that all servers must go back to, because they are more than one round
-   * apart: the newest that each of them has kept. One round is normal, because some servers may
-   * have closed a round that others have not.
+   * Returns the version that all servers must go back to, because they are too far apart: the
+   * newest that each of them has kept.
    *
+   * @param apart number of rounds that servers may be apart
    * @return empty when they can continue from where they are
    */
-  OptionalLong rollbackVersion() {
+  OptionalLong rollbackVersion(int apart) {
     long low = held.values().stream().mapToLong(ProposalAnswer.Held::low).min().orElse(0);
     long high = held.values().stream().mapToLong(ProposalAnswer.Held::high).max().orElse(0);
-    if (!lockstep || high - low <= 1) {
+    if (!lockstep || high - low <= apart) {
       return OptionalLong.empty();
     }
     List<List<Long>> kept = held.values().stream().map(ProposalAnswer.Held::kept).toList();

@@ -55,6 +55,7 @@ final class ShardService {
   private final Consumer<TrainingEvent> events;
   private final ShardEndpoint endpoint;
   private StrategyHost.Service frames;
+  private SumExchange sums;
   private boolean hasMembership;
   private Future<Void> closed;
 
@@ -112,6 +113,13 @@ final class ShardService {
     return onShardLoop(
             () -> {
               checkpoints.start(shard);
+              sums =
+                  new SumExchange(
+                      context.owner().eventBus(),
+                      job.addresses(),
+                      admission,
+                      shard,
+                      endpoint::summed);
               return host.serve(address, endpoint);
             })
         .map(
@@ -276,7 +284,9 @@ final class ShardService {
           shard.close(reason);
           scalars.flush();
           checkpoints.finishWithoutPauses();
-          return frames == null ? Future.succeededFuture() : frames.close(reason);
+          return frames == null
+              ? Future.succeededFuture()
+              : frames.close(reason).eventually(sums::close);
         });
   }
 
@@ -343,6 +353,14 @@ final class ShardService {
       }
       saveLastVersion();
       return answer.compose(reply -> shard.isFinished() ? afterSave(reply) : completed(reply));
+    }
+
+    /** Does what follows a frame, after rounds that had waited for another shard. */
+    void summed() {
+      if (!shard.failure().isComplete()) {
+        updated.run();
+        saveLastVersion();
+      }
     }
 
     /**

@@ -62,6 +62,11 @@ public final class ParameterStore {
     return config.shard();
   }
 
+  /** Returns the partitions of the whole job. */
+  PartitionPlan plan() {
+    return config.plan();
+  }
+
   /** Returns the hash of the layout. */
   public long layout() {
     return config.plan().layout();

@@ -35,6 +35,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -57,6 +58,7 @@ public final class Shard {
   private final ParameterStore store;
   private final boolean lockstep;
   private final UpdateOutcomes outcomes;
+  private final ShardSums sums;
   private final SortedMap<Integer, ServedPartition> partitions = new TreeMap<>();
   private Membership membership = Membership.NONE;
   private Membership agreedMembership = Membership.NONE;
@@ -138,6 +140,9 @@ public final class Shard {
     this.store = store;
     this.lockstep = strategy.traits().lockstep();
     this.outcomes = outcomes;
+    this.sums =
+        new ShardSums(
+            store.plan(), store.shard(), () -> forEach(partition -> partition.pulls.release()));
     for (StoredPartition stored : store.partitions()) {
       ServedPartition partition = new ServedPartition(stored, strategy, nanoClock, ledgers.get());
       partitions.put(stored.partition().index(), partition);
@@ -326,6 +331,16 @@ public final class Shard {
     forEach(partition -> partition.filter.paused(paused));
   }
 
+  /** Returns the sums over all partitions, to be connected with those of other shards. */
+  public ShardSums sums() {
+    return sums;
+  }
+
+  /** Returns the incarnation of the server of a shard; empty if it has none. */
+  public OptionalInt serverOf(int shard) {
+    return membership.server(shard).stream().mapToInt(Member::incarnation).findAny();
+  }
+
   /** Ends waits that took too long; call about ten times a second. */
   public void tick(long nowNanos) {
     forEach(
@@ -333,6 +348,7 @@ public final class Shard {
           partition.filter.tick(nowNanos);
           partition.pulls.tick();
         });
+    sums.tick();
   }
 
   /** Returns the counters so far. */
@@ -537,6 +553,7 @@ public final class Shard {
               membership,
               config.ranks(),
               config.lastVersion(),
+              sums.of(stored.partition().index()),
               nanoClock);
       this.filter =
           new UpdateFilter(

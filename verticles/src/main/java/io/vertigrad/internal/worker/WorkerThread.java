@@ -334,7 +334,8 @@ public class WorkerThread {
   private Function<Incarnation, ParameterExchange> withServers(
       StrategyTraits traits, TrainingPlan plan, Model model, Optional<LocalSteps> local) {
     PartitionClient client =
-        PartitionClient.of(vertx, job.addresses(), limits(plan), member.clock()).receivingAnswers();
+        PartitionClient.of(vertx, job.addresses(), limits(traits, plan), member.clock())
+            .receivingAnswers();
     return self ->
         new ServerExchange(
             model,
@@ -393,10 +394,11 @@ public class WorkerThread {
 
   /**
    * If servers hold gradients back for a test, they do so per partition. A partition that has to be
-   * applied before the test must not wait in a window behind held ones, so there is no window.
+   * applied before the test must not wait in a window behind held ones, so there is no window. Nor
+   * is there one if the partitions of a round wait for each other.
    */
-  private ExchangeConfig limits(TrainingPlan plan) {
-    boolean held = job.evaluator().blocking() && !plan.lockstep();
+  private ExchangeConfig limits(StrategyTraits traits, TrainingPlan plan) {
+    boolean held = traits.sumsPartitions() || job.evaluator().blocking() && !plan.lockstep();
     return held ? job.exchange().withoutWindow() : job.exchange();
   }
 

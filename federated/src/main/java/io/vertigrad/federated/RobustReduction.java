@@ -1,0 +1,359 @@
+package io.vertigrad.federated;
+
+import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.compute.Block;
+import io.vertigrad.strategy.Barrier.Reduction;
+import io.vertigrad.strategy.PartitionStore;
+import io.vertigrad.strategy.ServerStrategyContext;
+import io.vertx.core.Future;
+import java.nio.FloatBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * Combines the updates of a round of one partition so that a few wrong workers cannot decide the
+ * result, and steps with it.
+ *
+ * <p>A rule about whole vectors needs their inner products. Each trainable partition computes its
+ * part of them before the step, and the parts are summed over all partitions of the job. So all
+ * partitions compute the same coefficients and combine their own elements: {@code sum_j c_j u_j}.
+ * For n workers a sum has about {@code n^2 / 2} numbers, or {@code 2 n} for centred clipping
+ * without a mixing. A worker whose update did not reach all partitions gets the coefficient 0.
+ *
+ * <p>Coordinate-wise rules need no sum before the step. Statistics, such as those of batch
+ * normalisation, are combined by the coordinate-wise median whatever the rule: they are no part of
+ * the vectors that it compares.
+ *
+ * <p>All updates of a round are kept until its step. After the step the partitions sum how far each
+ * update was from the result, without waiting for it; see {@link RoundFacts}.
+ */
+final class RobustReduction implements Reduction {
+
+  private static final float[] ZEROS = new float[RoundVectors.BLOCK];
+
+  private final ReductionConfig config;
+  private final ServerStrategyContext context;
+  private final boolean trainable;
+  private final Mixing mixing;
+  private final float[] memory;
+  private final Step step;
+  private final RoundFacts.Listener listener;
+  private final GramProducts products = new GramProducts();
+  private final float[] aggregate;
+  private final float[] block = new float[RoundVectors.BLOCK];
+  private TrimmedMean byCoordinate;
+  private Decision decision;
+
+  /** Takes exactly one step of a partition. */
+  @FunctionalInterface
+  interface Step {
+
+    /**
+     * Takes the step.
+     *
+     * @param aggregate of the round's updates; may be overwritten
+     * @param samples number of training samples behind all updates
+     */
+    void take(float[] aggregate, long samples);
+  }
+
+  /**
+   * How the updates of a round are combined.
+   *
+   * @param whole positions of the updates that take part, in rank order
+   * @param coefficients of these, and of the previous aggregate if the rule uses it; empty for a
+   *     coordinate-wise rule
+   * @param mixing one row for each mixed vector; empty for the updates themselves
+   */
+  private record Decision(int[] whole, double[] coefficients, double[][] mixing) {}
+
+  /**
+   * Creates the reduction of one partition.
+   *
+   * @param memory of the partition, of which the first {@link ReductionConfig#memory} elements are
+   *     for this reduction
+   * @param step steps with the aggregate
+   * @param listener receives the facts of each round if this is the first partition
+   */
+  RobustReduction(
+      ReductionConfig config,
+      ServerStrategyContext context,
+      float[] memory,
+      Step step,
+      RoundFacts.Listener listener) {
+    this.config = config;
+    this.context = context;
+    this.memory = memory;
+    this.step = step;
+    this.listener = listener;
+    this.trainable = context.partition().kind() == Block.Kind.TRAINABLE;
+    this.mixing = config.mixing(context.answers().layout());
+    this.aggregate = new float[context.partition().length()];
+  }
+
+  /** Creates the reduction of one partition that steps with the optimizer and reports scalars. */
+  static RobustReduction of(ReductionConfig config, ServerStrategyContext context) {
+    PartitionStore store = context.store();
+    int elements = config.memory(context.partition());
+    return new RobustReduction(
+        config,
+        context,
+        elements == 0 ? new float[0] : store.memory(elements),
+        (aggregate, samples) -> store.apply(aggregate, 1, samples),
+        facts -> report(facts, store));
+  }
+
+  /** Reports distance, cosine and share of every worker as scalars of the server. */
+  static void report(RoundFacts facts, PartitionStore store) {
+    for (RoundFacts.Update update : facts.workers()) {
+      store.report("distance." + update.rank(), update.distance());
+      store.report("cosine." + update.rank(), update.cosine());
+      if (!Double.isNaN(update.share())) {
+        store.report("share." + update.rank(), update.share());
+      }
+    }
+  }
+
+  @Override
+  public Future<?> prepare(List<GradientPartition> updates, PartitionStore store) {
+    long version = store.version();
+    if (!trainable || !config.sumsPartitions()) {
+      decision = ofAll(updates.size(), version);
+      return Future.succeededFuture();
+    }
+    boolean distances = config.usesPrevious() && mixing instanceof Mixing.None;
+    RoundShare share = distances ? distances(updates) : products(updates);
+    return context
+        .sums()
+        .sum(2 * version, share.numbers())
+        .map(sum -> decision = distances ? byDistances(updates, sum) : byProducts(updates, sum));
+  }
+
+  @Override
+  public void reduce(List<GradientPartition> updates, PartitionStore store) {
+    long version = store.version();
+    Decision made = decision;
+    List<GradientPartition> whole = IntStream.of(made.whole()).mapToObj(updates::get).toList();
+    RoundShare facts = combine(whole, made);
+    if (previous().hasRemaining()) {
+      store.keepMemory();
+      System.arraycopy(aggregate, 0, memory, 0, aggregate.length);
+    }
+    step.take(aggregate, updates.stream().mapToLong(GradientPartition::samples).sum());
+    if (trainable) {
+      context
+          .sums()
+          .sum(2 * version + 1, facts.numbers())
+          .onSuccess(sum -> tell(version, whole, made, sum));
+    }
+  }
+
+  /** Returns the decision of a rule that needs no sums. */
+  private Decision ofAll(int updates, long version) {
+    boolean buckets = trainable && mixing instanceof Mixing.Buckets;
+    return new Decision(
+        IntStream.range(0, updates).toArray(),
+        new double[0],
+        buckets ? mixing.matrix(null, updates, version) : new double[0][]);
+  }
+
+  private RoundShare distances(List<GradientPartition> updates) {
+    RoundVectors vectors = new RoundVectors(updates, FloatBuffer.allocate(0));
+    double[] squares = new double[vectors.size()];
+    forEachBlock(
+        (first, count) -> {
+          System.arraycopy(memory, first, block, 0, count);
+          products.addSquaredDistances(vectors.read(first, count), block, 0, count, squares);
+        });
+    RoundShare share = share(RoundShare.Layout.DISTANCES, updates);
+    for (int i = 0; i < squares.length; i++) {
+      share.set(rank(updates.get(i)), 1, squares[i]);
+    }
+    return share;
+  }
+
+  private Decision byDistances(List<GradientPartition> updates, double[] sum) {
+    RoundShare total = new RoundShare(RoundShare.Layout.DISTANCES, sum);
+    int[] whole = whole(updates, total);
+    double[] squares = new double[whole.length];
+    for (int i = 0; i < whole.length; i++) {
+      squares[i] = total.get(rank(updates.get(whole[i])), 1);
+    }
+    return new Decision(whole, clipped(squares), new double[0][]);
+  }
+
+  private double[] clipped(double[] squaredDistances) {
+    return new GramRule.CentredClipping(config.radius(squaredDistances), 1)
+        .coefficients(squaredDistances);
+  }
+
+  private RoundShare products(List<GradientPartition> updates) {
+    RoundVectors vectors = new RoundVectors(updates, previous());
+    double[] upper = new double[GramMatrix.elements(vectors.size())];
+    forEachBlock((first, count) -> products.add(vectors.read(first, count), 0, count, upper));
+    GramMatrix gram = new GramMatrix(vectors.size(), upper);
+    RoundShare share = share(RoundShare.Layout.PRODUCTS, updates);
+    int last = updates.size();
+    boolean previous = vectors.size() > last;
+    if (previous) {
+      share.setOwn(gram.product(last, last));
+    }
+    for (int i = 0; i < last; i++) {
+      int rank = rank(updates.get(i));
+      share.set(rank, 1, previous ? gram.product(i, last) : 0);
+      for (int j = 0; j <= i; j++) {
+        share.set(rank, RoundShare.columnOf(rank(updates.get(j))), gram.product(i, j));
+      }
+    }
+    return share;
+  }
+
+  private Decision byProducts(List<GradientPartition> updates, double[] sum) {
+    RoundShare total = new RoundShare(RoundShare.Layout.PRODUCTS, sum);
+    int[] whole = whole(updates, total);
+    int[] ranks = IntStream.of(whole).map(i -> rank(updates.get(i))).toArray();
+    GramMatrix gram = gram(total, ranks);
+    double[] samples = IntStream.of(whole).mapToDouble(i -> updates.get(i).samples()).toArray();
+    if (mixing instanceof Mixing.None) {
+      return new Decision(whole, config.rule(1).coefficients(gram, samples), new double[0][]);
+    }
+    double[][] matrix = mixing.matrix(gram, whole.length, context.store().version());
+    if (config.kind().isByCoordinate()) {
+      return new Decision(whole, new double[0], matrix);
+    }
+    double[] mixed = ofMixed(gram.mixed(matrix), matrix.length);
+    return new Decision(whole, Mixing.unmixed(mixed, matrix), new double[0][]);
+  }
+
+  private double[] ofMixed(GramMatrix mixed, int vectors) {
+    if (config.usesPrevious()) {
+      return clipped(
+          IntStream.range(0, vectors)
+              .mapToDouble(i -> mixed.squaredDistance(i, vectors))
+              .toArray());
+    }
+    double[] equal = new double[vectors];
+    Arrays.fill(equal, 1);
+    return config.rule(1).coefficients(mixed, equal);
+  }
+
+  private GramMatrix gram(RoundShare total, int[] ranks) {
+    int size = ranks.length + (config.usesPrevious() ? 1 : 0);
+    double[] upper = new double[GramMatrix.elements(size)];
+    int next = 0;
+    for (int i = 0; i < size; i++) {
+      for (int j = i; j < size; j++) {
+        boolean last = j == ranks.length;
+        upper[next++] =
+            i == ranks.length
+                ? total.own()
+                : last
+                    ? total.get(ranks[i], 1)
+                    : total.get(ranks[j], RoundShare.columnOf(ranks[i]));
+      }
+    }
+    return new GramMatrix(size, upper);
+  }
+
+  /** Computes the aggregate, and how far each update is from it. */
+  private RoundShare combine(List<GradientPartition> whole, Decision made) {
+    RoundVectors vectors = new RoundVectors(whole, previous());
+    double[] squares = new double[vectors.size()];
+    double[] norms = new double[vectors.size()];
+    double[] norm = new double[1];
+    forEachBlock(
+        (first, count) -> {
+          float[][] read = vectors.read(first, count);
+          combine(read, made, count);
+          System.arraycopy(block, 0, aggregate, first, count);
+          if (trainable) {
+            products.addSquaredDistances(read, block, 0, count, squares);
+            products.addSquaredDistances(read, ZEROS, 0, count, norms);
+            products.addSquaredDistances(new float[][] {block}, ZEROS, 0, count, norm);
+          }
+        });
+    RoundShare facts = share(RoundShare.Layout.FACTS, whole);
+    facts.setOwn(norm[0]);
+    for (int i = 0; i < whole.size(); i++) {
+      facts.set(rank(whole.get(i)), 1, squares[i]);
+      facts.set(rank(whole.get(i)), 2, norms[i]);
+    }
+    return facts;
+  }
+
+  /** Combines a block of all vectors into {@link #block}. */
+  private void combine(float[][] read, Decision made, int count) {
+    if (made.coefficients().length > 0) {
+      products.combine(read, made.coefficients(), 0, count, block, 0);
+    } else if (made.mixing().length > 0) {
+      sorted(made.mixing().length).reduce(read, made.mixing(), 0, count, block);
+    } else {
+      sorted(read.length).reduce(read, 0, count, block);
+    }
+  }
+
+  private TrimmedMean sorted(int vectors) {
+    if (byCoordinate == null || byCoordinate.vectors() != vectors) {
+      byCoordinate = trainable ? config.byCoordinate(vectors) : TrimmedMean.median(vectors);
+    }
+    return byCoordinate;
+  }
+
+  /** Passes on how far the updates of a round were from the aggregate, in the first partition. */
+  private void tell(long version, List<GradientPartition> whole, Decision made, double[] sum) {
+    if (context.partition().index() > 0) {
+      return;
+    }
+    RoundShare total = new RoundShare(RoundShare.Layout.FACTS, sum);
+    double norm = Math.sqrt(total.own());
+    List<RoundFacts.Update> workers = new ArrayList<>();
+    for (int i = 0; i < whole.size(); i++) {
+      int rank = rank(whole.get(i));
+      if (total.isWhole(rank)) {
+        double distance = total.get(rank, 1);
+        double length = Math.sqrt(total.get(rank, 2));
+        double product = (total.get(rank, 2) + total.own() - distance) / 2;
+        double share =
+            made.coefficients().length == 0 ? Double.NaN : made.coefficients()[i] * whole.size();
+        workers.add(
+            new RoundFacts.Update(
+                rank, length, Math.sqrt(distance), product / length / norm, share));
+      }
+    }
+    listener.roundEnded(new RoundFacts(version, norm, workers));
+  }
+
+  private FloatBuffer previous() {
+    return FloatBuffer.wrap(memory, 0, config.memory(context.partition()));
+  }
+
+  private static RoundShare share(RoundShare.Layout layout, List<GradientPartition> updates) {
+    return new RoundShare(layout, rank(updates.get(updates.size() - 1)));
+  }
+
+  /** Returns the positions of the updates that all partitions have. */
+  private static int[] whole(List<GradientPartition> updates, RoundShare total) {
+    return IntStream.range(0, updates.size())
+        .filter(i -> total.isWhole(rank(updates.get(i))))
+        .toArray();
+  }
+
+  private static int rank(GradientPartition update) {
+    return update.id().worker();
+  }
+
+  /** Work on a block of elements. */
+  @FunctionalInterface
+  private interface BlockAction {
+
+    void on(int first, int count);
+  }
+
+  private void forEachBlock(BlockAction action) {
+    for (int first = 0; first < aggregate.length; first += RoundVectors.BLOCK) {
+      action.on(first, Math.min(RoundVectors.BLOCK, aggregate.length - first));
+    }
+  }
+}

@@ -1,0 +1,111 @@
+package io.vertigrad.federated;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.vertigrad.compute.settings.Settings;
+import io.vertigrad.internal.shard.PartitionLedger;
+import io.vertigrad.strategy.Barrier;
+import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.testkit.TestJob;
+import io.vertigrad.testkit.TestShard;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Tests what is known of a round's updates, over two partitions of two shards. */
+class RoundFactsTest {
+
+  private static final float[][] UPDATES = {
+    {3, 0, 0, 4}, {3, 0.5f, 0, 4}, {2.5f, 0, 0.5f, 4}, {3, 0, 0, 3.5f}, {-30, 0, 0, -40}
+  };
+
+  private final List<RoundFacts> facts = new ArrayList<>();
+
+  @ParameterizedTest
+  @ValueSource(strings = {"krum", "centredClipping", "median"})
+  void shouldMeasureTheWholeVectorWhenPartitionsDivideIt(String reduction) {
+    JsonObject section = new JsonObject().put("reduction", reduction);
+    ReductionConfig config =
+        ReductionConfig.read(Settings.of("test.json", section), ReductionConfig.Kind.KRUM);
+    TestJob job = new TestJob(new JsonObject("{\"name\": \"sync\"}"), 4, 0, 3, 5, 2, 2);
+    List<TestShard> shards = List.of(shard(job, 0, config), shard(job, 1, config));
+
+    for (int worker = 0; worker < 5; worker++) {
+      for (int part = 0; part < 2; part++) {
+        float[] piece = Arrays.copyOfRange(UPDATES[worker], 2 * part, 2 * part + 2);
+        shards.get(part).handle(job.gradient(worker, 0, part, 0, piece));
+      }
+    }
+
+    assertEquals(1, facts.size(), "once, in the first partition");
+    double[] aggregate = new double[4];
+    for (int i = 0; i < 4; i++) {
+      float now = job.parameters(shards.get(i / 2), i / 2)[i % 2];
+      aggregate[i] = (job.initial()[i] - now) / (double) TestJob.LEARNING_RATE;
+    }
+    RoundFacts round = facts.get(0);
+    assertEquals(0, round.version());
+    assertEquals(norm(aggregate, new double[4]), round.norm(), 1e-5);
+    for (int worker = 0; worker < 5; worker++) {
+      RoundFacts.Update update = round.workers().get(worker);
+      double[] sent = new double[4];
+      double product = 0;
+      for (int i = 0; i < 4; i++) {
+        sent[i] = UPDATES[worker][i];
+        product += sent[i] * aggregate[i];
+      }
+      double length = norm(sent, new double[4]);
+      assertEquals(worker, update.rank());
+      assertEquals(length, update.norm(), 1e-5);
+      assertEquals(norm(sent, aggregate), update.distance(), 1e-4);
+      assertEquals(product / length / round.norm(), update.cosine(), 1e-4);
+    }
+    assertTrue(round.workers().get(4).cosine() < -0.9, round::toString);
+    requireShares(reduction, round.workers());
+  }
+
+  private static void requireShares(String reduction, List<RoundFacts.Update> workers) {
+    List<Double> shares = workers.stream().map(RoundFacts.Update::share).toList();
+    switch (reduction) {
+      // The first is the one nearest to two others.
+      case "krum" -> assertEquals(List.of(5.0, 0.0, 0.0, 0.0, 0.0), shares);
+      case "median" -> assertTrue(shares.stream().allMatch(share -> share.isNaN()));
+      // From zero: the median of the lengths, which is 5, counts in full; the liar a tenth.
+      default -> {
+        assertEquals(1, shares.get(0), 1e-6);
+        assertEquals(0.1, shares.get(4), 1e-6);
+      }
+    }
+  }
+
+  private TestShard shard(TestJob job, int index, ReductionConfig config) {
+    StrategyFactory factory =
+        StrategyFactory.inRounds(
+            context ->
+                Barrier.keepingAll(
+                    "test",
+                    50_000,
+                    context,
+                    new RobustReduction(
+                        config,
+                        context,
+                        new float[config.memory(context.partition())],
+                        (aggregate, samples) -> context.store().apply(aggregate, 1, samples),
+                        facts::add)));
+    TestShard shard = job.shard(0, job.store(index), () -> new PartitionLedger(5), factory);
+    shard.membershipChanged(TestJob.workers(5));
+    return shard;
+  }
+
+  private static double norm(double[] a, double[] b) {
+    double squares = 0;
+    for (int i = 0; i < a.length; i++) {
+      squares += (a[i] - b[i]) * (a[i] - b[i]);
+    }
+    return Math.sqrt(squares);
+  }
+}
