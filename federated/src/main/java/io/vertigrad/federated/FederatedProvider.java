@@ -193,9 +193,6 @@ public final class FederatedProvider implements StrategyProvider {
   private static void checkNormalised(FederatedConfig config, JobConfig job) {
     checkPlain(job, Rule.FEDNOVA, "the sum of a worker's steps by a formula");
     OptimizerConfig optimizer = job.optimizer();
-    if (optimizer.nesterov()) {
-      throw refuseOptimizer(job, "nesterov", true, "false with rule fednova");
-    }
     if (optimizer.dampening() > 0) {
       throw refuseOptimizer(job, "dampening", optimizer.dampening(), "0 with rule fednova");
     }

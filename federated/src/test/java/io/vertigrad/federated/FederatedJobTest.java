@@ -3,11 +3,16 @@ package io.vertigrad.federated;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.compute.data.DataPartition;
+import io.vertigrad.compute.data.DataPartition.Kind;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.data.DistributedSampler;
+import io.vertigrad.compute.data.ShuffledSampler;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
-import io.vertigrad.events.UpdateLedger;
+import io.vertigrad.run.UpdateLedger;
 import io.vertigrad.testkit.PointsJob;
 import io.vertigrad.verticles.CoordinatorVerticle;
 import io.vertigrad.verticles.EvaluatorVerticle;
@@ -100,6 +105,41 @@ class FederatedJobTest extends PointsJob {
 
     double expected = new Port(rule, 3, 1, name.equals("median")).parameter();
     assertEquals(expected, lossOf(result), 2e-6, result.encode());
+  }
+
+  @Test
+  void shouldPassOverItsOwnSamplesWhenWorkersHavePartsOfUnlikeSize() {
+    job.put("steps", ROUNDS);
+    job.getJsonObject("workers").put("partition", JsonObject.of("kind", "quantity", "alpha", 1.0));
+    strategy("fedavg").put("localEpochs", 1);
+
+    JsonObject result = run(coordinator);
+
+    Dataset all = new UnlikePoints().open(null, Split.TRAIN);
+    List<int[]> parts = new DataPartition(Kind.QUANTITY, 1, 1).divide(all, WORKERS, SEED);
+    assertTrue(parts.stream().map(part -> part.length).distinct().count() > 1, "sizes");
+    double x = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+      double moved = 0;
+      for (int rank = 0; rank < WORKERS; rank++) {
+        int[] part = parts.get(rank);
+        int[] order = new ShuffledSampler(part.length, rank, SEED).epoch(round);
+        double y = x;
+        for (int first = 0; first < order.length; first += BATCH) {
+          double mean =
+              Arrays.stream(order, first, Math.min(order.length, first + BATCH))
+                  .mapToDouble(i -> UnlikePoints.coordinate(part[i], 0))
+                  .average()
+                  .orElseThrow();
+          y -= RATE * (y - mean);
+        }
+        // The mean of the movements is weighted by samples.
+        moved += (x - y) * part.length / UnlikePoints.SIZE;
+      }
+      x -= moved;
+    }
+    assertEquals(x, lossOf(result), 2e-6, result.encode());
+    assertEquals(ROUNDS * UnlikePoints.SIZE, result.getLong("samples"), result.encode());
   }
 
   @Test

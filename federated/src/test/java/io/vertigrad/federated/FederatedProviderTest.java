@@ -130,7 +130,7 @@ class FederatedProviderTest extends StrategyContract {
         "\"rule\": \"scaffold\"; {\"exchange\": {\"compression\": \"int8\"}}; exchange.compression is",
         "\"rule\": \"scaffold\"; {\"optimizer\": {\"schedule\": {\"name\": \"cosine\"}}}; optimizer.sch",
         "\"rule\": \"fednova\"; {\"optimizer\": {\"name\": \"adam\"}}; optimizer.name is adam, expect",
-        "\"rule\": \"fednova\"; {\"optimizer\": {\"momentum\": 0.9, \"nesterov\": true}}; optimizer.nes",
+        "\"rule\": \"fednova\"; {\"optimizer\": {\"name\": \"nesterov\"}}; optimizer.name is nesterov, exp",
         "\"rule\": \"fednova\"; {\"optimizer\": {\"momentum\": 0.9, \"dampening\": 0.1}}; optimizer.damp",
         "\"rule\": \"fednova\", \"optimizerState\": \"keep\"; {\"optimizer\": {\"momentum\": 0.9}}; strategy.opt"
       })

@@ -28,6 +28,7 @@ import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.host.StrategyService.MovedMember;
 import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.internal.worker.BatchGradients.BatchNumber;
+import io.vertigrad.internal.worker.BatchGradients.BatchOpener;
 import io.vertigrad.internal.worker.TrainingLoop.JoinRequester;
 import io.vertigrad.internal.worker.TrainingLoop.ModelSources;
 import io.vertigrad.internal.worker.TrainingLoop.Sources;
@@ -67,6 +68,7 @@ public class WorkerThread {
   private final Optional<BatchBalance> balance;
   private final Promise<Boolean> ended = Promise.promise();
   private Optional<StateCopies> copies = Optional.empty();
+  private Optional<OwnSamples> own = Optional.empty();
 
   /** Creates the thread's task. Call it on the verticle's context. */
   public WorkerThread(Vertx vertx, JobConfig job, WorkerMember member) {
@@ -130,6 +132,7 @@ public class WorkerThread {
     ModelConfig config = job.modelOn(data).on(job.workers().device());
     try (Model model = InitialParameters.into(JobModel.of(job, config), job)) {
       model.reportTo(member::scalar);
+      BatchOpener batches = batches(traits, model, data);
       TrainingPlan plan =
           TrainingPlan.of(job, strategy, PartitionPlan.of(job, model.layout()), data.size());
       if (traits.besideServers()) {
@@ -138,7 +141,7 @@ public class WorkerThread {
         // One copy for each step would cost more than compression saves.
         copies(local.isPresent() && keepsState(plan, local), model.layout().hash());
         Function<Incarnation, ParameterExchange> servers = withServers(traits, plan, sent, local);
-        return train(plan, model, data, BatchNumber.STEP, servers, local, member);
+        return train(plan, model, data, batches, BatchNumber.STEP, servers, local, member);
       }
       try (ReplicaCheckpoints checkpoints = checkpoints(traits, model)) {
         return session.isPresent()
@@ -147,6 +150,7 @@ public class WorkerThread {
                 plan,
                 model,
                 data,
+                batches,
                 BatchNumber.VERSION,
                 withPeers(traits, checkpoints, plan, vector(plan, model, data)),
                 Optional.empty(),
@@ -157,7 +161,7 @@ public class WorkerThread {
                     finder,
                     model,
                     plan.partitions(),
-                    (rank, first) -> batches(data, rank, first),
+                    batches,
                     apartReason(data)));
       }
     }
@@ -213,6 +217,7 @@ public class WorkerThread {
       TrainingPlan plan,
       Model model,
       Dataset data,
+      BatchOpener batches,
       BatchNumber batchNumber,
       Function<Incarnation, ParameterExchange> exchanges,
       Optional<LocalSteps> local,
@@ -221,13 +226,7 @@ public class WorkerThread {
         data instanceof StreamDataset stream
             ? self -> streamGradients(model, stream, batchNumber, self)
             : new ModelSources(
-                model,
-                (rank, first) -> batches(data, rank, first),
-                batchNumber,
-                member,
-                System::nanoTime,
-                local,
-                balance);
+                model, batches, batchNumber, member, System::nanoTime, local, balance);
     return runLoop(
         model.layout(), new TrainingLoop(plan, requester, sources, exchanges, System::nanoTime));
   }
@@ -408,9 +407,17 @@ public class WorkerThread {
     return created.run();
   }
 
-  private BatchSource batches(Dataset data, int rank, long first) {
-    Thread.currentThread().setName("worker %s of %s".formatted(rank, job.addresses().job()));
-    return batches(data, rank, job.workers().count(), first);
+  private BatchOpener batches(StrategyTraits traits, Model model, Dataset data) {
+    if (job.workers().ownSamples()) {
+      EventPublisher events = new EventPublisher(vertx, job.addresses());
+      EvaluationPlan tests = EvaluationPlan.of(job, traits);
+      own = Optional.of(new OwnSamples(job, data, model, tests, events, member::scalar));
+      return own.get();
+    }
+    return (rank, first) -> {
+      Thread.currentThread().setName("worker %s of %s".formatted(rank, job.addresses().job()));
+      return batches(data, rank, job.workers().count(), first);
+    };
   }
 
   /**
@@ -432,7 +439,8 @@ public class WorkerThread {
 
   /** Returns the number of samples that one pass of a rank has. */
   private long ownSamples(Dataset data, int rank) {
-    return job.workers().share(data.size(), job.workers().count());
+    return own.map(each -> (long) each.of(rank).size())
+        .orElseGet(() -> job.workers().share(data.size(), job.workers().count()));
   }
 
   private Sampler sampler(Dataset data, int rank, int ranks) {
