@@ -2,6 +2,7 @@
 open module io.vertigrad.dashboard {
   requires transitive io.vertigrad.verticles;
   requires io.vertigrad.observability;
+  requires io.vertigrad.run;
   requires io.vertigrad.strategies;
   requires io.vertx.web;
   requires org.slf4j;

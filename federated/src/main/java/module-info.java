@@ -1,3 +1,4 @@
+import io.vertigrad.federated.FederatedProvider;
 import io.vertigrad.federated.RobustStrategy;
 import io.vertigrad.strategy.StrategyProvider;
 
@@ -6,5 +7,6 @@ module io.vertigrad.federated {
   requires transitive io.vertigrad.verticles;
 
   provides StrategyProvider with
+      FederatedProvider,
       RobustStrategy;
 }

@@ -7,6 +7,7 @@ module io.vertigrad.launcher {
   requires io.vertigrad.cluster;
   requires io.vertigrad.launcher.tracking;
   requires io.vertigrad.observability;
+  requires io.vertigrad.run;
   requires io.vertigrad.serving;
   requires io.vertigrad.verticles;
   requires io.vertx.config;

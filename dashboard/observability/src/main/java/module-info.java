@@ -3,6 +3,7 @@
  */
 module io.vertigrad.observability {
   requires transitive io.vertigrad.verticles;
+  requires transitive io.vertigrad.run;
   requires transitive io.vertigrad.http;
   requires transitive io.vertx.web;
   requires transitive micrometer.core;

@@ -12,6 +12,10 @@ import io.vertigrad.benchmarks.goodput.GoodputBenchmark;
 import io.vertigrad.benchmarks.jmh.JmhBenchmark;
 import io.vertigrad.benchmarks.marginal.MarginalBenchmark;
 import io.vertigrad.benchmarks.overlap.OverlapBenchmark;
+import io.vertigrad.benchmarks.owndata.BufferedBenchmark;
+import io.vertigrad.benchmarks.owndata.FederatedBenchmark;
+import io.vertigrad.benchmarks.owndata.LiarsBenchmark;
+import io.vertigrad.benchmarks.owndata.RobustRoundBenchmark;
 import io.vertigrad.benchmarks.pipeline.PipelineBenchmark;
 import io.vertigrad.benchmarks.report.Benchmark;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
@@ -58,7 +62,11 @@ final class BenchmarkMain {
           new GoodputBenchmark(),
           new SlowLinkBenchmark(ONLY, System.getProperty(DATA, "")),
           new StragglerBenchmark(ONLY),
-          new RunsBenchmark());
+          new RunsBenchmark(),
+          new FederatedBenchmark(System::getProperty),
+          new LiarsBenchmark(System::getProperty),
+          new BufferedBenchmark(System::getProperty),
+          new RobustRoundBenchmark(System::getProperty));
 
   private BenchmarkMain() {}
 

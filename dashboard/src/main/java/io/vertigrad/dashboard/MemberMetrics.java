@@ -1,12 +1,15 @@
 package io.vertigrad.dashboard;
 
-import io.vertigrad.events.RunView.Condition;
-import io.vertigrad.events.RunView.Member;
-import io.vertigrad.events.Throughput.WorkerRate;
+import io.vertigrad.events.TrainingEvent.SamplesCounted;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.Role;
+import io.vertigrad.run.RunView.Condition;
+import io.vertigrad.run.RunView.Member;
+import io.vertigrad.run.Throughput.WorkerRate;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -80,6 +83,12 @@ final class MemberMetrics {
     interrupted = true;
   }
 
+  /** Sets what a worker has that does not share its samples. */
+  void owns(SamplesCounted counted) {
+    put("ownSamples", counted.samples());
+    put("ownLabels", new JsonArray(new ArrayList<>(counted.labels())));
+  }
+
   boolean moving() {
     return number("samplesPerSecond") > 0;
   }
@@ -142,6 +151,13 @@ final class MemberMetrics {
     }
     if (rate.samplesPerSecond() > 0) {
       draw(progress, rate, samples, bytes);
+    }
+  }
+
+  /** Shows a worker's updates as {@link io.vertigrad.observability.UpdateOutliers} has them. */
+  void compared(JsonObject update) {
+    if (!update.equals(values.getValue("update"))) {
+      put("update", update);
     }
   }
 

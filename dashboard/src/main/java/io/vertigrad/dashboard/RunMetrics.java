@@ -1,9 +1,5 @@
 package io.vertigrad.dashboard;
 
-import io.vertigrad.events.RunView;
-import io.vertigrad.events.RunView.Member;
-import io.vertigrad.events.Throughput.WorkerRate;
-import io.vertigrad.events.ThroughputBook;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.Figures;
@@ -14,12 +10,18 @@ import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberSuspected;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
+import io.vertigrad.events.TrainingEvent.SamplesCounted;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
 import io.vertigrad.observability.EventFold;
+import io.vertigrad.observability.UpdateOutliers;
+import io.vertigrad.run.RunView;
+import io.vertigrad.run.RunView.Member;
+import io.vertigrad.run.Throughput.WorkerRate;
+import io.vertigrad.run.ThroughputBook;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
@@ -52,6 +54,7 @@ final class RunMetrics {
   private final TestCurve tests = new TestCurve();
   private final NodeCurves nodes = new NodeCurves();
   private final ScalarCurves scalars = new ScalarCurves("samples", "bytes");
+  private final UpdateOutliers outliers = new UpdateOutliers();
   private final RecentEvents recent = new RecentEvents();
   private final ThroughputBook book = new ThroughputBook();
   private final EventFold fold =
@@ -65,6 +68,7 @@ final class RunMetrics {
           .on(Evaluated.class, tests::add)
           .on(StreamTested.class, tested -> streamed = true)
           .on(ScalarReported.class, this::reported)
+          .on(SamplesCounted.class, own -> member(Role.WORKER, own.rank()).owns(own))
           .on(MemberJoined.class, this::joined)
           .on(MemberSuspected.class, this::suspected)
           .on(MemberLeft.class, this::left);
@@ -73,6 +77,7 @@ final class RunMetrics {
   private final List<WorkerProgress> progress = new ArrayList<>();
 
   private boolean streamed;
+  private boolean compared;
   private JsonArray classes = new JsonArray();
   private boolean classesTold;
   private long bytes;
@@ -87,7 +92,11 @@ final class RunMetrics {
   public JsonObject advance(Collection<TrainingEvent> window, long timeMillis) {
     progress.clear();
     streamed = false;
+    compared = false;
     window.forEach(this::apply);
+    if (compared) {
+      compare(outliers.toJson());
+    }
     if (streamed) {
       tests.add(timeMillis, view.version(), view.stream().orElseThrow());
     }
@@ -136,6 +145,9 @@ final class RunMetrics {
   public void summarize(JsonObject summary) {
     state.summarize(summary);
     advice.summarize(summary);
+    if (summary.getValue(UpdateOutliers.KEY) instanceof JsonArray updates) {
+      compare(updates);
+    }
   }
 
   /** Returns everything up to the last delta. */
@@ -179,6 +191,7 @@ final class RunMetrics {
     view.apply(event);
     state.apply(event);
     advice.apply(event);
+    outliers.apply(event);
     fold.apply(event);
     if (!(event instanceof Figures)) {
       recent.add(event);
@@ -222,7 +235,19 @@ final class RunMetrics {
   }
 
   private void reported(ScalarReported scalar) {
+    compared |= UpdateOutliers.reads(scalar.name());
     scalars.add(scalar, view.samples(), bytes);
+  }
+
+  /** Shows how far the updates of each worker are from those of the others. */
+  private void compare(JsonArray updates) {
+    for (int i = 0; i < updates.size(); i++) {
+      JsonObject update = updates.getJsonObject(i).copy();
+      int rank = (Integer) update.remove("rank");
+      if (view.member(Role.WORKER, rank).isPresent()) {
+        member(Role.WORKER, rank).compared(update);
+      }
+    }
   }
 
   private void suspected(MemberSuspected silent) {

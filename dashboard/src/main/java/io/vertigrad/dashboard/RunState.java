@@ -1,7 +1,6 @@
 package io.vertigrad.dashboard;
 
 import io.vertigrad.compute.Metric;
-import io.vertigrad.events.RunView;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobFailed;
@@ -16,6 +15,7 @@ import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.observability.EventFold;
+import io.vertigrad.run.RunView;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;

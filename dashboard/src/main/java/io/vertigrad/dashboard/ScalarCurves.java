@@ -1,11 +1,13 @@
 package io.vertigrad.dashboard;
 
 import io.vertigrad.events.TrainingEvent.ScalarReported;
+import io.vertigrad.observability.UpdateOutliers;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -19,6 +21,10 @@ import java.util.stream.Stream;
 final class ScalarCurves {
 
   static final int CURVES = 128;
+
+  /** Scalars that are 0 or 1 for each worker: their shares are shown, and not their course. */
+  private static final Set<String> UNDRAWN =
+      Set.of(UpdateOutliers.LEFT_OUT, UpdateOutliers.EXPELLED);
 
   private final String[] columns;
   private final Map<Key, Series> curves = new LinkedHashMap<>();
@@ -88,6 +94,9 @@ final class ScalarCurves {
    * @param traffic a value for each other column
    */
   void add(ScalarReported scalar, double... traffic) {
+    if (UNDRAWN.contains(scalar.name())) {
+      return;
+    }
     Key key = new Key(scalar.name(), scalar.source());
     Series series = curves.get(key);
     if (series == null && curves.size() < CURVES) {

@@ -6,10 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
+import io.vertigrad.observability.UpdateOutliers;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 final class ScalarCurvesTest {
@@ -57,6 +59,34 @@ final class ScalarCurvesTest {
     assertEquals("[1.0,3.0,4.0]", columns.getJsonArray("value").encode());
     assertEquals("[0,1,2]", columns.getJsonArray("segment").encode());
     assertFalse(delta.getJsonArray("scalars").getJsonObject(0).containsKey("value"));
+  }
+
+  @Test
+  void shouldShowTheUpdatesOfAWorkerAndDrawTheirDistanceOnlyWhenTheyAreReported() {
+    metrics.advance(RunStory.beginning(), 0);
+    List<TrainingEvent> events = new ArrayList<>();
+    for (int version = 1; version <= 4; version++) {
+      events.add(ofWorker(UpdateOutliers.DISTANCE, version, 1 + version / 10.0));
+      events.add(ofWorker(UpdateOutliers.COSINE, version, 0.5));
+      events.add(ofWorker(UpdateOutliers.LEFT_OUT, version, version % 2));
+    }
+
+    JsonObject delta = metrics.advance(events, 0);
+
+    JsonObject worker = delta.getJsonArray("members").getJsonObject(0);
+    assertEquals("worker", worker.getString("role"));
+    JsonObject update = worker.getJsonObject("update");
+    assertEquals(1.25, update.getDouble("distance"), 1e-12);
+    assertEquals(0.5, update.getDouble("cosine"), 1e-12);
+    assertEquals(0.5, update.getDouble("leftOut"), 1e-12);
+    assertEquals(
+        Set.of(UpdateOutliers.DISTANCE, UpdateOutliers.COSINE),
+        metrics.snapshot(0).getJsonObject("scalars").fieldNames());
+  }
+
+  private static ScalarReported ofWorker(String name, long version, double value) {
+    return new ScalarReported(
+        RunStory.START + 100 * version, "worker 0", name, version, value, version, 0);
   }
 
   @Test

@@ -35,8 +35,8 @@ public final class PrivacyAccountant {
                   IntStream.range(11, 64).asDoubleStream(), DoubleStream.of(80, 128, 256, 512)))
           .toArray();
 
-  /** A series ends with terms below this part of its sum. */
-  private static final double LOG_NEGLIGIBLE = -32;
+  /** An alternating series ends at the first term below this part of its sum: 1e-10. */
+  private static final double LOG_LAST_TERM = -23;
 
   /** The series of the normal integral is used up to here, the continued fraction beyond. */
   private static final double SERIES_LIMIT = 3;
@@ -177,28 +177,34 @@ public final class PrivacyAccountant {
 
   /**
    * The integral of the moment is split where both densities of the mixture are equal. On each side
-   * the power of the sum is a binomial series that converges there. From the term {@code a + 1} on
-   * the coefficients change sign.
+   * the power of the sum is a binomial series that converges there. Beyond the order its terms
+   * alternate and shrink. The rest of the series is taken as a geometric one with the last ratio.
    */
   private static double logMomentOfFraction(double rate, double sigma, double order) {
     double split = sigma * sigma * Math.log(1 / rate - 1) + 0.5;
     double positive = Double.NEGATIVE_INFINITY;
     double negative = Double.NEGATIVE_INFINITY;
     double logBinomial = 0;
+    double previous = 0;
     boolean adds = true;
     for (int k = 0; ; k++) {
       double left = logTerm(rate, sigma, k, order - k) + logUpperTail((k - split) / sigma);
       double right =
           logTerm(rate, sigma, order - k, k) + logUpperTail((split - (order - k)) / sigma);
       double term = logBinomial + logSum(left, right);
+      boolean last = k > order && term < positive + LOG_LAST_TERM;
+      if (last) {
+        term -= Math.log1p(Math.exp(term - previous));
+      }
       if (adds) {
         positive = logSum(positive, term);
       } else {
         negative = logSum(negative, term);
       }
-      if (k > order && term < positive + LOG_NEGLIGIBLE) {
+      if (last) {
         return logDifference(positive, negative);
       }
+      previous = term;
       double factor = (order - k) / (k + 1);
       logBinomial += Math.log(Math.abs(factor));
       adds ^= factor < 0;

@@ -20,10 +20,14 @@ import java.util.Locale;
  * @param neighbours true to replace each update by the mean of the {@code n - f} nearest ones
  * @param clipRadius longest difference from the previous aggregate that counts in full, for centred
  *     clipping; 0 for the median of the round's differences
+ * @param expel rounds in sequence in which the updates of a worker do not fit, after which the
+ *     worker is left out for the rest of the run; 0 for never
  */
-record ReductionConfig(Kind kind, int liars, int bucket, boolean neighbours, double clipRadius) {
+record ReductionConfig(
+    Kind kind, int liars, int bucket, boolean neighbours, double clipRadius, int expel) {
 
   private static final int MOST_WORKERS = 4096;
+  private static final int MOST_ROUNDS = 1_000_000;
 
   /** The rules. */
   enum Kind {
@@ -60,8 +64,8 @@ record ReductionConfig(Kind kind, int liars, int bucket, boolean neighbours, dou
   }
 
   /**
-   * Reads the keys {@code reduction}, {@code liars}, {@code bucket}, {@code neighbours} and {@code
-   * clipRadius}. The caller refuses unknown keys.
+   * Reads the keys {@code reduction}, {@code liars}, {@code bucket}, {@code neighbours}, {@code
+   * clipRadius} and {@code expel}. The caller refuses unknown keys.
    *
    * @param section of the strategy
    * @param usual the rule if the section names none
@@ -77,7 +81,8 @@ record ReductionConfig(Kind kind, int liars, int bucket, boolean neighbours, dou
             section.integer("liars", kind == Kind.MEAN ? 0 : 1, 0, MOST_WORKERS),
             section.integer("bucket", 1, 1, MOST_WORKERS),
             section.flag("neighbours", false),
-            section.number("clipRadius", 0, 0, Float.MAX_VALUE));
+            section.number("clipRadius", 0, 0, Float.MAX_VALUE),
+            section.integer("expel", 0, 0, MOST_ROUNDS));
     config.refuseMisfits(section);
     return config;
   }
@@ -89,6 +94,12 @@ record ReductionConfig(Kind kind, int liars, int bucket, boolean neighbours, dou
           key,
           "is %s with reduction \"mean\", which one wrong worker can move anywhere: expected another reduction, such as \"centredClipping\""
               .formatted(liars > 0 ? liars : bucket > 1 ? bucket : true));
+    }
+    if (expel > 0 && liars == 0) {
+      throw section.refuse(
+          "expel",
+          "is %s with 0 liars, expected 0, or the most workers that may be expelled as liars"
+              .formatted(expel));
     }
     if (bucket > 1 && neighbours) {
       throw section.refuse(

@@ -44,6 +44,7 @@ final class RobustReduction implements Reduction {
   private final float[] memory;
   private final Step step;
   private final RoundFacts.Listener listener;
+  private final Expulsion expulsion;
   private final GramProducts products = new GramProducts();
   private final float[] aggregate;
   private final float[] block = new float[RoundVectors.BLOCK];
@@ -99,6 +100,7 @@ final class RobustReduction implements Reduction {
     this.memory = memory;
     this.step = step;
     this.listener = listener;
+    this.expulsion = new Expulsion(config.expel(), config.liars());
     this.trainable = context.partition().kind() == Block.Kind.TRAINABLE;
     this.mixing = config.mixing(context.answers().layout());
     this.aggregate = new float[context.partition().length()];
@@ -116,22 +118,22 @@ final class RobustReduction implements Reduction {
         facts -> report(facts, store));
   }
 
-  /** Reports distance, cosine and share of every worker as scalars of the server. */
+  /** Reports how far the update of each worker was from the aggregate, as scalars of the worker. */
   private static void report(RoundFacts facts, PartitionStore store) {
+    double usual = facts.usualDistance();
     for (RoundFacts.Update update : facts.workers()) {
-      store.report("distance." + update.rank(), update.distance());
-      store.report("cosine." + update.rank(), update.cosine());
-      if (!Double.isNaN(update.share())) {
-        store.report("share." + update.rank(), update.share());
-      }
+      store.report(update.rank(), "update.distance", update.distance() / usual);
+      store.report(update.rank(), "update.cosine", update.cosine());
+      store.report(update.rank(), "update.leftOut", update.isLeftOut() ? 1 : 0);
     }
+    facts.expelled().forEach(rank -> store.report(rank, "update.expelled", 1));
   }
 
   @Override
   public Future<?> prepare(List<GradientPartition> updates, PartitionStore store) {
     long version = store.version();
     if (!trainable || !config.sumsPartitions()) {
-      decision = ofAll(updates.size(), version);
+      decision = ofAll(updates, version);
       return Future.succeededFuture();
     }
     boolean distances = config.usesPrevious() && mixing instanceof Mixing.None;
@@ -169,12 +171,13 @@ final class RobustReduction implements Reduction {
   }
 
   /** Returns the decision of a rule that needs no sums. */
-  private Decision ofAll(int updates, long version) {
+  private Decision ofAll(List<GradientPartition> updates, long version) {
     boolean buckets = trainable && mixing instanceof Mixing.Buckets;
+    int[] counted = counted(updates).toArray();
     return new Decision(
-        IntStream.range(0, updates).toArray(),
+        counted,
         new double[0],
-        buckets ? mixing.matrix(null, updates, version) : new double[0][],
+        buckets ? mixing.matrix(null, counted.length, version) : new double[0][],
         Optional.empty());
   }
 
@@ -187,9 +190,7 @@ final class RobustReduction implements Reduction {
           products.addSquaredDistances(vectors.read(first, count), block, 0, count, squares);
         });
     RoundShare share = share(RoundShare.Layout.DISTANCES, updates);
-    for (int i = 0; i < squares.length; i++) {
-      share.set(rank(updates.get(i)), 1, squares[i]);
-    }
+    counted(updates).forEach(i -> share.set(rank(updates.get(i)), 1, squares[i]));
     return share;
   }
 
@@ -219,7 +220,7 @@ final class RobustReduction implements Reduction {
     if (previous) {
       share.setOwn(gram.product(last, last));
     }
-    for (int i = 0; i < last; i++) {
+    for (int i : counted(updates).toArray()) {
       int rank = rank(updates.get(i));
       share.set(rank, 1, previous ? gram.product(i, last) : 0);
       for (int j = 0; j <= i; j++) {
@@ -326,11 +327,8 @@ final class RobustReduction implements Reduction {
     return byCoordinate;
   }
 
-  /** Tells how far the updates of a round were from the aggregate, by their inner products. */
+  /** Takes how far the updates of a round were from the aggregate, by their inner products. */
   private void tell(long version, List<GradientPartition> whole, Decision made) {
-    if (context.partition().index() > 0) {
-      return;
-    }
     GramMatrix gram = made.gram().orElseThrow();
     double[] squares = gram.squaredDistancesTo(made.coefficients());
     double norm = gram.squaredNorm(made.coefficients());
@@ -338,14 +336,11 @@ final class RobustReduction implements Reduction {
     for (int i = 0; i < whole.size(); i++) {
       workers.add(fact(rank(whole.get(i)), gram.product(i, i), squares[i], norm, share(made, i)));
     }
-    listener.roundEnded(new RoundFacts(version, Math.sqrt(norm), workers));
+    judge(version, Math.sqrt(norm), workers);
   }
 
-  /** Tells how far the updates of a round were from the aggregate, by the sum of all partitions. */
+  /** Takes how far the updates of a round were from the aggregate, by the sum of all partitions. */
   private void tell(long version, List<GradientPartition> whole, Decision made, double[] sum) {
-    if (context.partition().index() > 0) {
-      return;
-    }
     RoundShare total = new RoundShare(RoundShare.Layout.FACTS, sum);
     List<RoundFacts.Update> workers = new ArrayList<>();
     for (int i = 0; i < whole.size(); i++) {
@@ -355,7 +350,15 @@ final class RobustReduction implements Reduction {
             fact(rank, total.get(rank, 2), total.get(rank, 1), total.own(), share(made, i)));
       }
     }
-    listener.roundEnded(new RoundFacts(version, Math.sqrt(total.own()), workers));
+    judge(version, Math.sqrt(total.own()), workers);
+  }
+
+  /** Expels workers whose updates do not fit. The first partition passes the facts on. */
+  private void judge(long version, double norm, List<RoundFacts.Update> workers) {
+    expulsion.judge(workers);
+    if (context.partition().index() == 0) {
+      listener.roundEnded(new RoundFacts(version, norm, workers, expulsion.expelled()));
+    }
   }
 
   private static double share(Decision made, int position) {
@@ -376,6 +379,15 @@ final class RobustReduction implements Reduction {
 
   private static RoundShare share(RoundShare.Layout layout, List<GradientPartition> updates) {
     return new RoundShare(layout, rank(updates.get(updates.size() - 1)));
+  }
+
+  /**
+   * Returns the positions of the updates whose workers are not expelled. An expelled one is not in
+   * the sums either, so it is whole in no partition, whichever learned of it first.
+   */
+  private IntStream counted(List<GradientPartition> updates) {
+    return IntStream.range(0, updates.size())
+        .filter(i -> !expulsion.isExpelled(rank(updates.get(i))));
   }
 
   /** Returns the positions of the updates that all partitions have. */

@@ -16,9 +16,9 @@ import java.util.List;
  * few wrong workers cannot decide the result.
  *
  * <p>Keys: those of the reduction ({@code reduction}, {@code liars}, {@code bucket}, {@code
- * neighbours}, {@code clipRadius}); {@code momentum}, with which workers send their momentum in
- * place of gradients; {@code deadlineMillis}. With {@code reduction} {@code mean} and without
- * momentum it is {@code sync}.
+ * neighbours}, {@code clipRadius}, {@code expel}); {@code momentum}, with which workers send their
+ * momentum in place of gradients; {@code deadlineMillis}. With {@code reduction} {@code mean} and
+ * without momentum it is {@code sync}.
  */
 public final class RobustStrategy implements StrategyProvider {
 

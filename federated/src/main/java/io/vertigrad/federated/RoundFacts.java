@@ -8,11 +8,13 @@ import java.util.List;
  * @param version of the parameters that the updates were computed at
  * @param norm length of the aggregate
  * @param workers one for each rank whose whole update was in the round, in rank order
+ * @param expelled ranks of the workers that are left out from the next rounds on
  */
-record RoundFacts(long version, double norm, List<Update> workers) {
+record RoundFacts(long version, double norm, List<Update> workers, List<Integer> expelled) {
 
   RoundFacts {
     workers = List.copyOf(workers);
+    expelled = List.copyOf(expelled);
   }
 
   /**
@@ -25,7 +27,25 @@ record RoundFacts(long version, double norm, List<Update> workers) {
    * @param share coefficient of the update in the aggregate times the number of updates: 1 for an
    *     equal part, 0 if it was left out; NaN where every coordinate is combined by itself
    */
-  record Update(int rank, double norm, double distance, double cosine, double share) {}
+  record Update(int rank, double norm, double distance, double cosine, double share) {
+
+    /** Returns whether it has less than half of an equal part in the aggregate. */
+    boolean isLeftOut() {
+      return share < 0.5;
+    }
+
+    /** Returns whether it has a part in the aggregate and does not point the other way. */
+    boolean fits() {
+      return !isLeftOut() && !(cosine < 0);
+    }
+  }
+
+  /** Returns the median of the distances of all updates, NaN without any. */
+  double usualDistance() {
+    double[] sorted = workers.stream().mapToDouble(Update::distance).sorted().toArray();
+    int size = sorted.length;
+    return size == 0 ? Double.NaN : (sorted[(size - 1) / 2] + sorted[size / 2]) / 2;
+  }
 
   /** Receives the facts of each round, in the process of the first partition. */
   @FunctionalInterface

@@ -3,11 +3,13 @@ package io.vertigrad.federated;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.testkit.PointsJob;
 import io.vertigrad.testkit.PointsProvider;
 import io.vertigrad.verticles.ParameterServerVerticle;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -66,18 +68,23 @@ final class RobustJobTest extends PointsJob {
     ended();
 
     for (int rank = 0; rank < 5; rank++) {
-      String distance = "distance." + rank;
-      String cosine = "cosine." + rank;
-      assertTrue(
-          happened(e -> e instanceof ScalarReported s && s.name().equals(distance)), distance);
+      String worker = "worker " + rank;
+      for (String name : List.of("update.distance", "update.leftOut")) {
+        assertTrue(happened(e -> isScalar(e, worker, name)), worker + ": " + name);
+      }
       assertTrue(
           happened(
               e ->
-                  e instanceof ScalarReported s
-                      && s.name().equals(cosine)
-                      && Math.abs(s.value() - 1) < 1e-4),
-          cosine);
+                  isScalar(e, worker, "update.cosine")
+                      && Math.abs(((ScalarReported) e).value() - 1) < 1e-4),
+          worker);
     }
+  }
+
+  private static boolean isScalar(TrainingEvent event, String source, String name) {
+    return event instanceof ScalarReported scalar
+        && scalar.source().equals(source)
+        && scalar.name().equals(name);
   }
 
   private void start(JsonObject strategy) {

@@ -329,6 +329,7 @@ class RobustStrategyTest {
         "\"bucket\": 2, \"neighbours\": true | neighbours",
         "\"reduction\": \"krum\", \"clipRadius\": 1 | clipRadius",
         "\"reduction\": \"best\" | reduction",
+        "\"liars\": 0, \"expel\": 3 | expel",
         "\"momentum\": 1 | momentum",
         "\"quorum\": 1 | quorum"
       })

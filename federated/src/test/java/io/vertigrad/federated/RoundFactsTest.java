@@ -68,6 +68,30 @@ class RoundFactsTest {
     requireShares(reduction, round.workers());
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"geometricMedian", "centredClipping", "median"})
+  void shouldLeaveAWorkerOutWhenItsUpdatesPointedTheOtherWayInSequence(String reduction) {
+    JsonObject section = new JsonObject().put("reduction", reduction).put("expel", 2);
+    ReductionConfig config =
+        ReductionConfig.read(Settings.of("test.json", section), ReductionConfig.Kind.KRUM);
+    TestJob job = new TestJob(new JsonObject("{\"name\": \"sync\"}"), 4, 0, 9, 5, 2, 2);
+    List<TestShard> shards = List.of(shard(job, 0, config), shard(job, 1, config));
+
+    for (int round = 0; round < 4; round++) {
+      for (int worker = 0; worker < 5; worker++) {
+        for (int part = 0; part < 2; part++) {
+          float[] piece = Arrays.copyOfRange(UPDATES[worker], 2 * part, 2 * part + 2);
+          shards.get(part).handle(job.gradient(worker, round, part, round, piece));
+        }
+      }
+    }
+
+    assertEquals(
+        List.of(List.of(), List.of(4), List.of(4), List.of(4)),
+        facts.stream().map(RoundFacts::expelled).toList());
+    assertEquals(List.of(5, 5, 4, 4), facts.stream().map(round -> round.workers().size()).toList());
+  }
+
   private static void requireShares(String reduction, List<RoundFacts.Update> workers) {
     List<Double> shares = workers.stream().map(RoundFacts.Update::share).toList();
     switch (reduction) {

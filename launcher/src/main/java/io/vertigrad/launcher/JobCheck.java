@@ -87,7 +87,9 @@ final class JobCheck {
       }
       Map<String, DataFingerprint> test = job.fingerprints(Set.of(Split.TEST), LOADER);
       missing.accept(
-          "no training data here: all members must have those of the first that joins (%s)"
+          (job.workers().ownData()
+                  ? "no training data here: those of the first that joins have the job's form (%s)"
+                  : "no training data here: all members must have those of the first that joins (%s)")
               .formatted(none.getMessage()));
       return test;
     }

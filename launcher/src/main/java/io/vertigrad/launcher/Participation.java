@@ -5,6 +5,7 @@ import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.launcher.deploy.JobEndMonitor;
+import io.vertigrad.launcher.deploy.OutlierNotice;
 import io.vertigrad.launcher.deploy.RoleName;
 import io.vertigrad.launcher.run.RunLog;
 import io.vertigrad.observability.MemberPort;
@@ -69,7 +70,9 @@ final class Participation implements AutoCloseable {
    */
   void play() {
     FrameCodecs.register(vertx.eventBus());
-    Await.result(watch.listen(), START_SECONDS, "the event bus");
+    Future<Void> notices =
+        OutlierNotice.listen(vertx, job.addresses(), job.cluster(), found -> LOG.warn("{}", found));
+    Await.result(Future.join(watch.listen(), notices), START_SECONDS, "the event bus");
     Promise<Void> started = Promise.promise();
     LocalMembers.one(role)
         .deploy(vertx, job)

@@ -7,6 +7,8 @@ import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Role;
+import io.vertigrad.launcher.deploy.OutlierNotice;
 import io.vertigrad.launcher.deploy.StartProgress;
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.EpochLog;
@@ -16,6 +18,7 @@ import io.vertigrad.launcher.run.RunRecorder;
 import io.vertigrad.launcher.terminal.Display;
 import io.vertigrad.launcher.tracking.RunTrackers;
 import io.vertigrad.observability.EventFold;
+import io.vertigrad.observability.UpdateOutliers.Outlier;
 import io.vertigrad.strategy.Membership;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -24,6 +27,7 @@ import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -56,6 +60,7 @@ final class RunMonitor implements AutoCloseable {
           .on(JobStarted.class, start -> started.tryComplete())
           .on(JobFinished.class, finish -> ended.tryComplete());
 
+  private volatile Consumer<OutlierNotice> notices = notice -> {};
   private Optional<StartProgress> waiting = Optional.empty();
   private boolean closed;
 
@@ -73,6 +78,7 @@ final class RunMonitor implements AutoCloseable {
         vertx.eventBus().consumer(addresses.events(), message -> onEvent(message.body()));
     MessageConsumer<JsonObject> control =
         vertx.eventBus().consumer(addresses.control(), message -> follow(message.body()));
+    notices = notice -> notice.publish(vertx, addresses);
     return Future.all(events.completion(), control.completion()).mapEmpty();
   }
 
@@ -135,8 +141,20 @@ final class RunMonitor implements AutoCloseable {
             display.show(event, progress);
           }
           waiting.ifPresent(report -> report.record(event));
+          progress.outliers().takeFresh().forEach(this::show);
         });
     outside.apply(event);
+  }
+
+  /** Shows a worker's wrong updates here, and to the operator of its process. */
+  private void show(Outlier outlier) {
+    LOG.warn("{}", outlier.sentence());
+    display.say(outlier.sentence());
+    progress
+        .view()
+        .member(Role.WORKER, outlier.rank())
+        .map(member -> new OutlierNotice(member.node(), outlier.sentence()))
+        .ifPresent(notices);
   }
 
   private static void log(UpdateRefused refused) {

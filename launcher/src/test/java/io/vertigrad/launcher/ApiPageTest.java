@@ -29,6 +29,7 @@ class ApiPageTest {
     "io.vertigrad.strategy",
     "io.vertigrad.collective",
     "io.vertigrad.events",
+    "io.vertigrad.run",
     "io.vertigrad.verticles",
     "io.vertigrad.cluster",
     "io.vertigrad.serving"

@@ -48,6 +48,7 @@ class ClassArchiveTest {
             "http",
             "serving",
             "streams",
+            "dashboard/run",
             "dashboard/observability",
             "dashboard",
             "launcher/cluster",

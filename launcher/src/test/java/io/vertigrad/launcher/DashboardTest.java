@@ -656,6 +656,62 @@ final class DashboardTest {
     browser.await("no scalars", () -> browser.all("#scalars[hidden]").size() == 1);
   }
 
+  @Test
+  void shouldShowTheSamplesOfEachWorkerWhenTheyHaveTheirOwn() throws Exception {
+    browser.open(replay(RunStory.withScalars(), 0));
+    browser.await("the end", () -> browser.text("#phase").equals("finished"));
+    assertEquals(1, browser.all("#own-panel[hidden]").size());
+
+    browser.open(replay(RunStory.withOwnSamples(), 0));
+    browser.await("the end", () -> browser.text("#phase").equals("finished"));
+    browser.screenshot("own-samples", 1280);
+
+    assertEquals(List.of("Worker", "Samples", "cat", "dog"), texts("#own th"));
+    assertEquals(
+        List.of("worker 0", "1,480", "1,480", "", "worker 1", "500", "100", "400"),
+        texts("#own td"));
+    assertTrue(
+        browser.text("#events").contains("worker 1 has 500 samples of its own, of 2 of 2 labels"),
+        browser.text("#events"));
+    assertEquals(List.of(), browser.complaints());
+  }
+
+  private static List<String> texts(String selector) {
+    return browser.all(selector).stream().map(WebElement::getText).toList();
+  }
+
+  void shouldNameTheLiarFirstWhenItsUpdatesPointTheOtherWay() throws Exception {
+    browser.open(replay(RunStory.withLiar(), 0));
+    browser.await("the end", () -> browser.text("#phase").equals("finished"));
+    String sentence =
+        "Worker 3's updates point the other way (cosine -0.31): wrong labels, a wrong sign or"
+            + " broken memory?";
+    assertTrue(
+        browser.text("#verdict").startsWith(sentence + " Finished: "), browser.text("#verdict"));
+
+    assertEquals(
+        List.of("worker 3", "1.75", "-0.31", "50 %", sentence),
+        browser.all("#updates-by-worker tr[data-outlier] td").stream()
+            .map(WebElement::getText)
+            .toList());
+    assertEquals(4, browser.all("#updates-by-worker tbody tr").size());
+    assertEquals(
+        List.of("update.cosine", "update.distance"),
+        browser.run(
+            "return [...document.querySelectorAll('#updates-by-worker .chart')]"
+                + ".map(e => e.dataset.scalar)"));
+    assertTrue(browser.has("#scalars[hidden]"), "no scalar of anything else was reported");
+    for (boolean dark : new boolean[] {true, false}) {
+      browser.dark(dark);
+      browser.screenshot(dark ? "liar-dark" : "liar", 1280);
+      assertEquals(List.of(), browser.violations());
+    }
+
+    slide("3");
+    browser.await("no liar yet", () -> !browser.text("#verdict").contains("Worker 3"));
+    assertEquals(List.of(), browser.complaints());
+  }
+
   private String zoom() {
     String zoom = browser.attribute("#loss", "data-zoom");
     return zoom == null ? "" : zoom;

@@ -47,6 +47,7 @@ class ModulesTest {
           "io.vertigrad.cluster",
           "io.vertigrad.launcher.tracking",
           "io.vertigrad.observability",
+          "io.vertigrad.run",
           "io.vertigrad.serving",
           "io.vertigrad.strategies",
           "io.vertigrad.streams",

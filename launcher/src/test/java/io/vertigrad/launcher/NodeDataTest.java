@@ -159,6 +159,57 @@ final class NodeDataTest {
   }
 
   @Test
+  void shouldTrainOnTheDataOfEachNodeWhenEachHasItsOwn() throws Exception {
+    address = "127.0.0.1:18141";
+    Path tests = data("tests", 0, 1, 64);
+    Files.delete(tests.resolve("train.csv"));
+    Path first = data("first", 0, 1, 64);
+    Path second = data("second", 0, 0, 40);
+    Path wide = Files.createDirectory(folder.resolve("wide-data"));
+    Files.writeString(wide.resolve("train.csv"), "0,1,2,3\n1,3,2,1\n");
+    CompletableFuture<CommandRun> run =
+        CompletableFuture.supplyAsync(
+            () ->
+                train(
+                    "run",
+                    tests,
+                    "--workers-here",
+                    "0",
+                    "--set",
+                    "workers.data=own",
+                    "--set",
+                    "cluster.port=18041"));
+    Awaitility.await().atMost(LIMIT).until(() -> run.isDone() || isWritten("run/secret"));
+
+    Process one = node("first", "worker", "--data", first.toString());
+    Awaitility.await().atMost(LIMIT).until(() -> !one.isAlive() || events().contains("worker"));
+    assertTrue(one.isAlive(), () -> said("first"));
+    Process refused = node("refused", "worker", "--data", wide.toString());
+    assertTrue(refused.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS), () -> said("refused"));
+    assertEquals(2, refused.exitValue(), () -> said("refused"));
+    assertTrue(
+        said("refused")
+            .contains(
+                "its samples have another form than the job's, trainingData: found samples of 3"
+                    + " with 2 classes, expected samples of 2 with 2 classes"),
+        said("refused"));
+    node("second", "worker", "--data", second.toString());
+    CommandRun ended = run.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+
+    assertEquals(0, ended.exit(), ended::toString);
+    assertTrue(
+        ended.out().contains("worker 1 has 40 samples of its own, 1 of 2 labels: 40 of 0\n"),
+        ended::toString);
+    assertTrue(ended.out().contains("each worker has its own samples, 40 to 64"), ended::toString);
+    JsonObject own = summary("run").getJsonObject("own");
+    assertEquals(64, own.getJsonArray("workers").getJsonObject(0).getInteger("samples"));
+    assertEquals(40, own.getJsonArray("workers").getJsonObject(1).getInteger("samples"));
+    assertTrue(own.getJsonObject("accuracy").getDouble("lowest") >= 0, own::encode);
+    // Each step uses a batch of 8 samples of each worker; both have a multiple of 8.
+    assertEquals(30 * 2 * 8, summary("run").getInteger("samples"));
+  }
+
+  @Test
   void shouldAdmitOnlyTheCoordinatorsDataWhenAnApplicationDeploysIt() throws Exception {
     JsonObject own = new JsonObject(Files.readString(job));
     own.getJsonObject("data").put("directory", data("own", 0, 1, 64).toString());
@@ -222,8 +273,11 @@ final class NodeDataTest {
   }
 
   private String hash(String run) throws IOException {
-    Path summary = folder.resolve(run).resolve("summary.json");
-    return new JsonObject(Files.readString(summary)).getString("parametersHash");
+    return summary(run).getString("parametersHash");
+  }
+
+  private JsonObject summary(String run) throws IOException {
+    return new JsonObject(Files.readString(folder.resolve(run).resolve("summary.json")));
   }
 
   private boolean isWritten(String file) {

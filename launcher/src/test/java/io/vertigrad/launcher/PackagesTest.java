@@ -86,6 +86,7 @@ class PackagesTest {
                 "io.vertigrad.federated..",
                 "io.vertigrad.launcher..",
                 "io.vertigrad.observability..",
+                "io.vertigrad.run..",
                 "io.vertigrad.serving..",
                 "io.vertigrad.strategies..")
             .should()

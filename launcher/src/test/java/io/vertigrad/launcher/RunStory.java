@@ -17,6 +17,7 @@ import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberSuspected;
 import io.vertigrad.events.TrainingEvent.MemberVitals;
 import io.vertigrad.events.TrainingEvent.ProcessRestarted;
+import io.vertigrad.events.TrainingEvent.SamplesCounted;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.StallFound;
@@ -245,6 +246,49 @@ final class RunStory {
     return events;
   }
 
+  /** Returns the run {@link #withGaps} whose workers have unlike samples of the named classes. */
+  static List<TrainingEvent> withOwnSamples() {
+    List<TrainingEvent> events = new ArrayList<>();
+    for (TrainingEvent event : withGaps()) {
+      events.add(
+          event instanceof JobStarted start ? start.withClasses(List.of("cat", "dog")) : event);
+      if (event instanceof JobStarted) {
+        events.add(new SamplesCounted(START, 0, 1_480, List.of(1_480, 0)));
+      }
+      if (event instanceof JobStarted
+          || event instanceof MemberJoined again && again.incarnation() > 0) {
+        events.add(new SamplesCounted(event.timeMillis(), 1, 500, List.of(100, 400)));
+      }
+    }
+    return events;
+  }
+
+  /** Returns thirty seconds of four workers, the last of which sends its updates negated. */
+  static List<TrainingEvent> withLiar() {
+    List<TrainingEvent> events = new ArrayList<>();
+    for (int rank = 0; rank < 4; rank++) {
+      events.add(new MemberJoined(START, Role.WORKER, rank, 0, "a pid " + (2 + rank), ""));
+    }
+    events.add(new JobStarted(START, "robust", 4, 1, 1_960, 30, 30));
+    for (int second = 1; second <= 30; second++) {
+      long now = START + 1_000L * second;
+      for (int rank = 0; rank < 4; rank++) {
+        boolean liar = rank == 3;
+        events.add(report(now, rank, 0, second, second));
+        events.add(ofUpdate(now, rank, "distance", second, liar ? 1.75 : 1 + 0.01 * rank));
+        events.add(ofUpdate(now, rank, "cosine", second, liar ? -0.31 : 0.62));
+        events.add(ofUpdate(now, rank, "leftOut", second, liar && second % 2 == 0 ? 1 : 0));
+      }
+    }
+    events.add(new JobFinished(START + 31_000, 30, 30 * 640));
+    return events;
+  }
+
+  private static ScalarReported ofUpdate(
+      long now, int rank, String name, int version, double value) {
+    return new ScalarReported(now, "worker " + rank, "update." + name, version, value, version, 0);
+  }
+
   /**
    * Returns twenty seconds of two workers, one of which leaves with a reason that quotes an object
    * and comes back. The first test is older than the first step.
@@ -283,6 +327,7 @@ final class RunStory {
         new CheckpointFailed(START + 8, 0, 50, "no space"),
         new ShardRolledBack(START + 8, 0, 59, 50, ""),
         new StateTaken(START + 8, 0, 50, 1),
+        new SamplesCounted(START + 8, 0, 1_480, List.of(0, 1_480)),
         new JobPaused(START + 9),
         new JobResumed(START + 10, 1),
         new EvaluationSkipped(START + 10, 50, "evaluator 0 is gone"),

@@ -74,8 +74,8 @@ class StartScriptTest {
       here=$(dirname "$0")/..
       echo build >>"$here/calls"
       until [ -f "$here/go" ]; do sleep 0.02; done
-      for module in codecs compute engines/dl4j verticles strategies http serving streams dashboard/observability dashboard \\
-          launcher/cluster launcher/tracking launcher engines/pytorch; do
+      for module in codecs compute engines/dl4j verticles strategies federated http serving streams dashboard/run \\
+          dashboard/observability dashboard launcher/cluster launcher/tracking launcher engines/pytorch; do
         mkdir -p "$here/home/$module/target/classes"
       done
       cd "$here/home"

@@ -25,6 +25,9 @@ import java.util.Optional;
  */
 final class DelayCompensation {
 
+  /** m, the share of the mean square that stays. */
+  private static final double DECAY = 0.95;
+
   private static final double EPSILON = 1e-7;
   private static final long NONE = -1;
 
@@ -76,7 +79,7 @@ final class DelayCompensation {
     }
     for (int i = 0; i < meanSquare.length; i++) {
       double square = (double) gradient[i] * gradient[i];
-      nextMeanSquare[i] = (float) (config.decay() * meanSquare[i] + (1 - config.decay()) * square);
+      nextMeanSquare[i] = (float) (DECAY * meanSquare[i] + (1 - DECAY) * square);
     }
     float[] seen = parametersOf(update);
     for (int i = 0; seen != null && i < gradient.length; i++) {
@@ -127,9 +130,8 @@ final class DelayCompensation {
    *
    * @param kind how lambda follows
    * @param rate lambda, or lambda_0
-   * @param decay m, the share of the mean square that stays
    */
-  record Config(Kind kind, double rate, double decay) {
+  record Config(Kind kind, double rate) {
 
     /** How lambda follows. */
     enum Kind {
@@ -145,10 +147,9 @@ final class DelayCompensation {
       String name = settings.choice("compensation", "none", "none", "constant", "adaptive");
       double otherwise = name.equals("adaptive") ? ADAPTIVE_RATE : CONSTANT_RATE;
       double rate = settings.number("compensationRate", otherwise, 0, 1e6);
-      double decay = settings.number("compensationDecay", 0.95, 0, 0.999999);
       return switch (name) {
-        case "constant" -> Optional.of(new Config(Kind.CONSTANT, rate, decay));
-        case "adaptive" -> Optional.of(new Config(Kind.ADAPTIVE, rate, decay));
+        case "constant" -> Optional.of(new Config(Kind.CONSTANT, rate));
+        case "adaptive" -> Optional.of(new Config(Kind.ADAPTIVE, rate));
         default -> Optional.empty();
       };
     }

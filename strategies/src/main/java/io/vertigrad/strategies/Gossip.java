@@ -42,7 +42,6 @@ final class Gossip implements PeerStrategy {
   private final Replica replica;
   private final Optimizer optimizer;
   private final Random random;
-  private final long seed;
   private final VectorSlices pieces;
   private PeerGroup group;
   private List<Integer> others = List.of();
@@ -52,12 +51,11 @@ final class Gossip implements PeerStrategy {
   private long begunNanos;
   private ExchangeTiming timing = ExchangeTiming.NONE;
 
-  Gossip(Config config, PeerContext context) {
+  Gossip(PeerContext context) {
     this.context = context;
     this.replica = context.replica();
     this.optimizer = context.optimizers().apply(context.optimizer());
     this.random = new Random();
-    this.seed = config.seed();
     this.pieces = new VectorSlices(0, replica.length(), context.pieceElements());
   }
 
@@ -69,7 +67,7 @@ final class Gossip implements PeerStrategy {
     others =
         IntStream.range(0, now.size()).filter(i -> i % 2 == first).mapToObj(now::rank).toList();
     rounds = new long[others.size()];
-    random.setSeed(seed * 31 + now.self());
+    random.setSeed(now.self());
     new InitialSync(context, now).synchronizeKeepingCounts(fresh);
   }
 
@@ -189,20 +187,6 @@ final class Gossip implements PeerStrategy {
     return new Tag(InitialSync.ROUNDS + rounds[other], phase, piece);
   }
 
-  /**
-   * The strategy's section of a job file.
-   *
-   * @param seed seed of the random choice of partners
-   */
-  record Config(long seed) {
-
-    static Config read(Settings settings) {
-      Config config = new Config(settings.longInteger("seed", 0, 0, Long.MAX_VALUE));
-      settings.refuseUnknown();
-      return config;
-    }
-  }
-
   /** Registers the strategy as {@code gossip}. */
   public static final class Provider implements StrategyProvider {
 
@@ -213,10 +197,10 @@ final class Gossip implements PeerStrategy {
 
     @Override
     public StrategyFactory configure(Settings settings) {
-      Config config = Config.read(settings);
+      settings.refuseUnknown();
       // Workers exchange with any that are present, and one that takes no step still answers.
       return StrategyFactory.besideWorkers(
-          StrategyTraits.atWorkers(Rounds.INDEPENDENT), context -> new Gossip(config, context));
+          StrategyTraits.atWorkers(Rounds.INDEPENDENT), Gossip::new);
     }
   }
 }

@@ -76,7 +76,6 @@ record OuterRounds(int quorum, long graceMillis, long deadlineMillis) {
             sgd.learningRate(),
             momentum,
             0,
-            false,
             sgd.beta1(),
             sgd.beta2(),
             sgd.epsilon(),

@@ -34,15 +34,14 @@ final class QuasiGlobalMomentum {
    */
   static void check(JobConfig job) {
     OptimizerConfig optimizer = job.optimizer();
-    boolean plain =
-        optimizer.name().equals("sgd") && !optimizer.nesterov() && optimizer.dampening() == 0;
+    boolean plain = optimizer.name().equals("sgd") && optimizer.dampening() == 0;
     if (!plain || optimizer.momentum() == 0) {
       throw job.settings()
           .section("strategy")
           .refuse(
               "momentum",
-              ("is \"quasi-global\", expected an optimizer sgd with momentum, without dampening and"
-                      + " nesterov; found %s with momentum %s")
+              ("is \"quasi-global\", expected an optimizer sgd with momentum, without dampening;"
+                      + " found %s with momentum %s")
                   .formatted(optimizer.name(), optimizer.momentum()));
     }
   }

@@ -93,7 +93,7 @@ class DecentralizedSgdTest {
         training(name, ",\"momentum\":\"quasi-global\"", NetworkFaults.FREQUENT, 5);
     training.optimizer =
         new OptimizerConfig(
-            "sgd", RATE, mu, 0, false, 0, 0, 1e-8, 0, 0, 0, LearningRateSchedule.constant());
+            "sgd", RATE, mu, 0, 0, 0, 1e-8, 0, 0, 0, LearningRateSchedule.constant());
     training.steps = 12;
 
     training.run(workers);
@@ -200,8 +200,7 @@ class DecentralizedSgdTest {
     SimulatedTraining training =
         training("complete", ",\"momentum\":\"" + momentum + "\"", NetworkFaults.NONE, 1);
     training.optimizer =
-        new OptimizerConfig(
-            "sgd", 1, 0.5, 0, false, 0, 0, 1e-8, 0, 0, 0, LearningRateSchedule.constant());
+        new OptimizerConfig("sgd", 1, 0.5, 0, 0, 0, 1e-8, 0, 0, 0, LearningRateSchedule.constant());
     training.steps = 2;
     training.gradient =
         (rank, step, x) -> {

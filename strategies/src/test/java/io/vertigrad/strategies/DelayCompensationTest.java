@@ -48,7 +48,7 @@ class DelayCompensationTest extends StrategyContract {
 
   @Test
   void shouldCorrectThreeStepsByTheFormulaWhenAdaptive() {
-    TestJob job = job("\"adaptive\", \"compensationRate\": 2, \"compensationDecay\": 0.9");
+    TestJob job = job("\"adaptive\", \"compensationRate\": 2");
     TestShard shard = started(job, 2);
 
     double[] p = start();
@@ -69,7 +69,7 @@ class DelayCompensationTest extends StrategyContract {
   /** The mean square is in the checkpoint; the worker's parameters are those of the checkpoint. */
   @Test
   void shouldContinueWithTheMeanSquareOfTheCheckpoint() {
-    TestJob job = job("\"adaptive\", \"compensationRate\": 2, \"compensationDecay\": 0.9");
+    TestJob job = job("\"adaptive\", \"compensationRate\": 2");
     TestShard before = started(job, 2);
     double[] p = start();
     double[] s = new double[4];
@@ -129,7 +129,7 @@ class DelayCompensationTest extends StrategyContract {
 
   private static void adaptiveStep(double[] p, float[] g, double[] seen, double[] s) {
     for (int i = 0; i < p.length; i++) {
-      s[i] = 0.9 * s[i] + 0.1 * g[i] * g[i];
+      s[i] = 0.95 * s[i] + 0.05 * g[i] * g[i];
       p[i] -= RATE * (g[i] + 2 / Math.sqrt(s[i] + 1e-7) * g[i] * g[i] * (p[i] - seen[i]));
     }
   }

@@ -40,7 +40,7 @@ class DeviceReplicaTest {
         "allreduce; 'checkEvery': 5; 0.9",
         "allreduce; 'powerSgdRank': 1; 0",
         "allreduce; 'groups': 2, 'between': {'name': 'diloco', 'syncEvery': 4}; 0.9",
-        "gossip; 'seed': 3; 0.9"
+        "gossip; ''; 0.9"
       })
   void shouldEndWithTheBitsOfStepsInJava(String name, String settings, double momentum) {
     Consumer<SimulatedTraining> with =

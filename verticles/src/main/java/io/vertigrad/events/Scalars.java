@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -39,6 +40,7 @@ public final class Scalars {
   private final Consumer<TrainingEvent> events;
   private final Consumer<Runnable> timer;
   private final Map<String, Series> series = new LinkedHashMap<>();
+  private final Map<Integer, Scalars> workers = new ConcurrentHashMap<>();
   private boolean timed;
   private boolean refused;
 
@@ -101,6 +103,16 @@ public final class Scalars {
         publisher::publish,
         action ->
             vertx.timer(INTERVAL_MILLIS, TimeUnit.MILLISECONDS).onSuccess(due -> action.run()));
+  }
+
+  /**
+   * Returns the scalars that this source reports of a worker.
+   *
+   * @param rank the worker, which is their source
+   * @return the same object for the same worker
+   */
+  public Scalars ofWorker(int rank) {
+    return workers.computeIfAbsent(rank, key -> new Scalars("worker " + key, events, timer));
   }
 
   /**
@@ -174,6 +186,7 @@ public final class Scalars {
    * Call it before the job ends or this Vert.x is closed.
    */
   public void flush() {
+    workers.values().forEach(Scalars::flush);
     List<ScalarReported> due = new ArrayList<>();
     synchronized (this) {
       long now = System.currentTimeMillis();

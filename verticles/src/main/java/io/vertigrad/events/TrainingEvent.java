@@ -116,6 +116,40 @@ public sealed interface TrainingEvent {
       long timeMillis, Role role, int rank, int incarnation, String node, String data)
       implements TrainingEvent {}
 
+  /**
+   * A worker with samples of its own begins, or begins again: what it has.
+   *
+   * @param timeMillis wall-clock time in milliseconds since 1970
+   * @param rank the worker's rank
+   * @param samples number of its samples
+   * @param labels number of samples of each class, by class; empty if a sample has no single class,
+   *     and with more than {@value #MOST_LABELS} classes
+   */
+  record SamplesCounted(long timeMillis, int rank, int samples, List<Integer> labels)
+      implements TrainingEvent {
+
+    /** With more classes, samples are not counted by class. */
+    public static final int MOST_LABELS = 100;
+
+    /** Scalar of a worker: loss of the parameters that it receives on samples of its own. */
+    public static final String LOSS = "own.loss";
+
+    /** Scalar of a worker: accuracy of these parameters there, in percent. */
+    public static final String ACCURACY = "own.accuracy";
+
+    /**
+     * Copies the numbers.
+     *
+     * @param timeMillis wall-clock time in milliseconds since 1970
+     * @param rank the worker's rank
+     * @param samples number of its samples
+     * @param labels number of samples of each class
+     */
+    public SamplesCounted {
+      labels = List.copyOf(labels);
+    }
+  }
+
   /** A member has been silent for longer than the suspect limit. */
   record MemberSuspected(long timeMillis, Role role, int rank, int incarnation, long silentMillis)
       implements TrainingEvent {}

@@ -2,13 +2,11 @@ package io.vertigrad.events;
 
 import io.reactivex.rxjava3.core.BackpressureStrategy;
 import io.reactivex.rxjava3.core.Flowable;
-import io.reactivex.rxjava3.core.Scheduler;
 import io.vertigrad.codecs.Addresses;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 
 /**
  * A job's training events as a flow, for terminals, dashboards and your own code.
@@ -56,30 +54,6 @@ public final class TrainingEvents {
    */
   public static Flowable<TrainingEvent> of(io.vertx.rxjava3.core.Vertx vertx, String job) {
     return of(vertx.getDelegate(), job);
-  }
-
-  /**
-   * Returns the speed of the workers, interval by interval; an interval without progress is left
-   * out. A slow subscriber sees only the newest interval.
-   *
-   * @param events events of a job
-   * @param interval length of an interval, above 0
-   * @param unit unit of the length
-   * @param scheduler measures the intervals and emits them
-   * @return one element for each interval
-   */
-  public static Flowable<Throughput> windows(
-      Flowable<TrainingEvent> events, long interval, TimeUnit unit, Scheduler scheduler) {
-    return Flowable.defer(
-        () -> {
-          ThroughputBook book = new ThroughputBook();
-          return events
-              .ofType(TrainingEvent.WorkerProgress.class)
-              .buffer(interval, unit, scheduler)
-              .filter(progress -> !progress.isEmpty())
-              .map(book::enter)
-              .onBackpressureLatest();
-        });
   }
 
   /**

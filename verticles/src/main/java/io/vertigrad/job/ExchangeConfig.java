@@ -61,6 +61,10 @@ public record ExchangeConfig(
   /** A member that does not answer is evicted before the members that wait for it give up. */
   private static final int BEYOND_EVICTION_MILLIS = 50_000;
 
+  /** A frame is sent at least so often before its exchange fails. */
+  private static final int RETRIES = 12;
+
+  private static final int MOST_RETRY_MILLIS = 5_000;
   private static final int DEFAULT_STALL_MILLIS = 15_000;
   private static final int DEFAULT_ORPHAN_SECONDS = 600;
 
@@ -76,44 +80,6 @@ public record ExchangeConfig(
   private static final String DEFAULT_FOLDER = "/dev/shm";
 
   private static final int DEFAULT_SHARED_MIB = 512;
-
-  /**
-   * Creates settings without compression, with the default transport and the default stall limit.
-   *
-   * @param type data type of gradients and parameters in frames
-   * @param partitionElements elements per partition
-   * @param windowBytes limit of unanswered payload bytes of one worker
-   * @param retryMillis without an answer for this long, the same frame is sent again
-   * @param deadlineMillis after this long an exchange fails
-   * @param suspectMillis without a heartbeat for this long a member is suspected
-   * @param evictMillis without a heartbeat for this long a member is evicted
-   */
-  public ExchangeConfig(
-      DataType type,
-      int partitionElements,
-      int windowBytes,
-      long retryMillis,
-      long deadlineMillis,
-      long suspectMillis,
-      long evictMillis) {
-    this(
-        type,
-        partitionElements,
-        windowBytes,
-        retryMillis,
-        deadlineMillis,
-        suspectMillis,
-        evictMillis,
-        DEFAULT_STALL_MILLIS,
-        DEFAULT_ORPHAN_SECONDS,
-        DEFAULT_DRAIN_SECONDS,
-        Compression.NONE,
-        TransportKind.AUTO,
-        DEFAULT_MAGNITUDE,
-        DEFAULT_FOLDER,
-        (long) DEFAULT_SHARED_MIB << 20,
-        false);
-  }
 
   /**
    * Returns the same settings without a limit of unanswered bytes.
@@ -163,15 +129,16 @@ public record ExchangeConfig(
     Settings changeable = section.with(KeyTrait.CHANGEABLE);
     Settings local = section.with(KeyTrait.LOCAL, KeyTrait.CHANGEABLE);
     int evictMillis = changeable.integer("evictMillis", 10_000, 200, 3_600_000);
+    int deadlineMillis =
+        changeable.integer("deadlineMillis", evictMillis + BEYOND_EVICTION_MILLIS, 100, 86_400_000);
     String type = agreed.choice("type", "float32", "float32", "float16", "bfloat16");
     ExchangeConfig config =
         new ExchangeConfig(
             DataType.valueOf(type.toUpperCase(Locale.ROOT)),
             agreed.integer("partitionElements", DEFAULT_ELEMENTS, 1, MOST_ELEMENTS),
             changeable.integer("windowBytes", 4 << 20, 1, 1 << 30),
-            changeable.integer("retryMillis", 5_000, 10, 3_600_000),
-            changeable.integer(
-                "deadlineMillis", evictMillis + BEYOND_EVICTION_MILLIS, 100, 86_400_000),
+            Math.min(MOST_RETRY_MILLIS, deadlineMillis / RETRIES),
+            deadlineMillis,
             changeable.integer("suspectMillis", 3_000, 100, 3_600_000),
             evictMillis,
             changeable.integer("stallMillis", DEFAULT_STALL_MILLIS, 100, 86_400_000),

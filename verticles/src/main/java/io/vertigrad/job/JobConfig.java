@@ -165,6 +165,9 @@ public record JobConfig(
     if (job.workers().balancesSpeed()) {
       checkBalance(job, root);
     }
+    if (job.workers().ownSamples()) {
+      checkOwnSamples(job, root);
+    }
     if (job.stepsAreKnown() && stepsOf(job) < 1) {
       throw root.refuse(
           job.length.unit().key(),
@@ -341,8 +344,9 @@ public record JobConfig(
 
   /**
    * Returns the fingerprints of the data and the model file that this job trains with, by what they
-   * are of: {@code trainingData}, {@code testData}, {@code model} or {@code parameters}. Blocks
-   * while a split is opened that is not in use.
+   * are of: {@code trainingData}, {@code testData}, {@code model} or {@code parameters}. Of
+   * training data that each node has of its own, it is that of their form. Blocks while a split is
+   * opened that is not in use.
    *
    * @param splits the splits that a member reads
    * @param loader finds the data set
@@ -352,7 +356,10 @@ public record JobConfig(
   public Map<String, DataFingerprint> fingerprints(Set<Split> splits, ClassLoader loader) {
     Map<String, DataFingerprint> found = new TreeMap<>();
     for (Split split : splits) {
-      DatasetProvider.fingerprint(data, split, loader)
+      boolean form = split == Split.TRAIN && workers.ownData();
+      (form
+              ? Optional.of(DataFingerprint.ofForm(DatasetProvider.open(data, split, loader)))
+              : DatasetProvider.fingerprint(data, split, loader))
           .ifPresent(made -> found.put(split.fingerprint(), made));
     }
     modelFile().ifPresent(file -> found.put("model", DataFingerprint.of(file)));
@@ -668,8 +675,6 @@ public record JobConfig(
     if (resolved.isSection(FINGERPRINTS)) {
       checkFingerprints(resolved);
     }
-    resolved.ignoreRemoved("steps");
-    resolved.ignoreRemoved(ENGINE);
     resolved.refuseUnknown();
     return counted ? OptionalLong.of(samples) : OptionalLong.empty();
   }
@@ -711,6 +716,42 @@ public record JobConfig(
     }
     if (obstacle != null) {
       throw root.refuse("workers.balance", "is \"speed\", expected \"equal\" with " + obstacle);
+    }
+  }
+
+  /** Refuses what needs epochs that workers share, or the number of samples of other nodes. */
+  private static void checkOwnSamples(JobConfig job, Settings root) {
+    boolean own = job.workers().ownData();
+    String with = own ? "workers.data \"own\"" : "workers.partition";
+    if (own && job.workers().partition().isPresent()) {
+      throw root.refuse("workers.partition", "is given, expected none with " + with);
+    }
+    if (job.pipeline().isPresent() || job.data().name().equals("stream")) {
+      throw root.refuse(
+          own ? "workers.data" : "workers.partition",
+          job.pipeline().isPresent()
+              ? "cannot be used with a pipeline: its stages work on the same samples"
+              : "cannot be used with a stream: its events are divided evenly");
+    }
+    if (job.workers().balancesSpeed()) {
+      throw root.refuse(
+          "workers.balance", "is \"speed\", expected \"equal\" with %s".formatted(with));
+    }
+    if (!job.workers().sharesData()) {
+      throw root.refuse(
+          "workers.sampler", "is \"none\", expected \"distributed\" with %s".formatted(with));
+    }
+    String passes =
+        job.length().countsSamples()
+            ? job.length().unit().key()
+            : job.evaluator().everyEpochs() > 0
+                ? "evaluator.everyEpochs"
+                : job.optimizer.schedule().countsEpochs() ? "optimizer.schedule" : "";
+    if (own && !passes.isEmpty()) {
+      throw root.refuse(
+          passes,
+          "counts passes over the training set, but with %s nobody knows its size; expected steps or updates"
+              .formatted(with));
     }
   }
 

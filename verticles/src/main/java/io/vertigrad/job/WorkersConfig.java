@@ -1,6 +1,7 @@
 package io.vertigrad.job;
 
 import io.vertigrad.compute.Device;
+import io.vertigrad.compute.data.DataPartition;
 import io.vertigrad.compute.data.DistributedSampler;
 import io.vertigrad.compute.settings.KeyTrait;
 import io.vertigrad.compute.settings.Settings;
@@ -14,6 +15,10 @@ import java.util.Optional;
  * @param batch samples per gradient and worker
  * @param balance {@code equal}: all workers have such batches; {@code speed}: these are shared out
  *     in each round by the speed of the workers
+ * @param data {@code shared}: all members have the same samples; {@code own}: each worker trains on
+ *     what its node has
+ * @param partition divides shared samples so that each worker has some of its own; empty if an
+ *     epoch is divided
  * @param sampler {@code distributed}: each worker uses its own share; {@code none}: each shuffles
  *     the whole set
  * @param dropLast whether an epoch's last batch is left out if it is smaller
@@ -26,6 +31,8 @@ public record WorkersConfig(
     int minimum,
     int batch,
     String balance,
+    String data,
+    Optional<DataPartition> partition,
     String sampler,
     boolean dropLast,
     int threads,
@@ -36,6 +43,7 @@ public record WorkersConfig(
   static final int MOST = 4096;
 
   private static final String SPEED = "speed";
+  private static final String OWN = "own";
 
   static WorkersConfig read(Settings section, Optional<PipelineConfig> pipeline) {
     int members = pipeline.map(PipelineConfig::members).orElse(2);
@@ -56,6 +64,10 @@ public record WorkersConfig(
             section.integer("minimum", pipeline.isPresent() ? count : 1, 1, count),
             batch(shared, pipeline.map(PipelineConfig::replicas).orElse(count)),
             balance,
+            agreed.choice("data", "shared", "shared", OWN),
+            agreed.has("partition")
+                ? Optional.of(DataPartition.read(agreed.section("partition")))
+                : Optional.empty(),
             agreed.choice("sampler", "distributed", "distributed", "none"),
             agreed.flag("dropLast", false),
             changeable.integer("threads", 1, 1, 1024),
@@ -93,14 +105,33 @@ public record WorkersConfig(
   }
 
   /**
-   * Returns the number of samples of an epoch that one replica of the model uses.
+   * Returns whether each worker trains on what its node has.
+   *
+   * @return false if all members have the same samples
+   */
+  public boolean ownData() {
+    return data.equals(OWN);
+  }
+
+  /**
+   * Returns whether each worker samples a set of its own: what its node has, or its part.
+   *
+   * @return false if workers share epochs of one set
+   */
+  public boolean ownSamples() {
+    return ownData() || partition.isPresent();
+  }
+
+  /**
+   * Returns the number of samples of an epoch that one replica of the model uses: with samples of
+   * their own that of the mean worker, but with {@link #ownData} all of this node's.
    *
    * @param samples size of the training set
    * @param replicas number of copies of the model that train
    * @return samples
    */
   public long share(long samples, int replicas) {
-    return sharesData() ? DistributedSampler.share(samples, replicas) : samples;
+    return sharesData() && !ownData() ? DistributedSampler.share(samples, replicas) : samples;
   }
 
   /**

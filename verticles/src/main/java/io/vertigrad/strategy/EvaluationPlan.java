@@ -57,8 +57,10 @@ public record EvaluationPlan(
     boolean perGradient = !traits.lockstep();
     double epochs = job.evaluator().everyEpochs();
     if (epochs > 0) {
-      int unit = perGradient ? workers : 1;
-      double steps = epochs * job.stepsPerEpoch() / traits.stepsPerVersion();
+      int updates = traits.updatesPerVersion();
+      int unit = perGradient && updates == 1 ? workers : 1;
+      double rounds = epochs * traits.roundsPerEpoch(job.stepsPerEpoch());
+      double steps = updates == 1 ? rounds : rounds * workers / updates;
       return new EvaluationPlan(0, steps, unit, lastVersion, blocking, perGradient);
     }
     long every = Math.min(job.evaluator().every(), lastVersion);

@@ -77,6 +77,15 @@ public interface PartitionStore {
   default void report(String name, double value) {}
 
   /**
+   * Reports a scalar of a worker, such as the distance of its update; the source is the worker.
+   *
+   * @param rank the worker
+   * @param name as in {@link #report(String, double)}
+   * @param value the value
+   */
+  default void report(int rank, String name, double value) {}
+
+  /**
    * Returns a copy of the parameters at the current version, in the job's exchange type.
    *
    * @return an immutable tensor of {@link #length()} elements

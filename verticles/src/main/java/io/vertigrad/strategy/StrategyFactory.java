@@ -1,9 +1,11 @@
 package io.vertigrad.strategy;
 
+import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.StrategyTraits.Rounds;
 import java.util.Optional;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -11,25 +13,33 @@ import java.util.function.Function;
 public final class StrategyFactory {
 
   private final StrategyTraits traits;
-  private final Function<ServerStrategyContext, ServerStrategy> atServer;
   private final Function<PeerContext, PeerStrategy> atWorker;
-  private final Consumer<JobConfig> check;
-  private final Optional<OptimizerConfig> outer;
-  private final Optional<GradientCompressor> compressor;
+  private Function<ServerStrategyContext, ServerStrategy> atServer;
+  private Optional<BiFunction<JobConfig, ServerStrategyContext, ServerStrategy>> inJob =
+      Optional.empty();
+  private Consumer<JobConfig> check = job -> {};
+  private Optional<OptimizerConfig> outer = Optional.empty();
+  private Optional<GradientCompressor> compressor = Optional.empty();
+  private LocalRule.Factory localRule = (job, layout) -> LocalRule.NONE;
 
   private StrategyFactory(
       StrategyTraits traits,
       Function<ServerStrategyContext, ServerStrategy> atServer,
-      Function<PeerContext, PeerStrategy> atWorker,
-      Consumer<JobConfig> check,
-      Optional<OptimizerConfig> outer,
-      Optional<GradientCompressor> compressor) {
+      Function<PeerContext, PeerStrategy> atWorker) {
     this.traits = traits;
     this.atServer = atServer;
     this.atWorker = atWorker;
-    this.check = check;
-    this.outer = outer;
-    this.compressor = compressor;
+  }
+
+  private StrategyFactory with(Consumer<StrategyFactory> change) {
+    StrategyFactory copy = new StrategyFactory(traits, atServer, atWorker);
+    copy.inJob = inJob;
+    copy.check = check;
+    copy.outer = outer;
+    copy.compressor = compressor;
+    copy.localRule = localRule;
+    change.accept(copy);
+    return copy;
   }
 
   /**
@@ -82,13 +92,7 @@ public final class StrategyFactory {
       throw new IllegalArgumentException(
           "traits of a rule beside workers, expected those of a rule beside servers");
     }
-    return new StrategyFactory(
-        traits,
-        rule,
-        context -> refused("workers", "servers"),
-        job -> {},
-        Optional.empty(),
-        Optional.empty());
+    return new StrategyFactory(traits, rule, context -> refused("workers", "servers"));
   }
 
   /**
@@ -105,13 +109,7 @@ public final class StrategyFactory {
       throw new IllegalArgumentException(
           "traits of a rule beside servers, expected those of a rule beside workers");
     }
-    return new StrategyFactory(
-        traits,
-        context -> refused("servers", "workers"),
-        rule,
-        job -> {},
-        Optional.empty(),
-        Optional.empty());
+    return new StrategyFactory(traits, context -> refused("servers", "workers"), rule);
   }
 
   /**
@@ -122,7 +120,7 @@ public final class StrategyFactory {
    * @return a copy
    */
   public StrategyFactory checking(Consumer<JobConfig> more) {
-    return new StrategyFactory(traits, atServer, atWorker, check.andThen(more), outer, compressor);
+    return with(copy -> copy.check = check.andThen(more));
   }
 
   /**
@@ -133,8 +131,7 @@ public final class StrategyFactory {
    * @return a copy
    */
   public StrategyFactory steppingWith(OptimizerConfig optimizer) {
-    return new StrategyFactory(
-        traits, atServer, atWorker, check, Optional.of(optimizer), compressor);
+    return with(copy -> copy.outer = Optional.of(optimizer));
   }
 
   /**
@@ -150,7 +147,52 @@ public final class StrategyFactory {
     if (!traits.besideServers()) {
       throw new IllegalStateException("a strategy beside workers compresses by itself");
     }
-    return new StrategyFactory(traits, atServer, atWorker, check, outer, Optional.of(rule));
+    return with(copy -> copy.compressor = Optional.of(rule));
+  }
+
+  /**
+   * Returns a copy whose workers take their {@linkplain StrategyTraits#localSteps local steps} by a
+   * rule of the strategy.
+   *
+   * @param rule creates the rule of each worker
+   * @return a copy
+   */
+  public StrategyFactory withLocalRule(LocalRule.Factory rule) {
+    return with(copy -> copy.localRule = rule);
+  }
+
+  /**
+   * Returns a copy whose rules beside servers depend on other sections of the job file, too.
+   *
+   * @param rule creates the rule of one partition in a job; in tests without a job the rule of
+   *     {@link #besideServers} stays
+   * @return a copy
+   */
+  public StrategyFactory readingJob(
+      BiFunction<JobConfig, ServerStrategyContext, ServerStrategy> rule) {
+    return with(copy -> copy.inJob = Optional.of(rule));
+  }
+
+  /**
+   * Returns a copy that creates the rules beside the servers of a job.
+   *
+   * @param job the job
+   * @return a copy
+   */
+  public StrategyFactory in(JobConfig job) {
+    return with(
+        copy -> inJob.ifPresent(rule -> copy.atServer = context -> rule.apply(job, context)));
+  }
+
+  /**
+   * Creates the rule of one worker's local steps.
+   *
+   * @param job the job
+   * @param layout the arrays of the model's vector
+   * @return {@link LocalRule#NONE}, unless the strategy has a rule
+   */
+  public LocalRule localRule(JobConfig job, ParameterLayout layout) {
+    return localRule.create(job, layout);
   }
 
   /**

@@ -14,6 +14,9 @@ package io.vertigrad.strategy;
  *     jobs end early, at multiples of it
  * @param localSteps number of steps that a worker takes by itself for each version of the servers,
  *     to which it then sends how far its parameters have moved; 0 if it sends gradients
+ * @param localEpochs number of passes over its own samples that a worker takes instead, so that the
+ *     numbers of steps differ; a step of the job is then a version. 0 if {@code localSteps} counts
+ * @param updatesPerVersion number of updates that servers without rounds collect for a version
  * @param sumsPartitions true if a round of one partition may need those of all others, see {@link
  *     PartitionSums}: workers then send a whole gradient before they wait for an answer
  */
@@ -24,6 +27,8 @@ public record StrategyTraits(
     long agreesEvery,
     long exchangesEvery,
     long localSteps,
+    int localEpochs,
+    int updatesPerVersion,
     boolean sumsPartitions) {
 
   /** The dependence of a worker's steps on other workers; each constant is weaker than the next. */
@@ -50,6 +55,8 @@ public record StrategyTraits(
    * @param agreesEvery number of steps after which all replicas are equal, or 0
    * @param exchangesEvery number of steps between two exchanges
    * @param localSteps number of steps for each version of the servers, or 0
+   * @param localEpochs number of passes for each version of the servers, or 0
+   * @param updatesPerVersion number of updates for each version, at least 1
    * @param sumsPartitions true if a round of one partition may need those of all others
    * @throws IllegalArgumentException when a number is out of range, or there are no replicas to
    *     agree
@@ -63,6 +70,11 @@ public record StrategyTraits(
       throw new IllegalArgumentException(
           "localSteps %s, expected %s"
               .formatted(localSteps, besideServers ? "at least 0" : "0 beside workers"));
+    }
+    if (localEpochs < 0 || localEpochs > 0 && localSteps != 1 || updatesPerVersion < 1) {
+      throw new IllegalArgumentException(
+          "localEpochs %s, localSteps %s, updatesPerVersion %s: expected 0, or 1 local step; and 1"
+              .formatted(localEpochs, localSteps, updatesPerVersion));
     }
     if (agreesEvery < 0 || besideServers && agreesEvery > 0) {
       throw new IllegalArgumentException(
@@ -78,7 +90,7 @@ public record StrategyTraits(
    * @return traits of a rule whose gradients may be compressed
    */
   public static StrategyTraits atServers(Rounds rounds) {
-    return new StrategyTraits(true, rounds, true, 0, 1, 0, false);
+    return new StrategyTraits(true, rounds, true, 0, 1, 0, 0, 1, false);
   }
 
   /**
@@ -88,7 +100,7 @@ public record StrategyTraits(
    * @return traits without compression
    */
   public static StrategyTraits atWorkers(Rounds rounds) {
-    return new StrategyTraits(false, rounds, false, 0, 1, 0, false);
+    return new StrategyTraits(false, rounds, false, 0, 1, 0, 0, 1, false);
   }
 
   /**
@@ -98,8 +110,7 @@ public record StrategyTraits(
    * @return a copy
    */
   public StrategyTraits agreeingEvery(long steps) {
-    return new StrategyTraits(
-        besideServers, rounds, compresses, steps, Math.max(1, steps), localSteps, sumsPartitions);
+    return with(compresses, steps, Math.max(1, steps), localSteps, localEpochs, updatesPerVersion);
   }
 
   /**
@@ -110,8 +121,7 @@ public record StrategyTraits(
    * @return a copy
    */
   public StrategyTraits exchangingEvery(long steps) {
-    return new StrategyTraits(
-        besideServers, rounds, compresses, agreesEvery, steps, localSteps, sumsPartitions);
+    return with(compresses, agreesEvery, steps, localSteps, localEpochs, updatesPerVersion);
   }
 
   /**
@@ -120,8 +130,7 @@ public record StrategyTraits(
    * @return a copy
    */
   public StrategyTraits compressing() {
-    return new StrategyTraits(
-        besideServers, rounds, true, agreesEvery, exchangesEvery, localSteps, sumsPartitions);
+    return with(true, agreesEvery, exchangesEvery, localSteps, localEpochs, updatesPerVersion);
   }
 
   /**
@@ -133,8 +142,34 @@ public record StrategyTraits(
    * @return a copy
    */
   public StrategyTraits steppingLocally(long steps) {
+    return with(compresses, agreesEvery, exchangesEvery, steps, 0, updatesPerVersion);
+  }
+
+  /**
+   * Returns the traits of a rule beside servers whose workers pass over their own samples before
+   * they send how far they have moved. A step of the job is a version of the servers.
+   *
+   * @param epochs number of passes, at least 1
+   * @return a copy
+   */
+  public StrategyTraits passingLocally(int epochs) {
+    return with(compresses, agreesEvery, exchangesEvery, 1, epochs, updatesPerVersion);
+  }
+
+  /**
+   * Returns the traits of a rule without rounds whose servers collect updates for each version.
+   *
+   * @param updates number of updates, at least 1
+   * @return a copy
+   */
+  public StrategyTraits collecting(int updates) {
+    return with(compresses, agreesEvery, exchangesEvery, localSteps, localEpochs, updates);
+  }
+
+  private StrategyTraits with(
+      boolean compress, long agrees, long exchanges, long steps, int epochs, int updates) {
     return new StrategyTraits(
-        besideServers, rounds, compresses, agreesEvery, exchangesEvery, steps, sumsPartitions);
+        besideServers, rounds, compress, agrees, exchanges, steps, epochs, updates, sumsPartitions);
   }
 
   /**
@@ -144,7 +179,15 @@ public record StrategyTraits(
    */
   public StrategyTraits summingPartitions() {
     return new StrategyTraits(
-        besideServers, rounds, compresses, agreesEvery, exchangesEvery, localSteps, true);
+        besideServers,
+        rounds,
+        compresses,
+        agreesEvery,
+        exchangesEvery,
+        localSteps,
+        localEpochs,
+        updatesPerVersion,
+        true);
   }
 
   /**
@@ -162,14 +205,25 @@ public record StrategyTraits(
    * @param steps number of steps of each worker, at least 1
    * @param workers number of workers that the job starts with
    * @return {@code steps} when a version is a step of every worker, {@code steps * workers} when
-   *     servers count each gradient as an update of its own, {@code steps / localSteps}, rounded
-   *     up, when a version is several steps of every worker
+   *     servers count each gradient as an update of its own. Of {@code steps} only every {@link
+   *     #stepsPerVersion() several} counts, and of updates every {@code updatesPerVersion}, both
+   *     rounded up
    */
   public long lastVersion(long steps, int workers) {
-    if (localSteps > 0) {
-      return (steps + localSteps - 1) / localSteps;
-    }
-    return besideServers && !lockstep() ? Math.multiplyExact(steps, workers) : steps;
+    long rounds = (steps + stepsPerVersion() - 1) / stepsPerVersion();
+    return besideServers && !lockstep()
+        ? (Math.multiplyExact(rounds, workers) + updatesPerVersion - 1) / updatesPerVersion
+        : rounds;
+  }
+
+  /**
+   * Returns the number of rounds of each worker, or of its updates without rounds, in one epoch.
+   *
+   * @param stepsPerEpoch number of steps of a worker in one epoch
+   * @return rounds, with a fraction
+   */
+  public double roundsPerEpoch(double stepsPerEpoch) {
+    return localEpochs > 0 ? 1.0 / localEpochs : stepsPerEpoch / stepsPerVersion();
   }
 
   /**

@@ -195,7 +195,7 @@ final class JobVerticle extends VerticleBase {
         finishHeard
             .future()
             .timeout(HEAR_SECONDS, TimeUnit.SECONDS)
-            .transform(received -> read(history.view().wholeTestSet(), Long.MAX_VALUE))
+            .transform(received -> read(history.wholeTestSet(), Long.MAX_VALUE))
             .map(model -> result(State.FINISHED, end, early.getString("reason", "")))
             .recover(why -> failed("its model could not be read at the end", why))
             .onSuccess(found -> conclude(Future.succeededFuture(found)))
@@ -216,7 +216,7 @@ final class JobVerticle extends VerticleBase {
         .interrupt(keepsCheckpoints())
         .transform(
             rest ->
-                history.view().started().isPresent()
+                history.isStarted()
                     ? read(Optional.empty(), TEST_SECONDS)
                     : Future.<TrainedModel>succeededFuture())
         .onComplete(

@@ -1,13 +1,18 @@
 package io.vertigrad.training;
 
-import io.vertigrad.events.RunView;
-import io.vertigrad.events.RunView.Phase;
+import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.JobFailed;
+import io.vertigrad.events.TrainingEvent.JobFinished;
 import io.vertigrad.events.TrainingEvent.JobResumed;
+import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.JobStopped;
+import io.vertigrad.events.TrainingEvent.StreamTested;
 import java.time.Duration;
-import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
@@ -15,7 +20,8 @@ import java.util.function.LongSupplier;
 final class TrainingHistory {
 
   private final LongSupplier nanoClock;
-  private final RunView view = new RunView();
+  private final Map<Integer, StreamTests> streams = new TreeMap<>();
+  private Optional<Evaluated> wholeTestSet = Optional.empty();
   private double bestAccuracy = Double.NaN;
   private double bestLoss = Double.NaN;
   private boolean started;
@@ -31,17 +37,18 @@ final class TrainingHistory {
 
   /** Processes the next event. */
   void apply(TrainingEvent event) {
-    view.apply(event);
-    if (event instanceof Evaluated test && test.samples() > 0) {
-      noteBest(test);
+    if (event instanceof Evaluated test) {
+      tested(test);
+    } else if (event instanceof StreamTested test) {
+      streams.put(test.rank(), test.tests());
     } else if (event instanceof JobResumed resumed) {
       pausedNanos += TimeUnit.MILLISECONDS.toNanos(resumed.pausedMillis());
-    }
-    if (view.started().isPresent() && !started) {
+    } else if (event instanceof JobStarted && !started) {
       started = true;
       startedNanos = nanoClock.getAsLong();
-    }
-    if (List.of(Phase.FINISHED, Phase.STOPPED, Phase.FAILED).contains(view.phase())) {
+    } else if (event instanceof JobFinished
+        || event instanceof JobStopped
+        || event instanceof JobFailed) {
       end();
     }
   }
@@ -54,9 +61,14 @@ final class TrainingHistory {
     }
   }
 
-  /** Returns the state of the run by its events. */
-  RunView view() {
-    return view;
+  /** Returns whether the job has started. */
+  boolean isStarted() {
+    return started;
+  }
+
+  /** Returns the newest test on the whole test set. */
+  Optional<Evaluated> wholeTestSet() {
+    return wholeTestSet;
   }
 
   /**
@@ -77,7 +89,8 @@ final class TrainingHistory {
     end();
     Optional<Evaluated> tested = last.filter(test -> test.samples() > 0);
     double streamed =
-        view.stream()
+        streams.values().stream()
+            .reduce(StreamTests::plus)
             .filter(tests -> !tests.values())
             .map(tests -> tests.asTest(tests.figure()))
             .orElse(Double.NaN);
@@ -94,7 +107,11 @@ final class TrainingHistory {
         reason);
   }
 
-  private void noteBest(Evaluated test) {
+  private void tested(Evaluated test) {
+    wholeTestSet = test.wholeTestSet() ? Optional.of(test) : wholeTestSet;
+    if (test.samples() <= 0) {
+      return;
+    }
     bestAccuracy =
         Double.isNaN(bestAccuracy) ? test.accuracy() : Math.max(bestAccuracy, test.accuracy());
     bestLoss = Double.isNaN(bestLoss) ? test.loss() : Math.min(bestLoss, test.loss());

@@ -15,6 +15,7 @@ import io.vertx.core.Vertx;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
@@ -50,6 +51,25 @@ final class ScalarsTest {
             new ScalarReported(time(0), "worker 0", "margin", 2, 30, 4, 0),
             new ScalarReported(time(1), "worker 0", "margin", 3, 5, 5, 0)),
         published);
+  }
+
+  @Test
+  void shouldPublishTheScalarsOfAWorkerUnderItsNameWhenAServerReportsThem() {
+    scalars.ofWorker(7).report("distance", 4, 1.5);
+    scalars.ofWorker(7).report("distance", 5, 2.5);
+    scalars.ofWorker(8).report("distance", 5, 1);
+
+    scalars.flush();
+
+    assertEquals(
+        List.of(
+            new ScalarReported(time(0), "worker 7", "distance", 5, 2.5, 2, 0),
+            new ScalarReported(time(1), "worker 8", "distance", 5, 1, 1, 0)),
+        published.stream().sorted(Comparator.comparing(event -> source(event))).toList());
+  }
+
+  private static String source(TrainingEvent event) {
+    return ((ScalarReported) event).source();
   }
 
   @Test

@@ -79,6 +79,7 @@ final class TrainingEventJsonTest {
         new TrainingEvent.ShardRolledBack(10, 0, 1_842, 1_800, ""),
         new TrainingEvent.StateTaken(10, 2, 140, 0),
         new TrainingEvent.BatchesDivided(10, 40, List.of(39, 38, 38, 13)),
+        new TrainingEvent.SamplesCounted(10, 3, 480, List.of(0, 200, 280)),
         new TrainingEvent.StallFound(10, 17, 15_000, "worker 1", "shard 0", "worker 0 7 ms ago"),
         new TrainingEvent.ProcessRestarted(11, "server-0", 1, 3, "exit code 137"),
         new TrainingEvent.JobFinished(11, 400, 51_200),

@@ -117,17 +117,6 @@ class TrainingLengthTest {
   }
 
   @Test
-  void shouldIgnoreWhatEarlierVersionsWroteForReadersOfTheFile() {
-    JsonObject engine = new JsonObject().put("name", "dl4j");
-    JsonObject resolved = new JsonObject().put("steps", 7).put("engine", engine);
-    JobConfig job =
-        JobConfig.read("job.json", new JsonObject().put("steps", 9).put("resolved", resolved));
-
-    assertEquals(9, job.steps());
-    assertFalse(job.json().containsKey("resolved"), job.json()::encode);
-  }
-
-  @Test
   void shouldCountStepsAgainWhenTheDataChange() {
     JsonObject json =
         read("'epochs': 2, 'data': {'train': 1000}, 'workers': {'batch': 100}")

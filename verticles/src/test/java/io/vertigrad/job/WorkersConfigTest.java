@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Device;
+import io.vertigrad.compute.data.DataPartition;
+import io.vertigrad.compute.data.DataPartition.Kind;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertx.core.json.JsonObject;
@@ -98,6 +100,62 @@ class WorkersConfigTest {
       String found = assertThrows(SettingsException.class, () -> configure(job)).getMessage();
       assertTrue(found.contains(refusal), found);
     }
+  }
+
+  @Test
+  void shouldReadThePartitionWithTheKeysOfItsKind() {
+    assertTrue(read("{}").workers().partition().isEmpty());
+    assertEquals(
+        new DataPartition(Kind.DIRICHLET, 1, 0.1),
+        read("{\"partition\":{\"kind\":\"dirichlet\",\"alpha\":0.1}}")
+            .workers()
+            .partition()
+            .orElseThrow());
+    JobConfig job = read("{\"partition\":{\"kind\":\"byLabel\"}}");
+    assertEquals(new DataPartition(Kind.BY_LABEL, 2, 1), job.workers().partition().orElseThrow());
+    assertEquals(job.workers(), JobConfig.read("again", job.json()).workers());
+    assertTrue(job.workers().ownSamples());
+    assertFalse(job.workers().ownData());
+    assertEquals(
+        "job.json: workers.partition.labels is not a known key, expected one of kind",
+        refusal("{\"partition\":{\"kind\":\"iid\",\"labels\":2}}"));
+    assertEquals(
+        "job.json: workers.partition.kind is missing, expected one of iid, byLabel, dirichlet,"
+            + " quantity",
+        refusal("{\"partition\":{}}"));
+  }
+
+  @Test
+  void shouldCountEpochsByTheMeanWorkerUnlessEachHasDataOfItsOwn() {
+    assertEquals(
+        8, read("{\"batch\":4,\"partition\":{\"kind\":\"iid\"}}").workers().batches(64, 2));
+    assertEquals(16, read("{\"batch\":4,\"data\":\"own\"}").workers().batches(64, 2));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          own | {'workers':{'partition':{'kind':'iid'}}} | workers.partition is given, expected none with workers.data "own"
+          own | {'pipeline':{'stages':2}} | workers.data cannot be used with a pipeline: its stages work on the same samples
+          own | {'workers':{'balance':'speed'}} | workers.balance is "speed", expected "equal" with workers.data "own"
+          own | {'workers':{'sampler':'none'}} | workers.sampler is "none", expected "distributed" with workers.data "own"
+          own | {'data':{'name':'stream'}} | workers.data cannot be used with a stream: its events are divided evenly
+          own | {'epochs':2} | epochs counts passes over the training set, but with workers.data "own" nobody knows its size
+          own | {'evaluator':{'everyEpochs':1}} | evaluator.everyEpochs counts passes over the training set
+          own | {'optimizer':{'schedule':{'name':'cosine'}}} | optimizer.schedule counts passes over the training set
+          shared | {'workers':{'balance':'speed','partition':{'kind':'iid'}}} | workers.balance is "speed", expected "equal" with workers.partition
+          shared | {'workers':{'sampler':'none','partition':{'kind':'iid'}}} | workers.sampler is "none", expected "distributed" with workers.partition
+          shared | {'workers':{'partition':{'kind':'iid'}},'pipeline':{'stages':2}} | workers.partition cannot be used with a pipeline
+          """)
+  void shouldNameTheKeyWhenItDoesNotSuitOwnSamples(String data, String json, String refusal) {
+    JsonObject job = new JsonObject(json.replace('\'', '"'));
+    job.put("workers", job.getJsonObject("workers", new JsonObject()).put("data", data));
+
+    String found = assertThrows(SettingsException.class, () -> configure(job)).getMessage();
+
+    assertTrue(found.contains(refusal), found);
   }
 
   private static void configure(JsonObject json) {

@@ -151,6 +151,21 @@ final class MemberDataTest {
     assertTrue(why.contains("the run was trained on other data, trainingData: found 12"), why);
   }
 
+  @Test
+  void shouldResumeWithOtherSamplesWhenEachNodeHasItsOwn() throws Exception {
+    JsonObject job = saving("sync", points);
+    job.getJsonObject("workers").put("data", "own");
+    RunningJob running = get(TrainingJob.of(job).deploy(vertx));
+    running.events().filter(CheckpointWritten.class::isInstance).blockingFirst();
+    get(running.stop());
+    job.getJsonObject("data").put("directory", swapped.toString());
+    job.getJsonObject("run").put("resumes", 1);
+
+    RunningJob again = get(TrainingJob.of(job).deploy(vertx));
+
+    assertEquals(TrainingResult.State.STOPPED, get(again.stop()).state());
+  }
+
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void shouldResumeWithTheSameDataElsewhereOrWithoutAFingerprint(boolean recorded)

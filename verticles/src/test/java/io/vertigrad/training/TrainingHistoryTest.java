@@ -38,7 +38,7 @@ class TrainingHistoryTest {
 
     assertEquals(88, result().bestAccuracy());
     assertEquals(0.4, result().bestLoss());
-    assertEquals(Optional.of(whole), history.view().wholeTestSet());
+    assertEquals(Optional.of(whole), history.wholeTestSet());
   }
 
   @Test

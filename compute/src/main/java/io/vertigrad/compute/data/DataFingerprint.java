@@ -21,6 +21,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -51,6 +52,7 @@ public record DataFingerprint(
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
   private static final long FACTOR = 0x9E3779B97F4A7C15L;
+  private static final int MOST_NAMES = 10;
   private static final int CHUNK = 64;
   private static final int SOME_SAMPLES = 64;
   private static final int BUFFER_BYTES = 1 << 16;
@@ -251,6 +253,51 @@ public record DataFingerprint(
         Optional.empty(),
         List.copyOf(files),
         Optional.of(Samples.of(data)));
+  }
+
+  /**
+   * Returns the fingerprint of the form of samples, for members that have samples of their own:
+   * shape, targets, tokens, and all names that were found in the data, such as those of classes.
+   * Neither the number of samples nor their values count.
+   *
+   * @param data the samples
+   * @return a fingerprint without files, whose {@link #samples()} have the size of these
+   */
+  public static DataFingerprint ofForm(Dataset data) {
+    String shape = data.shape().stream().map(String::valueOf).collect(Collectors.joining("x"));
+    List<String> names = data.classNames();
+    String counts =
+        "samples of %s with %s %s%s"
+            .formatted(
+                data.tokens() > 0 ? "%s of %s tokens".formatted(shape, data.tokens()) : shape,
+                data.classes(),
+                data.targets().kind().text(),
+                names.isEmpty() || names.size() > MOST_NAMES
+                    ? ""
+                    : " (%s)".formatted(String.join(", ", names)));
+    List<Object> form = new ArrayList<>(List.of(data.shape(), data.targets(), data.tokens()));
+    form.add(names);
+    form.add(texts(new JsonObject(new TreeMap<>(data.fitted()))));
+    byte[] bytes = form.toString().getBytes(StandardCharsets.UTF_8);
+    return new DataFingerprint(
+        counts,
+        text(mix(0, bytes, 0, bytes.length)),
+        Optional.empty(),
+        List.of(),
+        Optional.of(Samples.of(data)));
+  }
+
+  /** Returns the names among fitted values, such as those of columns; numbers are left out. */
+  private static List<Object> texts(Object value) {
+    List<Object> found = new ArrayList<>();
+    if (value instanceof JsonArray list) {
+      list.forEach(each -> found.addAll(texts(each)));
+    } else if (value instanceof JsonObject section) {
+      section.forEach(each -> found.add(List.of(each.getKey(), texts(each.getValue()))));
+    } else if (value instanceof String name) {
+      found.add(name);
+    }
+    return found;
   }
 
   /**

@@ -7,16 +7,15 @@ import java.util.List;
  * The optimizer of a job: its update rule and settings.
  *
  * <p>Every rule equals PyTorch's rule of the same name. {@code sgd} with momentum is {@code v = mu
- * v + (1 - dampening) g; p -= lr v}, where the first update sets {@code v = g}, and with {@code
- * nesterov} {@code p -= lr (g + mu v)}. The name {@code nesterov} is short for the latter. Nadam is
- * not available, because ND4J computes it wrongly.
+ * v + (1 - dampening) g; p -= lr v}, where the first update sets {@code v = g}. {@code nesterov} is
+ * PyTorch's {@code SGD} with {@code nesterov=True}: without dampening, and {@code p -= lr (g + mu
+ * v)}. Nadam is not available, because ND4J computes it wrongly.
  *
  * @param name {@code sgd}, {@code nesterov}, {@code adam}, {@code adagrad} or {@code rmsprop}
  * @param learningRate base rate, before the schedule
  * @param momentum for {@code sgd}, where 0 is none, and {@code nesterov}
  * @param dampening for {@code sgd} with momentum: the fraction of a gradient that is not added to
  *     the velocity
- * @param nesterov for {@code sgd} with momentum and without dampening: uses Nesterov's look-ahead
  * @param beta1 for {@code adam}
  * @param beta2 for {@code adam}; the decay of {@code rmsprop}
  * @param epsilon for {@code adam}, {@code adagrad} and {@code rmsprop}
@@ -31,7 +30,6 @@ public record OptimizerConfig(
     double learningRate,
     double momentum,
     double dampening,
-    boolean nesterov,
     double beta1,
     double beta2,
     double epsilon,
@@ -43,8 +41,6 @@ public record OptimizerConfig(
   /** The names of the available update rules. */
   public static final List<String> NAMES = List.of("sgd", "nesterov", "adam", "adagrad", "rmsprop");
 
-  private static final String NESTEROV_NEEDS = "expected sgd, a momentum above 0 and no dampening";
-
   public OptimizerConfig {
     if (!NAMES.contains(name)) {
       throw new IllegalArgumentException(
@@ -54,11 +50,6 @@ public record OptimizerConfig(
     if (!(learningRate > 0) || Double.isInfinite(learningRate)) {
       throw new IllegalArgumentException(
           "learning rate is %s, expected more than 0".formatted(learningRate));
-    }
-    if (nesterov && !(name.equals("sgd") && momentum > 0 && dampening == 0)) {
-      throw new IllegalArgumentException(
-          "nesterov is true with %s, momentum %s and dampening %s; %s"
-              .formatted(name, momentum, dampening, NESTEROV_NEEDS));
     }
   }
 
@@ -70,18 +61,7 @@ public record OptimizerConfig(
    */
   public static OptimizerConfig sgd(double learningRate) {
     return new OptimizerConfig(
-        "sgd",
-        learningRate,
-        0,
-        0,
-        false,
-        0.9,
-        0.999,
-        1e-8,
-        0,
-        0,
-        0,
-        LearningRateSchedule.constant());
+        "sgd", learningRate, 0, 0, 0.9, 0.999, 1e-8, 0, 0, 0, LearningRateSchedule.constant());
   }
 
   /**
@@ -96,7 +76,6 @@ public record OptimizerConfig(
         rate,
         momentum,
         dampening,
-        nesterov,
         beta1,
         beta2,
         epsilon,
@@ -118,7 +97,6 @@ public record OptimizerConfig(
         learningRate,
         momentum,
         dampening,
-        nesterov,
         beta1,
         beta2,
         epsilon,
@@ -129,7 +107,7 @@ public record OptimizerConfig(
   }
 
   /**
-   * Returns a copy with another momentum; with 0 it has no dampening and no look-ahead either.
+   * Returns a copy with another momentum; with 0 it has no dampening either.
    *
    * @param fraction of the velocity that is kept in a step, at least 0
    * @return a copy
@@ -140,7 +118,6 @@ public record OptimizerConfig(
         learningRate,
         fraction,
         fraction == 0 ? 0 : dampening,
-        fraction > 0 && nesterov,
         beta1,
         beta2,
         epsilon,
@@ -162,7 +139,6 @@ public record OptimizerConfig(
         learningRate,
         momentum,
         dampening,
-        nesterov,
         beta1,
         beta2,
         epsilon,
@@ -192,15 +168,17 @@ public record OptimizerConfig(
     String name = settings.choice("name", "sgd", NAMES.toArray(String[]::new));
     double momentum = settings.number("momentum", name.equals("sgd") ? 0 : 0.9, 0, 0.999999);
     double dampening = settings.number("dampening", 0, 0, 1);
-    boolean nesterov = settings.flag("nesterov", false);
-    checkMomentum(settings, name, momentum, dampening, nesterov);
+    if (!name.equals("sgd") && dampening != 0) {
+      throw settings.refuse(
+          "dampening",
+          "is only for the optimizer sgd, found with %s: leave it out".formatted(name));
+    }
     OptimizerConfig config =
         new OptimizerConfig(
             name,
             settings.number("learningRate", 0.01, 1e-12, 1e6),
             momentum,
             dampening,
-            nesterov,
             settings.number("beta1", 0.9, 0, 0.999999),
             settings.number("beta2", name.equals("rmsprop") ? 0.99 : 0.999, 0, 0.9999999),
             settings.number("epsilon", name.equals("adagrad") ? 1e-10 : 1e-8, 1e-20, 1),
@@ -210,20 +188,5 @@ public record OptimizerConfig(
             ScheduleSettings.read(settings.section("schedule")));
     settings.refuseUnknown();
     return config;
-  }
-
-  private static void checkMomentum(
-      Settings settings, String name, double momentum, double dampening, boolean nesterov) {
-    if (!name.equals("sgd") && (dampening != 0 || nesterov)) {
-      throw settings.refuse(
-          nesterov ? "nesterov" : "dampening",
-          "is only for the optimizer sgd, found with %s: leave it out".formatted(name));
-    }
-    if (nesterov && (momentum == 0 || dampening != 0)) {
-      throw settings.refuse(
-          "nesterov",
-          "is true with momentum %s and dampening %s, expected a momentum above 0 and dampening 0"
-              .formatted(momentum, dampening));
-    }
   }
 }

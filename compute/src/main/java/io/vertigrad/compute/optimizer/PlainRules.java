@@ -17,7 +17,7 @@ public final class PlainRules {
       case "sgd" ->
           config.momentum() == 0
               ? new SgdRule(length)
-              : new MomentumRule(config.momentum(), config.dampening(), config.nesterov(), length);
+              : new MomentumRule(config.momentum(), config.dampening(), false, length);
       case "nesterov" -> new MomentumRule(config.momentum(), 0, true, length);
       case "adam" -> new AdaptiveRule.Adam(config, length);
       case "adagrad" -> AdaptiveRule.SquaredGradients.adaGrad(config, length);

@@ -35,7 +35,6 @@ public final class Settings {
   private final Map<String, Set<KeyTrait>> known;
   private final JsonObject defaults;
   private final Map<String, Settings> sections;
-  private final Set<String> removed;
 
   private Settings(String origin, String path, JsonObject values, Set<KeyTrait> traits) {
     this.origin = origin;
@@ -45,7 +44,6 @@ public final class Settings {
     this.known = new TreeMap<>();
     this.defaults = new JsonObject();
     this.sections = new TreeMap<>();
-    this.removed = new TreeSet<>();
   }
 
   private Settings(Settings section, Set<KeyTrait> traits) {
@@ -56,7 +54,6 @@ public final class Settings {
     this.known = section.known;
     this.defaults = section.defaults;
     this.sections = section.sections;
-    this.removed = section.removed;
   }
 
   /**
@@ -416,35 +413,10 @@ public final class Settings {
     return NearestKey.usual(name);
   }
 
-  /**
-   * Refuses a key that earlier versions had. Its former default, which they wrote into the files of
-   * their runs, has no effect.
-   *
-   * @param key the key, which is not one that was read
-   * @param formerDefault the value that is ignored
-   * @param why what became of it, and what to do: the message continues after "which is"
-   */
-  public void refuseRemoved(String key, Object formerDefault, String why) {
-    Object found = values.getValue(key);
-    if (found != null && !found.equals(formerDefault)) {
-      throw refuse(key, "is %s, which is %s".formatted(found, why));
-    }
-    removed.add(key);
-  }
-
-  /**
-   * Ignores a key that earlier versions wrote into the files of their runs, for readers only.
-   *
-   * @param key the key, which is not one that was read
-   */
-  public void ignoreRemoved(String key) {
-    removed.add(key);
-  }
-
   /** Refuses every key that was not read, and suggests the nearest known one. */
   public void refuseUnknown() {
     for (String key : values.fieldNames()) {
-      if (!known.containsKey(key) && !removed.contains(key)) {
+      if (!known.containsKey(key)) {
         throw refuse(key, "is not a known key, " + suggestion(key));
       }
     }
@@ -485,7 +457,7 @@ public final class Settings {
         .getMap()
         .forEach(
             (key, value) -> {
-              if (!removed.contains(key) && (value != null || !known.containsKey(key))) {
+              if (value != null || !known.containsKey(key)) {
                 resolved.put(key, value);
               }
             });

@@ -33,7 +33,7 @@ class MomentumRuleTest {
   void shouldLookAheadWhenNesterovIsSet() {
     // v = 1, 2.5, 0.25; g + 0.5 v = 1.5, 3.25, -0.875
     assertTrajectory(
-        "{'momentum': 0.5, 'nesterov': true}", 1 - 0.375, 0.625 - 0.8125, -0.1875 + 0.21875);
+        "{'name': 'nesterov', 'momentum': 0.5}", 1 - 0.375, 0.625 - 0.8125, -0.1875 + 0.21875);
   }
 
   @Test

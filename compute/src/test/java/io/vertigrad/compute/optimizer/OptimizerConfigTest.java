@@ -1,9 +1,7 @@
 package io.vertigrad.compute.optimizer;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.compute.settings.SettingsException;
@@ -35,26 +33,13 @@ class OptimizerConfigTest {
     OptimizerConfig config = read("{\"momentum\":0.8,\"dampening\":0.1}");
     assertEquals(0.8, config.momentum());
     assertEquals(0.1, config.dampening());
-    assertFalse(config.nesterov());
-    assertTrue(read("{\"momentum\":0.8,\"nesterov\":true}").withL2(1).nesterov());
   }
 
   @Test
   void shouldRefuseWhenMomentumDoesNotFitTogether() {
     assertEquals(
-        "job.json: nesterov is true with momentum 0.0 and dampening 0.0, expected a momentum above"
-            + " 0 and dampening 0",
-        refusal("{\"nesterov\":true}"));
-    assertEquals(
-        "job.json: nesterov is true with momentum 0.9 and dampening 0.1, expected a momentum above"
-            + " 0 and dampening 0",
-        refusal("{\"momentum\":0.9,\"dampening\":0.1,\"nesterov\":true}"));
-    assertEquals(
         "job.json: dampening is only for the optimizer sgd, found with adam: leave it out",
         refusal("{\"name\":\"adam\",\"dampening\":0.1}"));
-    assertEquals(
-        "job.json: nesterov is only for the optimizer sgd, found with nesterov: leave it out",
-        refusal("{\"name\":\"nesterov\",\"nesterov\":true}"));
   }
 
   @Test

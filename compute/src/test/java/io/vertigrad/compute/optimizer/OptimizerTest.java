@@ -74,7 +74,7 @@ class OptimizerTest {
 
   private static OptimizerConfig config(double rate, double l2, double decay, double factor) {
     return new OptimizerConfig(
-        "sgd", rate, 0, 0, false, 0, 0, 1e-8, l2, decay, 0, (updates, epochs) -> factor);
+        "sgd", rate, 0, 0, 0, 0, 1e-8, l2, decay, 0, (updates, epochs) -> factor);
   }
 
   /** SGD over the first elements of a partition. */

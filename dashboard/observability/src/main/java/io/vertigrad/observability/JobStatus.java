@@ -1,10 +1,6 @@
 package io.vertigrad.observability;
 
 import io.vertigrad.compute.Metric;
-import io.vertigrad.events.RunView;
-import io.vertigrad.events.RunView.Member;
-import io.vertigrad.events.RunView.Phase;
-import io.vertigrad.events.ThroughputBook;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobPaused;
@@ -19,6 +15,10 @@ import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.Role;
+import io.vertigrad.run.RunView;
+import io.vertigrad.run.RunView.Member;
+import io.vertigrad.run.RunView.Phase;
+import io.vertigrad.run.ThroughputBook;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;

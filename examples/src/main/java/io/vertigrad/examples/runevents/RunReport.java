@@ -1,10 +1,10 @@
 package io.vertigrad.examples.runevents;
 
 import io.reactivex.rxjava3.core.Flowable;
-import io.vertigrad.events.Throughput;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvents;
+import io.vertigrad.run.Throughput;
 import io.vertx.core.Vertx;
 import io.vertx.rxjava3.RxHelper;
 import java.util.Locale;
@@ -20,7 +20,7 @@ final class RunReport {
     Flowable<TrainingEvent> events =
         TrainingEvents.of(vertx, job).takeUntil(RunReport::isTheEnd).share();
     Flowable<String> throughput =
-        TrainingEvents.windows(events, 1, TimeUnit.SECONDS, RxHelper.scheduler(vertx))
+        Throughput.windows(events, 1, TimeUnit.SECONDS, RxHelper.scheduler(vertx))
             .map(RunReport::line);
     Flowable<String> accuracy = events.ofType(Evaluated.class).map(RunReport::line);
     return Flowable.merge(throughput, accuracy);

@@ -47,6 +47,7 @@ final class RunRow {
   static final String RUNNING = "running";
   static final String PROBLEM = "problem";
   static final String GUESSES = "guesses";
+  static final String OUTLIERS = "outliers";
 
   private static final String[] RESULTS = {
     "seconds", "version", "samples", "samplesPerSecond", "loss", "trainingLoss", "accuracy"
@@ -261,6 +262,10 @@ final class RunRow {
       row.put("diverged", true);
     } else if (Baseline.unbeatenIn(summary).isPresent()) {
       row.put(GUESSES, true);
+    }
+    List<String> outliers = RunSummary.outliers(summary);
+    if (!outliers.isEmpty()) {
+      row.put(OUTLIERS, new JsonArray(outliers));
     }
     putText("hash", summary.getValue("parametersHash"));
     putText("strategy", summary.getValue("strategy"));

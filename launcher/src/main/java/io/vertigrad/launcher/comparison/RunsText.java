@@ -78,7 +78,10 @@ final class RunsText {
     return state
         + (running ? format(" %.0f %%", 100 * row.getDouble("version") / last) : "")
         + (row.containsKey("diverged") ? ", diverged" : "")
-        + (row.containsKey(RunRow.GUESSES) ? ", no better than guessing" : "");
+        + (row.containsKey(RunRow.GUESSES) ? ", no better than guessing" : "")
+        + (row.getValue(RunRow.OUTLIERS) instanceof JsonArray outliers
+            ? format(", %d outlier%s", outliers.size(), outliers.size() == 1 ? "" : "s")
+            : "");
   }
 
   private static String metric(JsonObject row) {

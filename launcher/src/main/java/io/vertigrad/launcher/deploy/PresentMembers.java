@@ -1,7 +1,7 @@
 package io.vertigrad.launcher.deploy;
 
-import io.vertigrad.events.RunView.Member;
 import io.vertigrad.job.Role;
+import io.vertigrad.run.RunView.Member;
 import io.vertigrad.training.LocalMembers;
 import java.util.List;
 import java.util.OptionalLong;

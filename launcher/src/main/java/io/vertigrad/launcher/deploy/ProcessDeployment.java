@@ -1,12 +1,12 @@
 package io.vertigrad.launcher.deploy;
 
 import io.vertigrad.events.EventPublisher;
-import io.vertigrad.events.RunView.Member;
 import io.vertigrad.events.TrainingEvent.ProcessRestarted;
 import io.vertigrad.job.Role;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.ShellCommand;
+import io.vertigrad.run.RunView.Member;
 import io.vertigrad.training.JobFailedException;
 import io.vertigrad.training.LocalMembers;
 import io.vertigrad.verticles.CoordinatorVerticle;

@@ -1,6 +1,5 @@
 package io.vertigrad.launcher.deploy;
 
-import io.vertigrad.events.RunView.Member;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.JobFailed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
@@ -8,6 +7,7 @@ import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.observability.EventFold;
+import io.vertigrad.run.RunView.Member;
 import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.Set;

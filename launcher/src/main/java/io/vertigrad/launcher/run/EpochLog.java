@@ -1,7 +1,6 @@
 package io.vertigrad.launcher.run;
 
 import io.vertigrad.compute.Metric;
-import io.vertigrad.events.RunView;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.events.TrainingEvent.Evaluated;
@@ -9,6 +8,7 @@ import io.vertigrad.events.TrainingEvent.EvaluationSkipped;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
 import io.vertigrad.observability.EventFold;
+import io.vertigrad.run.RunView;
 import io.vertigrad.strategy.EvaluationPlan;
 import io.vertigrad.strategy.StrategyProviders;
 import java.io.IOException;

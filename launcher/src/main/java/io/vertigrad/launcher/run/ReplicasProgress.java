@@ -1,8 +1,8 @@
 package io.vertigrad.launcher.run;
 
-import io.vertigrad.events.RunView;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
+import io.vertigrad.run.RunView;
 import io.vertx.core.json.JsonObject;
 import java.util.Map;
 import java.util.TreeMap;

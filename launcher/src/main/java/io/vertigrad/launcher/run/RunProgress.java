@@ -1,6 +1,5 @@
 package io.vertigrad.launcher.run;
 
-import io.vertigrad.events.RunView;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobFinished;
@@ -9,12 +8,16 @@ import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
+import io.vertigrad.events.TrainingEvent.SamplesCounted;
+import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
 import io.vertigrad.observability.EventFold;
+import io.vertigrad.observability.UpdateOutliers;
+import io.vertigrad.run.RunView;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
@@ -36,6 +39,8 @@ public final class RunProgress {
   private final int firstIncarnation;
   private final RunView view;
   private final ReplicasProgress replicas;
+  private final OwnSamplesProgress own = new OwnSamplesProgress();
+  private final UpdateOutliers outliers = new UpdateOutliers();
   private final Pace pace = new Pace();
   private double initialLoss = Double.NaN;
   private double worstLoss = Double.NaN;
@@ -55,6 +60,8 @@ public final class RunProgress {
           .on(WorkerProgress.class, this::progressed)
           .on(ServerProgress.class, server -> reached(server.version()))
           .on(PeerExchange.class, this::exchanged)
+          .on(SamplesCounted.class, counted -> own.apply(counted))
+          .on(ScalarReported.class, scalar -> own.apply(scalar))
           .on(Evaluated.class, this::tested)
           .on(UpdateRefused.class, update -> refused++)
           .on(ShardRolledBack.class, this::rolledBack)
@@ -87,6 +94,7 @@ public final class RunProgress {
   /** Processes the next event. */
   public void apply(TrainingEvent event) {
     view.apply(event);
+    outliers.apply(event);
     fold.apply(event);
   }
 
@@ -157,9 +165,19 @@ public final class RunProgress {
     return view;
   }
 
+  /** Returns the workers whose updates do not fit those of the others. */
+  public UpdateOutliers outliers() {
+    return outliers;
+  }
+
   /** Returns the state of workers that exchange without a server. */
   ReplicasProgress replicas() {
     return replicas;
+  }
+
+  /** Returns what workers have that do not share their samples. */
+  OwnSamplesProgress own() {
+    return own;
   }
 
   /**

@@ -13,8 +13,10 @@ import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.TrainingLength.Unit;
+import io.vertigrad.observability.UpdateOutliers;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -26,6 +28,9 @@ public final class RunSummary {
 
   /** Key of the version up to which an interrupted run repeats steps when it is resumed. */
   public static final String REPEATS_TO = "repeatsTo";
+
+  /** Key of what workers have that do not share their samples. */
+  public static final String OWN = "own";
 
   private static final String DIVERGED = "diverged";
 
@@ -68,6 +73,9 @@ public final class RunSummary {
     if (progress.replicas().present()) {
       summary.put("replicas", progress.replicas().toJson());
     }
+    if (progress.own().present()) {
+      summary.put(OWN, progress.own().toJson());
+    }
     if (job.run().resumes() > 0) {
       summary.put("resumes", job.run().resumes()).put("resumedAtVersion", progress.resumedAt());
     }
@@ -85,6 +93,10 @@ public final class RunSummary {
     }
     tested.ifPresent(found -> put(summary, found));
     progress.view().stream().ifPresent(tests -> put(summary, tests));
+    JsonArray updates = progress.outliers().toJson();
+    if (!updates.isEmpty()) {
+      summary.put(UpdateOutliers.KEY, updates);
+    }
     if (!job.classNames().isEmpty()) {
       summary.put("classes", new JsonArray(job.classNames()));
     }
@@ -163,6 +175,19 @@ public final class RunSummary {
    */
   public static Optional<JsonObject> divergence(JsonObject summary) {
     return Optional.ofNullable(summary.getJsonObject(DIVERGED));
+  }
+
+  /** Returns a sentence for each worker whose updates do not fit those of the others, by rank. */
+  public static List<String> outliers(JsonObject summary) {
+    List<String> sentences = new ArrayList<>();
+    if (summary.getValue(UpdateOutliers.KEY) instanceof JsonArray updates) {
+      for (Object update : updates) {
+        if (update instanceof JsonObject one && one.getValue("sentence") instanceof String found) {
+          sentences.add(found);
+        }
+      }
+    }
+    return sentences;
   }
 
   private static JsonObject losses(RunProgress progress) {

@@ -18,6 +18,7 @@ import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.MemberSuspected;
 import io.vertigrad.events.TrainingEvent.ProcessRestarted;
+import io.vertigrad.events.TrainingEvent.SamplesCounted;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.events.TrainingEvent.StateTaken;
@@ -35,12 +36,16 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /** Formats events and progress as text. */
 final class EventText {
 
   /** With more workers, only the smallest and the largest batch are listed. */
   private static final int MOST_SHARES = 16;
+
+  /** Labels of a worker's own samples that are listed. */
+  private static final int MOST_LABELS = 10;
 
   private static final String NONE = "";
 
@@ -64,6 +69,7 @@ final class EventText {
         JobResumed.class,
         (resumed, job) -> "resumed after a pause of " + duration(resumed.pausedMillis() / 1e3));
     on(BatchesDivided.class, (divided, job) -> divided(divided));
+    on(SamplesCounted.class, EventText::counted);
     on(MemberLeft.class, EventText::left);
     on(ProcessRestarted.class, (again, job) -> restarted(again));
     on(UpdateRefused.class, (refused, job) -> refused(refused));
@@ -146,7 +152,9 @@ final class EventText {
   private static String joined(MemberJoined joined, JobConfig job) {
     String name = name(joined.role(), joined.rank(), job);
     if (!joined.data().isEmpty()) {
-      return "trains on the data of %s at %s: %s; all members must have the same"
+      return (job.workers().ownData()
+              ? "each node trains on its own data, in the form of those of %s at %s: %s"
+              : "trains on the data of %s at %s: %s; all members must have the same")
           .formatted(name, joined.node(), joined.data());
     }
     return joined.incarnation() > 0 ? name + " is back" : NONE;
@@ -263,6 +271,28 @@ final class EventText {
         shares.size() <= MOST_SHARES
             ? all
             : Collections.min(shares) + " to " + Collections.max(shares));
+  }
+
+  private static String counted(SamplesCounted own, JobConfig job) {
+    if (own.rank() >= MOST_SHARES) {
+      return NONE;
+    }
+    List<Integer> labels = own.labels();
+    List<Integer> present =
+        IntStream.range(0, labels.size()).filter(i -> labels.get(i) > 0).boxed().toList();
+    List<String> names = job.classNames();
+    String all =
+        present.stream()
+            .limit(MOST_LABELS)
+            .map(i -> format("%,d of %s", labels.get(i), names.isEmpty() ? i : names.get(i)))
+            .collect(Collectors.joining(", "));
+    return format(
+        "%s has %,d samples of its own%s%s%s",
+        worker(own.rank(), job),
+        own.samples(),
+        labels.isEmpty() ? "" : format(", %d of %d labels: ", present.size(), labels.size()),
+        all,
+        present.size() > MOST_LABELS ? ", ..." : "");
   }
 
   private static String keeper(int shard, JobConfig job) {

@@ -13,7 +13,9 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.LongSummaryStatistics;
 import java.util.Optional;
+import java.util.function.DoubleFunction;
 
 /** Formats the lines before the first step and after the last. */
 public final class ResultText {
@@ -87,25 +89,63 @@ public final class ResultText {
     if (summary.containsKey("replicas")) {
       lines.addAll(replicas(summary.getJsonObject("replicas")));
     }
+    own(summary).ifPresent(lines::add);
     JsonObject updates = summary.getJsonObject("updates", new JsonObject());
     if (updates.getLong("refused", 0L) > 0) {
       lines.add(EventText.format(REFUSED, updates.getLong("refused")));
     }
+    lines.addAll(warnings(RunSummary.outliers(summary), "workerUpdates"));
     lines.addAll(imbalance(updates));
     lines.add(SAVED + directory.path() + ": " + String.join(", ", files(directory, summary)));
     return lines;
   }
 
+  /** Returns how the model does on the samples of each worker; empty if they share them. */
+  private static Optional<String> own(JsonObject summary) {
+    if (!(summary.getValue(RunSummary.OWN) instanceof JsonObject own)) {
+      return Optional.empty();
+    }
+    LongSummaryStatistics samples =
+        own.getJsonArray("workers").stream()
+            .mapToLong(worker -> ((JsonObject) worker).getLong("samples"))
+            .summaryStatistics();
+    String counts =
+        EventText.format(
+            "each worker has its own samples, %,d to %,d", samples.getMin(), samples.getMax());
+    return Optional.of(
+        counts
+            + (own.getValue("accuracy") instanceof JsonObject spread
+                ? "; accuracy there in the last test of each: "
+                    + spread(spread, Metric.ACCURACY::figure)
+                : own.getValue("loss") instanceof JsonObject spread
+                    ? "; loss there in the last test of each: "
+                        + spread(spread, loss -> EventText.format("%.4f", loss))
+                    : ""));
+  }
+
+  private static String spread(JsonObject spread, DoubleFunction<String> text) {
+    return "%s to %s, median %s"
+        .formatted(
+            text.apply(spread.getDouble("lowest")),
+            text.apply(spread.getDouble("highest")),
+            text.apply(spread.getDouble("median")));
+  }
+
   /** Returns at most a few warnings about updates that do not balance; empty when all do. */
   private static List<String> imbalance(JsonObject updates) {
-    List<String> problems =
-        updates.getJsonArray("problems", new JsonArray()).stream().map(String::valueOf).toList();
+    return warnings(
+        updates.getJsonArray("problems", new JsonArray()).stream().map(String::valueOf).toList(),
+        "updates");
+  }
+
+  /** Returns at most a few warnings, and which key of the summary has all. */
+  private static List<String> warnings(List<String> problems, String key) {
     List<String> lines = new ArrayList<>();
     problems.stream().limit(PROBLEMS).forEach(problem -> lines.add("WARNING: " + problem));
     if (problems.size() > PROBLEMS) {
       lines.add(
-          "WARNING: %s more such problems, see updates in summary.json"
-              .formatted(problems.size() - PROBLEMS));
+          "WARNING: %s more such problems, see %s in summary.json"
+              .formatted(problems.size() - PROBLEMS, key));
     }
     return lines;
   }

@@ -3,9 +3,9 @@ package io.vertigrad.launcher.deploy;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
-import io.vertigrad.events.RunView.Condition;
-import io.vertigrad.events.RunView.Member;
 import io.vertigrad.job.Role;
+import io.vertigrad.run.RunView.Condition;
+import io.vertigrad.run.RunView.Member;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.List;

@@ -93,7 +93,14 @@ class KnownKeysTest {
           "{\"optimizer\": {\"schedule\": {\"name\": \"%s\", \"milestones\": [1]}}}"
               .formatted(schedule));
     }
-    known.removeIf(key -> key.equals("optimizer.schedule"));
+    for (String kind : List.of("byLabel", "dirichlet")) {
+      addFrom(
+          known,
+          "workers.partition.",
+          "workers.partition." + ABSURD,
+          "{\"workers\": {\"partition\": {\"kind\": \"%s\"}}}".formatted(kind));
+    }
+    known.removeIf(key -> key.equals("optimizer.schedule") || key.equals("workers.partition"));
     addStrategies(known);
     addDataSets(known);
     addModels(known);
@@ -225,7 +232,7 @@ class KnownKeysTest {
     Matcher listed = LISTED.matcher(refusal);
     assertTrue(listed.find(), "no list of known keys in: " + refusal);
     Stream.of(listed.group(1).split(", "))
-        .filter(key -> prefix.equals("strategy.") || !SECTIONS.contains(key))
+        .filter(key -> prefix.matches("strategy.|workers.") || !SECTIONS.contains(key))
         .forEach(key -> known.add(prefix + key));
   }
 

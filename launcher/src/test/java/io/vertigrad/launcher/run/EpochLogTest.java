@@ -2,7 +2,6 @@ package io.vertigrad.launcher.run;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.vertigrad.events.RunView;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.events.TrainingEvent.Evaluated;
@@ -11,6 +10,7 @@ import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
+import io.vertigrad.run.RunView;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.terminal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent.BatchesDivided;
 import io.vertigrad.events.TrainingEvent.CheckpointFailed;
@@ -8,6 +9,7 @@ import io.vertigrad.events.TrainingEvent.CheckpointsDelayed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.ProcessRestarted;
+import io.vertigrad.events.TrainingEvent.SamplesCounted;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.StallFound;
 import io.vertigrad.events.TrainingEvent.StateTaken;
@@ -19,6 +21,7 @@ import io.vertigrad.job.Role;
 import io.vertigrad.launcher.run.RunProgress;
 import io.vertigrad.testkit.TestProgress;
 import io.vertx.core.json.JsonObject;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
@@ -63,6 +66,23 @@ final class EventTextTest {
     assertEquals(
         "from step 1,000 on, workers train 1 to 17 samples a step (workers.balance)",
         EventText.of(new BatchesDivided(0, 1_000, many), JOB).orElseThrow());
+  }
+
+  @Test
+  void shouldListWhatAWorkerHasWhenItHasSamplesOfItsOwn() {
+    assertEquals(
+        "worker 3 has 2,700 samples of its own, 2 of 4 labels: 1,500 of 1, 1,200 of 3",
+        EventText.of(new SamplesCounted(0, 3, 2_700, List.of(0, 1_500, 0, 1_200)), JOB)
+            .orElseThrow());
+    assertEquals(
+        "worker 0 has 12 samples of its own",
+        EventText.of(new SamplesCounted(0, 0, 12, List.of()), JOB).orElseThrow());
+    List<Integer> ones = Collections.nCopies(11, 1);
+    assertTrue(
+        EventText.of(new SamplesCounted(0, 0, 11, ones), JOB)
+            .orElseThrow()
+            .endsWith("1 of 9, ..."));
+    assertTrue(EventText.of(new SamplesCounted(0, 16, 11, ones), JOB).isEmpty());
   }
 
   @Test

@@ -9,6 +9,8 @@ import io.vertigrad.compute.Score;
 import io.vertigrad.compute.data.Baseline;
 import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.events.TrainingEvent.Evaluated;
+import io.vertigrad.events.TrainingEvent.SamplesCounted;
+import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;
 import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
@@ -16,7 +18,9 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunProgress;
 import io.vertigrad.launcher.run.RunSummary;
+import io.vertigrad.observability.UpdateOutliers;
 import io.vertigrad.testkit.TestProgress;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.List;
@@ -49,6 +53,30 @@ final class ResultTextTest {
   }
 
   @Test
+  void shouldNameTheWorkerWhenItsUpdatesPointTheOtherWay() {
+    for (int round = 1; round <= 12; round++) {
+      for (int rank = 0; rank < 4; rank++) {
+        String worker = "worker " + rank;
+        double cosine = rank == 2 ? -0.25 : 0.5;
+        progress.apply(new ScalarReported(0, worker, UpdateOutliers.DISTANCE, round, 1, round, 0));
+        progress.apply(
+            new ScalarReported(0, worker, UpdateOutliers.COSINE, round, cosine, round, 0));
+      }
+    }
+
+    assertEquals(
+        List.of(
+            "WARNING: Worker 2's updates point the other way (cosine -0.25): wrong labels, a wrong"
+                + " sign or broken memory?"),
+        warnings());
+    JsonObject summary = RunSummary.of(JOB, progress, "finished", Optional.empty(), Map.of());
+    assertEquals(4, summary.getJsonArray("workerUpdates").size());
+    assertEquals(
+        new JsonObject().put("rank", 0).put("distance", 1.0).put("cosine", 0.5),
+        summary.getJsonArray("workerUpdates").getJsonObject(0));
+  }
+
+  @Test
   void shouldReportNothingForABalancedLedger() {
     progress.apply(new UpdatesCounted(0, 0, 0, 20, 19, 1, 0, 0, 0, 0));
 
@@ -73,6 +101,31 @@ final class ResultTextTest {
     assertFalse(
         RunSummary.of(JOB, progress, "interrupted", Optional.of(later), Map.of())
             .containsKey("repeatsTo"));
+  }
+
+  @Test
+  void shouldGiveTheSpreadOverTheWorkersWhenTheyHaveSamplesOfTheirOwn() {
+    double[] accuracies = {61, 98.5, 90, 92};
+    for (int rank = 0; rank < 4; rank++) {
+      progress.apply(new SamplesCounted(0, rank, 100 + rank, List.of(100, rank)));
+      String source = "worker " + rank;
+      progress.apply(new ScalarReported(0, source, "own.accuracy", 10, 0, 1, 0));
+      progress.apply(new ScalarReported(0, source, "own.accuracy", 20, accuracies[rank], 2, 0));
+      progress.apply(new ScalarReported(0, source, "other", 20, 7, 2, 0));
+    }
+    Evaluated tested = new Evaluated(0, 70, 100, 2.25, 14, false, "");
+    JsonObject summary = RunSummary.of(JOB, progress, "finished", Optional.of(tested), Map.of());
+
+    assertEquals(
+        JsonObject.of("lowest", 61.0, "median", 91.0, "highest", 98.5),
+        summary.getJsonObject("own").getJsonObject("accuracy"));
+    assertEquals(
+        JsonObject.of("rank", 1, "samples", 101, "labels", JsonArray.of(100, 1), "accuracy", 98.5),
+        summary.getJsonObject("own").getJsonArray("workers").getJsonObject(1));
+    assertEquals(
+        "each worker has its own samples, 100 to 103; accuracy there in the last test of each:"
+            + " 61.00 % to 98.50 %, median 91.00 %",
+        ResultText.closing(JOB, new RunDirectory(folder), summary).get(1));
   }
 
   @Test

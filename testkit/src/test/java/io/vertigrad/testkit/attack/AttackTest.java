@@ -94,20 +94,20 @@ class AttackTest {
 
   @Test
   void shouldChooseWorkerFarthestAlongSpreadWhenItLearns() {
-    // All differ in the second coordinate alone, and the last is farthest from 0 there.
+    // All differ in the second coordinate alone, and the second worker is farthest from 0 there.
     List<float[]> honest =
         List.of(
             new float[] {9, 1, 9},
-            new float[] {9, 2, 9},
+            new float[] {9, -20, 9},
             new float[] {9, 0, 9},
-            new float[] {9, -20, 9});
+            new float[] {9, 2, 9});
     Mimic attack = new Mimic(20);
     for (int round = 0; round < 20; round++) {
       attack.update(OWN, honest, round);
     }
 
     assertArrayEquals(new float[] {9, -20, 9}, attack.update(OWN, honest, 20));
-    List<float[]> changed = List.of(OWN, OWN, OWN, new float[] {7, 7, 7});
+    List<float[]> changed = List.of(OWN, new float[] {7, 7, 7}, OWN, OWN);
     assertArrayEquals(new float[] {7, 7, 7}, attack.update(OWN, changed, 21));
   }
 

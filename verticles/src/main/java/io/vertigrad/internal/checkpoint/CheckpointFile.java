@@ -31,9 +31,6 @@ final class CheckpointFile implements AutoCloseable {
 
   private static final int FORMAT = 3;
 
-  /** Differs in a second list of the ranks' last steps, which is not read. */
-  private static final int FORMER = 2;
-
   private static final long MAGIC = 0x3154504b43475656L;
   private static final int TRAILER_BYTES = 4 + 4 + 8;
   private static final int BUFFER_ELEMENTS = (1 << 20) / Float.BYTES;
@@ -151,7 +148,7 @@ final class CheckpointFile implements AutoCloseable {
     try {
       JsonObject json = new JsonObject(Buffer.buffer(text.array()));
       int format = json.getInteger("format");
-      if (format != FORMAT && format != FORMER) {
+      if (format != FORMAT) {
         throw new OtherFormatException(file, format);
       }
       return json;

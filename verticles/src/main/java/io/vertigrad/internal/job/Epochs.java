@@ -21,9 +21,11 @@ public record Epochs(double steps, int versions) {
 
   /** Returns the epochs of a job on a training set of this size. */
   public static Epochs of(JobConfig job, StrategyTraits traits, long trainingSamples) {
-    return new Epochs(
-        job.stepsPerEpoch(trainingSamples) / traits.stepsPerVersion(),
-        traits.lockstep() ? 1 : job.workers().count());
+    double rounds = traits.roundsPerEpoch(job.stepsPerEpoch(trainingSamples));
+    int workers = traits.lockstep() ? 1 : job.workers().count();
+    return traits.updatesPerVersion() == 1
+        ? new Epochs(rounds, workers)
+        : new Epochs(rounds * workers / traits.updatesPerVersion(), 1);
   }
 
   /** Returns the version at which this many epochs, or parts of epochs, have ended. */

@@ -12,6 +12,7 @@ import static io.vertigrad.internal.membership.Pauses.Reason.TOO_FEW;
 
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.data.DataFingerprint;
+import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.events.Vitals;
@@ -1070,7 +1071,8 @@ public final class CoordinatorState {
   }
 
   private void adoptRanks(long now) {
-    if (!stopAnnounced) {
+    // Samples of another node under the rank would count twice.
+    if (!stopAnnounced && !terms.ownData()) {
       adoption.check(now);
     }
   }
@@ -1335,7 +1337,12 @@ public final class CoordinatorState {
     refuseOther(
         request,
         DataFingerprint.firstDifference(terms.fingerprints(), request.terms().fingerprints())
-            .map("it has other data than the job, %s; give it the same files"::formatted));
+            .map(
+                found ->
+                    (terms.ownData() && found.startsWith(Split.TRAIN.fingerprint())
+                            ? "its samples have another form than the job's, %s; only numbers and values may differ"
+                            : "it has other data than the job, %s; give it the same files")
+                        .formatted(found)));
     if (layout == null) {
       layout = request.layout();
     }

@@ -39,6 +39,11 @@ record JobTerms(Map<String, String> values, Map<String, DataFingerprint> fingerp
     return new JobTerms(all, job.fingerprints());
   }
 
+  /** Returns whether each member trains on data of its own; their form is agreed on. */
+  boolean ownData() {
+    return "own".equals(values.get("workers.data"));
+  }
+
   /** Returns the same terms with further fingerprints; those that are known stay. */
   JobTerms with(Map<String, DataFingerprint> more) {
     Map<String, DataFingerprint> all = new TreeMap<>(more);

@@ -84,7 +84,8 @@ public final class ServerMember implements MemberHandler {
     this.context = context;
     this.job = job;
     this.session = session;
-    strategy = StrategyProviders.configure(job.strategy(), ServerMember.class.getClassLoader());
+    strategy =
+        StrategyProviders.configure(job.strategy(), ServerMember.class.getClassLoader()).in(job);
     tests = EvaluationPlan.of(job, strategy.traits());
     coordinator = new CoordinatorClient(vertx, job, Role.SERVER, this, session);
     finder = new StrategyFinder(vertx, context, job, Role.SERVER, session.map(MovedMember::host));

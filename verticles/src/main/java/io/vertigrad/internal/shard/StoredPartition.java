@@ -179,6 +179,11 @@ final class StoredPartition implements PartitionStore {
   }
 
   @Override
+  public void report(int rank, String name, double value) {
+    scalars.ifPresent(receiver -> receiver.ofWorker(rank).report(name, version, value));
+  }
+
+  @Override
   public Tensor parameters() {
     return Tensor.copyOf(type, FloatBuffer.wrap(parameters));
   }

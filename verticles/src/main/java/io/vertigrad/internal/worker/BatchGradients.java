@@ -6,6 +6,7 @@ import io.vertigrad.compute.data.BatchSource;
 import io.vertigrad.internal.timeline.SpanRecorder;
 import io.vertigrad.internal.worker.ParameterExchange.Overlap;
 import java.util.Optional;
+import java.util.function.LongConsumer;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -19,6 +20,7 @@ public final class BatchGradients implements GradientSource {
   private final BatchNumber batchNumber;
   private final LongSupplier nanoClock;
   private final SpanRecorder timeline;
+  private final LongConsumer beforeGradient;
 
   /** The number that selects a rank's batch. */
   enum BatchNumber {
@@ -33,6 +35,7 @@ public final class BatchGradients implements GradientSource {
    *
    * @param batches returns the batch with a given number
    * @param next returns the batch that probably comes after the last one, if it is ready
+   * @param beforeGradient receives the version of the parameters before each gradient
    */
   BatchGradients(
       Model model,
@@ -40,17 +43,20 @@ public final class BatchGradients implements GradientSource {
       Supplier<Optional<Batch>> next,
       BatchNumber batchNumber,
       LongSupplier nanoClock,
-      SpanRecorder timeline) {
+      SpanRecorder timeline,
+      LongConsumer beforeGradient) {
     this.model = model;
     this.batches = batches;
     this.next = next;
     this.batchNumber = batchNumber;
     this.nanoClock = nanoClock;
     this.timeline = timeline;
+    this.beforeGradient = beforeGradient;
   }
 
   @Override
   public Computed compute(long version, long step, Optional<Overlap> overlap) {
+    beforeGradient.accept(version);
     long start = nanoClock.getAsLong();
     Batch batch = batches.apply(batchNumber == BatchNumber.VERSION ? version : step);
     long ready = nanoClock.getAsLong();
@@ -88,6 +94,16 @@ public final class BatchGradients implements GradientSource {
      * @return a source, which the caller must close
      */
     BatchSource open(int rank, long firstBatch);
+
+    /**
+     * Begins an incarnation of a rank, before its first batch.
+     *
+     * @param rank from 0
+     * @return is called before each gradient with the version of the parameters
+     */
+    default LongConsumer begin(int rank) {
+      return version -> {};
+    }
   }
 
   /**
@@ -126,6 +142,11 @@ public final class BatchGradients implements GradientSource {
       Batch batch = source.next();
       next = step + 1;
       return batch;
+    }
+
+    /** Begins an incarnation of a rank. Returns what is to be called before each gradient. */
+    LongConsumer begin(int rank) {
+      return data.begin(rank);
     }
 
     /** Returns how long a sample of the newest batch took to read; 0 where it is unknown. */

@@ -173,7 +173,8 @@ final class GradientSender implements TrainingLoop.JoinRequester {
             batches::peek,
             BatchNumber.VERSION,
             System::nanoTime,
-            member.timeline());
+            member.timeline(),
+            version -> {});
     private Optional<Computed> computed = Optional.empty();
     private long turn;
     private long version;

@@ -14,10 +14,16 @@ import io.vertigrad.internal.worker.ParameterExchange.Overlap;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.GroupChangedException;
 import io.vertigrad.strategy.LocalGradient;
+import io.vertigrad.strategy.LocalRule;
+import io.vertigrad.strategy.StrategyFactory;
+import io.vertigrad.strategy.StrategyTraits;
 import java.io.IOException;
 import java.nio.FloatBuffer;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
+import java.util.function.IntToLongFunction;
 
 /**
  * The steps that a worker takes by itself between two versions of the servers. To its exchange they
@@ -32,7 +38,10 @@ final class LocalSteps {
 
   private final Model model;
   private final JobConfig job;
-  private final long every;
+  private final StrategyTraits traits;
+  private final LocalRule rule;
+  private final IntToLongFunction ownSamples;
+  private final long trainingSamples;
   private final DeviceReplica replica;
   private final Optimizer optimizer;
   private final float[] moved;
@@ -42,13 +51,22 @@ final class LocalSteps {
    * Creates the local steps of a worker, which has no state yet.
    *
    * @param model computes the gradients of the steps
-   * @param every number of steps for each version
+   * @param strategy has the number of steps for each version, and the rule beside them
+   * @param ownSamples returns the number of samples in one pass of a rank
    * @param trainingSamples size of the training set
    */
-  LocalSteps(Model model, JobConfig job, long every, long trainingSamples) {
+  LocalSteps(
+      Model model,
+      JobConfig job,
+      StrategyFactory strategy,
+      IntToLongFunction ownSamples,
+      long trainingSamples) {
     this.model = model;
     this.job = job;
-    this.every = every;
+    this.traits = strategy.traits();
+    this.rule = strategy.localRule(job, model.layout());
+    this.ownSamples = ownSamples;
+    this.trainingSamples = trainingSamples;
     this.replica = new DeviceReplica(model, trainingSamples, job.exchange().maxMagnitude());
     this.optimizer = replica.optimizer(Engine.named(job.engine()), job.optimizer());
     this.moved = new float[model.layout().length()];
@@ -60,14 +78,26 @@ final class LocalSteps {
     return new MovedModel();
   }
 
-  /** Returns the optimizer's state. */
-  SavedState.Part optimizer() {
-    return SavedState.Part.of(SavedState.OPTIMIZER, optimizer);
+  /** Returns the optimizer's state, unless it begins anew, and what the rule remembers. */
+  List<SavedState.Part> parts() {
+    float[] memory = rule.memory();
+    SavedState.Part remembered =
+        SavedState.Part.of(
+            SavedState.MEMORY, () -> memory.length, to -> to.put(memory), from -> from.get(memory));
+    return rule.restartsOptimizer()
+        ? List.of(remembered)
+        : List.of(SavedState.Part.of(SavedState.OPTIMIZER, optimizer), remembered);
   }
 
-  /** Begins an incarnation, without state of the optimizer, on these batches. */
+  /** Returns whether the steps of a version start with more than the servers' parameters. */
+  boolean keepsState() {
+    return parts().stream().anyMatch(part -> part.length() > 0);
+  }
+
+  /** Begins an incarnation, without state of optimizer and rule, on these batches. */
   GradientSource source(Incarnation self, GradientSource batches) {
     forget();
+    Arrays.fill(rule.memory(), 0);
     return new Source(self, batches);
   }
 
@@ -80,6 +110,9 @@ final class LocalSteps {
     if (job.optimizer().clipNorm() > 0) {
       GradientClip.clip(gradient, replica.trainable(), job.optimizer().clipNorm());
     }
+    if (rule.adjusts()) {
+      rule.adjust(replica.parameters(), gradient);
+    }
     return gradient;
   }
 
@@ -88,10 +121,18 @@ final class LocalSteps {
 
     private final Incarnation self;
     private final GradientSource batches;
+    private final long every;
+    private final double share;
+    private int epoch;
 
     Source(Incarnation self, GradientSource batches) {
       this.self = self;
       this.batches = batches;
+      long own = ownSamples.applyAsLong(self.identity().rank());
+      boolean passes = traits.localEpochs() > 0;
+      every = passes ? traits.localEpochs() * job.workers().batches(own, 1) : traits.localSteps();
+      // Samples of all workers behind one of this worker.
+      share = passes ? (double) trainingSamples / own : job.workers().count();
     }
 
     /**
@@ -106,8 +147,16 @@ final class LocalSteps {
       model.readParameters(0, FloatBuffer.wrap(before));
       replica.takeFromModel();
       long first = step * every;
-      long count = Math.max(1, Math.min(every, job.steps() - first));
-      replica.resume(first, (double) first * job.workers().batch() * job.workers().count());
+      LocalRule.Round round = new LocalRule.Round(self.identity().rank(), version, planned(first));
+      long count = rule.begin(round, before);
+      if (count == 0) {
+        Arrays.fill(moved, 0);
+        return new Computed(epoch, 1, 0, 0, 0, 0, 0, 0);
+      }
+      if (rule.restartsOptimizer()) {
+        forget();
+      }
+      replica.resume(first, samplesBefore(first));
       Computed sum = batches.compute(version, first, Optional.empty());
       apply(sum.samples());
       for (long next = first + 1; next < first + count; next++) {
@@ -121,20 +170,41 @@ final class LocalSteps {
         apply(computed.samples());
         sum = sum.plus(computed);
       }
+      epoch = sum.epoch();
       float[] after = replica.parameters();
       for (int i = 0; i < moved.length; i++) {
         moved[i] = before[i] - after[i];
       }
-      if (!(Magnitudes.largest(moved, 0, moved.length) <= job.exchange().maxMagnitude())) {
+      if (Magnitudes.largest(moved, 0, moved.length) <= job.exchange().maxMagnitude()) {
+        rule.finish(moved);
+      } else {
         forget();
       }
       model.writeParameters(0, FloatBuffer.wrap(before));
       return sum;
     }
 
+    /** Returns the number of steps; without rounds, a worker may be ahead of the job's steps. */
+    private long planned(long first) {
+      return traits.localEpochs() > 0 || !traits.lockstep()
+          ? every
+          : Math.max(1, Math.min(every, job.steps() - first));
+    }
+
+    /** Returns the samples of all workers before a step, if all batches are full. */
+    private double samplesBefore(long first) {
+      return traits.localEpochs() > 0
+          ? (double) first / every * traits.localEpochs() * trainingSamples
+          : first * job.workers().batch() * share;
+    }
+
     private void apply(int samples) {
-      double all = (double) samples * job.workers().count();
-      replica.step(optimizer, new LocalGradient(LocalSteps.this::gradient, samples), all);
+      LocalGradient local = new LocalGradient(LocalSteps.this::gradient, samples);
+      if (rule.adjusts()) {
+        // A rule changes gradients in Java, wherever the optimizer steps.
+        local.values();
+      }
+      replica.step(optimizer, local, samples * share);
     }
 
     @Override

@@ -101,7 +101,7 @@ final class ServerExchange implements ParameterExchange {
 
   private List<Part> parts(Part residual) {
     List<Part> parts = new ArrayList<>(List.of(residual));
-    local.ifPresent(steps -> parts.add(steps.optimizer()));
+    local.ifPresent(steps -> parts.addAll(steps.parts()));
     return parts;
   }
 
@@ -129,10 +129,7 @@ final class ServerExchange implements ParameterExchange {
   /** Returns what a warning calls the state that is kept between two steps. */
   private String keptName() {
     String residual = plan.leavesOut() ? "what compression left out" : "";
-    String state =
-        local.filter(steps -> steps.optimizer().length() > 0).isPresent()
-            ? "the optimizer's state"
-            : "";
+    String state = local.filter(LocalSteps::keepsState).isPresent() ? "the optimizer's state" : "";
     return residual.isEmpty() || state.isEmpty() ? residual + state : residual + " and " + state;
   }
 

@@ -502,7 +502,8 @@ public final class TrainingLoop {
               batches::peek,
               batchNumber,
               nanoClock,
-              requester.timeline());
+              requester.timeline(),
+              batches.begin(rank));
       return local
           .map(steps -> steps.source(self, single))
           .or(() -> balance.map(shares -> shares.source(self, batches, single)))

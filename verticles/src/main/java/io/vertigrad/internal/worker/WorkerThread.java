@@ -28,6 +28,7 @@ import io.vertigrad.internal.host.StrategyFinder;
 import io.vertigrad.internal.host.StrategyService.MovedMember;
 import io.vertigrad.internal.peer.SnapshotServer;
 import io.vertigrad.internal.worker.BatchGradients.BatchNumber;
+import io.vertigrad.internal.worker.BatchGradients.BatchOpener;
 import io.vertigrad.internal.worker.TrainingLoop.JoinRequester;
 import io.vertigrad.internal.worker.TrainingLoop.ModelSources;
 import io.vertigrad.internal.worker.TrainingLoop.Sources;
@@ -67,6 +68,7 @@ public class WorkerThread {
   private final Optional<BatchBalance> balance;
   private final Promise<Boolean> ended = Promise.promise();
   private Optional<StateCopies> copies = Optional.empty();
+  private Optional<OwnSamples> own = Optional.empty();
 
   /** Creates the thread's task. Call it on the verticle's context. */
   public WorkerThread(Vertx vertx, JobConfig job, WorkerMember member) {
@@ -130,15 +132,16 @@ public class WorkerThread {
     ModelConfig config = job.modelOn(data).on(job.workers().device());
     try (Model model = InitialParameters.into(JobModel.of(job, config), job)) {
       model.reportTo(member::scalar);
+      BatchOpener batches = batches(traits, model, data);
       TrainingPlan plan =
           TrainingPlan.of(job, strategy, PartitionPlan.of(job, model.layout()), data.size());
       if (traits.besideServers()) {
-        Optional<LocalSteps> local = localSteps(traits, model, data);
+        Optional<LocalSteps> local = localSteps(strategy, model, data);
         Model sent = local.map(LocalSteps::model).orElse(model);
         // One copy for each step would cost more than compression saves.
         copies(local.isPresent() && keepsState(plan, local), model.layout().hash());
         Function<Incarnation, ParameterExchange> servers = withServers(traits, plan, sent, local);
-        return train(plan, model, data, BatchNumber.STEP, servers, local, member);
+        return train(plan, model, data, batches, BatchNumber.STEP, servers, local, member);
       }
       try (ReplicaCheckpoints checkpoints = checkpoints(traits, model)) {
         return session.isPresent()
@@ -147,6 +150,7 @@ public class WorkerThread {
                 plan,
                 model,
                 data,
+                batches,
                 BatchNumber.VERSION,
                 withPeers(traits, checkpoints, plan, vector(plan, model, data)),
                 Optional.empty(),
@@ -157,7 +161,7 @@ public class WorkerThread {
                     finder,
                     model,
                     plan.partitions(),
-                    (rank, first) -> batches(data, rank, first),
+                    batches,
                     apartReason(data)));
       }
     }
@@ -193,7 +197,8 @@ public class WorkerThread {
     return balance.map(divided -> "workers.balance is \"speed\"");
   }
 
-  private Optional<LocalSteps> localSteps(StrategyTraits traits, Model model, Dataset data) {
+  private Optional<LocalSteps> localSteps(StrategyFactory strategy, Model model, Dataset data) {
+    StrategyTraits traits = strategy.traits();
     if (traits.localSteps() > 0 && data instanceof StreamDataset) {
       throw job.settings()
           .section("data")
@@ -204,13 +209,15 @@ public class WorkerThread {
     }
     return traits.localSteps() == 0
         ? Optional.empty()
-        : Optional.of(new LocalSteps(model, job, traits.localSteps(), data.size()));
+        : Optional.of(
+            new LocalSteps(model, job, strategy, rank -> ownSamples(data, rank), data.size()));
   }
 
   private boolean train(
       TrainingPlan plan,
       Model model,
       Dataset data,
+      BatchOpener batches,
       BatchNumber batchNumber,
       Function<Incarnation, ParameterExchange> exchanges,
       Optional<LocalSteps> local,
@@ -219,13 +226,7 @@ public class WorkerThread {
         data instanceof StreamDataset stream
             ? self -> streamGradients(model, stream, batchNumber, self)
             : new ModelSources(
-                model,
-                (rank, first) -> batches(data, rank, first),
-                batchNumber,
-                member,
-                System::nanoTime,
-                local,
-                balance);
+                model, batches, batchNumber, member, System::nanoTime, local, balance);
     return runLoop(
         model.layout(), new TrainingLoop(plan, requester, sources, exchanges, System::nanoTime));
   }
@@ -368,7 +369,7 @@ public class WorkerThread {
 
   /** Returns whether a step starts with more than the servers' parameters. */
   private static boolean keepsState(TrainingPlan plan, Optional<LocalSteps> local) {
-    return plan.leavesOut() || local.filter(steps -> steps.optimizer().length() > 0).isPresent();
+    return plan.leavesOut() || local.filter(LocalSteps::keepsState).isPresent();
   }
 
   /**
@@ -406,9 +407,17 @@ public class WorkerThread {
     return created.run();
   }
 
-  private BatchSource batches(Dataset data, int rank, long first) {
-    Thread.currentThread().setName("worker %s of %s".formatted(rank, job.addresses().job()));
-    return batches(data, rank, job.workers().count(), first);
+  private BatchOpener batches(StrategyTraits traits, Model model, Dataset data) {
+    if (job.workers().ownSamples()) {
+      EventPublisher events = new EventPublisher(vertx, job.addresses());
+      EvaluationPlan tests = EvaluationPlan.of(job, traits);
+      own = Optional.of(new OwnSamples(job, data, model, tests, events, member::scalar));
+      return own.get();
+    }
+    return (rank, first) -> {
+      Thread.currentThread().setName("worker %s of %s".formatted(rank, job.addresses().job()));
+      return batches(data, rank, job.workers().count(), first);
+    };
   }
 
   /**
@@ -426,6 +435,12 @@ public class WorkerThread {
         BatchConfig.of(size, job.workers().dropLast(), job.seed() + rank),
         Augmentations.of(job.data(), data),
         first);
+  }
+
+  /** Returns the number of samples that one pass of a rank has. */
+  private long ownSamples(Dataset data, int rank) {
+    return own.map(each -> (long) each.of(rank).size())
+        .orElseGet(() -> job.workers().share(data.size(), job.workers().count()));
   }
 
   private Sampler sampler(Dataset data, int rank, int ranks) {

@@ -3,12 +3,12 @@ package io.vertigrad.internal.exchange;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.Addresses;
-import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.codecs.Refusal;
 import io.vertigrad.codecs.Refusal.Reason;
+import io.vertigrad.fixture.ExchangeFixture;
 import io.vertigrad.fixture.FakeShard;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.ExchangeConfig;
@@ -66,8 +66,7 @@ final class BusFixture {
   }
 
   static ExchangeConfig config(int windowBytes, long retryMillis, long deadlineMillis) {
-    return new ExchangeConfig(
-        DataType.FLOAT32, ELEMENTS, windowBytes, retryMillis, deadlineMillis, 3_000, 10_000);
+    return ExchangeFixture.config(ELEMENTS, windowBytes, retryMillis, deadlineMillis);
   }
 
   static Refusal refusal(Frame frame, Reason reason, String message) {

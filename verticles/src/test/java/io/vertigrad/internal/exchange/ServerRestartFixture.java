@@ -1,10 +1,10 @@
 package io.vertigrad.internal.exchange;
 
 import io.vertigrad.codecs.Addresses;
-import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.fixture.ExchangeFixture;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.strategy.Membership;
@@ -48,8 +48,7 @@ final class ServerRestartFixture {
     this.answered = answered;
     this.crashAfter = new HashSet<>(crashAfter);
     FrameCodecs.register(vertx.eventBus());
-    ExchangeConfig config =
-        new ExchangeConfig(DataType.FLOAT32, 4, windowBytes, 10_000, 2_000, 3_000, 10_000);
+    ExchangeConfig config = ExchangeFixture.config(4, windowBytes, 10_000, 2_000);
     clients = List.of(client(config), client(config));
     serve(job.shard(), 0);
   }

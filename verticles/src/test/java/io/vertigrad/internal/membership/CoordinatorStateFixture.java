@@ -30,11 +30,13 @@ final class CoordinatorStateFixture {
   private final List<Admission> silent = new ArrayList<>();
   private final Map<Admission, MemberStatus> statuses = new HashMap<>();
   private final List<Admission> alive = new ArrayList<>();
+  private final JobTerms terms;
   private boolean eventLoopsRun = true;
   private long now = 1_000_000;
   private int tokens;
 
   CoordinatorStateFixture(CoordinatorConfig config) {
+    terms = config.terms();
     coordinator = new CoordinatorState(config, () -> now, () -> 0, decisions::add);
   }
 
@@ -94,6 +96,24 @@ final class CoordinatorStateFixture {
   /** Returns the same for a run that had one coordinator before. */
   static CoordinatorConfig resumed(CoordinatorConfig c) {
     return with(c, new RunConfig(c.run().id(), 1), c.places(), c.checkpoint(), c.evaluations());
+  }
+
+  /** Returns the same for a job whose members agree on these settings. */
+  static CoordinatorConfig agreeing(CoordinatorConfig c, Map<String, String> settings) {
+    return new CoordinatorConfig(
+        c.run(),
+        new JobTerms(settings, Map.of()),
+        c.strategy(),
+        c.traits(),
+        c.steps(),
+        c.lastVersion(),
+        c.places(),
+        c.waitMillis(),
+        c.exchange(),
+        c.checkpoint(),
+        c.stop(),
+        c.evaluations(),
+        c.names());
   }
 
   /** Returns the same with timed checkpoints. */
@@ -196,7 +216,6 @@ final class CoordinatorStateFixture {
       MemberStatus status,
       Optional<Admission> before,
       OptionalLong holds) {
-    JobTerms terms = new JobTerms(Map.of(), Map.of());
     JoinRequest request =
         new JoinRequest(
             role, "token " + tokens++, "nowhere", "", terms, layout, false, before, holds, status);

@@ -22,6 +22,8 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 final class CoordinatorStateTest {
 
@@ -98,6 +100,23 @@ final class CoordinatorStateTest {
 
     assertTrue(fixture.all(Decision.Adopt.class).isEmpty());
     assertTrue(fixture.coordinator.stops());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"shared, 1", "own, 0"})
+  void shouldGiveALostRankToAnotherProcessWhenItHasTheSameData(String data, int asked) {
+    CoordinatorStateFixture fixture =
+        new CoordinatorStateFixture(
+                CoordinatorStateFixture.agreeing(
+                    CoordinatorStateFixture.config(1, 3, 3, true), Map.of("workers.data", data)))
+            .started(1, 3);
+
+    fixture.coordinator.leave(
+        new Admission(Role.WORKER, 1, 0), LeaveReason.lost("silent"), MemberStatus.NONE);
+    fixture.acceptAll();
+    fixture.advance(5_000);
+
+    assertEquals(asked, fixture.all(Decision.Adopt.class).size());
   }
 
   @Test

@@ -33,7 +33,7 @@ abstract class TwoPeers {
           "test",
           new JsonObject(
               """
-              {"job": "peers", "exchange": {"retryMillis": 50, "deadlineMillis": 400,
+              {"job": "peers", "exchange": {"deadlineMillis": 400,
                "suspectMillis": 100, "evictMillis": 300, "windowBytes": 16}}
               """));
   protected final WorkerPeers left = peers(0);

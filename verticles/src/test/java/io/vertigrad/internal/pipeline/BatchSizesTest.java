@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.compute.Device;
 import io.vertigrad.job.WorkersConfig;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
@@ -57,6 +58,17 @@ class BatchSizesTest {
   }
 
   private static WorkersConfig workers(int batch, String sampler, boolean dropLast) {
-    return new WorkersConfig(1, 1, batch, "equal", sampler, dropLast, 1, Device.PROCESSOR, 1);
+    return new WorkersConfig(
+        1,
+        1,
+        batch,
+        "equal",
+        "shared",
+        Optional.empty(),
+        sampler,
+        dropLast,
+        1,
+        Device.PROCESSOR,
+        1);
   }
 }

@@ -50,7 +50,7 @@ class StageFramesTest {
           new JsonObject(
               """
               {"job": "line", "pipeline": {"stages": 2},
-               "exchange": {"retryMillis": 50, "deadlineMillis": 400, "suspectMillis": 100,
+               "exchange": {"deadlineMillis": 400, "suspectMillis": 100,
                             "evictMillis": 300, "partitionElements": 4}}
               """));
   private final WorkerPeers first = line(0);

@@ -14,9 +14,9 @@ import io.vertigrad.codecs.FrameCodecs;
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.data.BatchSource;
+import io.vertigrad.fixture.ExchangeFixture;
 import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.transport.Transport;
-import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.strategy.ExchangeException.DivergedException;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
@@ -142,7 +142,7 @@ class NotFiniteGradientTest {
         new PartitionClient(
             Transport.onBus(vertx.eventBus()),
             addresses,
-            new ExchangeConfig(DataType.FLOAT32, 4, 1 << 20, 1_000, 5_000, 3_000, 10_000),
+            ExchangeFixture.config(4, 1 << 20, 1_000, 5_000),
             System::nanoTime);
     client.membershipChanged(members);
     return TrainingLoop.withServers(

@@ -20,11 +20,11 @@ import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.Score;
 import io.vertigrad.compute.data.BatchSource;
+import io.vertigrad.fixture.ExchangeFixture;
 import io.vertigrad.internal.exchange.PartitionClient;
 import io.vertigrad.internal.job.Epochs;
 import io.vertigrad.internal.transport.Transport;
 import io.vertigrad.internal.worker.WorkerCounters.LoopProgress;
-import io.vertigrad.job.ExchangeConfig;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
 import io.vertigrad.testkit.QuadraticModel;
@@ -247,7 +247,7 @@ class OverlappedTrainingTest {
         new PartitionClient(
             Transport.onBus(vertx.eventBus()),
             addresses,
-            new ExchangeConfig(DataType.FLOAT32, 4, 1 << 20, 1_000, 5_000, 3_000, 10_000),
+            ExchangeFixture.config(4, 1 << 20, 1_000, 5_000),
             System::nanoTime);
     client.membershipChanged(members);
     TrainingPlan plan =

@@ -12,7 +12,7 @@ const WORDS = {
   jobFailed: (e) => `failed: ${sentence(e.reason)}`,
   jobStopped: (e) => (e.reason === 'interrupted' ? e.reason : `stopped: ${e.reason}`),
   memberJoined: (e, run) =>
-    `${run.called(e)} joined${again(e)} from ${e.node}${e.data ? `, with the job's data: ${e.data}` : ''}`,
+    `${run.called(e)} joined${again(e)} from ${e.node}${e.data ? `, with the ${dataOf(run)}: ${e.data}` : ''}`,
   memberDraining: (e, run) => `${run.called(e)} leaves (asked to end): its place ${e.place}`,
   memberSuspected: (e, run) => `${run.called(e)} has been silent for ${seconds(e.silentMillis / 1000)}`,
   stallFound: (e) =>
@@ -20,6 +20,7 @@ const WORDS = {
     `missing: ${e.missing}` +
     `${e.waits && `; ${e.waits}`}; last heard: ${e.lastHeard}`,
   batchesDivided: (e) => `from update ${count(e.version)} on, workers train ${shares(e.shares)} samples a step`,
+  samplesCounted: (e, run) => `${run.called({ role: 'worker', rank: e.rank })} has ${many(e.samples, 'sample')} of its own${labels(e.labels)}`,
   dataAwaited: (e) => `worker ${e.rank} waits for events: ${e.source}`,
   dataWarning: (e) => `worker ${e.rank}: ${e.message}`,
   // The job's own event has the reason for which a member fails it.
@@ -96,6 +97,14 @@ function reached({ reason, value }) {
 const threshold = (e) => (Number.isInteger(e.threshold) ? e.threshold.toFixed(1) : String(e.threshold));
 
 /** Writes an object within a reason in words; other text stays. */
+function dataOf(run) {
+  return run.run.config?.workers?.data === 'own' ? "form of the job's data" : "job's data";
+}
+
+function labels(counts) {
+  return counts.length === 0 ? '' : `, of ${counts.filter((samples) => samples > 0).length} of ${many(counts.length, 'label')}`;
+}
+
 function sentence(reason = '') {
   return reason.replace(/\{.*\}/s, (text) => {
     try {

@@ -9,18 +9,20 @@ import { byId } from './dom.js';
 import { Events } from './events.js';
 import { Line } from './line.js';
 import { Nodes } from './nodes.js';
+import { Own } from './own.js';
 import { Predictors } from './predictors.js';
 import { Replay } from './replay.js';
 import { Scalars } from './scalars.js';
 import { Split } from './split.js';
 import { Staleness } from './staleness.js';
 import { Topology } from './topology.js';
+import { Updates } from './updates.js';
 import { showVerdict } from './verdict.js';
 
 const { job } = await (await fetch('job')).json();
 const bar = new Bar();
 const parts = [bar, new Curves(), new Split(), new Staleness(), new Topology(), new Nodes()];
-parts.push(new Scalars(), new Predictors(), new Events(), new Config());
+parts.push(new Own(), new Updates(), new Scalars(), new Predictors(), new Events(), new Config());
 
 let run = null;
 let replaying = false;

@@ -31,10 +31,11 @@ export function moment(millis) {
 }
 
 /** Returns the state, and how far a run that goes on is. */
-export function stateOf({ state, version, lastVersion, diverged, guesses }) {
+export function stateOf({ state, version, lastVersion, diverged, guesses, outliers = [] }) {
   const bounded = state === 'running' && lastVersion > 0 && lastVersion < ENDLESS;
   const far = bounded ? `, ${percent((100 * (version ?? 0)) / lastVersion)}` : '';
-  return `${state}${far}${diverged ? ', diverged' : ''}${guesses ? ', no better than guessing' : ''}`;
+  const wrong = outliers.length > 0 ? `, ${many(outliers.length, 'outlier')}` : '';
+  return `${state}${far}${diverged ? ', diverged' : ''}${guesses ? ', no better than guessing' : ''}${wrong}`;
 }
 
 /** Returns the key of what the tests of a run measure besides the loss; undefined before a test. */

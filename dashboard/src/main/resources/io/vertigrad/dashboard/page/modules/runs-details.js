@@ -20,7 +20,7 @@ export class RunDetails {
   open(run) {
     this.run = run;
     setText(byId('details-title'), run.name);
-    setText(byId('details-problem'), [run.reason, run.problem].filter(Boolean).join('; '));
+    setText(byId('details-problem'), [run.reason, run.problem, ...(run.outliers ?? [])].filter(Boolean).join('; '));
     byId('tags').value = (run.tags ?? []).join(', ');
     byId('note').value = run.note ?? '';
     byId('kept').checked = Boolean(run.kept);

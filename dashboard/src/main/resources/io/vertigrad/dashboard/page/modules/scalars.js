@@ -1,5 +1,5 @@
 // Draws the scalars that a strategy, a model or another verticle reports: one chart for each name, a line for
-// each source.
+// each source. Those of the workers' updates have a panel of their own.
 
 import { Chart, rising } from './charts.js';
 import { byId, element, setText } from './dom.js';
@@ -9,15 +9,20 @@ import { ofRank, onThemeChange } from './palette.js';
 /** Sorts worker 10 after worker 9. */
 const { compare } = new Intl.Collator('en', { numeric: true });
 
+export const ofUpdates = (name) => name.startsWith('update.');
+
 export class Scalars {
-  constructor() {
+  /** Creates a panel for the names that `drawn` accepts; `above` are elements over its charts. */
+  constructor(id = 'scalars', title = 'Scalars', drawn = (name) => !ofUpdates(name), above = []) {
+    this.drawn = drawn;
     this.charts = new Map();
     this.grid = element('div', { class: 'history' });
     this.note = element('p', { class: 'note' });
     this.panel = element(
       'section',
-      { id: 'scalars', class: 'panel full', 'aria-labelledby': 'scalars-title', hidden: '' },
-      element('h2', { id: 'scalars-title' }, 'Scalars'),
+      { id, class: 'panel full', 'aria-labelledby': `${id}-title`, hidden: '' },
+      element('h2', { id: `${id}-title` }, title),
+      ...above,
       this.grid,
       this.note,
     );
@@ -30,7 +35,7 @@ export class Scalars {
   show(run) {
     this.run = run;
     this.axis = this.axes.find((radio) => radio.checked)?.value ?? 'time';
-    const names = [...run.scalars.keys()].sort(compare);
+    const names = [...run.scalars.keys()].filter(this.drawn).sort(compare);
     this.panel.hidden = names.length === 0;
     for (const [name, { host }] of this.charts) {
       if (!run.scalars.has(name)) {

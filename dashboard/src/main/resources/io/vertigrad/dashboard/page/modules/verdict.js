@@ -1,13 +1,25 @@
 // Describes in a sentence what the run is doing, and which worker delays it.
 
 import { byId, setText } from './dom.js';
-import { accuracy, count, metric, seconds, testLoss } from './format.js';
+import { accuracy, count, many, metric, seconds, testLoss } from './format.js';
 import { shareOf } from './split.js';
 
 const SLOWER = 1.3;
 
+/** What is found of a worker's updates, the gravest first, and how many workers are named at most. */
+const NAMED = ['expelled', 'opposite', 'far'];
+const MOST = 3;
+
 export function showVerdict(run) {
-  setText(byId('verdict'), [verdict(run), again(run)].filter(Boolean).join(' '));
+  setText(byId('verdict'), [...outliers(run), verdict(run), again(run)].filter(Boolean).join(' '));
+}
+
+/** Names the workers whose updates are wrong, before anything else; those of unlike data are in their panel only. */
+function outliers(run) {
+  const found = run.of('worker').filter(({ update }) => NAMED.includes(update?.finding));
+  const gravest = found.sort((one, other) => NAMED.indexOf(one.update.finding) - NAMED.indexOf(other.update.finding));
+  const more = found.length - MOST;
+  return [...gravest.slice(0, MOST).map(({ update }) => update.sentence), more > 0 && `${many(more, 'more worker')} as well.`];
 }
 
 function verdict(run) {

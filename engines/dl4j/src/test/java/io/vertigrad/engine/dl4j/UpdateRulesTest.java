@@ -158,7 +158,6 @@ class UpdateRulesTest {
         RATE,
         name.equals("sgd") ? 0 : MU,
         0,
-        false,
         MU,
         BETA2,
         epsilon,

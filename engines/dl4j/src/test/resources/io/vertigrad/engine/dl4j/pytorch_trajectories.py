@@ -25,7 +25,7 @@ CASES = [
     ("sgd", {"learningRate": 0.001, "momentum": 0.9}, lambda p: SGD(p, lr=0.001, momentum=0.9), None),
     ("sgd", {"learningRate": 0.001, "momentum": 0.9, "dampening": 0.3, "l2": 0.1},
      lambda p: SGD(p, lr=0.001, momentum=0.9, dampening=0.3, weight_decay=0.1), None),
-    ("sgd", {"learningRate": 0.001, "momentum": 0.9, "nesterov": True, "l2": 0.1},
+    ("nesterov", {"learningRate": 0.001, "momentum": 0.9, "l2": 0.1},
      lambda p: SGD(p, lr=0.001, momentum=0.9, nesterov=True, weight_decay=0.1), None),
     ("sgd", {"learningRate": 0.001, "momentum": 0.9,
              "schedule": {"name": "step", "milestones": [5, 12], "gamma": 0.1}},

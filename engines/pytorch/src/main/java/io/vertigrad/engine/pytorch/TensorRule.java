@@ -221,7 +221,7 @@ final class TensorRule implements DeviceUpdateRule, AutoCloseable {
       if (stateLength > 0) {
         boolean first = !started || iteration == 0;
         started = true;
-        boolean nesterov = config.nesterov() || config.name().equals("nesterov");
+        boolean nesterov = config.name().equals("nesterov");
         double dampening = config.name().equals("sgd") ? config.dampening() : 0;
         float mu = (float) config.momentum();
         scale(state, first ? 0 : mu);

@@ -73,28 +73,27 @@ class TensorRuleTest {
 
   @ParameterizedTest
   @CsvSource({
-    "sgd, 0, 0, false, 0, 0, 0",
-    "sgd, 0, 0, false, 0.01, 0.02, 0.5",
-    "sgd, 0.9, 0, false, 0, 0, 0",
-    "sgd, 0.9, 0.3, false, 0.01, 0, 0.5",
-    "sgd, 0.9, 0, true, 0, 0.02, 0",
-    "nesterov, 0.8, 0, false, 0.01, 0.02, 0.5",
-    "adam, 0, 0, false, 0, 0, 0",
-    "adam, 0, 0, false, 0.01, 0.02, 0.5",
-    "adagrad, 0, 0, false, 0, 0, 0",
-    "adagrad, 0, 0, false, 0.01, 0.02, 0.5",
-    "rmsprop, 0, 0, false, 0, 0, 0",
-    "rmsprop, 0, 0, false, 0.01, 0.02, 0.5"
+    "sgd, 0, 0, 0, 0, 0",
+    "sgd, 0, 0, 0.01, 0.02, 0.5",
+    "sgd, 0.9, 0, 0, 0, 0",
+    "sgd, 0.9, 0.3, 0.01, 0, 0.5",
+    "nesterov, 0.9, 0, 0, 0.02, 0",
+    "nesterov, 0.8, 0, 0.01, 0.02, 0.5",
+    "adam, 0, 0, 0, 0, 0",
+    "adam, 0, 0, 0.01, 0.02, 0.5",
+    "adagrad, 0, 0, 0, 0, 0",
+    "adagrad, 0, 0, 0.01, 0.02, 0.5",
+    "rmsprop, 0, 0, 0, 0, 0",
+    "rmsprop, 0, 0, 0.01, 0.02, 0.5"
   })
   void shouldFollowTheRuleInJava(
       String name,
       double momentum,
       double dampening,
-      boolean nesterov,
       double l2,
       double weightDecay,
       double clipNorm) {
-    OptimizerConfig config = config(name, momentum, dampening, nesterov, l2, weightDecay, clipNorm);
+    OptimizerConfig config = config(name, momentum, dampening, l2, weightDecay, clipNorm);
     try (TensorRule rule = new TensorRule(config, copies, place, LAYOUT)) {
       Optimizer java = java(config);
       for (int step = 0; step < STEPS; step++) {
@@ -121,17 +120,16 @@ class TensorRuleTest {
   /** Replicas stay equal when some of them step in Java. */
   @ParameterizedTest
   @CsvSource({
-    "sgd, 0, 0, false",
-    "sgd, 0.9, 0.3, false",
-    "sgd, 0.9, 0, true",
-    "nesterov, 0.8, 0, false",
-    "adam, 0, 0, false",
-    "adagrad, 0, 0, false",
-    "rmsprop, 0, 0, false"
+    "sgd, 0, 0",
+    "sgd, 0.9, 0.3",
+    "nesterov, 0.8, 0",
+    "adam, 0, 0",
+    "adagrad, 0, 0",
+    "rmsprop, 0, 0"
   })
   void shouldHaveTheBitsOfTheRuleInJavaWhenTheGradientIsGiven(
-      String name, double momentum, double dampening, boolean nesterov) {
-    OptimizerConfig config = config(name, momentum, dampening, nesterov, 0.01, 0.02, 0);
+      String name, double momentum, double dampening) {
+    OptimizerConfig config = config(name, momentum, dampening, 0.01, 0.02, 0);
     try (TensorRule rule = new TensorRule(config, copies, place, LAYOUT)) {
       Optimizer java = java(config);
       for (int step = 0; step < STEPS; step++) {
@@ -147,7 +145,7 @@ class TensorRuleTest {
   @ParameterizedTest
   @ValueSource(strings = {"sgd", "nesterov", "adam", "adagrad", "rmsprop"})
   void shouldContinueFromTheStateOfTheRuleInJava(String name) {
-    OptimizerConfig config = config(name, 0.8, 0, false, 0, 0, 0);
+    OptimizerConfig config = config(name, 0.8, 0, 0, 0, 0);
     try (TensorRule rule = new TensorRule(config, copies, place, LAYOUT)) {
       Optimizer java = java(config);
       for (int step = 0; step < 3; step++) {
@@ -169,7 +167,7 @@ class TensorRuleTest {
   @ParameterizedTest
   @CsvSource({"3, NaN", "3, 11", "3, -Infinity", "1004, NaN", "1004, -11"})
   void shouldChangeNothingWhenAnElementIsBeyondTheBound(int element, float value) {
-    OptimizerConfig config = config("adam", 0, 0, false, 0.01, 0.02, 0);
+    OptimizerConfig config = config("adam", 0, 0, 0.01, 0.02, 0);
     try (TensorRule rule = new TensorRule(config, copies, place, LAYOUT)) {
       copies.writeGradients(gradient());
       assertTrue(rule.step(0.1, 0, 10));
@@ -190,7 +188,7 @@ class TensorRuleTest {
   @ParameterizedTest
   @CsvSource({"1e6, true", "1e30, true", "Infinity, false", "NaN, false"})
   void shouldClipBeforeItLooksAtTheBound(float value, boolean taken) {
-    OptimizerConfig config = config("sgd", 0, 0, false, 0, 0, 1);
+    OptimizerConfig config = config("sgd", 0, 0, 0, 0, 1);
     try (TensorRule rule = new TensorRule(config, copies, place, LAYOUT)) {
       float[] gradient = new float[LAYOUT.length()];
       gradient[7] = value;
@@ -206,8 +204,7 @@ class TensorRuleTest {
 
   @Test
   void shouldWaitForTheDeviceOnceAStep() {
-    try (TensorRule rule =
-        new TensorRule(config("adam", 0, 0, false, 0, 0, 1), copies, place, LAYOUT)) {
+    try (TensorRule rule = new TensorRule(config("adam", 0, 0, 0, 0, 1), copies, place, LAYOUT)) {
       copies.writeGradients(gradient());
       rule.step(0.1, 0, BOUND);
       Transfers.Counts before = place.transfers().counts();
@@ -222,24 +219,12 @@ class TensorRuleTest {
       String name,
       double momentum,
       double dampening,
-      boolean nesterov,
       double l2,
       double weightDecay,
       double clipNorm) {
     LearningRateSchedule schedule = new WarmUp(20, 0.1, new CosineSchedule(10, 0.05));
     return new OptimizerConfig(
-        name,
-        0.05,
-        momentum,
-        dampening,
-        nesterov,
-        0.9,
-        0.99,
-        1e-8,
-        l2,
-        weightDecay,
-        clipNorm,
-        schedule);
+        name, 0.05, momentum, dampening, 0.9, 0.99, 1e-8, l2, weightDecay, clipNorm, schedule);
   }
 
   private static Optimizer java(OptimizerConfig config) {

@@ -53,7 +53,7 @@ final class CopiedStatesTest {
       JobConfig.read(
           "test",
           new JsonObject(
-              "{\"job\": \"copied\", \"workers\": {\"count\": 3}, \"exchange\": {\"retryMillis\": 500}}"));
+              "{\"job\": \"copied\", \"workers\": {\"count\": 3}, \"exchange\": {\"deadlineMillis\": 6000}}"));
 
   private final Vertx vertx = Vertx.vertx();
   private final List<MemoryCopies> all = new ArrayList<>();

@@ -1,9 +1,9 @@
 package io.vertigrad.launcher.tracking;
 
-import io.vertigrad.events.RunView;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.TrackingConfig;
+import io.vertigrad.run.RunView;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;

@@ -2,8 +2,6 @@ package io.vertigrad.launcher.tracking;
 
 import io.vertigrad.compute.data.StreamTests;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
-import io.vertigrad.events.RunView;
-import io.vertigrad.events.ThroughputBook;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobResumed;
@@ -12,6 +10,8 @@ import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.run.RunView;
+import io.vertigrad.run.ThroughputBook;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;

@@ -3,7 +3,6 @@ package io.vertigrad.launcher.tracking;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.vertigrad.compute.data.StreamTests;
-import io.vertigrad.events.RunView;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
@@ -11,6 +10,7 @@ import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.run.RunView;
 import io.vertigrad.testkit.TestProgress;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;

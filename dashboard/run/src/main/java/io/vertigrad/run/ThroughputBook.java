@@ -1,7 +1,7 @@
-package io.vertigrad.events;
+package io.vertigrad.run;
 
-import io.vertigrad.events.Throughput.WorkerRate;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.run.Throughput.WorkerRate;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

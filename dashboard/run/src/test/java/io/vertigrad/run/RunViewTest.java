@@ -1,11 +1,9 @@
-package io.vertigrad.events;
+package io.vertigrad.run;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.vertigrad.events.RunView.Condition;
-import io.vertigrad.events.RunView.Member;
-import io.vertigrad.events.RunView.Phase;
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobEnding;
 import io.vertigrad.events.TrainingEvent.JobFailed;
@@ -22,8 +20,12 @@ import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.Vitals;
 import io.vertigrad.events.Vitals.Vital;
 import io.vertigrad.job.Role;
+import io.vertigrad.run.RunView.Condition;
+import io.vertigrad.run.RunView.Member;
+import io.vertigrad.run.RunView.Phase;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

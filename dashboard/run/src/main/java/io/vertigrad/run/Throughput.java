@@ -1,7 +1,12 @@
-package io.vertigrad.events;
+package io.vertigrad.run;
 
+import io.reactivex.rxjava3.core.Flowable;
+import io.reactivex.rxjava3.core.Scheduler;
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 
 /**
  * The speed of the workers over one interval.
@@ -48,6 +53,30 @@ public record Throughput(long timeMillis, List<WorkerRate> workers) {
       double receivedPerSecond,
       Map<Integer, Double> sentTo,
       Map<Integer, Double> receivedFrom) {}
+
+  /**
+   * Returns the speed of the workers, interval by interval; an interval without progress is left
+   * out. A slow subscriber sees only the newest interval.
+   *
+   * @param events events of a job
+   * @param interval length of an interval, above 0
+   * @param unit unit of the length
+   * @param scheduler measures the intervals and emits them
+   * @return one element for each interval
+   */
+  public static Flowable<Throughput> windows(
+      Flowable<TrainingEvent> events, long interval, TimeUnit unit, Scheduler scheduler) {
+    return Flowable.defer(
+        () -> {
+          ThroughputBook book = new ThroughputBook();
+          return events
+              .ofType(WorkerProgress.class)
+              .buffer(interval, unit, scheduler)
+              .filter(progress -> !progress.isEmpty())
+              .map(book::enter)
+              .onBackpressureLatest();
+        });
+  }
 
   /**
    * Returns the speed of all workers together.

@@ -1,4 +1,4 @@
-package io.vertigrad.events;
+package io.vertigrad.run;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;

@@ -1,4 +1,4 @@
-package io.vertigrad.events;
+package io.vertigrad.run;
 
 import java.util.Map;
 import java.util.TreeMap;

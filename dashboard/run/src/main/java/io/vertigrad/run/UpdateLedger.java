@@ -1,5 +1,6 @@
-package io.vertigrad.events;
+package io.vertigrad.run;
 
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.ShardRolledBack;

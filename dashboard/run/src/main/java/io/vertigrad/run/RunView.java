@@ -1,6 +1,7 @@
-package io.vertigrad.events;
+package io.vertigrad.run;
 
 import io.vertigrad.compute.data.StreamTests;
+import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.BatchesDivided;
 import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobEnding;
@@ -19,6 +20,7 @@ import io.vertigrad.events.TrainingEvent.ReplicasAveraged;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.StreamTested;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.events.Vitals;
 import io.vertigrad.job.Role;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -31,8 +33,8 @@ import java.util.stream.Stream;
 
 /**
  * The state of a run, computed from its events: phase, members, versions, samples, losses, tests
- * and the outcome of updates. Terminals, pages, trackers and results read it, so that all of them
- * show the same run; what only one of them shows is computed there.
+ * and the outcome of updates. Terminals, pages and trackers read it, so that all of them show the
+ * same run; what only one of them shows is computed there.
  *
  * <p>Pass it every event of the run, in order. It reads no clock and does no I/O. Its size depends
  * on the number of ranks, not on the length of the run. Used by one thread.

@@ -1,0 +1,446 @@
+package io.vertigrad.observability;
+
+import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.MemberJoined;
+import io.vertigrad.events.TrainingEvent.ScalarReported;
+import io.vertigrad.job.Role;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Predicate;
+import java.util.function.ToDoubleFunction;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Finds the workers whose updates do not fit those of the others. It reads what a strategy that
+ * combines updates robustly reports of each worker and round, as scalars of that worker:
+ *
+ * <ul>
+ *   <li>{@value #DISTANCE}: how far its update is from what was accepted, over the median of all
+ *       workers; 1 is usual
+ *   <li>{@value #COSINE}: cosine of the angle between both, -1 to 1
+ *   <li>{@value #LEFT_OUT}: 1 if the update had no weight or was clipped to less than half, else 0
+ *   <li>{@value #EXPELLED}: 1 from the round on in which the worker was expelled
+ * </ul>
+ *
+ * <p>Unlike data make small cosines and larger distances, and a rule that accepts the update of one
+ * worker makes all others look wrong. So a worker is only named while the others agree with what
+ * was accepted, and only when it is far outside of their spread. {@code docs/guide/advice.md} has
+ * the limits and how often they were right. Two workers are never judged: either may be wrong.
+ *
+ * <p>Pass it every event of the run, in order. Its size depends on the number of ranks, not on the
+ * length of the run. Used by one thread.
+ */
+public final class UpdateOutliers {
+
+  /** Name of the scalar with the distance of an update from what was accepted. */
+  public static final String DISTANCE = "update.distance";
+
+  /** Name of the scalar with the cosine between an update and what was accepted. */
+  public static final String COSINE = "update.cosine";
+
+  /** Name of the scalar that says whether an update was left out. */
+  public static final String LEFT_OUT = "update.leftOut";
+
+  /** Name of the scalar that says whether a worker was expelled. */
+  public static final String EXPELLED = "update.expelled";
+
+  /** Key of {@link #toJson()} in {@code summary.json}. */
+  public static final String KEY = "workerUpdates";
+
+  /** The last reports that count: of a worker's, 5 s when rounds are short. */
+  static final int WINDOW = 20;
+
+  /** Reports of a worker before it is judged. */
+  static final int LEAST = 6;
+
+  /** Judgements in sequence before a worker is named, and until it is not named any more. */
+  static final int HELD = 4;
+
+  /** Fewest workers that can be judged. */
+  static final int WORKERS = 3;
+
+  /** The share of the reports that is most of them. */
+  static final double MOST = 0.75;
+
+  /** The others agree with what was accepted from this median of their cosines on. */
+  static final double AGREEING = 0.25;
+
+  /** An update points the other way below this share of the others' cosine, with a minus sign. */
+  static final double OPPOSITE = 0.3;
+
+  /** Spreads of the others' cosines that it must be below them. */
+  static final double COSINE_SPREADS = 4;
+
+  /** An update is far at so many times the usual distance. */
+  static final double FAR = 3;
+
+  /** Spreads of the others' distances that it must be above them. */
+  static final double DISTANCE_SPREADS = 8;
+
+  /** A far update with a larger cosine is long, not wrong: more samples, or more steps. */
+  static final double SAME_WAY = 0.5;
+
+  /** The share of the rounds from which on a worker is as good as always left out. */
+  static final double ALWAYS = 0.9;
+
+  /** Smallest spreads: alike workers differ by this much from report to report. */
+  private static final double LEAST_COSINE_SPREAD = 0.02;
+
+  private static final double LEAST_DISTANCE_SPREAD = 0.05;
+
+  /** The median absolute deviation times this estimates the standard deviation. */
+  private static final double DEVIATION = 1.4826;
+
+  private static final int MOST_WORKERS = 1_024;
+  private static final Pattern SOURCE = Pattern.compile("worker (\\d{1,9})");
+
+  private final Map<Integer, Worker> workers = new TreeMap<>();
+  private final EventFold fold =
+      new EventFold().on(ScalarReported.class, this::reported).on(MemberJoined.class, this::joined);
+
+  private final Set<Integer> fresh = new TreeSet<>();
+  private long rounds;
+
+  /** What is wrong with a worker's updates, the gravest first. */
+  public enum Finding {
+    /** The strategy leaves the worker out for the rest of the run. */
+    EXPELLED("expelled"),
+    /** They point the other way. */
+    OPPOSITE("opposite"),
+    /** They are far from the others'. */
+    FAR("far"),
+    /** They are left out of nearly all rounds, and those of most others are not. */
+    LEFT_OUT("leftOut");
+
+    private final String key;
+
+    Finding(String key) {
+      this.key = key;
+    }
+
+    /**
+     * Returns the name in messages.
+     *
+     * @return such as {@code leftOut}
+     */
+    public String key() {
+      return key;
+    }
+  }
+
+  /**
+   * A worker whose updates do not fit those of the others.
+   *
+   * @param rank the worker
+   * @param finding what is wrong
+   * @param sentence the same for people, with the figures
+   */
+  public record Outlier(int rank, Finding finding, String sentence) {}
+
+  /** The last reports of one worker. */
+  private static final class Worker {
+
+    private final Deque<Double> distances = new ArrayDeque<>();
+    private final Deque<Double> cosines = new ArrayDeque<>();
+    private final Deque<Double> leftOut = new ArrayDeque<>();
+    private long rounds;
+    private double distance = Double.NaN;
+    private double cosine = Double.NaN;
+    private double leftOutShare = Double.NaN;
+    private int held;
+    private Finding found;
+    private Finding named;
+    private boolean expelled;
+
+    void measure() {
+      distance = median(distances);
+      cosine = median(cosines);
+      leftOutShare = leftOut.stream().mapToDouble(Double::doubleValue).average().orElse(Double.NaN);
+    }
+
+    /** Names the worker once the judgements have been the same for long enough. */
+    void hold(Optional<Finding> judged) {
+      found = judged.orElse(found);
+      held = Math.max(0, Math.min(2 * HELD, held + (judged.isPresent() ? 1 : -1)));
+      if (held >= HELD) {
+        named = found;
+      } else if (held == 0) {
+        named = null;
+      }
+    }
+
+    boolean isJudged() {
+      return !expelled && distances.size() >= LEAST;
+    }
+  }
+
+  /** Creates the judge of a run before its first event. */
+  public UpdateOutliers() {}
+
+  /**
+   * Returns whether a scalar is one of those that this class reads.
+   *
+   * @param name name of a scalar
+   * @return whether it describes the update of a worker
+   */
+  public static boolean reads(String name) {
+    return name.equals(DISTANCE)
+        || name.equals(COSINE)
+        || name.equals(LEFT_OUT)
+        || name.equals(EXPELLED);
+  }
+
+  /**
+   * Returns the worker whose scalar this is.
+   *
+   * @param scalar a scalar
+   * @return the rank; empty for other sources
+   */
+  public static Optional<Integer> rankOf(ScalarReported scalar) {
+    Matcher worker = SOURCE.matcher(scalar.source());
+    return worker.matches() ? Optional.of(Integer.valueOf(worker.group(1))) : Optional.empty();
+  }
+
+  /**
+   * Processes the next event of the run.
+   *
+   * @param event any event; most kinds do not count
+   */
+  public void apply(TrainingEvent event) {
+    fold.apply(event);
+  }
+
+  private void reported(ScalarReported scalar) {
+    if (reads(scalar.name()) && Double.isFinite(scalar.value())) {
+      rankOf(scalar).ifPresent(rank -> reported(rank, scalar));
+    }
+  }
+
+  private void reported(int rank, ScalarReported scalar) {
+    if (!workers.containsKey(rank) && workers.size() == MOST_WORKERS) {
+      return;
+    }
+    Worker worker = workers.computeIfAbsent(rank, unknown -> new Worker());
+    switch (scalar.name()) {
+      case DISTANCE -> {
+        // The first distance of a round says that the reports of the round before are complete.
+        if (++worker.rounds > rounds) {
+          rounds = worker.rounds;
+          judge();
+        }
+        add(worker.distances, scalar.value());
+      }
+      case COSINE -> add(worker.cosines, scalar.value());
+      case LEFT_OUT -> add(worker.leftOut, scalar.value());
+      default -> expel(rank, worker, scalar.value() > 0);
+    }
+  }
+
+  private static void add(Deque<Double> values, double value) {
+    values.addLast(value);
+    if (values.size() > WINDOW) {
+      values.removeFirst();
+    }
+  }
+
+  private void expel(int rank, Worker worker, boolean expelled) {
+    if (expelled && !worker.expelled) {
+      worker.measure();
+      fresh.add(rank);
+    }
+    worker.expelled = expelled;
+  }
+
+  /** A process that has taken the place of another one is judged by what it sends itself. */
+  private void joined(MemberJoined joined) {
+    if (joined.role() == Role.WORKER && joined.incarnation() > 0) {
+      workers.remove(joined.rank());
+    }
+  }
+
+  private void judge() {
+    Map<Integer, Worker> judged = new TreeMap<>(workers);
+    judged.values().removeIf(worker -> !worker.isJudged());
+    if (judged.size() < WORKERS) {
+      return;
+    }
+    judged.values().forEach(Worker::measure);
+    Spread cosines = Spread.of(judged, worker -> worker.cosine, LEAST_COSINE_SPREAD);
+    Spread distances = Spread.of(judged, worker -> worker.distance, LEAST_DISTANCE_SPREAD);
+    Spread leftOut = Spread.of(judged, worker -> worker.leftOutShare, 1);
+    judged.forEach(
+        (rank, worker) -> {
+          Finding before = worker.named;
+          worker.hold(finding(worker, cosines, distances, leftOut));
+          if (worker.named != null && worker.named != before) {
+            fresh.add(rank);
+          }
+        });
+  }
+
+  private static Optional<Finding> finding(
+      Worker worker, Spread cosines, Spread distances, Spread leftOut) {
+    if (cosines.median() >= AGREEING) {
+      if (worker.cosine <= -OPPOSITE * cosines.median()
+          && share(worker.cosines, cosine -> cosine < 0) >= MOST
+          && cosines.median() - worker.cosine >= COSINE_SPREADS * cosines.deviation()) {
+        return Optional.of(Finding.OPPOSITE);
+      }
+      if (worker.distance >= FAR * distances.median()
+          && worker.cosine < SAME_WAY
+          && worker.distance - distances.median() >= DISTANCE_SPREADS * distances.deviation()) {
+        return Optional.of(Finding.FAR);
+      }
+    }
+    return worker.leftOutShare >= ALWAYS && leftOut.median() < 0.5
+        ? Optional.of(Finding.LEFT_OUT)
+        : Optional.empty();
+  }
+
+  private static double share(Deque<Double> values, Predicate<Double> counts) {
+    return (double) values.stream().filter(counts).count() / values.size();
+  }
+
+  /** The median of a figure of all workers, and an estimate of its standard deviation. */
+  private record Spread(double median, double deviation) {
+
+    static Spread of(Map<Integer, Worker> workers, ToDoubleFunction<Worker> figure, double least) {
+      List<Double> values = new ArrayList<>();
+      workers.values().forEach(worker -> values.add(figure.applyAsDouble(worker)));
+      double median = UpdateOutliers.median(values);
+      List<Double> deviations = new ArrayList<>();
+      values.forEach(value -> deviations.add(Math.abs(value - median)));
+      return new Spread(median, least + DEVIATION * UpdateOutliers.median(deviations));
+    }
+  }
+
+  /** Returns the median of the values that are numbers, NaN without any. */
+  private static double median(Iterable<Double> values) {
+    List<Double> sorted = new ArrayList<>();
+    values.forEach(value -> sorted.add(value));
+    sorted.removeIf(value -> value.isNaN());
+    sorted.sort(null);
+    int size = sorted.size();
+    return size == 0 ? Double.NaN : (sorted.get((size - 1) / 2) + sorted.get(size / 2)) / 2;
+  }
+
+  /**
+   * Returns the workers whose updates do not fit those of the others.
+   *
+   * @return by finding, the gravest first, then by rank; empty when all fit
+   */
+  public List<Outlier> outliers() {
+    List<Outlier> found = new ArrayList<>();
+    for (Finding finding : Finding.values()) {
+      workers.forEach(
+          (rank, worker) -> {
+            if (findingOf(worker) == finding) {
+              found.add(new Outlier(rank, finding, sentence(rank, worker, finding)));
+            }
+          });
+    }
+    return found;
+  }
+
+  /**
+   * Returns the outliers that were found since the last call, or whose finding has changed.
+   *
+   * @return as {@link #outliers()} has them
+   */
+  public List<Outlier> takeFresh() {
+    if (fresh.isEmpty()) {
+      return List.of();
+    }
+    List<Outlier> taken = new ArrayList<>(outliers());
+    taken.removeIf(outlier -> !fresh.contains(outlier.rank()));
+    fresh.clear();
+    return taken;
+  }
+
+  private static Finding findingOf(Worker worker) {
+    return worker.expelled ? Finding.EXPELLED : worker.named;
+  }
+
+  private static String sentence(int rank, Worker worker, Finding finding) {
+    return switch (finding) {
+      case EXPELLED -> "Worker %d is expelled: %s".formatted(rank, reason(worker));
+      case OPPOSITE ->
+          format(
+              "Worker %d's updates point the other way (cosine %.2f): wrong labels, a wrong sign or"
+                  + " broken memory?",
+              rank, worker.cosine);
+      case FAR ->
+          format(
+              "Worker %d's updates are far from the others' (%.1f times the usual distance): its"
+                  + " data or its machine?",
+              rank, worker.distance);
+      case LEFT_OUT ->
+          format(
+              "Worker %d's updates were left out of %.0f %% of the last rounds: are its data unlike"
+                  + " the others'?",
+              rank, 100 * worker.leftOutShare);
+    };
+  }
+
+  /** Returns why a worker was expelled, as far as its last reports say it. */
+  private static String reason(Worker worker) {
+    if (worker.cosine < 0) {
+      return format(
+          "its updates pointed the other way (cosine %.2f): wrong labels, a wrong sign or broken"
+              + " memory?",
+          worker.cosine);
+    }
+    return format(
+        "its updates did not fit the others' for strategy.expel rounds in sequence (%.1f times"
+            + " the usual distance): its data or its machine?",
+        worker.distance);
+  }
+
+  /**
+   * Returns the figures of all workers: objects with {@code rank}, the medians {@code distance} and
+   * {@code cosine} and the share {@code leftOut} of the last reports, as far as they are known, and
+   * for an outlier {@code finding} and {@code sentence}.
+   *
+   * @return by rank; empty for a strategy that reports none
+   */
+  public JsonArray toJson() {
+    JsonArray json = new JsonArray();
+    workers.forEach(
+        (rank, worker) -> {
+          if (!worker.expelled) {
+            worker.measure();
+          }
+          JsonObject one = new JsonObject().put("rank", rank);
+          putKnown(one, "distance", worker.distance);
+          putKnown(one, "cosine", worker.cosine);
+          putKnown(one, "leftOut", worker.leftOutShare);
+          Finding finding = findingOf(worker);
+          if (finding != null) {
+            one.put("finding", finding.key()).put("sentence", sentence(rank, worker, finding));
+          }
+          json.add(one);
+        });
+    return json;
+  }
+
+  private static void putKnown(JsonObject json, String key, double value) {
+    if (Double.isFinite(value)) {
+      json.put(key, value);
+    }
+  }
+
+  private static String format(String text, Object... values) {
+    return String.format(Locale.ROOT, text, values);
+  }
+}

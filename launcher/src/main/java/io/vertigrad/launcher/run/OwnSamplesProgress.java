@@ -1,0 +1,83 @@
+package io.vertigrad.launcher.run;
+
+import io.vertigrad.events.TrainingEvent.SamplesCounted;
+import io.vertigrad.events.TrainingEvent.ScalarReported;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** What each worker has if workers have samples of their own, and how the model does on these. */
+final class OwnSamplesProgress {
+
+  /** What the name of a worker's figure begins with. */
+  private static final String OWN = "own.";
+
+  private static final String WORKER = "worker ";
+
+  private final Map<Integer, SamplesCounted> samples = new TreeMap<>();
+  private final Map<String, Map<Integer, Double>> figures = new TreeMap<>();
+
+  /** Processes the samples of a worker that begins. */
+  void apply(SamplesCounted counted) {
+    samples.put(counted.rank(), counted);
+  }
+
+  /** Processes a figure of a worker; others have no effect. */
+  void apply(ScalarReported figure) {
+    if (figure.name().startsWith(OWN) && figure.source().startsWith(WORKER)) {
+      figures
+          .computeIfAbsent(figure.name().substring(OWN.length()), name -> new TreeMap<>())
+          .put(Integer.valueOf(figure.source().substring(WORKER.length())), figure.value());
+    }
+  }
+
+  /** Returns true when workers have samples of their own. */
+  boolean present() {
+    return !samples.isEmpty();
+  }
+
+  /**
+   * Returns the values for {@code summary.json}: samples, labels and figures of each worker, and
+   * the lowest, the median and the highest value of each figure.
+   */
+  JsonObject toJson() {
+    JsonArray workers = new JsonArray();
+    samples.forEach(
+        (rank, counted) -> {
+          JsonObject one = JsonObject.of("rank", rank, "samples", counted.samples());
+          if (!counted.labels().isEmpty()) {
+            one.put("labels", new JsonArray(new ArrayList<>(counted.labels())));
+          }
+          figures.forEach((name, byRank) -> put(one, name, byRank.getOrDefault(rank, Double.NaN)));
+          workers.add(one);
+        });
+    JsonObject json = JsonObject.of("workers", workers);
+    figures.forEach(
+        (name, byRank) -> {
+          double[] sorted =
+              byRank.values().stream()
+                  .filter(Double::isFinite)
+                  .mapToDouble(Double::doubleValue)
+                  .sorted()
+                  .toArray();
+          if (sorted.length > 0) {
+            double low = sorted[(sorted.length - 1) / 2];
+            double high = sorted[sorted.length / 2];
+            json.put(
+                name,
+                JsonObject.of("lowest", sorted[0])
+                    .put("median", (low + high) / 2)
+                    .put("highest", sorted[sorted.length - 1]));
+          }
+        });
+    return json;
+  }
+
+  private static void put(JsonObject json, String key, double value) {
+    if (Double.isFinite(value)) {
+      json.put(key, value);
+    }
+  }
+}
