@@ -16,16 +16,18 @@ import java.util.Arrays;
 final class GramProducts {
 
   /** Elements of a row; a sum is kept for each. */
-  private static final int LANES = 512;
+  private static final int LANES = 256;
+
+  private static final int HALF = LANES / 2;
 
   /** Rows of a vector that are multiplied together. */
-  private static final int ROWS = 8;
+  private static final int ROWS = 16;
 
   /** Elements of a vector that are multiplied together: ten vectors of them fit the L2 cache. */
   private static final int BLOCK = ROWS * LANES;
 
   private final float[] sums = new float[LANES];
-  private final float[] upper = new float[LANES / 2];
+  private final float[] upper = new float[HALF];
   private final double[] combined = new double[BLOCK];
   private float[][][] rows = new float[0][][];
 
@@ -87,7 +89,7 @@ final class GramProducts {
 
   /**
    * Computes a combination: {@code result[at + k] = sum_j c_j u_j[from + k]} for k below the
-   * length, in double, rounded once. Vectors with the coefficient 0 are not read.
+   * length, in double, rounded once.
    *
    * @param vectors finite elements
    * @param coefficients one per vector
@@ -98,13 +100,9 @@ final class GramProducts {
     for (int done = 0; done < length; done += BLOCK) {
       int first = from + done;
       int count = Math.min(BLOCK, length - done);
-      for (int k = 0; k < count; k++) {
-        combined[k] = 0;
-      }
-      for (int j = 0; j < vectors.length; j++) {
-        if (coefficients[j] != 0) {
-          addScaled(vectors[j], first, coefficients[j], count);
-        }
+      Arrays.fill(combined, 0, count, 0);
+      for (int j = 0; j < vectors.length; j += 4) {
+        addScaled(vectors, coefficients, j, first, count);
       }
       for (int k = 0; k < count; k++) {
         result[at + done + k] = (float) combined[k];
@@ -112,9 +110,24 @@ final class GramProducts {
     }
   }
 
-  private void addScaled(float[] vector, int first, double factor, int count) {
+  /** Adds up to four vectors at once. */
+  private void addScaled(float[][] vectors, double[] factors, int j, int first, int count) {
+    double[] to = combined;
+    int last = vectors.length - 1;
+    double f0 = factors[j];
+    double f1 = j + 1 > last ? 0 : factors[j + 1];
+    double f2 = j + 2 > last ? 0 : factors[j + 2];
+    double f3 = j + 3 > last ? 0 : factors[j + 3];
+    if (f0 == 0 && f1 == 0 && f2 == 0 && f3 == 0) {
+      return;
+    }
+    float[] v0 = vectors[j];
+    float[] v1 = vectors[Math.min(j + 1, last)];
+    float[] v2 = vectors[Math.min(j + 2, last)];
+    float[] v3 = vectors[Math.min(j + 3, last)];
     for (int k = 0; k < count; k++) {
-      combined[k] += factor * vector[first + k];
+      int at = first + k;
+      to[k] += f0 * v0[at] + f1 * v1[at] + (f2 * v2[at] + f3 * v3[at]);
     }
   }
 
@@ -132,7 +145,9 @@ final class GramProducts {
 
   private double sumOfProducts(float[][] a, float[][] b) {
     setProducts(sums, a[0], b[0], a[1], b[1], a[2], b[2], a[3], b[3]);
-    addProducts(sums, a[4], b[4], a[5], b[5], a[6], b[6], a[7], b[7]);
+    for (int i = 4; i < ROWS; i += 4) {
+      addProducts(sums, a[i], b[i], a[i + 1], b[i + 1], a[i + 2], b[i + 2], a[i + 3], b[i + 3]);
+    }
     return sumOfLanes();
   }
 
@@ -181,17 +196,13 @@ final class GramProducts {
   }
 
   private double sumOfLanes() {
-    int lanes = LANES;
-    for (int halvings = 0; halvings < 2; halvings++) {
-      lanes /= 2;
-      System.arraycopy(sums, lanes, upper, 0, lanes);
-      addUpper(sums, upper, lanes);
-    }
+    System.arraycopy(sums, HALF, upper, 0, HALF);
+    addUpper(sums, upper);
     double sum0 = 0;
     double sum1 = 0;
     double sum2 = 0;
     double sum3 = 0;
-    for (int k = 0; k < lanes; k += 4) {
+    for (int k = 0; k < HALF; k += 4) {
       sum0 += sums[k];
       sum1 += sums[k + 1];
       sum2 += sums[k + 2];
@@ -200,8 +211,8 @@ final class GramProducts {
     return sum0 + sum1 + (sum2 + sum3);
   }
 
-  private static void addUpper(float[] sums, float[] upper, int count) {
-    for (int k = 0; k < count; k++) {
+  private static void addUpper(float[] sums, float[] upper) {
+    for (int k = 0; k < HALF; k++) {
       sums[k] += upper[k];
     }
   }

@@ -36,12 +36,12 @@ public final class PrivacyAccountant {
           .toArray();
 
   /** A series ends with terms below this part of its sum. */
-  private static final double LOG_NEGLIGIBLE = -36;
+  private static final double LOG_NEGLIGIBLE = -32;
 
   /** The series of the normal integral is used up to here, the continued fraction beyond. */
   private static final double SERIES_LIMIT = 3;
 
-  private static final int FRACTION_TERMS = 120;
+  private static final int FRACTION_TERMS = 40;
 
   private final double noiseMultiplier;
   private final double samplingRate;

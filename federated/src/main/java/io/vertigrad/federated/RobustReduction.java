@@ -10,6 +10,7 @@ import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.IntStream;
 
 /**
@@ -30,6 +31,9 @@ import java.util.stream.IntStream;
  * update was from the result, without waiting for it; see {@link RoundFacts}.
  */
 final class RobustReduction implements Reduction {
+
+  /** Elements that are combined together: their sums in double fit the first-level cache. */
+  private static final int COMBINED = 1024;
 
   private static final float[] ZEROS = new float[RoundVectors.BLOCK];
 
@@ -67,8 +71,15 @@ final class RobustReduction implements Reduction {
    * @param coefficients of these, and of the previous aggregate if the rule uses it; empty for a
    *     coordinate-wise rule
    * @param mixing one row for each mixed vector; empty for the updates themselves
+   * @param gram inner products of the same vectors; empty if they are not known
    */
-  private record Decision(int[] whole, double[] coefficients, double[][] mixing) {}
+  private record Decision(
+      int[] whole, double[] coefficients, double[][] mixing, Optional<GramMatrix> gram) {
+
+    boolean isByCoordinate() {
+      return coefficients.length == 0;
+    }
+  }
 
   /**
    * Creates the reduction of one partition.
@@ -144,12 +155,19 @@ final class RobustReduction implements Reduction {
       System.arraycopy(aggregate, 0, memory, 0, aggregate.length);
     }
     step.take(aggregate, updates.stream().mapToLong(GradientPartition::samples).sum());
-    if (trainable) {
+    if (isKnown(made)) {
+      tell(version, whole, made);
+    } else if (trainable) {
       context
           .sums()
           .sum(2 * version + 1, facts.numbers())
           .onSuccess(sum -> tell(version, whole, made, sum));
     }
+  }
+
+  /** Returns whether the inner products say how far each update is from the aggregate. */
+  private static boolean isKnown(Decision made) {
+    return made.gram().isPresent() && !made.isByCoordinate();
   }
 
   /** Returns the decision of a rule that needs no sums. */
@@ -159,7 +177,8 @@ final class RobustReduction implements Reduction {
     return new Decision(
         counted,
         new double[0],
-        buckets ? mixing.matrix(null, counted.length, version) : new double[0][]);
+        buckets ? mixing.matrix(null, counted.length, version) : new double[0][],
+        Optional.empty());
   }
 
   private RoundShare distances(List<GradientPartition> updates) {
@@ -182,7 +201,7 @@ final class RobustReduction implements Reduction {
     for (int i = 0; i < whole.length; i++) {
       squares[i] = total.get(rank(updates.get(whole[i])), 1);
     }
-    return new Decision(whole, clipped(squares), new double[0][]);
+    return new Decision(whole, clipped(squares), new double[0][], Optional.empty());
   }
 
   private double[] clipped(double[] squaredDistances) {
@@ -217,15 +236,17 @@ final class RobustReduction implements Reduction {
     int[] ranks = IntStream.of(whole).map(i -> rank(updates.get(i))).toArray();
     GramMatrix gram = gram(total, ranks);
     double[] samples = IntStream.of(whole).mapToDouble(i -> updates.get(i).samples()).toArray();
+    double[] coefficients = new double[0];
+    double[][] matrix = new double[0][];
     if (mixing instanceof Mixing.None) {
-      return new Decision(whole, config.rule(1).coefficients(gram, samples), new double[0][]);
+      coefficients = config.rule(1).coefficients(gram, samples);
+    } else {
+      matrix = mixing.matrix(gram, whole.length, context.store().version());
+      if (!config.kind().isByCoordinate()) {
+        coefficients = Mixing.unmixed(ofMixed(gram.mixed(matrix), matrix.length), matrix);
+      }
     }
-    double[][] matrix = mixing.matrix(gram, whole.length, context.store().version());
-    if (config.kind().isByCoordinate()) {
-      return new Decision(whole, new double[0], matrix);
-    }
-    double[] mixed = ofMixed(gram.mixed(matrix), matrix.length);
-    return new Decision(whole, Mixing.unmixed(mixed, matrix), new double[0][]);
+    return new Decision(whole, coefficients, matrix, Optional.of(gram));
   }
 
   private double[] ofMixed(GramMatrix mixed, int vectors) {
@@ -264,12 +285,13 @@ final class RobustReduction implements Reduction {
     double[] squares = new double[vectors.size()];
     double[] norms = new double[vectors.size()];
     double[] norm = new double[1];
+    boolean measured = trainable && !isKnown(made);
     forEachBlock(
         (first, count) -> {
           float[][] read = vectors.read(first, count);
           combine(read, made, count);
           System.arraycopy(block, 0, aggregate, first, count);
-          if (trainable) {
+          if (measured) {
             products.addSquaredDistances(read, block, 0, count, squares);
             products.addSquaredDistances(read, ZEROS, 0, count, norms);
             products.addSquaredDistances(new float[][] {block}, ZEROS, 0, count, norm);
@@ -286,8 +308,11 @@ final class RobustReduction implements Reduction {
 
   /** Combines a block of all vectors into {@link #block}. */
   private void combine(float[][] read, Decision made, int count) {
-    if (made.coefficients().length > 0) {
-      products.combine(read, made.coefficients(), 0, count, block, 0);
+    if (!made.isByCoordinate()) {
+      for (int first = 0; first < count; first += COMBINED) {
+        int part = Math.min(COMBINED, count - first);
+        products.combine(read, made.coefficients(), first, part, block, first);
+      }
     } else if (made.mixing().length > 0) {
       sorted(made.mixing().length).reduce(read, made.mixing(), 0, count, block);
     } else {
@@ -302,34 +327,61 @@ final class RobustReduction implements Reduction {
     return byCoordinate;
   }
 
-  /**
-   * Takes how far the updates of a round were from the aggregate. The first partition passes it on.
-   */
+  /** Tells how far the updates of a round were from the aggregate, by their inner products. */
+  private void tell(long version, List<GradientPartition> whole, Decision made) {
+    if (!follows()) {
+      return;
+    }
+    GramMatrix gram = made.gram().orElseThrow();
+    double[] squares = gram.squaredDistancesTo(made.coefficients());
+    double norm = gram.squaredNorm(made.coefficients());
+    List<RoundFacts.Update> workers = new ArrayList<>();
+    for (int i = 0; i < whole.size(); i++) {
+      workers.add(fact(rank(whole.get(i)), gram.product(i, i), squares[i], norm, share(made, i)));
+    }
+    end(version, norm, workers);
+  }
+
+  /** Tells how far the updates of a round were from the aggregate, by the sum of all partitions. */
   private void tell(long version, List<GradientPartition> whole, Decision made, double[] sum) {
-    boolean first = context.partition().index() == 0;
-    if (!first && config.expel() == 0) {
+    if (!follows()) {
       return;
     }
     RoundShare total = new RoundShare(RoundShare.Layout.FACTS, sum);
-    double norm = Math.sqrt(total.own());
     List<RoundFacts.Update> workers = new ArrayList<>();
     for (int i = 0; i < whole.size(); i++) {
       int rank = rank(whole.get(i));
       if (total.isWhole(rank)) {
-        double distance = total.get(rank, 1);
-        double length = Math.sqrt(total.get(rank, 2));
-        double product = (total.get(rank, 2) + total.own() - distance) / 2;
-        double share =
-            made.coefficients().length == 0 ? Double.NaN : made.coefficients()[i] * whole.size();
         workers.add(
-            new RoundFacts.Update(
-                rank, length, Math.sqrt(distance), product / length / norm, share));
+            fact(rank, total.get(rank, 2), total.get(rank, 1), total.own(), share(made, i)));
       }
     }
+    end(version, total.own(), workers);
+  }
+
+  /** Returns whether this partition needs to know the updates: the first one reports them. */
+  private boolean follows() {
+    return config.expel() > 0 || context.partition().index() == 0;
+  }
+
+  private void end(long version, double squaredNorm, List<RoundFacts.Update> workers) {
     expulsion.judge(workers);
-    if (first) {
-      listener.roundEnded(new RoundFacts(version, norm, workers, expulsion.expelled()));
+    if (context.partition().index() == 0) {
+      listener.roundEnded(
+          new RoundFacts(version, Math.sqrt(squaredNorm), workers, expulsion.expelled()));
     }
+  }
+
+  private static double share(Decision made, int position) {
+    return made.isByCoordinate() ? Double.NaN : made.coefficients()[position] * made.whole().length;
+  }
+
+  /** Returns what is known of an update, given squared norms and a squared distance. */
+  private static RoundFacts.Update fact(
+      int rank, double update, double distance, double aggregate, double share) {
+    double product = (update + aggregate - distance) / 2;
+    double cosine = product / Math.sqrt(update) / Math.sqrt(aggregate);
+    return new RoundFacts.Update(rank, Math.sqrt(update), Math.sqrt(distance), cosine, share);
   }
 
   private FloatBuffer previous() {

@@ -1,5 +1,7 @@
 package io.vertigrad.federated;
 
+import java.util.Arrays;
+
 /**
  * The coordinate-wise trimmed mean and median (D. Yin, Y. Chen, K. Ramchandran, P. Bartlett:
  * Byzantine-Robust Distributed Learning, ICML 2018): of every coordinate the lowest and the highest
@@ -25,7 +27,7 @@ final class TrimmedMean {
   private final float[][] rows;
 
   private final double[] sums = new double[BLOCK];
-  private final GramProducts products = new GramProducts();
+  private final float[] loaded = new float[BLOCK];
 
   /**
    * Creates a trimmed mean.
@@ -74,7 +76,7 @@ final class TrimmedMean {
   }
 
   /**
-   * Reduces mixed vectors: {@code sum_j M_ij u_j}.
+   * Reduces mixed vectors: {@code sum_j M_ij u_j}, in float32.
    *
    * @param vectors finite elements; unchanged
    * @param mixing one row for each of {@link #vectors}, one column per vector
@@ -85,9 +87,23 @@ final class TrimmedMean {
     for (int first = from; first < to; first += BLOCK) {
       int count = Math.min(BLOCK, to - first);
       for (int i = 0; i < vectors(); i++) {
-        products.combine(vectors, mixing[i], first, count, rows[i], 0);
+        Arrays.fill(rows[i], 0, count, 0);
+      }
+      for (int j = 0; j < vectors.length; j++) {
+        System.arraycopy(vectors[j], first, loaded, 0, count);
+        for (int i = 0; i < vectors(); i++) {
+          if (mixing[i][j] != 0) {
+            addScaled(rows[i], loaded, (float) mixing[i][j], count);
+          }
+        }
       }
       reduceRows(first, count, result);
+    }
+  }
+
+  private static void addScaled(float[] row, float[] vector, float factor, int count) {
+    for (int k = 0; k < count; k++) {
+      row[k] += factor * vector[k];
     }
   }
 

@@ -307,7 +307,7 @@ class RobustStrategyTest {
   }
 
   @Test
-  void shouldCombineStatisticsByTheirMedianWhateverTheReduction() {
+  void shouldCombineStatisticsByTheirMedianWhenTheReductionIsKrum() {
     TestJob job = new TestJob(KRUM, 4, 2, 6, 3);
     TestShard shard = job.shard();
     shard.membershipChanged(TestJob.workers(3));

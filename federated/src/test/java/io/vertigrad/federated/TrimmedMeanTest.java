@@ -53,11 +53,11 @@ class TrimmedMeanTest {
   @ParameterizedTest
   @CsvSource({"1, 0", "2, 0", "5, 1", "7, 3", "10, 2", "25, 5", "33, 16", "64, 10", "100, 7"})
   void shouldEqualSortedFormulaWhenVectorsAreReduced(int workers, int dropped) {
-    float[][] vectors = honestThenLiars(workers, 0, 2_500, 0, workers);
+    float[][] vectors = honestThenLiars(workers, 0, 1_100, 0, workers);
 
     float[] result = reduce(new TrimmedMean(workers, dropped), vectors);
 
-    for (int k = 0; k < 2_500; k++) {
+    for (int k = 0; k < 1_100; k++) {
       int at = k;
       double[] sorted = Arrays.stream(vectors).mapToDouble(v -> v[at]).sorted().toArray();
       double expected = Arrays.stream(sorted, dropped, workers - dropped).average().getAsDouble();
@@ -138,7 +138,7 @@ class TrimmedMeanTest {
 
     new TrimmedMean(6, 2).reduce(vectors, mixing, 0, 3_000, result);
 
-    assertArrayEquals(reduce(new TrimmedMean(6, 2), mixed), result);
+    assertArrayEquals(reduce(new TrimmedMean(6, 2), mixed), result, 1e-5f);
   }
 
   @Test

@@ -18,7 +18,7 @@ final class GoBackTest {
 
   private static final Admission LOST_SERVER = new Admission(Role.SERVER, 1, 0);
 
-  private final CoordinatorStateFixture fixture =
+  private CoordinatorStateFixture fixture =
       new CoordinatorStateFixture(CoordinatorStateFixture.config(2, 2, true)).started(2, 2);
 
   @Test
@@ -67,6 +67,34 @@ final class GoBackTest {
 
     assertEquals(OptionalLong.empty(), fixture.coordinator.rollbackVersion(Role.SERVER));
     assertTrue(fixture.coordinator.heartbeat(new Admission(Role.SERVER, 0, 0), MemberStatus.NONE));
+  }
+
+  /** One that came back may lack its part of a sum that the other still needs. */
+  @Test
+  void shouldSendAllServersBackWhenTheyAreOneRoundApartAndRoundsNeedSumsOfAll() {
+    CoordinatorConfig plain = CoordinatorStateFixture.config(2, 2, true);
+    CoordinatorConfig sums =
+        new CoordinatorConfig(
+            plain.run(),
+            plain.terms(),
+            plain.strategy(),
+            plain.traits().summingPartitions(),
+            plain.steps(),
+            plain.lastVersion(),
+            plain.places(),
+            plain.waitMillis(),
+            plain.exchange(),
+            plain.checkpoint(),
+            plain.stop(),
+            plain.evaluations(),
+            plain.names());
+    fixture = new CoordinatorStateFixture(sums).started(2, 2);
+    rejoin(57);
+
+    answer(0, new Held(58, 58, List.of(50L, 0L)));
+    answer(1, new Held(57, 57, List.of(57L, 50L, 0L)));
+
+    assertEquals(OptionalLong.of(50), fixture.coordinator.rollbackVersion(Role.SERVER));
   }
 
   @Test

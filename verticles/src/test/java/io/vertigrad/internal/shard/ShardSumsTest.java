@@ -117,7 +117,7 @@ final class ShardSumsTest {
 
   /** By partition, the sum would be 1: of (1e16 + 1 - 1e16) + 1 only the first 1 is rounded off. */
   @Test
-  void shouldAddTheSumsOfTheShardsWhateverComesFirst() {
+  void shouldAddTheSumsOfTheShardsInTheirOrderWhenTheSecondComesFirst() {
     double[] shares = {1e16, 1, -1e16, 1};
     List<Future<double[]>> sums = new ArrayList<>();
     spread();
