@@ -89,8 +89,7 @@ class DocumentedKeysTest {
   @Test
   void shouldListExactlyTheKnownKeysWhenAKeyIsUnknown() throws IOException {
     assertEquals(names(ofFederated()), known(new FederatedProvider()), "federated");
-    assertEquals(
-        names(keys("Of `robust`, and of both")), known(new RobustStrategy()), "robust");
+    assertEquals(names(keys("Of `robust`, and of both")), known(new RobustStrategy()), "robust");
   }
 
   private static List<Key> ofFederated() throws IOException {
