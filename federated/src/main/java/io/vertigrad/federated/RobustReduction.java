@@ -27,6 +27,9 @@ import java.util.stream.IntStream;
  * normalisation, are combined by the coordinate-wise median whatever the rule: they are no part of
  * the vectors that it compares.
  *
+ * <p>All updates count alike, whatever number of samples their workers claim: a wrong worker could
+ * claim most of them.
+ *
  * <p>All updates of a round are kept until its step. After the step the partitions sum how far each
  * update was from the result, without waiting for it; see {@link RoundFacts}.
  */
@@ -110,12 +113,23 @@ final class RobustReduction implements Reduction {
   static RobustReduction of(ReductionConfig config, ServerStrategyContext context) {
     PartitionStore store = context.store();
     int elements = config.memory(context.partition());
-    return new RobustReduction(
+    return of(
         config,
         context,
         elements == 0 ? new float[0] : store.memory(elements),
-        (aggregate, samples) -> store.apply(aggregate, 1, samples),
-        facts -> report(facts, store));
+        (aggregate, samples) -> store.apply(aggregate, 1, samples));
+  }
+
+  /**
+   * Creates the reduction of one partition that reports scalars.
+   *
+   * @param memory as of the constructor
+   * @param step steps with the aggregate
+   */
+  static RobustReduction of(
+      ReductionConfig config, ServerStrategyContext context, float[] memory, Step step) {
+    return new RobustReduction(
+        config, context, memory, step, facts -> report(facts, context.store()));
   }
 
   /** Reports how far the update of each worker was from the aggregate, as scalars of the worker. */
@@ -235,30 +249,27 @@ final class RobustReduction implements Reduction {
     int[] whole = whole(updates, total);
     int[] ranks = IntStream.of(whole).map(i -> rank(updates.get(i))).toArray();
     GramMatrix gram = gram(total, ranks);
-    double[] samples = IntStream.of(whole).mapToDouble(i -> updates.get(i).samples()).toArray();
     double[] coefficients = new double[0];
     double[][] matrix = new double[0][];
     if (mixing instanceof Mixing.None) {
-      coefficients = config.rule(1).coefficients(gram, samples);
+      coefficients = ofVectors(gram, whole.length);
     } else {
       matrix = mixing.matrix(gram, whole.length, context.store().version());
       if (!config.kind().isByCoordinate()) {
-        coefficients = Mixing.unmixed(ofMixed(gram.mixed(matrix), matrix.length), matrix);
+        coefficients = Mixing.unmixed(ofVectors(gram.mixed(matrix), matrix.length), matrix);
       }
     }
     return new Decision(whole, coefficients, matrix, Optional.of(gram));
   }
 
-  private double[] ofMixed(GramMatrix mixed, int vectors) {
+  private double[] ofVectors(GramMatrix gram, int vectors) {
     if (config.usesPrevious()) {
       return clipped(
-          IntStream.range(0, vectors)
-              .mapToDouble(i -> mixed.squaredDistance(i, vectors))
-              .toArray());
+          IntStream.range(0, vectors).mapToDouble(i -> gram.squaredDistance(i, vectors)).toArray());
     }
     double[] equal = new double[vectors];
     Arrays.fill(equal, 1);
-    return config.rule(1).coefficients(mixed, equal);
+    return config.rule(1).coefficients(gram, equal);
   }
 
   private GramMatrix gram(RoundShare total, int[] ranks) {
