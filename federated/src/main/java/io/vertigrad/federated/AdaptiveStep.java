@@ -24,33 +24,50 @@ final class AdaptiveStep {
   private final PartitionStore store;
   private final int length;
   private final float[] memory;
+  private final int mean;
+  private final int square;
+  private final int begun;
 
-  AdaptiveStep(FederatedConfig config, PartitionStore store) {
+  /**
+   * Creates the step of a partition.
+   *
+   * @param memory of the partition
+   * @param first index of the first of {@link #memory} elements that are for this step
+   */
+  AdaptiveStep(FederatedConfig config, PartitionStore store, float[] memory, int first) {
     this.config = config;
     this.store = store;
     this.length = store.length();
-    this.memory = store.memory(2 * length + 1);
+    this.memory = memory;
+    this.mean = first;
+    this.square = first + length;
+    this.begun = first + 2 * length;
+  }
+
+  /** Returns the number of elements that a step remembers for a partition of a length. */
+  static int memory(int length) {
+    return 2 * length + 1;
   }
 
   /** Replaces a pseudo-gradient by the step, which is to be subtracted as it is. */
   void replace(float[] gradient) {
     store.keepMemory();
     double tau = config.tau();
-    if (memory[2 * length] == 0) {
-      Arrays.fill(memory, length, 2 * length, (float) (tau * tau));
-      memory[2 * length] = 1;
+    if (memory[begun] == 0) {
+      Arrays.fill(memory, square, square + length, (float) (tau * tau));
+      memory[begun] = 1;
     }
     for (int i = 0; i < length; i++) {
       double g = gradient[i];
-      double square = g * g;
-      double m = config.beta1() * memory[i] + (1 - config.beta1()) * g;
-      double before = memory[length + i];
+      double squared = g * g;
+      double m = config.beta1() * memory[mean + i] + (1 - config.beta1()) * g;
+      double before = memory[square + i];
       double v =
           config.rule() == Rule.FEDADAM
-              ? config.beta2() * before + (1 - config.beta2()) * square
-              : before - (1 - config.beta2()) * square * Math.signum(before - square);
-      memory[i] = (float) m;
-      memory[length + i] = (float) v;
+              ? config.beta2() * before + (1 - config.beta2()) * squared
+              : before - (1 - config.beta2()) * squared * Math.signum(before - squared);
+      memory[mean + i] = (float) m;
+      memory[square + i] = (float) v;
       gradient[i] = (float) (config.serverLearningRate() * m / (Math.sqrt(v) + tau));
     }
   }

@@ -40,20 +40,45 @@ public final class FederatedProvider implements StrategyProvider {
   @Override
   public StrategyFactory configure(Settings settings) {
     FederatedConfig config = FederatedConfig.read(settings);
+    ReductionConfig reduction = ReductionConfig.read(settings, ReductionConfig.Kind.MEAN);
     settings.refuseUnknown();
+    refuseReduction(config, reduction, settings);
     LocalWork alike = new LocalWork(0, 1, 0);
     return StrategyFactory.besideServers(
-            config.traits(), context -> rule(config, config.participation(0), alike, context))
+            reduction.traits(config.traits()),
+            context -> rule(config, reduction, config.participation(0), alike, context))
         .readingJob(
             (job, context) ->
-                rule(config, config.participation(job.seed()), LocalWork.of(config, job), context))
+                rule(
+                    config,
+                    reduction,
+                    config.participation(job.seed()),
+                    LocalWork.of(config, job),
+                    context))
         .withLocalRule((job, layout) -> FederatedSteps.of(config, job, layout))
         .steppingWith(config.outer())
-        .checking(job -> check(config, job));
+        .checking(job -> check(config, reduction, job));
+  }
+
+  private static void refuseReduction(
+      FederatedConfig config, ReductionConfig reduction, Settings settings) {
+    boolean needsMean = config.rule() == Rule.SCAFFOLD || config.rule() == Rule.FEDBUFF;
+    if (needsMean && !reduction.isPlainMean()) {
+      throw settings.refuse(
+          "reduction",
+          "is \"%s\" with rule %s, expected \"mean\": %s"
+              .formatted(
+                  reduction.kind().key(),
+                  config.rule().key(),
+                  config.rule() == Rule.SCAFFOLD
+                      ? "workers compute its control variates from the mean"
+                      : "it adds each update when it comes"));
+    }
   }
 
   private static ServerStrategy rule(
       FederatedConfig config,
+      ReductionConfig reduction,
       Participation participation,
       LocalWork work,
       ServerStrategyContext context) {
@@ -61,22 +86,16 @@ public final class FederatedProvider implements StrategyProvider {
     if (config.rule() == Rule.FEDBUFF) {
       return new BufferedUpdates(config.buffer(), context);
     }
-    return plain && participation.isFull()
+    return plain && participation.isFull() && reduction.isPlainMean()
         ? Barrier.summing(NAME, 0, config.deadlineMillis(), context, true)
         : Barrier.keepingAll(
             NAME,
             config.deadlineMillis(),
             context,
-            new FederatedRound(
-                config,
-                participation,
-                work,
-                context.partition(),
-                context.store(),
-                context.ranks()));
+            new FederatedRound(config, reduction, participation, work, context));
   }
 
-  private static void check(FederatedConfig config, JobConfig job) {
+  private static void check(FederatedConfig config, ReductionConfig reduction, JobConfig job) {
     Settings root = job.settings();
     Settings strategy = root.section("strategy");
     if (job.pipeline().isPresent()) {
@@ -94,6 +113,9 @@ public final class FederatedProvider implements StrategyProvider {
           .refuse(
               "name",
               "is stream with strategy federated, expected another data set: servers count rounds, a stream steps");
+    }
+    if (!reduction.isPlainMean()) {
+      reduction.check(job, config.participation(job.seed()).of(job.workers().count()));
     }
     if (config.localEpochs() > 0) {
       checkEpochs(job);

@@ -119,7 +119,16 @@ record ReductionConfig(
    * @throws io.vertigrad.compute.settings.SettingsException naming the key
    */
   void check(JobConfig job) {
-    int workers = job.workers().count();
+    check(job, job.workers().count());
+  }
+
+  /**
+   * Checks that a round has enough workers.
+   *
+   * @param workers number of workers that take part in a round
+   * @throws io.vertigrad.compute.settings.SettingsException naming the key
+   */
+  void check(JobConfig job, int workers) {
     int vectors = mixing(0).vectors(workers);
     int least = kind.isByCoordinate() ? 2 * liars + 1 : rule(1).leastVectors(liars);
     if (liars > 0 && vectors < least) {

@@ -119,7 +119,7 @@ final class RobustReduction implements Reduction {
   }
 
   /** Reports how far the update of each worker was from the aggregate, as scalars of the worker. */
-  private static void report(RoundFacts facts, PartitionStore store) {
+  static void report(RoundFacts facts, PartitionStore store) {
     double usual = facts.usualDistance();
     for (RoundFacts.Update update : facts.workers()) {
       store.report(update.rank(), "update.distance", update.distance() / usual);

@@ -79,7 +79,32 @@ class FederatedJobTest extends PointsJob {
     JsonObject result = run(coordinator);
 
     assertEquals(ROUNDS, result.getLong("version"), result.encode());
-    assertEquals(new Port(rule, every, share).parameter(), lossOf(result), 2e-6, result.encode());
+    assertEquals(
+        new Port(rule, every, share, false).parameter(), lossOf(result), 2e-6, result.encode());
+  }
+
+  /** A radius beyond all distances makes centred clipping the mean. */
+  @ParameterizedTest
+  @CsvSource({
+    "fedavg, median, 0",
+    "fedyogi, centredClipping, 1000",
+    "fedprox, centredClipping, 1000"
+  })
+  void shouldCombineByTheReductionWhenItIsNotTheMean(String rule, String name, double radius) {
+    JsonObject strategy = strategy(rule).put("localSteps", 3).put("reduction", name);
+    if (radius > 0) {
+      strategy.put("clipRadius", radius);
+    }
+    if (rule.equals("fedprox")) {
+      strategy.put("mu", 0.5);
+    }
+    job.put("steps", ROUNDS * 3);
+    job.getJsonObject("exchange").put("partitionElements", 1);
+
+    JsonObject result = run(coordinator);
+
+    double expected = new Port(rule, 3, 1, name.equals("median")).parameter();
+    assertEquals(expected, lossOf(result), 2e-6, result.encode());
   }
 
   @Test
@@ -211,7 +236,7 @@ class FederatedJobTest extends PointsJob {
   }
 
   /** The first parameter of the model under a rule, step by step in double precision. */
-  private record Port(String rule, int every, double share) {
+  private record Port(String rule, int every, double share, boolean median) {
 
     double parameter() {
       Participation participation = new Participation(share, SEED);
@@ -221,6 +246,7 @@ class FederatedJobTest extends PointsJob {
       double c = 0;
       double[] own = new double[WORKERS];
       for (int round = 0; round < ROUNDS; round++) {
+        double[] moved = new double[WORKERS];
         double sum = 0;
         double change = 0;
         int count = 0;
@@ -238,10 +264,12 @@ class FederatedJobTest extends PointsJob {
           double next = own[rank] - c + (x - y) / (every * RATE);
           change += next - own[rank];
           own[rank] = next;
+          moved[rank] = x - y;
           sum += x - y;
           count++;
         }
-        double mean = sum / count;
+        Arrays.sort(moved);
+        double mean = median ? moved[1] : sum / count;
         c += change / WORKERS;
         m = 0.9 * m + 0.1 * mean;
         double square = mean * mean;

@@ -2,6 +2,7 @@ package io.vertigrad.federated;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.ExchangeId;
@@ -10,7 +11,9 @@ import io.vertigrad.codecs.Tensor;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.job.Partition;
+import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.PartitionStore;
+import io.vertigrad.strategy.ServerStrategyContext;
 import io.vertx.core.json.JsonObject;
 import java.nio.FloatBuffer;
 import java.util.BitSet;
@@ -29,7 +32,7 @@ class FederatedRoundTest {
     FederatedRound round =
         round("fednova", ALL, new LocalWork(2, 8, 0), Block.Kind.TRAINABLE, store);
 
-    round.reduce(List.of(update(0, 200, 13, 0), update(1, 40, 0, 3)), store);
+    take(round, List.of(update(0, 200, 13, 0), update(1, 40, 0, 3)), store);
 
     double effective = 26 * 200 / 240.0 + 6 * 40 / 240.0;
     double first = effective * 200 / 240 / 26 * 13;
@@ -62,7 +65,7 @@ class FederatedRoundTest {
     FederatedRound round =
         round("scaffold", ALL, new LocalWork(0, 8, 0), Block.Kind.TRAINABLE, store);
 
-    round.reduce(List.of(update(0, 30, 4, 0), update(1, 10, 0, 4)), store);
+    take(round, List.of(update(0, 30, 4, 0), update(1, 10, 0, 4)), store);
 
     assertArrayEquals(new float[] {-2, -2}, store.parameters);
   }
@@ -73,7 +76,7 @@ class FederatedRoundTest {
     FederatedRound round =
         round("scaffold", ALL, new LocalWork(0, 8, 0), Block.Kind.STATISTIC, store);
 
-    round.reduce(List.of(update(0, 30, 4, 0), update(1, 10, 0, 4)), store);
+    take(round, List.of(update(0, 30, 4, 0), update(1, 10, 0, 4)), store);
 
     assertArrayEquals(new float[] {-3, -1}, store.parameters);
   }
@@ -87,8 +90,10 @@ class FederatedRoundTest {
     List<Integer> chosen =
         IntStream.range(0, 4).filter(rank -> half.chosen(0, 4).get(rank)).boxed().toList();
 
-    round.reduce(
-        IntStream.range(0, 4).mapToObj(rank -> update(rank, 10, 1 << rank, 0)).toList(), store);
+    take(
+        round,
+        IntStream.range(0, 4).mapToObj(rank -> update(rank, 10, 1 << rank, 0)).toList(),
+        store);
 
     assertEquals(2, chosen.size());
     float mean = (float) chosen.stream().mapToInt(rank -> 1 << rank).average().orElseThrow();
@@ -118,9 +123,21 @@ class FederatedRoundTest {
   private static FederatedRound round(
       String rule, Participation participation, LocalWork work, Block.Kind kind, Store store) {
     JsonObject section = new JsonObject().put("rule", rule);
-    FederatedConfig config = FederatedConfig.read(Settings.of("test.json", section));
+    Settings settings = Settings.of("test.json", section);
+    ServerStrategyContext context =
+        new ServerStrategyContext(
+            new Partition(0, 0, 2, kind, 0), store, null, Membership.NONE, 0, 9, null, () -> 0);
     return new FederatedRound(
-        config, participation, work, new Partition(0, 0, 2, kind, 0), store, 0);
+        FederatedConfig.read(settings),
+        ReductionConfig.read(settings, ReductionConfig.Kind.MEAN),
+        participation,
+        work,
+        context);
+  }
+
+  private static void take(FederatedRound round, List<GradientPartition> updates, Store store) {
+    assertTrue(round.prepare(updates, store).succeeded());
+    round.reduce(updates, store);
   }
 
   private static GradientPartition update(int rank, int samples, float... values) {

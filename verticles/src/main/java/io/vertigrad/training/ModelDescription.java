@@ -5,33 +5,21 @@ import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.Normalisation;
+import io.vertigrad.compute.formats.ModelArchive;
 import io.vertigrad.compute.formats.ProtoMessage;
 import io.vertigrad.job.JobConfig;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.FileSystem;
-import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.time.LocalDateTime;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.UUID;
-import java.util.zip.ZipEntry;
-import java.util.zip.ZipFile;
-import java.util.zip.ZipOutputStream;
 
 /**
  * The data needed to use a saved model besides its parameters: the sections of its job file, and
@@ -46,7 +34,6 @@ record ModelDescription(JsonObject job, Input input) {
   /** Name of the entry in a DL4J zip; TorchScript has it among its extra files. */
   private static final String ENTRY = "vertigrad.json";
 
-  private static final String EXTRA = "extra/" + ENTRY;
   private static final String ENGINE = "engine";
   private static final String MODEL = "model";
   private static final String DATA = "data";
@@ -57,8 +44,6 @@ record ModelDescription(JsonObject job, Input input) {
 
   /** Field {@code metadata_props} of ONNX's {@code ModelProto}. */
   private static final int ONNX_METADATA = 14;
-
-  private static final byte[] ZIP = {'P', 'K', 3, 4};
 
   /** The format of a model's inputs and outputs. */
   record Input(
@@ -214,8 +199,8 @@ record ModelDescription(JsonObject job, Input input) {
    *
    * @param writing writes the engine's own file
    */
-  void save(Path file, FileWriting writing) throws IOException {
-    replace(
+  void save(Path file, ModelArchive.FileWriting writing) throws IOException {
+    ModelArchive.replace(
         file,
         part -> {
           writing.to(part);
@@ -223,40 +208,13 @@ record ModelDescription(JsonObject job, Input input) {
         });
   }
 
-  /** Writes a file. */
-  interface FileWriting {
-    void to(Path file) throws IOException;
-  }
-
-  /** Writes a file completely or not at all. */
-  static void replace(Path file, FileWriting writing) throws IOException {
-    Path part = file.resolveSibling("%s.%s.part".formatted(file.getFileName(), UUID.randomUUID()));
-    try {
-      writing.to(part);
-      Files.move(part, file, StandardCopyOption.ATOMIC_MOVE);
-    } finally {
-      Files.deleteIfExists(part);
-    }
-  }
-
   /** Adds the description to a zip file; a model file that is not a zip stays unchanged. */
   private void addTo(Path file) throws IOException {
-    if (!isZip(file)) {
-      return;
-    }
     JsonObject json = job.copy().put(INPUT, input.toJson());
     if (!input.classNames().isEmpty()) {
       json.put(CLASSES, new JsonArray(new ArrayList<>(input.classNames())));
     }
-    byte[] text = json.encodePrettily().getBytes(StandardCharsets.UTF_8);
-    Optional<String> root = root(file);
-    if (root.isPresent()) {
-      addToScript(file, root.get() + EXTRA, text);
-      return;
-    }
-    try (FileSystem zip = FileSystems.newFileSystem(file, Map.of())) {
-      Files.write(zip.getPath(ENTRY), text);
-    }
+    ModelArchive.add(file, ENTRY, json.encodePrettily().getBytes(StandardCharsets.UTF_8));
   }
 
   /**
@@ -275,97 +233,14 @@ record ModelDescription(JsonObject job, Input input) {
   }
 
   /**
-   * Copies the zip with the description added: PyTorch's readers expect uncompressed entries below
-   * one folder.
-   */
-  private static void addToScript(Path file, String name, byte[] text) throws IOException {
-    replace(
-        file,
-        copy -> {
-          try (ZipFile zip = new ZipFile(file.toFile());
-              OutputStream out = Files.newOutputStream(copy);
-              ZipOutputStream target = new ZipOutputStream(out)) {
-            for (ZipEntry entry : Collections.list(zip.entries())) {
-              if (!entry.getName().equals(name)) {
-                ZipEntry same = entry(entry.getName());
-                same.setMethod(ZipEntry.STORED);
-                same.setSize(entry.getSize());
-                same.setCrc(entry.getCrc());
-                target.putNextEntry(same);
-                try (InputStream in = zip.getInputStream(entry)) {
-                  in.transferTo(target);
-                }
-                target.closeEntry();
-              }
-            }
-            target.putNextEntry(entry(name));
-            target.write(text);
-            target.closeEntry();
-          }
-        });
-  }
-
-  /** Returns an entry without a date: the same model is written as the same bytes. */
-  private static ZipEntry entry(String name) {
-    ZipEntry entry = new ZipEntry(name);
-    entry.setTimeLocal(LocalDateTime.of(1980, 1, 1, 0, 0));
-    return entry;
-  }
-
-  /** Returns the folder of all entries of a file of PyTorch; empty for another zip. */
-  private static Optional<String> root(Path file) throws IOException {
-    try (ZipFile zip = new ZipFile(file.toFile())) {
-      return zip.stream()
-          .map(ZipEntry::getName)
-          .filter(name -> name.matches("[^/]+/(data\\.pkl|archive_format)"))
-          .findFirst()
-          .map(name -> name.substring(0, name.indexOf('/') + 1));
-    }
-  }
-
-  private static boolean isZip(Path file) throws IOException {
-    try (InputStream in = Files.newInputStream(file)) {
-      return Arrays.equals(in.readNBytes(ZIP.length), ZIP);
-    }
-  }
-
-  /**
    * Reads the description from a model's file.
    *
    * @return empty if the file has none, because another program or an earlier version wrote it
    * @throws DataException when the description is damaged or too large
    */
   static Optional<ModelDescription> read(Path file) {
-    try {
-      if (!isZip(file)) {
-        return Optional.empty();
-      }
-      String text;
-      try (ZipFile zip = new ZipFile(file.toFile())) {
-        Optional<? extends ZipEntry> found =
-            zip.stream()
-                .filter(
-                    entry ->
-                        entry.getName().equals(ENTRY) || entry.getName().matches("[^/]+/" + EXTRA))
-                .findFirst();
-        if (found.isEmpty()) {
-          return Optional.empty();
-        }
-        try (InputStream in = zip.getInputStream(found.get())) {
-          byte[] bytes = in.readNBytes(MOST_BYTES + 1);
-          if (bytes.length > MOST_BYTES) {
-            throw new DataException(
-                String.format(
-                    Locale.ROOT, "%s: its %s has more than %,d bytes", file, ENTRY, MOST_BYTES));
-          }
-          text = new String(bytes, StandardCharsets.UTF_8);
-        }
-      }
-      return Optional.of(parsed(file, text));
-    } catch (IOException damaged) {
-      // The engine reports what is wrong with the file as a whole.
-      return Optional.empty();
-    }
+    return ModelArchive.read(file, ENTRY, MOST_BYTES)
+        .map(text -> parsed(file, new String(text, StandardCharsets.UTF_8)));
   }
 
   private static ModelDescription parsed(Path file, String text) {

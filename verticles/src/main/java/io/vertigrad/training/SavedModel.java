@@ -18,6 +18,7 @@ import io.vertigrad.compute.data.FieldReader;
 import io.vertigrad.compute.data.Normalisation;
 import io.vertigrad.compute.data.SequentialBatches;
 import io.vertigrad.compute.data.TargetColumn;
+import io.vertigrad.compute.formats.ModelArchive;
 import io.vertigrad.compute.formats.SafetensorsFile;
 import io.vertigrad.internal.exchange.InitialParameters;
 import io.vertigrad.internal.exchange.JobModel;
@@ -462,7 +463,7 @@ public final class SavedModel implements AutoCloseable {
     } else if (format.equals("dl4j")) {
       description.save(target, part -> model.export(format, part));
     } else {
-      ModelDescription.replace(
+      ModelArchive.replace(
           target,
           part -> {
             model.export(format, part);

@@ -120,7 +120,7 @@ public final class UpdateOutliers {
     OPPOSITE("opposite"),
     /** They are far from the others'. */
     FAR("far"),
-    /** They are left out of nearly all rounds, and those of most others are not. */
+    /** They have less than half of their weight in nearly all rounds; most others have more. */
     LEFT_OUT("leftOut");
 
     private final String key;
@@ -387,8 +387,8 @@ public final class UpdateOutliers {
               rank, worker.distance);
       case LEFT_OUT ->
           format(
-              "Worker %d's updates were left out of %.0f %% of the last rounds: are its data unlike"
-                  + " the others'?",
+              "Worker %d's updates had less than half of their weight in %.0f %% of the last rounds:"
+                  + " are its data unlike the others'?",
               rank, 100 * worker.leftOutShare);
     };
   }

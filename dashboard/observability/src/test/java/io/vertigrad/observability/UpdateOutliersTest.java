@@ -71,8 +71,8 @@ final class UpdateOutliersTest {
     rounds(NAMED_AFTER, 1.5, 0.2, 1);
 
     assertEquals(
-        "Worker 3's updates were left out of 100 % of the last rounds: are its data unlike the"
-            + " others'?",
+        "Worker 3's updates had less than half of their weight in 100 % of the last rounds: are its"
+            + " data unlike the others'?",
         outliers.outliers().get(0).sentence());
   }
 
