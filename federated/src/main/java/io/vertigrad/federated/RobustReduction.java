@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 
 /**
  * Combines the updates of a round of one partition so that a few wrong workers cannot decide the
@@ -26,6 +27,9 @@ import java.util.stream.IntStream;
  * <p>Coordinate-wise rules need no sum before the step. Statistics, such as those of batch
  * normalisation, are combined by the coordinate-wise median whatever the rule: they are no part of
  * the vectors that it compares.
+ *
+ * <p>All updates count alike, whatever number of samples their workers claim: a wrong worker could
+ * claim most of them.
  *
  * <p>All updates of a round are kept until its step. After the step the partitions sum how far each
  * update was from the result, without waiting for it; see {@link RoundFacts}.
@@ -154,7 +158,7 @@ final class RobustReduction implements Reduction {
       store.keepMemory();
       System.arraycopy(aggregate, 0, memory, 0, aggregate.length);
     }
-    step.take(aggregate, updates.stream().mapToLong(GradientPartition::samples).sum());
+    step.take(aggregate, samples(updates));
     if (isKnown(made)) {
       tell(version, whole, made);
     } else if (trainable) {
@@ -163,6 +167,16 @@ final class RobustReduction implements Reduction {
           .sum(2 * version + 1, facts.numbers())
           .onSuccess(sum -> tell(version, whole, made, sum));
     }
+  }
+
+  /**
+   * Returns the number of samples behind all updates. The schedule of the optimizer may follow it,
+   * so no worker counts for more than the one with the most samples after as many as may lie.
+   */
+  private long samples(List<GradientPartition> updates) {
+    long[] sorted = updates.stream().mapToLong(GradientPartition::samples).sorted().toArray();
+    long most = sorted[Math.max(0, sorted.length - 1 - config.liars())];
+    return LongStream.of(sorted).map(each -> Math.min(each, most)).sum();
   }
 
   /** Returns whether the inner products say how far each update is from the aggregate. */
@@ -235,30 +249,27 @@ final class RobustReduction implements Reduction {
     int[] whole = whole(updates, total);
     int[] ranks = IntStream.of(whole).map(i -> rank(updates.get(i))).toArray();
     GramMatrix gram = gram(total, ranks);
-    double[] samples = IntStream.of(whole).mapToDouble(i -> updates.get(i).samples()).toArray();
     double[] coefficients = new double[0];
     double[][] matrix = new double[0][];
     if (mixing instanceof Mixing.None) {
-      coefficients = config.rule(1).coefficients(gram, samples);
+      coefficients = ofVectors(gram, whole.length);
     } else {
       matrix = mixing.matrix(gram, whole.length, context.store().version());
       if (!config.kind().isByCoordinate()) {
-        coefficients = Mixing.unmixed(ofMixed(gram.mixed(matrix), matrix.length), matrix);
+        coefficients = Mixing.unmixed(ofVectors(gram.mixed(matrix), matrix.length), matrix);
       }
     }
     return new Decision(whole, coefficients, matrix, Optional.of(gram));
   }
 
-  private double[] ofMixed(GramMatrix mixed, int vectors) {
+  private double[] ofVectors(GramMatrix gram, int vectors) {
     if (config.usesPrevious()) {
       return clipped(
-          IntStream.range(0, vectors)
-              .mapToDouble(i -> mixed.squaredDistance(i, vectors))
-              .toArray());
+          IntStream.range(0, vectors).mapToDouble(i -> gram.squaredDistance(i, vectors)).toArray());
     }
     double[] equal = new double[vectors];
     Arrays.fill(equal, 1);
-    return config.rule(1).coefficients(mixed, equal);
+    return config.rule(1).coefficients(gram, equal);
   }
 
   private GramMatrix gram(RoundShare total, int[] ranks) {
@@ -283,7 +294,7 @@ final class RobustReduction implements Reduction {
   private RoundShare combine(List<GradientPartition> whole, Decision made) {
     RoundVectors vectors = new RoundVectors(whole, previous());
     double[] squares = new double[vectors.size()];
-    double[] norms = new double[vectors.size()];
+    double[] inner = new double[vectors.size()];
     double[] norm = new double[1];
     boolean measured = trainable && !isKnown(made);
     forEachBlock(
@@ -293,7 +304,7 @@ final class RobustReduction implements Reduction {
           System.arraycopy(block, 0, aggregate, first, count);
           if (measured) {
             products.addSquaredDistances(read, block, 0, count, squares);
-            products.addSquaredDistances(read, ZEROS, 0, count, norms);
+            products.addProducts(read, block, 0, count, inner);
             products.addSquaredDistances(new float[][] {block}, ZEROS, 0, count, norm);
           }
         });
@@ -301,7 +312,7 @@ final class RobustReduction implements Reduction {
     facts.setOwn(norm[0]);
     for (int i = 0; i < whole.size(); i++) {
       facts.set(rank(whole.get(i)), 1, squares[i]);
-      facts.set(rank(whole.get(i)), 2, norms[i]);
+      facts.set(rank(whole.get(i)), 2, inner[i]);
     }
     return facts;
   }
@@ -331,10 +342,18 @@ final class RobustReduction implements Reduction {
   private void tell(long version, List<GradientPartition> whole, Decision made) {
     GramMatrix gram = made.gram().orElseThrow();
     double[] squares = gram.squaredDistancesTo(made.coefficients());
+    double[] inner = gram.productsWith(made.coefficients());
     double norm = gram.squaredNorm(made.coefficients());
     List<RoundFacts.Update> workers = new ArrayList<>();
     for (int i = 0; i < whole.size(); i++) {
-      workers.add(fact(rank(whole.get(i)), gram.product(i, i), squares[i], norm, share(made, i)));
+      workers.add(
+          fact(
+              rank(whole.get(i)),
+              gram.product(i, i),
+              inner[i],
+              Math.sqrt(squares[i]),
+              Math.sqrt(norm),
+              share(made, i)));
     }
     judge(version, Math.sqrt(norm), workers);
   }
@@ -346,8 +365,11 @@ final class RobustReduction implements Reduction {
     for (int i = 0; i < whole.size(); i++) {
       int rank = rank(whole.get(i));
       if (total.isWhole(rank)) {
+        double square = total.get(rank, 1);
+        double product = total.get(rank, 2);
+        double update = square + 2 * product - total.own();
         workers.add(
-            fact(rank, total.get(rank, 2), total.get(rank, 1), total.own(), share(made, i)));
+            fact(rank, update, product, Math.sqrt(square), Math.sqrt(total.own()), share(made, i)));
       }
     }
     judge(version, Math.sqrt(total.own()), workers);
@@ -365,12 +387,18 @@ final class RobustReduction implements Reduction {
     return made.isByCoordinate() ? Double.NaN : made.coefficients()[position] * made.whole().length;
   }
 
-  /** Returns what is known of an update, given squared norms and a squared distance. */
+  /**
+   * Returns what is known of an update. The cosine is that of the inner product itself: the squares
+   * of a huge update would hide it.
+   *
+   * @param square of its norm, within rounding
+   * @param product with the aggregate
+   */
   private static RoundFacts.Update fact(
-      int rank, double update, double distance, double aggregate, double share) {
-    double product = (update + aggregate - distance) / 2;
-    double cosine = product / Math.sqrt(update) / Math.sqrt(aggregate);
-    return new RoundFacts.Update(rank, Math.sqrt(update), Math.sqrt(distance), cosine, share);
+      int rank, double square, double product, double distance, double aggregate, double share) {
+    double norm = Math.sqrt(Math.max(0, square));
+    double cosine = Math.max(-1, Math.min(1, product / norm / aggregate));
+    return new RoundFacts.Update(rank, norm, distance, cosine, share);
   }
 
   private FloatBuffer previous() {
