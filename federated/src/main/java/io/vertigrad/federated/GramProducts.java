@@ -88,6 +88,30 @@ final class GramProducts {
   }
 
   /**
+   * Adds the inner product of each vector with another one: {@code products[i] += <u_i[from..to),
+   * other[from..to)>}. It reads each vector once.
+   *
+   * @param vectors finite elements
+   * @param other finite elements
+   * @param products one sum per vector
+   */
+  void addProducts(float[][] vectors, float[] other, int from, int to, double[] products) {
+    int first = from;
+    reserve(2);
+    for (; first + BLOCK <= to; first += BLOCK) {
+      load(other, first, rows[0]);
+      for (int i = 0; i < vectors.length; i++) {
+        load(vectors[i], first, rows[1]);
+        double sum = sumOfProducts(rows[1], rows[0]);
+        products[i] += Double.isFinite(sum) ? sum : exact(vectors[i], other, first, first + BLOCK);
+      }
+    }
+    for (int i = 0; i < vectors.length; i++) {
+      products[i] += exact(vectors[i], other, first, to);
+    }
+  }
+
+  /**
    * Computes a combination: {@code result[at + k] = sum_j c_j u_j[from + k]} for k below the
    * length, in double, rounded once.
    *

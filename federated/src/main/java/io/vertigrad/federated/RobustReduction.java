@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 
 /**
  * Combines the updates of a round of one partition so that a few wrong workers cannot decide the
@@ -168,7 +169,7 @@ final class RobustReduction implements Reduction {
       store.keepMemory();
       System.arraycopy(aggregate, 0, memory, 0, aggregate.length);
     }
-    step.take(aggregate, updates.stream().mapToLong(GradientPartition::samples).sum());
+    step.take(aggregate, samples(updates));
     if (isKnown(made)) {
       tell(version, whole, made);
     } else if (trainable) {
@@ -177,6 +178,16 @@ final class RobustReduction implements Reduction {
           .sum(2 * version + 1, facts.numbers())
           .onSuccess(sum -> tell(version, whole, made, sum));
     }
+  }
+
+  /**
+   * Returns the number of samples behind all updates. The schedule of the optimizer may follow it,
+   * so no worker counts for more than the one with the most samples after as many as may lie.
+   */
+  private long samples(List<GradientPartition> updates) {
+    long[] sorted = updates.stream().mapToLong(GradientPartition::samples).sorted().toArray();
+    long most = sorted[Math.max(0, sorted.length - 1 - config.liars())];
+    return LongStream.of(sorted).map(each -> Math.min(each, most)).sum();
   }
 
   /** Returns whether the inner products say how far each update is from the aggregate. */
@@ -294,7 +305,7 @@ final class RobustReduction implements Reduction {
   private RoundShare combine(List<GradientPartition> whole, Decision made) {
     RoundVectors vectors = new RoundVectors(whole, previous());
     double[] squares = new double[vectors.size()];
-    double[] norms = new double[vectors.size()];
+    double[] inner = new double[vectors.size()];
     double[] norm = new double[1];
     boolean measured = trainable && !isKnown(made);
     forEachBlock(
@@ -304,7 +315,7 @@ final class RobustReduction implements Reduction {
           System.arraycopy(block, 0, aggregate, first, count);
           if (measured) {
             products.addSquaredDistances(read, block, 0, count, squares);
-            products.addSquaredDistances(read, ZEROS, 0, count, norms);
+            products.addProducts(read, block, 0, count, inner);
             products.addSquaredDistances(new float[][] {block}, ZEROS, 0, count, norm);
           }
         });
@@ -312,7 +323,7 @@ final class RobustReduction implements Reduction {
     facts.setOwn(norm[0]);
     for (int i = 0; i < whole.size(); i++) {
       facts.set(rank(whole.get(i)), 1, squares[i]);
-      facts.set(rank(whole.get(i)), 2, norms[i]);
+      facts.set(rank(whole.get(i)), 2, inner[i]);
     }
     return facts;
   }
@@ -342,10 +353,18 @@ final class RobustReduction implements Reduction {
   private void tell(long version, List<GradientPartition> whole, Decision made) {
     GramMatrix gram = made.gram().orElseThrow();
     double[] squares = gram.squaredDistancesTo(made.coefficients());
+    double[] inner = gram.productsWith(made.coefficients());
     double norm = gram.squaredNorm(made.coefficients());
     List<RoundFacts.Update> workers = new ArrayList<>();
     for (int i = 0; i < whole.size(); i++) {
-      workers.add(fact(rank(whole.get(i)), gram.product(i, i), squares[i], norm, share(made, i)));
+      workers.add(
+          fact(
+              rank(whole.get(i)),
+              gram.product(i, i),
+              inner[i],
+              Math.sqrt(squares[i]),
+              Math.sqrt(norm),
+              share(made, i)));
     }
     judge(version, Math.sqrt(norm), workers);
   }
@@ -357,8 +376,11 @@ final class RobustReduction implements Reduction {
     for (int i = 0; i < whole.size(); i++) {
       int rank = rank(whole.get(i));
       if (total.isWhole(rank)) {
+        double square = total.get(rank, 1);
+        double product = total.get(rank, 2);
+        double update = square + 2 * product - total.own();
         workers.add(
-            fact(rank, total.get(rank, 2), total.get(rank, 1), total.own(), share(made, i)));
+            fact(rank, update, product, Math.sqrt(square), Math.sqrt(total.own()), share(made, i)));
       }
     }
     judge(version, Math.sqrt(total.own()), workers);
@@ -376,12 +398,18 @@ final class RobustReduction implements Reduction {
     return made.isByCoordinate() ? Double.NaN : made.coefficients()[position] * made.whole().length;
   }
 
-  /** Returns what is known of an update, given squared norms and a squared distance. */
+  /**
+   * Returns what is known of an update. The cosine is that of the inner product itself: the squares
+   * of a huge update would hide it.
+   *
+   * @param square of its norm, within rounding
+   * @param product with the aggregate
+   */
   private static RoundFacts.Update fact(
-      int rank, double update, double distance, double aggregate, double share) {
-    double product = (update + aggregate - distance) / 2;
-    double cosine = product / Math.sqrt(update) / Math.sqrt(aggregate);
-    return new RoundFacts.Update(rank, Math.sqrt(update), Math.sqrt(distance), cosine, share);
+      int rank, double square, double product, double distance, double aggregate, double share) {
+    double norm = Math.sqrt(Math.max(0, square));
+    double cosine = Math.max(-1, Math.min(1, product / norm / aggregate));
+    return new RoundFacts.Update(rank, norm, distance, cosine, share);
   }
 
   private FloatBuffer previous() {

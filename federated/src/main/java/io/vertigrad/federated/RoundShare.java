@@ -22,7 +22,9 @@ final class RoundShare {
      * and with the updates of all ranks up to its own.
      */
     PRODUCTS(2, 0),
-    /** Number 1 is the squared norm of the aggregate. A row has squared distance and norm. */
+    /**
+     * Number 1 is the squared norm of the aggregate. A row has squared distance and inner product.
+     */
     FACTS(2, 3);
 
     private final int header;

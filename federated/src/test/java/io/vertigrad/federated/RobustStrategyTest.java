@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.ParameterPartition;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
@@ -363,6 +364,25 @@ class RobustStrategyTest {
     shard.handle(job.gradient(2, 0, 1, 0, 9e8f, 0.25f));
 
     assertArrayEquals(new float[] {0.5f - 0.25f, 0.625f - 0.25f}, job.parameters(shard, 1), 0);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"geometricMedian", "median", "centredClipping"})
+  void shouldStepAlikeWhenALiarClaimsManySamples(String reduction) {
+    assertArrayEquals(claiming(reduction, 10), claiming(reduction, Integer.MAX_VALUE));
+  }
+
+  /** Returns the parameters after a round of three in which one claims so many samples. */
+  private static float[] claiming(String reduction, int samples) {
+    TestJob job =
+        new TestJob(
+            "{\"name\": \"robust\", \"reduction\": \"%s\"}".formatted(reduction), 2, 0, 6, 3);
+    TestShard shard = job.shard();
+    shard.membershipChanged(TestJob.workers(3));
+    shard.handle(job.gradient(new ExchangeId(TestJob.JOB, 0, 0, 1, 0, 0), 0, 10, 1, 1));
+    shard.handle(job.gradient(new ExchangeId(TestJob.JOB, 1, 0, 1, 0, 0), 0, 10, 1.5f, 1));
+    shard.handle(job.gradient(new ExchangeId(TestJob.JOB, 2, 0, 1, 0, 0), 0, samples, -9, -7));
+    return job.parameters(shard, 0);
   }
 
   @ParameterizedTest

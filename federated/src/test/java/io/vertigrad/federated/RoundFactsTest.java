@@ -92,6 +92,34 @@ class RoundFactsTest {
     assertEquals(List.of(5, 5, 4, 4), facts.stream().map(round -> round.workers().size()).toList());
   }
 
+  /** The liar sends the negative of an honest update, ten thousand million times as long. */
+  @ParameterizedTest
+  @ValueSource(strings = {"geometricMedian", "centredClipping", "median", "krum"})
+  void shouldMeasureTheAngleWhenAnUpdateIsHuge(String reduction) {
+    JsonObject section = new JsonObject().put("reduction", reduction);
+    ReductionConfig config =
+        ReductionConfig.read(Settings.of("test.json", section), ReductionConfig.Kind.KRUM);
+    TestJob job = new TestJob(new JsonObject("{\"name\": \"sync\"}"), 20_000, 0, 3, 5, 10_000, 2);
+    List<TestShard> shards = List.of(shard(job, 0, config), shard(job, 1, config));
+
+    for (int part = 0; part < 2; part++) {
+      for (int worker = 0; worker < 5; worker++) {
+        float[] piece = new float[10_000];
+        for (int i = 0; i < piece.length; i++) {
+          double honest = Math.sin(i + part) / 50 + (worker % 4) * Math.cos(7 * i) / 1000;
+          piece[i] = (float) (worker < 4 ? honest : -1e10 * honest);
+        }
+        shards.get(part).handle(job.gradient(worker, 0, part, 0, piece));
+      }
+    }
+
+    RoundFacts.Update liar = facts.get(0).workers().get(4);
+    assertTrue(liar.cosine() < -0.95 && liar.cosine() >= -1, liar::toString);
+    // The norm of sine at 20,000 points.
+    assertEquals(2e10, liar.norm(), 2e7);
+    assertEquals(2e10, liar.distance(), 2e7);
+  }
+
   private static void requireShares(String reduction, List<RoundFacts.Update> workers) {
     List<Double> shares = workers.stream().map(RoundFacts.Update::share).toList();
     switch (reduction) {
