@@ -32,7 +32,7 @@ final class AdaptiveStep {
    * Creates the step of a partition.
    *
    * @param memory of the partition
-   * @param first index of the first of {@link #memory} elements that are for this step
+   * @param first index of the first of {@link #memory} elements in it that are for this step
    */
   AdaptiveStep(FederatedConfig config, PartitionStore store, float[] memory, int first) {
     this.config = config;
@@ -44,7 +44,7 @@ final class AdaptiveStep {
     this.begun = first + 2 * length;
   }
 
-  /** Returns the number of elements that a step remembers for a partition of a length. */
+  /** Returns the number of elements that the step keeps for a partition of a length. */
   static int memory(int length) {
     return 2 * length + 1;
   }

@@ -7,6 +7,7 @@ import io.vertigrad.strategy.StrategyTraits;
 import io.vertigrad.strategy.StrategyTraits.Rounds;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
@@ -24,6 +25,10 @@ import java.util.stream.Stream;
  * @param buffer updates of a version of FedBuff
  * @param participation share of the workers that takes part in a round
  * @param deadlineMillis longest time that an update waits for the others
+ * @param clip longest update, above which a worker shortens it; 0 for any length
+ * @param noise standard deviation of the noise on every element of an update, divided by {@code
+ *     clip}; 0 for none
+ * @param reduction how servers combine updates
  */
 record FederatedConfig(
     Rule rule,
@@ -37,12 +42,17 @@ record FederatedConfig(
     double tau,
     int buffer,
     double participation,
-    long deadlineMillis) {
+    long deadlineMillis,
+    double clip,
+    double noise,
+    ReductionConfig reduction) {
 
   private static final long MOST_STEPS = 1_000_000_000;
   private static final int MOST_EPOCHS = 1_000_000;
   private static final int MOST_UPDATES = 65_536;
   private static final long MOST_MILLIS = 86_400_000;
+  private static final double LONGEST_UPDATE = 1e9;
+  private static final double MOST_NOISE = 1e6;
 
   /** The rules, named in job files by their names in lower case. */
   enum Rule {
@@ -70,16 +80,27 @@ record FederatedConfig(
       return this == FEDADAM || this == FEDYOGI;
     }
 
+    /** Returns whether another reduction may take the place of the mean. */
+    boolean reducesRobustly() {
+      return this == FEDAVG || this == FEDPROX || adapts();
+    }
+
+    /** Returns why it needs the mean. */
+    private String needOfMean() {
+      return switch (this) {
+        case SCAFFOLD -> "workers compute their control variates from the plain mean";
+        case FEDNOVA -> "it weighs updates by steps, for which a wrong worker's word would count";
+        default -> "a buffer has no round whose updates could be compared";
+      };
+    }
+
     private static Rule read(Settings settings) {
       String[] names = Stream.of(values()).map(Rule::key).toArray(String[]::new);
       return valueOf(settings.choice("rule", FEDAVG.key(), names).toUpperCase(Locale.ROOT));
     }
   }
 
-  /**
-   * Reads the section, except for keys of the reduction. A key of another rule is not read: the
-   * resolved file must not have it.
-   */
+  /** Reads the section. A key of another rule is not read: the resolved file must not have it. */
   static FederatedConfig read(Settings settings) {
     Rule rule = Rule.read(settings);
     refuseForeign(settings, rule, List.of(Rule.FEDPROX), "mu");
@@ -105,20 +126,59 @@ record FederatedConfig(
             rule.adapts() ? settings.number("tau", 1e-3, 1e-12, 1e6) : 0,
             rule == Rule.FEDBUFF ? settings.integer("buffer", 10, 1, MOST_UPDATES) : 1,
             settings.number("participation", 1, 1e-6, 1),
-            settings.longInteger("deadlineMillis", Barrier.DEADLINE_MILLIS, 1, MOST_MILLIS));
-    if (rule == Rule.SCAFFOLD && epochs > 0) {
+            settings.longInteger("deadlineMillis", Barrier.DEADLINE_MILLIS, 1, MOST_MILLIS),
+            settings.number("clip", 0, 0, LONGEST_UPDATE),
+            settings.number("noise", 0, 0, MOST_NOISE),
+            ReductionConfig.read(settings, ReductionConfig.Kind.MEAN));
+    config.refuseMisfits(settings);
+    return config;
+  }
+
+  private void refuseMisfits(Settings settings) {
+    if (rule == Rule.SCAFFOLD && localEpochs > 0) {
       throw settings.refuse(
           "localEpochs",
           "is %s with rule scaffold, expected localSteps: its control variates need equal numbers of steps"
-              .formatted(epochs));
+              .formatted(localEpochs));
     }
-    if (rule == Rule.FEDBUFF && config.participation() < 1) {
+    if (rule == Rule.FEDBUFF && participation < 1) {
       throw settings.refuse(
           "participation",
-          "is %s with rule fedbuff, expected 1: it has no rounds"
-              .formatted(config.participation()));
+          "is %s with rule fedbuff, expected 1: it has no rounds".formatted(participation));
     }
-    return config;
+    if (!reduction.isPlainMean() && !rule.reducesRobustly()) {
+      throw settings.refuse(
+          "reduction",
+          "is \"%s\" with rule %s, expected \"mean\": %s"
+              .formatted(reduction.kind().key(), rule.key(), rule.needOfMean()));
+    }
+    refuseMisfitPrivacy(settings);
+  }
+
+  private void refuseMisfitPrivacy(Settings settings) {
+    if (noise > 0 && clip == 0) {
+      throw settings.refuse(
+          "noise",
+          "is %s without clip, expected the longest update as clip: noise hides an update only up to a length"
+              .formatted(noise));
+    }
+    if (clip > 0 && rule == Rule.SCAFFOLD) {
+      throw settings.refuse(
+          "clip",
+          "is %s with rule scaffold, expected 0: control variates need whole updates"
+              .formatted(clip));
+    }
+    if (noise > 0 && rule == Rule.FEDBUFF) {
+      throw settings.refuse(
+          "noise",
+          "is %s with rule fedbuff, expected 0: the number of a worker's updates, by which privacy is counted, is not limited by rounds"
+              .formatted(noise));
+    }
+    if (noise > 0 && keepsOptimizer) {
+      throw settings.refuse(
+          "optimizerState",
+          "is \"keep\" with noise, expected \"restart\": other members keep a copy of the state, which has no noise");
+    }
   }
 
   private static void refuseForeign(
@@ -140,12 +200,19 @@ record FederatedConfig(
     StrategyTraits traits = StrategyTraits.atServers(rounds ? Rounds.EVERY_RANK : Rounds.NONE);
     StrategyTraits local =
         localEpochs > 0 ? traits.passingLocally(localEpochs) : traits.steppingLocally(localSteps);
-    return rounds ? local : local.collecting(buffer);
+    return rounds ? reduction.traits(local) : local.collecting(buffer);
   }
 
   /** Returns the optimizer of the servers; FedAdam and FedYogi give it whole steps. */
   OptimizerConfig outer() {
     return OptimizerConfig.sgd(rule.adapts() ? 1 : serverLearningRate);
+  }
+
+  /** Returns what takes part of the privacy of workers away; empty without noise. */
+  Optional<PrivacyLoss> privacyLoss(Participation participation, int ranks) {
+    return noise == 0
+        ? Optional.empty()
+        : Optional.of(new PrivacyLoss(new PrivacyAccountant(noise, 1), participation, ranks));
   }
 
   /** Returns which workers take part, in a job of a seed. */

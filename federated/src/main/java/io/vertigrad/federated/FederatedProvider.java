@@ -1,18 +1,21 @@
 package io.vertigrad.federated;
 
 import io.vertigrad.codecs.DataType;
+import io.vertigrad.compute.Block;
 import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.federated.FederatedConfig.Rule;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.TrainingLength.Unit;
 import io.vertigrad.strategy.Barrier;
+import io.vertigrad.strategy.PartitionStore;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProvider;
 import io.vertx.core.json.JsonObject;
 import java.util.Locale;
+import java.util.Optional;
 
 /**
  * Registers the strategy {@code federated}: each worker takes several steps on its own samples and
@@ -21,6 +24,10 @@ import java.util.Locale;
  * <p>The rules are FedAvg (McMahan et al., 2017), FedProx, SCAFFOLD, FedNova, FedAdam, FedYogi and
  * FedBuff. With {@code fedavg}, {@code localSteps} and an optimizer without state it equals {@code
  * diloco} with servers, an outer rate of 1 and no outer momentum, bit for bit.
+ *
+ * <p>With {@code fedavg}, {@code fedprox}, {@code fedadam} and {@code fedyogi}, the aggregate of a
+ * robust {@code reduction} can take the place of the mean, with the keys of {@link RobustStrategy}.
+ * With {@code clip} and {@code noise}, workers hide their updates; see {@link PrivacyAccountant}.
  *
  * <p>A worker that does not take part in a round computes nothing, and sends zeros so that the
  * round can close: it costs the bytes of an update, and none of the work.
@@ -40,62 +47,67 @@ public final class FederatedProvider implements StrategyProvider {
   @Override
   public StrategyFactory configure(Settings settings) {
     FederatedConfig config = FederatedConfig.read(settings);
-    ReductionConfig reduction = ReductionConfig.read(settings, ReductionConfig.Kind.MEAN);
     settings.refuseUnknown();
-    refuseReduction(config, reduction, settings);
     LocalWork alike = new LocalWork(0, 1, 0);
     return StrategyFactory.besideServers(
-            reduction.traits(config.traits()),
-            context -> rule(config, reduction, config.participation(0), alike, context))
+            config.traits(), context -> rule(config, config.participation(0), alike, context))
         .readingJob(
             (job, context) ->
-                rule(
-                    config,
-                    reduction,
-                    config.participation(job.seed()),
-                    LocalWork.of(config, job),
-                    context))
+                rule(config, config.participation(job.seed()), LocalWork.of(config, job), context))
         .withLocalRule((job, layout) -> FederatedSteps.of(config, job, layout))
         .steppingWith(config.outer())
-        .checking(job -> check(config, reduction, job));
-  }
-
-  private static void refuseReduction(
-      FederatedConfig config, ReductionConfig reduction, Settings settings) {
-    boolean needsMean = config.rule() == Rule.SCAFFOLD || config.rule() == Rule.FEDBUFF;
-    if (needsMean && !reduction.isPlainMean()) {
-      throw settings.refuse(
-          "reduction",
-          "is \"%s\" with rule %s, expected \"mean\": %s"
-              .formatted(
-                  reduction.kind().key(),
-                  config.rule().key(),
-                  config.rule() == Rule.SCAFFOLD
-                      ? "workers compute its control variates from the mean"
-                      : "it adds each update when it comes"));
-    }
+        .checking(job -> check(config, job));
   }
 
   private static ServerStrategy rule(
       FederatedConfig config,
-      ReductionConfig reduction,
       Participation participation,
       LocalWork work,
       ServerStrategyContext context) {
-    boolean plain = config.rule() == Rule.FEDAVG || config.rule() == Rule.FEDPROX;
     if (config.rule() == Rule.FEDBUFF) {
       return new BufferedUpdates(config.buffer(), context);
     }
-    return plain && participation.isFull() && reduction.isPlainMean()
-        ? Barrier.summing(NAME, 0, config.deadlineMillis(), context, true)
-        : Barrier.keepingAll(
-            NAME,
-            config.deadlineMillis(),
-            context,
-            new FederatedRound(config, reduction, participation, work, context));
+    boolean plain = config.rule() == Rule.FEDAVG || config.rule() == Rule.FEDPROX;
+    boolean mean = config.reduction().isPlainMean();
+    if (plain && mean && participation.isFull() && config.noise() == 0) {
+      return Barrier.summing(NAME, 0, config.deadlineMillis(), context, true);
+    }
+    int ranks = context.ranks();
+    Optional<PrivacyLoss> loss =
+        config.privacyLoss(participation, ranks).filter(each -> context.partition().index() == 0);
+    Barrier.Reduction reduction =
+        mean
+            ? new FederatedRound(config, work, context.partition(), context.store())
+            : robust(config, context);
+    return Barrier.keepingAll(
+        NAME,
+        config.deadlineMillis(),
+        context,
+        new ParticipatingUpdates(participation, ranks, loss, reduction));
   }
 
-  private static void check(FederatedConfig config, ReductionConfig reduction, JobConfig job) {
+  /** Returns the step with the robust aggregate in place of the mean. */
+  private static RobustReduction robust(FederatedConfig config, ServerStrategyContext context) {
+    PartitionStore store = context.store();
+    boolean adapts = config.rule().adapts() && context.partition().kind() == Block.Kind.TRAINABLE;
+    int ofReduction = config.reduction().memory(context.partition());
+    int elements = ofReduction + (adapts ? AdaptiveStep.memory(store.length()) : 0);
+    float[] memory = elements == 0 ? new float[0] : store.memory(elements);
+    Optional<AdaptiveStep> adaptive =
+        adapts
+            ? Optional.of(new AdaptiveStep(config, store, memory, ofReduction))
+            : Optional.empty();
+    return RobustReduction.of(
+        config.reduction(),
+        context,
+        memory,
+        (aggregate, samples) -> {
+          adaptive.ifPresent(step -> step.replace(aggregate));
+          store.apply(aggregate, 1, samples);
+        });
+  }
+
+  private static void check(FederatedConfig config, JobConfig job) {
     Settings root = job.settings();
     Settings strategy = root.section("strategy");
     if (job.pipeline().isPresent()) {
@@ -114,8 +126,8 @@ public final class FederatedProvider implements StrategyProvider {
               "name",
               "is stream with strategy federated, expected another data set: servers count rounds, a stream steps");
     }
-    if (!reduction.isPlainMean()) {
-      reduction.check(job, config.participation(job.seed()).of(job.workers().count()));
+    if (!config.reduction().isPlainMean()) {
+      config.reduction().check(job, config.participation(0).of(job.workers().count()));
     }
     if (config.localEpochs() > 0) {
       checkEpochs(job);

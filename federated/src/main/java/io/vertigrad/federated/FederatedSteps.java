@@ -3,22 +3,39 @@ package io.vertigrad.federated;
 import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.LocalRule;
+import java.util.Optional;
 
-/** The local steps of one worker: whether it takes part in a round, and the rule beside them. */
+/**
+ * The local steps of one worker: whether it takes part in a round, the rule beside them, and the
+ * privacy of what it sends. Without noise, the norm that is clipped includes statistics.
+ */
 final class FederatedSteps implements LocalRule {
 
   private final Participation participation;
   private final int ranks;
   private final boolean restarts;
   private final LocalRule rule;
+  private final Optional<UpdatePrivacy> privacy;
 
-  private FederatedSteps(Participation participation, int ranks, boolean restarts, LocalRule rule) {
+  private FederatedSteps(
+      Participation participation,
+      int ranks,
+      boolean restarts,
+      LocalRule rule,
+      Optional<UpdatePrivacy> privacy) {
     this.participation = participation;
     this.ranks = ranks;
     this.restarts = restarts;
     this.rule = rule;
+    this.privacy = privacy;
   }
 
+  /**
+   * Creates the local steps of a worker.
+   *
+   * @throws io.vertigrad.compute.settings.SettingsException if the model has statistics, which
+   *     noise would make useless
+   */
   static LocalRule of(FederatedConfig config, JobConfig job, ParameterLayout layout) {
     Participation participation = config.participation(job.seed());
     int ranks = job.workers().count();
@@ -31,7 +48,19 @@ final class FederatedSteps implements LocalRule {
               new ControlVariates(rate, config.serverLearningRate(), part, layout.trainable());
           default -> LocalRule.NONE;
         };
-    return new FederatedSteps(participation, ranks, !config.keepsOptimizer(), rule);
+    if (config.noise() > 0 && layout.trainable() < layout.length()) {
+      throw job.settings()
+          .section("strategy")
+          .refuse(
+              "noise",
+              "is %s with a model that has running statistics, such as those of batch normalisation, expected a model without: noise makes variances negative"
+                  .formatted(config.noise()));
+    }
+    Optional<UpdatePrivacy> privacy =
+        config.clip() == 0
+            ? Optional.empty()
+            : Optional.of(new UpdatePrivacy(config.clip(), config.noise()));
+    return new FederatedSteps(participation, ranks, !config.keepsOptimizer(), rule, privacy);
   }
 
   /** The rule sees every version, whether the worker takes part or not. */
@@ -61,6 +90,7 @@ final class FederatedSteps implements LocalRule {
   @Override
   public void finish(float[] moved) {
     rule.finish(moved);
+    privacy.ifPresent(each -> each.apply(moved));
   }
 
   @Override

@@ -123,9 +123,9 @@ record ReductionConfig(
   }
 
   /**
-   * Checks that a round has enough workers.
+   * Checks that each round has enough workers.
    *
-   * @param workers number of workers that take part in a round
+   * @param workers number of workers of a round
    * @throws io.vertigrad.compute.settings.SettingsException naming the key
    */
   void check(JobConfig job, int workers) {
@@ -137,7 +137,7 @@ record ReductionConfig(
           .section("strategy")
           .refuse(
               "liars",
-              "is %s with %s workers%s: \"%s\" needs at least %s; use more workers, fewer liars%s"
+              "is %s with %s workers in a round%s: \"%s\" needs at least %s; use more workers, fewer liars%s"
                   .formatted(
                       liars,
                       workers,

@@ -114,12 +114,23 @@ final class RobustReduction implements Reduction {
   static RobustReduction of(ReductionConfig config, ServerStrategyContext context) {
     PartitionStore store = context.store();
     int elements = config.memory(context.partition());
-    return new RobustReduction(
+    return of(
         config,
         context,
         elements == 0 ? new float[0] : store.memory(elements),
-        (aggregate, samples) -> store.apply(aggregate, 1, samples),
-        facts -> report(facts, store));
+        (aggregate, samples) -> store.apply(aggregate, 1, samples));
+  }
+
+  /**
+   * Creates the reduction of one partition that reports scalars.
+   *
+   * @param memory as of the constructor
+   * @param step steps with the aggregate
+   */
+  static RobustReduction of(
+      ReductionConfig config, ServerStrategyContext context, float[] memory, Step step) {
+    return new RobustReduction(
+        config, context, memory, step, facts -> report(facts, context.store()));
   }
 
   /** Reports how far the update of each worker was from the aggregate, as scalars of the worker. */

@@ -13,24 +13,22 @@ import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeSet;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Compares the tables of keys in docs/guide/own-data.md with the code. */
+/** Compares the table of keys in docs/guide/own-data.md with the code. */
 class DocumentedKeysTest {
 
   private static final Path PAGE = Path.of("..", "docs", "guide", "own-data.md");
 
-  private static final String ROBUST = "`robust`";
-
-  /** A row {@code | `strategy.KEY` | `DEFAULT` | `RULE`, `RULE`: meaning |}. */
+  /** A row {@code | `strategy.KEY` | `DEFAULT` | `NAME`, `NAME`: meaning |}. */
   private static final Pattern ROW =
       Pattern.compile("\\| `strategy\\.(\\w+)` \\|(?: `([^`]+)`)? \\| (?:((?:`\\w+`(?:, )?)+): )?");
 
@@ -39,9 +37,9 @@ class DocumentedKeysTest {
    *
    * @param name of the key, without its section
    * @param usual its default; empty if there is none
-   * @param rules that it is for, each in accents; empty for all
+   * @param users strategy or rules that have it, each in accents; empty for both strategies
    */
-  private record Key(String name, Optional<Object> usual, String rules) {
+  private record Key(String name, Optional<Object> usual, String users) {
 
     private static Key of(MatchResult row) {
       return new Key(
@@ -56,21 +54,23 @@ class DocumentedKeysTest {
       }
       return text.matches("[\\d.]+") ? Double.valueOf(text) : text;
     }
+
+    private boolean isOf(String... names) {
+      return users.isEmpty() || Stream.of(names).anyMatch(user -> users.contains("`" + user + "`"));
+    }
   }
 
   @ParameterizedTest
   @EnumSource(Rule.class)
   void shouldAcceptTheDefaultsWhenTheRuleIsNamed(Rule rule) throws IOException {
-    // Both are the defaults of the other strategy.
-    JsonObject section = JsonObject.of("reduction", "mean", "liars", 0);
-    for (Key key : ofFederated()) {
-      if (key.rules().isEmpty() || key.rules().contains("`" + rule.key() + "`")) {
-        key.usual()
-            .filter(usual -> !section.containsKey(key.name()))
-            .ifPresent(usual -> section.put(key.name(), usual));
+    JsonObject section = new JsonObject();
+    for (Key key : keys()) {
+      if (key.isOf("federated", rule.key())) {
+        key.usual().ifPresent(usual -> section.put(key.name(), usual));
       }
     }
-    section.put("rule", rule.key());
+    // The page says that these defaults are of the other strategy.
+    section.put("rule", rule.key()).put("reduction", "mean").put("liars", 0);
 
     assertDoesNotThrow(() -> configure(new FederatedProvider(), section));
   }
@@ -78,8 +78,10 @@ class DocumentedKeysTest {
   @Test
   void shouldAcceptTheDefaultsWhenGradientsAreCombined() throws IOException {
     JsonObject section = new JsonObject();
-    for (Key key : keys("Of `robust`, and of both")) {
-      key.usual().ifPresent(usual -> section.put(key.name(), usual));
+    for (Key key : keys()) {
+      if (key.isOf("robust")) {
+        key.usual().ifPresent(usual -> section.put(key.name(), usual));
+      }
     }
 
     assertTrue(section.containsKey("momentum"), section.encode());
@@ -88,22 +90,16 @@ class DocumentedKeysTest {
 
   @Test
   void shouldListExactlyTheKnownKeysWhenAKeyIsUnknown() throws IOException {
-    assertEquals(names(ofFederated()), known(new FederatedProvider()), "federated");
-    assertEquals(names(keys("Of `robust`, and of both")), known(new RobustStrategy()), "robust");
+    List<Key> robust = keys().stream().filter(key -> key.isOf("robust")).toList();
+    List<Key> federated = keys().stream().filter(key -> !key.users().equals("`robust`")).toList();
+
+    assertEquals(names(federated), known(new FederatedProvider()));
+    assertEquals(names(robust), known(new RobustStrategy()));
   }
 
-  private static List<Key> ofFederated() throws IOException {
-    List<Key> keys = new ArrayList<>(keys("Of `federated`"));
-    keys.addAll(keys("Of `robust`, and of both"));
-    keys.removeIf(key -> key.rules().equals(ROBUST));
-    return keys;
-  }
-
-  /** Returns the keys of the table below a heading. */
-  private static List<Key> keys(String heading) throws IOException {
-    String page = Files.readString(PAGE);
-    String table = page.split("(?m)^### " + Pattern.quote(heading) + "$", 2)[1];
-    return ROW.matcher(table.split("(?m)^#", 2)[0]).results().map(Key::of).toList();
+  private static List<Key> keys() throws IOException {
+    String section = Files.readString(PAGE).split("(?m)^## Keys$", 2)[1];
+    return ROW.matcher(section).results().map(Key::of).toList();
   }
 
   private static String names(List<Key> keys) {

@@ -11,6 +11,7 @@ import io.vertigrad.compute.data.DistributedSampler;
 import io.vertigrad.compute.data.ShuffledSampler;
 import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
+import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.run.UpdateLedger;
 import io.vertigrad.testkit.PointsJob;
@@ -21,6 +22,7 @@ import io.vertigrad.verticles.WorkerVerticle;
 import io.vertx.core.Promise;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Predicate;
@@ -68,11 +70,37 @@ class FederatedJobTest extends PointsJob {
   })
   void shouldEqualTheFormulaWhenThreeWorkersTakeFourRounds(
       String rule, int steps, int epochs, double share) {
+    requireFormula(rule, steps, epochs, share, "mean");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "fedavg, 0, 2, 1, median",
+    "fedprox, 3, 0, 1, median",
+    "fedadam, 3, 0, 1, median",
+    "fedyogi, 3, 0, 0.7, median",
+    "fedadam, 3, 0, 1, centredClipping",
+    "fedavg, 3, 0, 0.7, centredClipping"
+  })
+  void shouldStepWithTheRobustAggregateWhenThereIsAReduction(
+      String rule, int steps, int epochs, double share, String reduction) {
+    job.getJsonObject("exchange").put("partitionElements", 1);
+    requireFormula(rule, steps, epochs, share, reduction);
+  }
+
+  private void requireFormula(String rule, int steps, int epochs, double share, String reduction) {
     int every = epochs == 0 ? steps : epochs * BATCHES;
     JsonObject strategy = strategy(rule).put("participation", share);
     strategy.put(epochs == 0 ? "localSteps" : "localEpochs", epochs == 0 ? steps : epochs);
     if (rule.equals("fedprox")) {
       strategy.put("mu", 0.5);
+    }
+    if (!reduction.equals("mean")) {
+      strategy.put("reduction", reduction).put("liars", 0);
+    }
+    if (reduction.equals("centredClipping")) {
+      // Nothing is clipped, so that the aggregate is the mean.
+      strategy.put("clipRadius", 1e6);
     }
     job.put("steps", epochs == 0 ? ROUNDS * steps : ROUNDS);
 
@@ -80,31 +108,7 @@ class FederatedJobTest extends PointsJob {
 
     assertEquals(ROUNDS, result.getLong("version"), result.encode());
     assertEquals(
-        new Port(rule, every, share, false).parameter(), lossOf(result), 2e-6, result.encode());
-  }
-
-  /** A radius beyond all distances makes centred clipping the mean. */
-  @ParameterizedTest
-  @CsvSource({
-    "fedavg, median, 0",
-    "fedyogi, centredClipping, 1000",
-    "fedprox, centredClipping, 1000"
-  })
-  void shouldCombineByTheReductionWhenItIsNotTheMean(String rule, String name, double radius) {
-    JsonObject strategy = strategy(rule).put("localSteps", 3).put("reduction", name);
-    if (radius > 0) {
-      strategy.put("clipRadius", radius);
-    }
-    if (rule.equals("fedprox")) {
-      strategy.put("mu", 0.5);
-    }
-    job.put("steps", ROUNDS * 3);
-    job.getJsonObject("exchange").put("partitionElements", 1);
-
-    JsonObject result = run(coordinator);
-
-    double expected = new Port(rule, 3, 1, name.equals("median")).parameter();
-    assertEquals(expected, lossOf(result), 2e-6, result.encode());
+        new Port(rule, every, share, reduction).parameter(), lossOf(result), 2e-6, result.encode());
   }
 
   @Test
@@ -207,6 +211,60 @@ class FederatedJobTest extends PointsJob {
     assertEquals(0, ledger.toJson().getLong("lost"));
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "fedavg, median",
+    "fedavg, geometricMedian",
+    "fedavg, krum",
+    "fedprox, centredClipping",
+    "fedyogi, trimmedMean"
+  })
+  void shouldEndNearTheRunWithoutLiarWhenOneOfFiveFlipsTheSign(String rule, String reduction) {
+    double honest = lossOf(amongFive("federated", rule, "mean"));
+    double robust = lossOf(amongFive("lying", rule, reduction));
+    double mean = lossOf(amongFive("lying", rule, "mean"));
+
+    assertEquals(honest, robust, 0.3);
+    assertTrue(Math.abs(mean - honest) > 1, "the mean ends at %s".formatted(mean));
+  }
+
+  private JsonObject amongFive(String strategy, String rule, String reduction) {
+    int rounds = 20;
+    job.put("job", strategy + "-" + reduction).put("steps", rounds * 3);
+    job.getJsonObject("workers").put("count", 5);
+    JsonObject section = strategy(rule).put("name", strategy).put("localSteps", 3);
+    if (!reduction.equals("mean")) {
+      section.put("reduction", reduction);
+    }
+    if (rule.equals("fedyogi")) {
+      section.put("serverLearningRate", 0.1);
+    }
+    return run(new CoordinatorVerticle(), 5);
+  }
+
+  @Test
+  void shouldReportThePrivacyThatEachWorkerHasLostWhenUpdatesHaveNoise() {
+    job.put("steps", ROUNDS * 3);
+    strategy("fedavg").put("localSteps", 3).put("clip", 0.5).put("noise", 2);
+
+    JsonObject result = run(coordinator);
+    ended();
+
+    assertEquals(ROUNDS, result.getLong("version"), result.encode());
+    double expected = new PrivacyAccountant(2, 1).epsilon(ROUNDS, 1e-5);
+    for (int rank = 0; rank < WORKERS; rank++) {
+      String source = "worker " + rank;
+      assertTrue(
+          happened(
+              e ->
+                  e instanceof ScalarReported scalar
+                      && scalar.source().equals(source)
+                      && scalar.name().equals("privacy.epsilon")
+                      && Math.abs(scalar.value() - expected) < 1e-9),
+          source);
+    }
+  }
+
   private JsonObject strategy(String rule) {
     JsonObject strategy = new JsonObject().put("name", "federated").put("rule", rule);
     job.put("strategy", strategy);
@@ -214,10 +272,14 @@ class FederatedJobTest extends PointsJob {
   }
 
   private JsonObject run(CoordinatorVerticle with) {
+    return run(with, WORKERS);
+  }
+
+  private JsonObject run(CoordinatorVerticle with, int count) {
     deploy(with);
     deploy(new ParameterServerVerticle());
     deploy(new EvaluatorVerticle());
-    IntStream.range(0, WORKERS).forEach(i -> deploy(new WorkerVerticle()));
+    IntStream.range(0, count).forEach(i -> deploy(new WorkerVerticle()));
     return await(with.result());
   }
 
@@ -236,7 +298,7 @@ class FederatedJobTest extends PointsJob {
   }
 
   /** The first parameter of the model under a rule, step by step in double precision. */
-  private record Port(String rule, int every, double share, boolean median) {
+  private record Port(String rule, int every, double share, String reduction) {
 
     double parameter() {
       Participation participation = new Participation(share, SEED);
@@ -246,10 +308,8 @@ class FederatedJobTest extends PointsJob {
       double c = 0;
       double[] own = new double[WORKERS];
       for (int round = 0; round < ROUNDS; round++) {
-        double[] moved = new double[WORKERS];
-        double sum = 0;
+        List<Double> moved = new ArrayList<>();
         double change = 0;
-        int count = 0;
         for (int rank = 0; rank < WORKERS; rank++) {
           if (!participation.chosen(round, WORKERS).get(rank)) {
             continue;
@@ -264,12 +324,9 @@ class FederatedJobTest extends PointsJob {
           double next = own[rank] - c + (x - y) / (every * RATE);
           change += next - own[rank];
           own[rank] = next;
-          moved[rank] = x - y;
-          sum += x - y;
-          count++;
+          moved.add(x - y);
         }
-        Arrays.sort(moved);
-        double mean = median ? moved[1] : sum / count;
+        double mean = aggregate(moved);
         c += change / WORKERS;
         m = 0.9 * m + 0.1 * mean;
         double square = mean * mean;
@@ -281,6 +338,14 @@ class FederatedJobTest extends PointsJob {
         x -= adapts ? 0.01 * m / (Math.sqrt(v) + 1e-3) : mean;
       }
       return x;
+    }
+
+    private double aggregate(List<Double> moved) {
+      double[] sorted = moved.stream().mapToDouble(each -> each).sorted().toArray();
+      int size = sorted.length;
+      return reduction.equals("median")
+          ? (sorted[(size - 1) / 2] + sorted[size / 2]) / 2
+          : Arrays.stream(sorted).average().orElseThrow();
     }
 
     private static double mean(int rank, int batch) {

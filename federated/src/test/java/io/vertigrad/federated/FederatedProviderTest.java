@@ -1,17 +1,24 @@
 package io.vertigrad.federated;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.compute.Block;
+import io.vertigrad.compute.ParameterLayout;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.strategy.LocalRule;
 import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertigrad.strategy.StrategyTraits;
 import io.vertigrad.testkit.LivenessContract;
+import io.vertigrad.testkit.RobustContract;
 import io.vertigrad.testkit.StrategyContract;
 import io.vertx.core.json.JsonObject;
+import java.util.Arrays;
+import java.util.List;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -54,6 +61,37 @@ class FederatedProviderTest extends StrategyContract {
     protected String settings() {
       return FederatedProviderTest.settings("fedyogi");
     }
+  }
+
+  @Nested
+  class Clipping extends RobustContract {
+
+    @Override
+    protected String settings() {
+      return withReduction("fedavg", "centredClipping");
+    }
+  }
+
+  @Nested
+  class Krum extends RobustContract {
+
+    @Override
+    protected String settings() {
+      return withReduction("fedprox", "krum");
+    }
+  }
+
+  @Nested
+  class FedAdamOfClipped extends LivenessContract {
+
+    @Override
+    protected String settings() {
+      return withReduction("fedadam", "centredClipping");
+    }
+  }
+
+  private static String withReduction(String rule, String reduction) {
+    return settings(rule).replace("}", ", \"reduction\": \"%s\"}".formatted(reduction));
   }
 
   @Nested
@@ -113,9 +151,16 @@ class FederatedProviderTest extends StrategyContract {
         "\"rule\": \"scaffold\", \"localEpochs\": 1; {}; strategy.localEpochs is 1 with rule scaffold",
         "\"rule\": \"fedbuff\", \"participation\": 0.5; {}; strategy.participation is 0.5 with rule",
         "\"speed\": 1; {}; strategy.speed",
-        "\"rule\": \"scaffold\", \"reduction\": \"krum\"; {}; strategy.reduction is \"krum\" with rule",
-        "\"rule\": \"fedbuff\", \"reduction\": \"median\"; {}; strategy.reduction is \"median\" with",
-        "\"reduction\": \"median\", \"participation\": 0.5; {\"workers\": {\"count\": 4}}; strategy.liars is 1",
+        "\"rule\": \"scaffold\", \"reduction\": \"krum\"; {}; strategy.reduction is \"krum\" with rule scaf",
+        "\"rule\": \"fednova\", \"reduction\": \"median\"; {}; strategy.reduction is \"median\" with rule fe",
+        "\"rule\": \"fedbuff\", \"reduction\": \"median\"; {}; strategy.reduction is \"median\" with rule fe",
+        "\"liars\": 1; {}; strategy.liars is 1 with reduction \"mean\"",
+        "\"reduction\": \"krum\"; {\"workers\": {\"count\": 4}}; strategy.liars is 1 with 4 workers in a",
+        "\"reduction\": \"median\", \"participation\": 0.5; {\"workers\": {\"count\": 4}}; with 2 workers in",
+        "\"noise\": 1; {}; strategy.noise is 1.0 without clip, expected",
+        "\"rule\": \"scaffold\", \"clip\": 1; {}; strategy.clip is 1.0 with rule scaffold",
+        "\"rule\": \"fedbuff\", \"clip\": 1, \"noise\": 1; {}; strategy.noise is 1.0 with rule fedbuff",
+        "\"clip\": 1, \"noise\": 1, \"optimizerState\": \"keep\"; {}; strategy.optimizerState is \"keep\" with",
         "\"localSteps\": 2; {\"exchange\": {\"overlap\": true}}; exchange.overlap is true with",
         "\"localSteps\": 2; {\"data\": {\"name\": \"stream\"}}; data.name is stream with strategy",
         "\"localSteps\": 2; {\"pipeline\": {\"stages\": 2}}; strategy.name is \"federated\" with a pi",
@@ -143,6 +188,64 @@ class FederatedProviderTest extends StrategyContract {
             () -> StrategyProviders.configure(job(strategy, rest), getClass().getClassLoader()));
 
     assertTrue(refused.getMessage().contains(message), refused.getMessage());
+  }
+
+  @Test
+  void shouldSendWholeUpdatesWhenARoundNeedsSumsOverAllPartitions() {
+    assertTrue(traits("\"reduction\": \"krum\"").sumsPartitions());
+    assertFalse(traits("\"reduction\": \"median\"").sumsPartitions());
+    assertFalse(traits("\"rule\": \"fedadam\"").sumsPartitions());
+    assertEquals(7, traits("\"reduction\": \"krum\", \"localSteps\": 7").localSteps());
+  }
+
+  private static StrategyTraits traits(String keys) {
+    JobConfig job =
+        job("{\"name\": \"federated\", %s}".formatted(keys), "{\"workers\": {\"count\": 5}}");
+    return StrategyProviders.configure(job, FederatedProviderTest.class.getClassLoader()).traits();
+  }
+
+  @Test
+  void shouldRefuseAModelWithStatisticsWhenUpdatesGetNoise() {
+    JobConfig job = job("{\"name\": \"federated\", \"clip\": 1, \"noise\": 1}", "{}");
+    StrategyFactory strategy = StrategyProviders.configure(job, getClass().getClassLoader());
+    Block weights = new Block("w", List.of(4), Block.Kind.TRAINABLE);
+    Block mean = new Block("mean", List.of(2), Block.Kind.STATISTIC);
+    ParameterLayout normalised = new ParameterLayout(List.of(weights, mean));
+
+    SettingsException refused =
+        assertThrows(SettingsException.class, () -> strategy.localRule(job, normalised));
+
+    assertTrue(refused.getMessage().contains("strategy.noise is 1.0"), refused.getMessage());
+  }
+
+  @Test
+  void shouldSendClippedUpdatesWithNoiseWhenTheJobAsksForPrivacy() {
+    int length = 20_000;
+    ParameterLayout layout =
+        new ParameterLayout(List.of(new Block("w", List.of(length), Block.Kind.TRAINABLE)));
+    float[] clipped = finished("{\"name\": \"federated\", \"clip\": 2}", layout);
+    float[] noisy = finished("{\"name\": \"federated\", \"clip\": 2, \"noise\": 0.5}", layout);
+
+    double noise = 0;
+    for (int i = 0; i < length; i++) {
+      assertEquals(2 / Math.sqrt(length), clipped[i], 1e-7);
+      noise += Math.pow(noisy[i] - clipped[i], 2) / length;
+    }
+    // The estimate of a deviation of 1 from 20,000 numbers has a deviation of 0.005.
+    assertEquals(1, Math.sqrt(noise), 0.03);
+  }
+
+  /** Returns what a worker sends that has moved by 1 in every direction. */
+  private static float[] finished(String strategy, ParameterLayout layout) {
+    JobConfig job = job(strategy, "{}");
+    LocalRule rule =
+        StrategyProviders.configure(job, FederatedProviderTest.class.getClassLoader())
+            .localRule(job, layout);
+    float[] moved = new float[layout.length()];
+    Arrays.fill(moved, 1);
+    rule.begin(new LocalRule.Round(0, 0, 1), new float[moved.length]);
+    rule.finish(moved);
+    return moved;
   }
 
   private static JobConfig job(String strategy, String rest) {

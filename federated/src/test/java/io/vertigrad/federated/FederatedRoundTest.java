@@ -2,7 +2,6 @@ package io.vertigrad.federated;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.codecs.DataType;
 import io.vertigrad.codecs.ExchangeId;
@@ -11,28 +10,25 @@ import io.vertigrad.codecs.Tensor;
 import io.vertigrad.compute.Block;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.job.Partition;
-import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.PartitionStore;
-import io.vertigrad.strategy.ServerStrategyContext;
 import io.vertx.core.json.JsonObject;
 import java.nio.FloatBuffer;
 import java.util.BitSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 class FederatedRoundTest {
-
-  private static final Participation ALL = new Participation(1, 0);
 
   /** Two workers with 100 and 20 samples, batches of 8 and two passes: 26 and 6 steps. */
   @Test
   void shouldNormaliseByLocalStepsWhenTheRuleIsFedNova() {
     Store store = new Store();
-    FederatedRound round =
-        round("fednova", ALL, new LocalWork(2, 8, 0), Block.Kind.TRAINABLE, store);
+    FederatedRound round = round("fednova", new LocalWork(2, 8, 0), Block.Kind.TRAINABLE, store);
 
-    take(round, List.of(update(0, 200, 13, 0), update(1, 40, 0, 3)), store);
+    round.reduce(List.of(update(0, 200, 13, 0), update(1, 40, 0, 3)), store);
 
     double effective = 26 * 200 / 240.0 + 6 * 40 / 240.0;
     double first = effective * 200 / 240 / 26 * 13;
@@ -62,10 +58,9 @@ class FederatedRoundTest {
   @Test
   void shouldCountWorkersAlikeWhenTheRuleIsScaffold() {
     Store store = new Store();
-    FederatedRound round =
-        round("scaffold", ALL, new LocalWork(0, 8, 0), Block.Kind.TRAINABLE, store);
+    FederatedRound round = round("scaffold", new LocalWork(0, 8, 0), Block.Kind.TRAINABLE, store);
 
-    take(round, List.of(update(0, 30, 4, 0), update(1, 10, 0, 4)), store);
+    round.reduce(List.of(update(0, 30, 4, 0), update(1, 10, 0, 4)), store);
 
     assertArrayEquals(new float[] {-2, -2}, store.parameters);
   }
@@ -73,10 +68,9 @@ class FederatedRoundTest {
   @Test
   void shouldAverageStatisticsBySamplesWhenTheRuleWeighsOtherwise() {
     Store store = new Store();
-    FederatedRound round =
-        round("scaffold", ALL, new LocalWork(0, 8, 0), Block.Kind.STATISTIC, store);
+    FederatedRound round = round("scaffold", new LocalWork(0, 8, 0), Block.Kind.STATISTIC, store);
 
-    take(round, List.of(update(0, 30, 4, 0), update(1, 10, 0, 4)), store);
+    round.reduce(List.of(update(0, 30, 4, 0), update(1, 10, 0, 4)), store);
 
     assertArrayEquals(new float[] {-3, -1}, store.parameters);
   }
@@ -85,15 +79,17 @@ class FederatedRoundTest {
   void shouldLeaveOutWorkersWhenTheyDoNotTakePart() {
     Participation half = new Participation(0.5, 3);
     Store store = new Store();
-    FederatedRound round =
-        round("fedavg", half, new LocalWork(0, 1, 0), Block.Kind.TRAINABLE, store);
+    ParticipatingUpdates round =
+        new ParticipatingUpdates(
+            half,
+            4,
+            Optional.empty(),
+            round("fedavg", new LocalWork(0, 1, 0), Block.Kind.TRAINABLE, store));
     List<Integer> chosen =
         IntStream.range(0, 4).filter(rank -> half.chosen(0, 4).get(rank)).boxed().toList();
 
-    take(
-        round,
-        IntStream.range(0, 4).mapToObj(rank -> update(rank, 10, 1 << rank, 0)).toList(),
-        store);
+    round.reduce(
+        IntStream.range(0, 4).mapToObj(rank -> update(rank, 10, 1 << rank, 0)).toList(), store);
 
     assertEquals(2, chosen.size());
     float mean = (float) chosen.stream().mapToInt(rank -> 1 << rank).average().orElseThrow();
@@ -120,24 +116,30 @@ class FederatedRoundTest {
     }
   }
 
-  private static FederatedRound round(
-      String rule, Participation participation, LocalWork work, Block.Kind kind, Store store) {
-    JsonObject section = new JsonObject().put("rule", rule);
-    Settings settings = Settings.of("test.json", section);
-    ServerStrategyContext context =
-        new ServerStrategyContext(
-            new Partition(0, 0, 2, kind, 0), store, null, Membership.NONE, 0, 9, null, () -> 0);
-    return new FederatedRound(
-        FederatedConfig.read(settings),
-        ReductionConfig.read(settings, ReductionConfig.Kind.MEAN),
-        participation,
-        work,
-        context);
+  @Test
+  void shouldCountTheRoundsOfEachWorkerWhenItReportsTheirPrivacy() {
+    Participation half = new Participation(0.5, 3);
+    PrivacyLoss loss = new PrivacyLoss(new PrivacyAccountant(2, 1), half, 4);
+    PrivacyAccountant whole = new PrivacyAccountant(2, 1);
+
+    for (long version : new long[] {0, 1, 7, 30, 12}) {
+      for (int rank = 0; rank < 4; rank++) {
+        int own = rank;
+        long rounds =
+            LongStream.rangeClosed(0, version)
+                .filter(each -> half.chosen(each, 4).get(own))
+                .count();
+        assertEquals(whole.epsilon(rounds, 1e-5), loss.epsilon(rank, version), 1e-12);
+      }
+    }
+    PrivacyLoss ofAll = new PrivacyLoss(whole, new Participation(1, 3), 0);
+    assertEquals(whole.epsilon(31, 1e-5), ofAll.epsilon(2, 30), 1e-12);
   }
 
-  private static void take(FederatedRound round, List<GradientPartition> updates, Store store) {
-    assertTrue(round.prepare(updates, store).succeeded());
-    round.reduce(updates, store);
+  private static FederatedRound round(String rule, LocalWork work, Block.Kind kind, Store store) {
+    JsonObject section = new JsonObject().put("rule", rule);
+    FederatedConfig config = FederatedConfig.read(Settings.of("test.json", section));
+    return new FederatedRound(config, work, new Partition(0, 0, 2, kind, 0), store);
   }
 
   private static GradientPartition update(int rank, int samples, float... values) {

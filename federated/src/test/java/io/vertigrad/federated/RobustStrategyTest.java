@@ -15,6 +15,7 @@ import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyProviders;
 import io.vertigrad.testkit.NetworkConditions;
 import io.vertigrad.testkit.NetworkSimulator;
+import io.vertigrad.testkit.RobustContract;
 import io.vertigrad.testkit.StrategyContract;
 import io.vertigrad.testkit.TestJob;
 import io.vertigrad.testkit.TestShard;
@@ -37,30 +38,75 @@ class RobustStrategyTest {
   private static final int WORKERS = 5;
 
   @Nested
-  class Clipping extends StrategyContract {
+  class Median extends RobustContract {
 
     @Override
     protected String settings() {
-      return "{\"name\": \"robust\"}";
+      return robust("median");
     }
   }
 
   @Nested
-  class Median extends StrategyContract {
+  class TrimmedMean extends RobustContract {
 
     @Override
     protected String settings() {
-      return "{\"name\": \"robust\", \"reduction\": \"median\"}";
+      return robust("trimmedMean");
     }
   }
 
   @Nested
-  class Krum extends StrategyContract {
+  class GeometricMedian extends RobustContract {
 
     @Override
     protected String settings() {
-      return KRUM;
+      return robust("geometricMedian");
     }
+  }
+
+  @Nested
+  class Krum extends RobustContract {
+
+    @Override
+    protected String settings() {
+      return robust("krum");
+    }
+  }
+
+  @Nested
+  class MultiKrum extends RobustContract {
+
+    @Override
+    protected String settings() {
+      return robust("multiKrum");
+    }
+  }
+
+  @Nested
+  class Clipping extends RobustContract {
+
+    @Override
+    protected String settings() {
+      return robust("centredClipping");
+    }
+  }
+
+  @Nested
+  class KrumWithTwoLiars extends RobustContract {
+
+    @Override
+    protected String settings() {
+      return robust("krum").replace("1}", "2}");
+    }
+
+    @Override
+    protected int liars() {
+      return 2;
+    }
+  }
+
+  private static String robust(String reduction) {
+    return "{\"name\": \"robust\", \"reduction\": \"%s\", \"liars\": 1}".formatted(reduction);
   }
 
   @Nested

@@ -148,6 +148,7 @@ final class DashboardTest {
     browser.click("[data-action=resume]");
     browser.await("its words", () -> browser.text("#events").contains("resumed after a pause"));
     browser.await("curves that move again", () -> points() > paused + 3);
+    loseConnection();
     browser.click("[data-action=stop]");
     browser.acceptQuestion();
 
@@ -156,6 +157,17 @@ final class DashboardTest {
     browser.await("its end", () -> browser.text("#line").equals("stopped"));
     String again = "To see it again: ./vertigrad replay " + folder.resolve("run");
     assertTrue(browser.text("#verdict").contains(again), browser.text("#verdict"));
+  }
+
+  /** Closes the page's connection; what is clicked now is sent when the page has reconnected. */
+  private void loseConnection() {
+    browser.run(
+        "const send = WebSocket.prototype.send; WebSocket.prototype.send = function (...data) {"
+            + " window.socket = this; return send.apply(this, data); };");
+    browser.await(
+        "a message", () -> Boolean.TRUE.equals(browser.run("return Boolean(window.socket)")));
+    browser.run("window.socket.close()");
+    browser.await("its loss", () -> browser.text("#line").equals("connection lost, trying again"));
   }
 
   @Test

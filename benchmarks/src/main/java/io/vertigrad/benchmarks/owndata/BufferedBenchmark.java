@@ -116,7 +116,8 @@ public final class BufferedBenchmark implements Benchmark {
         JobRun.of(
             job(options, rule, seed, MILLIS),
             started ->
-                job(options, rule, seed, started < WORKERS - SLOW ? MILLIS : MILLIS * SLOWER));
+                JobRun.withoutTests(
+                    job(options, rule, seed, started < WORKERS - SLOW ? MILLIS : MILLIS * SLOWER)));
     run.ledgerProblems().forEach(problem -> report.fail(rule + ", seed " + seed + ": " + problem));
     System.err.printf(
         Locale.ROOT,

@@ -73,7 +73,11 @@ record FederatedCase(String rule, String data, JsonObject partition, double publ
                 .put("count", WORKERS)
                 .put("batch", BATCH)
                 .put("partition", partition.copy()))
-        .put("exchange", new JsonObject().put("deadlineMillis", DEADLINE_MILLIS))
+        .put(
+            "exchange",
+            new JsonObject()
+                .put("deadlineMillis", DEADLINE_MILLIS)
+                .put("stallMillis", DEADLINE_MILLIS))
         .put(
             "evaluator",
             new JsonObject()

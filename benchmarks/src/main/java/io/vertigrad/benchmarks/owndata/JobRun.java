@@ -52,9 +52,14 @@ record JobRun(
     ledgerProblems = List.copyOf(ledgerProblems);
   }
 
-  /** Trains a job whose workers have the same job file. */
+  /** Trains a job whose workers have the same job file, but do not test on their own samples. */
   static JobRun of(JsonObject job) throws Exception {
-    return of(job, rank -> job);
+    return of(job, rank -> withoutTests(job));
+  }
+
+  /** Returns the job file of a member that tests nothing. */
+  static JsonObject withoutTests(JsonObject job) {
+    return job.copy().put("evaluator", new JsonObject().put("count", 0));
   }
 
   /**

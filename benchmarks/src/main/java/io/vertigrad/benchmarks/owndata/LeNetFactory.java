@@ -29,13 +29,23 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
  * Builds the network that studies of unlike data train on MNIST (Li, Diao, Chen, He: "Federated
  * learning on non-IID data silos: an experimental study", ICDE 2022): convolutions of 5 x 5 without
  * padding to 6 and 16 channels, each with max-pool 2 and ReLU, then dense layers of 120, 84 and the
- * classes. It has 44,426 parameters for 28 x 28 digits.
+ * classes. It has 44,426 parameters for 28 x 28 digits. Options: {@code firstChannels}, {@code
+ * secondChannels}.
  *
  * <p>Weights and biases are uniform in {@code [-1/sqrt(n), 1/sqrt(n))}, n the number of inputs of
  * one unit, which is PyTorch's default. A job file names this class as {@code model.name}.
  */
 public final class LeNetFactory implements ModelFactory {
 
+  /** Option: channels of the first convolution. */
+  static final String FIRST = "firstChannels";
+
+  /** Option: channels of the second convolution. */
+  static final String SECOND = "secondChannels";
+
+  private static final int FIRST_CHANNELS = 6;
+  private static final int SECOND_CHANNELS = 16;
+  private static final int MOST_CHANNELS = 1_024;
   private static final int KERNEL = 5;
   private static final int LEAST_SIDE = 16;
 
@@ -49,11 +59,14 @@ public final class LeNetFactory implements ModelFactory {
 
   @Override
   public Set<String> options() {
-    return Set.of();
+    return Set.of(FIRST, SECOND);
   }
 
   @Override
-  public void check(Settings options) {}
+  public void check(Settings options) {
+    options.integer(FIRST, FIRST_CHANNELS, 1, MOST_CHANNELS);
+    options.integer(SECOND, SECOND_CHANNELS, 1, MOST_CHANNELS);
+  }
 
   @Override
   public NeuralNetwork network(ModelConfig config) {
@@ -64,8 +77,8 @@ public final class LeNetFactory implements ModelFactory {
             .updater(new Sgd())
             .cacheMode(CacheMode.DEVICE)
             .list();
-    convolution(list, "conv1", 6);
-    convolution(list, "conv2", 16);
+    convolution(list, "conv1", channels(config, FIRST, FIRST_CHANNELS));
+    convolution(list, "conv2", channels(config, SECOND, SECOND_CHANNELS));
     list.layer(dense("fc1", 120));
     list.layer(dense("fc2", 84));
     list.layer(
@@ -78,6 +91,10 @@ public final class LeNetFactory implements ModelFactory {
     network.init();
     initialise(network.paramTable(), new SplitMix64(config.seed()));
     return network;
+  }
+
+  private static int channels(ModelConfig config, String key, int otherwise) {
+    return config.options().get(key) instanceof Number given ? given.intValue() : otherwise;
   }
 
   private static InputType images(ModelConfig config) {

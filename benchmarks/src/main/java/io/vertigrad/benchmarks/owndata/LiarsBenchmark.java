@@ -85,14 +85,17 @@ public final class LiarsBenchmark implements Benchmark {
             Locale.ROOT,
             "%s sorted by label (%s: shuffled), %d workers, %d of them lie, %d rounds (published:"
                 + " %d), batch 32, momentum 0.9, rate 0.01; clip radius 10, both as for a momentum"
-                + " m <- 0.9 m + g with radius 100; the network of the benchmark federated, which"
-                + " is smaller than the published one; seeds from %d on",
+                + " m <- 0.9 m + g with radius 100; convolutions of 5 x 5 to %d and %d channels with"
+                + " pools, dense 120, 84 and 10 (published: of 3 x 3 to 32 and 64, one pool, dropout,"
+                + " dense 128 and 10); seeds from %d on",
             options.dataName(),
             Lie.NONE,
             LiarsCase.WORKERS,
             LiarsCase.LIARS,
             options.rounds(),
             PUBLISHED_ROUNDS,
+            LiarsCase.CHANNELS,
+            2 * LiarsCase.CHANNELS,
             options.seed()));
     report.remark(
         "simulated on one thread each: the product's engine, partitions, shard and reduction; liars"

@@ -22,6 +22,9 @@ record LiarsCase(String reduction, int bucket, Lie lie) {
   /** Share of the last momentum that a worker keeps. */
   static final double MOMENTUM = 0.9;
 
+  /** Channels of the network's first convolution; the second has twice as many. */
+  static final int CHANNELS = 16;
+
   private static final double CLIP_RADIUS = 10;
 
   /** What the liars send. */

@@ -75,7 +75,16 @@ final class LiarsSimulation {
   double accuracy() {
     ModelConfig config =
         new ModelConfig(
-            LeNetFactory.class.getName(), Map.of(), train.shape(), train.classes(), seed, 1);
+            LeNetFactory.class.getName(),
+            Map.of(
+                LeNetFactory.FIRST,
+                LiarsCase.CHANNELS,
+                LeNetFactory.SECOND,
+                2 * LiarsCase.CHANNELS),
+            train.shape(),
+            train.classes(),
+            seed,
+            1);
     try (Model model = Engine.named(Engine.USUAL).model(config)) {
       return trained(model);
     }

@@ -57,6 +57,7 @@ class OwnDataJobsTest {
   @MethodSource("reductions")
   void shouldConfigureTheStrategyWhenItsRoundIsTimed(JsonObject strategy) {
     assertTrue(configured(strategy));
+    assertEquals(30, accepted(RobustRoundBenchmark.job(strategy, 30)).steps());
   }
 
   @Test

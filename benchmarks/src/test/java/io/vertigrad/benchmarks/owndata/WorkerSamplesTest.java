@@ -26,7 +26,7 @@ class WorkerSamplesTest {
   }
 
   @Test
-  void shouldShuffleAnewWhenABatchNoLongerFits() {
+  void shouldShuffleAgainWhenABatchNoLongerFits() {
     WorkerSamples samples = new WorkerSamples(new Numbered(), OWN, y -> y, 1, 0);
     List<Integer> first = List.of(0, 1, 2, 3, 4).stream().map(i -> labels(samples).get(0)).toList();
     WorkerSamples again = new WorkerSamples(new Numbered(), OWN, y -> y, 1, 0);

@@ -33,6 +33,9 @@ public final class RunProgress {
   /** A run of this many steps ends when it is stopped. */
   public static final long ENDLESS = 1_000_000_000_000L;
 
+  /** Scalar of a worker: the privacy that its updates have lost, see docs/guide/own-data.md. */
+  private static final String EPSILON = "privacy.epsilon";
+
   private static final double NANOS = 1e9;
 
   private final LongSupplier nanoClock;
@@ -44,6 +47,7 @@ public final class RunProgress {
   private final Pace pace = new Pace();
   private double initialLoss = Double.NaN;
   private double worstLoss = Double.NaN;
+  private double epsilon = Double.NaN;
   private boolean started;
   private long startedNanos;
   private long endedNanos;
@@ -61,7 +65,7 @@ public final class RunProgress {
           .on(ServerProgress.class, server -> reached(server.version()))
           .on(PeerExchange.class, this::exchanged)
           .on(SamplesCounted.class, counted -> own.apply(counted))
-          .on(ScalarReported.class, scalar -> own.apply(scalar))
+          .on(ScalarReported.class, this::reported)
           .on(Evaluated.class, this::tested)
           .on(UpdateRefused.class, update -> refused++)
           .on(ShardRolledBack.class, this::rolledBack)
@@ -110,6 +114,13 @@ public final class RunProgress {
 
   private void exchanged(PeerExchange exchange) {
     replicas.apply(exchange);
+  }
+
+  private void reported(ScalarReported scalar) {
+    own.apply(scalar);
+    if (scalar.name().equals(EPSILON) && !(epsilon >= scalar.value())) {
+      epsilon = scalar.value();
+    }
   }
 
   private void tested(Evaluated tested) {
@@ -198,6 +209,11 @@ public final class RunProgress {
   /** Returns the highest loss that a worker or a test has reported; NaN before the first. */
   public double worstLoss() {
     return worstLoss;
+  }
+
+  /** Returns the highest epsilon that a worker's updates have; NaN if they have no noise. */
+  double epsilon() {
+    return epsilon;
   }
 
   /** Returns the highest version that any worker has seen. */

@@ -32,7 +32,13 @@ public final class RunSummary {
   /** Key of what workers have that do not share their samples. */
   public static final String OWN = "own";
 
+  /** Key of the privacy that the updates of a worker have lost. */
+  public static final String PRIVACY = "privacy";
+
   private static final String DIVERGED = "diverged";
+
+  /** The delta for which strategies report epsilon. */
+  private static final double DELTA = 1e-5;
 
   private RunSummary() {}
 
@@ -75,6 +81,10 @@ public final class RunSummary {
     }
     if (progress.own().present()) {
       summary.put(OWN, progress.own().toJson());
+    }
+    if (Double.isFinite(progress.epsilon())) {
+      summary.put(
+          PRIVACY, JsonObject.of("unit", "worker", "epsilon", progress.epsilon(), "delta", DELTA));
     }
     if (job.run().resumes() > 0) {
       summary.put("resumes", job.run().resumes()).put("resumedAtVersion", progress.resumedAt());

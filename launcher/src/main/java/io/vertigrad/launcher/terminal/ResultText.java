@@ -90,6 +90,12 @@ public final class ResultText {
       lines.addAll(replicas(summary.getJsonObject("replicas")));
     }
     own(summary).ifPresent(lines::add);
+    if (summary.getValue(RunSummary.PRIVACY) instanceof JsonObject privacy) {
+      lines.add(
+          EventText.format(
+              "privacy of each worker's updates towards the servers: epsilon %.3g at delta %.0e",
+              privacy.getDouble("epsilon"), privacy.getDouble("delta")));
+    }
     JsonObject updates = summary.getJsonObject("updates", new JsonObject());
     if (updates.getLong("refused", 0L) > 0) {
       lines.add(EventText.format(REFUSED, updates.getLong("refused")));

@@ -129,6 +129,20 @@ final class ResultTextTest {
   }
 
   @Test
+  void shouldGiveTheWorstEpsilonWhenUpdatesHaveNoise() {
+    progress.apply(new ScalarReported(0, "worker 0", "privacy.epsilon", 10, 4.25, 1, 0));
+    progress.apply(new ScalarReported(0, "worker 1", "privacy.epsilon", 10, 2.5, 1, 0));
+    JsonObject summary = RunSummary.of(JOB, progress, "finished", Optional.empty(), Map.of());
+
+    assertEquals(
+        JsonObject.of("unit", "worker", "epsilon", 4.25, "delta", 1e-5),
+        summary.getJsonObject("privacy"));
+    assertEquals(
+        "privacy of each worker's updates towards the servers: epsilon 4.25 at delta 1e-05",
+        ResultText.closing(JOB, new RunDirectory(folder), summary).get(1));
+  }
+
+  @Test
   void shouldReportConsensusDistanceOnlyWithoutServers() {
     assertEquals(List.of(), replicas(0, 1, 0.004));
     assertEquals(List.of("81 % of the exchange hidden behind gradients"), replicas(0, 1, 0.81));

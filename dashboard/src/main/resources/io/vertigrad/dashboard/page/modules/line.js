@@ -68,7 +68,6 @@ export class Line {
       }
     });
     this.#askSnapshot();
-    this.unsent.splice(0).forEach((send) => send());
   }
 
   /**
@@ -127,6 +126,7 @@ export class Line {
     this.said('connected');
     this.heard(this.run);
     waiting.forEach((delta) => this.#take(delta));
+    this.unsent.splice(0).forEach((send) => send());
   }
 
   #take(delta) {
