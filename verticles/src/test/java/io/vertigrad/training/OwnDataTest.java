@@ -105,8 +105,8 @@ class OwnDataTest {
     assertTrue(
         why.contains(
             "is refused: its samples have another form than the job's, trainingData: found samples"
-                + " of 2 with 2 classes, expected samples of 3 with 2 classes; only numbers and"
-                + " values may differ"),
+                + " of 2 with 2 classes, expected samples of 3 with 2 classes; only their number and"
+                + " their values may differ"),
         why);
     get(running.stop());
   }
