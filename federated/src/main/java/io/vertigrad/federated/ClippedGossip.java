@@ -193,6 +193,13 @@ final class ClippedGossip implements PeerStrategy {
     }
 
     private void check(JobConfig job) {
+      if (job.pipeline().isPresent()) {
+        throw job.settings()
+            .section("strategy")
+            .refuse(
+                "name",
+                "is \"clippedGossip\" with a pipeline, expected \"dpsgd\": a stage would compare its part of the model alone");
+      }
       int workers = job.workers().count();
       int neighbours = topology.equals("ring") ? Math.min(2, workers - 1) : workers - 1;
       if (clipRadius == 0 && 2 * liars > neighbours) {
@@ -207,13 +214,6 @@ final class ClippedGossip implements PeerStrategy {
                         workers,
                         neighbours / 2,
                         topology.equals("ring") && workers > 2 ? "\"complete\"" : "more workers"));
-      }
-      if (job.pipeline().isPresent()) {
-        throw job.settings()
-            .section("strategy")
-            .refuse(
-                "name",
-                "is \"clippedGossip\" with a pipeline, expected \"dpsgd\": a stage would compare its part of the model alone");
       }
     }
 

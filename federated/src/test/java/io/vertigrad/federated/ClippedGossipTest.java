@@ -203,13 +203,20 @@ class ClippedGossipTest {
     assertTrue(refused.getMessage().startsWith("job.json: " + expected), refused.getMessage());
   }
 
-  @Test
-  void shouldRefuseCompressionWhenParametersAreSwapped() {
-    JsonObject job =
-        new JsonObject()
-            .put("workers", new JsonObject().put("count", 3))
-            .put("exchange", new JsonObject().put("compression", "int8"))
-            .put("strategy", new JsonObject().put("name", "clippedGossip"));
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "\"exchange\": {\"compression\": \"int8\"} | exchange.compression",
+        "\"workers\": {\"count\": 3, \"balance\": \"speed\"} | workers.balance",
+        "\"pipeline\": {\"stages\": 3} | strategy.name"
+      })
+  void shouldNameTheKeyWhenAnotherSectionDoesNotFit(String sections, String named) {
+    JsonObject job = new JsonObject("{" + sections + "}");
+    job.put("strategy", new JsonObject().put("name", "clippedGossip"));
+    if (!job.containsKey("workers") && !job.containsKey("pipeline")) {
+      job.put("workers", new JsonObject().put("count", 3));
+    }
 
     SettingsException refused =
         assertThrows(
@@ -218,7 +225,7 @@ class ClippedGossipTest {
                 StrategyProviders.configure(
                     JobConfig.read("job.json", job), getClass().getClassLoader()));
 
-    assertTrue(refused.getMessage().contains("exchange.compression"), refused.getMessage());
+    assertTrue(refused.getMessage().startsWith("job.json: " + named), refused.getMessage());
   }
 
   private static OptimizerConfig sgd(double momentum) {
