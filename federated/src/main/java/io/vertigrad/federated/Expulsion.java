@@ -18,7 +18,7 @@ import java.util.TreeSet;
  * worker does not count for that worker.
  *
  * <p>The same facts lead to the same workers, so all partitions expel the same. A server that was
- * restored from a checkpoint begins to count anew.
+ * restored from a checkpoint begins to count anew, and follows servers that have expelled a worker.
  */
 final class Expulsion {
 
@@ -58,6 +58,13 @@ final class Expulsion {
             Comparator.<Integer>comparingInt(rank -> -sequences.get(rank)).thenComparing(r -> r))
         .limit(Math.max(0, most - expelled.size()))
         .forEach(expelled::add);
+  }
+
+  /** Expels a worker that other partitions have expelled. */
+  void follow(int rank) {
+    if (rounds > 0 && expelled.size() < most) {
+      expelled.add(rank);
+    }
   }
 
   /** Returns whether the updates of a worker do not count any more. */

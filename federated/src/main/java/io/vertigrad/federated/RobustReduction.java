@@ -373,15 +373,13 @@ final class RobustReduction implements Reduction {
   private void tell(long version, List<GradientPartition> whole, Decision made, double[] sum) {
     RoundShare total = new RoundShare(RoundShare.Layout.FACTS, sum);
     List<RoundFacts.Update> workers = new ArrayList<>();
-    for (int i = 0; i < whole.size(); i++) {
+    for (int i : whole(whole, total)) {
       int rank = rank(whole.get(i));
-      if (total.isWhole(rank)) {
-        double square = total.get(rank, 1);
-        double product = total.get(rank, 2);
-        double update = square + 2 * product - total.own();
-        workers.add(
-            fact(rank, update, product, Math.sqrt(square), Math.sqrt(total.own()), share(made, i)));
-      }
+      double square = total.get(rank, 1);
+      double product = total.get(rank, 2);
+      double update = square + 2 * product - total.own();
+      workers.add(
+          fact(rank, update, product, Math.sqrt(square), Math.sqrt(total.own()), share(made, i)));
     }
     judge(version, Math.sqrt(total.own()), workers);
   }
@@ -429,8 +427,15 @@ final class RobustReduction implements Reduction {
         .filter(i -> !expulsion.isExpelled(rank(updates.get(i))));
   }
 
-  /** Returns the positions of the updates that all partitions have. */
-  private static int[] whole(List<GradientPartition> updates, RoundShare total) {
+  /**
+   * Returns the positions of the updates that all partitions have. A round has the updates of all
+   * ranks, so other partitions have expelled a worker whose update they lack.
+   */
+  private int[] whole(List<GradientPartition> updates, RoundShare total) {
+    updates.stream()
+        .mapToInt(RobustReduction::rank)
+        .filter(rank -> rank < context.ranks() && !total.isWhole(rank))
+        .forEach(expulsion::follow);
     return IntStream.range(0, updates.size())
         .filter(i -> total.isWhole(rank(updates.get(i))))
         .toArray();

@@ -120,6 +120,60 @@ class RoundFactsTest {
     assertEquals(2e10, liar.distance(), 2e7);
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"geometricMedian", "centredClipping", "trimmedMean"})
+  void shouldLeaveTheSameWorkerOutWhenAShardIsRestored(String reduction) {
+    requireFollowed(reduction, 1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"geometricMedian", "centredClipping", "trimmedMean"})
+  void shouldNameTheExpelledWorkerWhenTheFirstShardIsRestored(String reduction) {
+    requireFollowed(reduction, 0);
+  }
+
+  private void requireFollowed(String reduction, int lost) {
+    JsonObject section = new JsonObject().put("reduction", reduction).put("expel", 2);
+    ReductionConfig config =
+        ReductionConfig.read(Settings.of("test.json", section), ReductionConfig.Kind.KRUM);
+    TestJob job =
+        new TestJob(new JsonObject("{\"name\": \"sync\"}"), 4, 0, 9, 5, 2, 2).withRanks(5);
+    List<TestShard> shards = new ArrayList<>();
+    shards.add(shard(job, 0, config));
+    shards.add(shard(job, 1, config));
+    for (int round = 0; round < 3; round++) {
+      send(job, shards, round);
+    }
+    TestShard restored = shard(job, lost, config);
+    restored.restoreFrom(shards.get(lost));
+    restored.membershipChanged(TestJob.workers(5));
+    shards.set(lost, restored);
+    for (int round = 3; round < 6; round++) {
+      send(job, shards, round);
+    }
+
+    float[] before = job.parameters(shards.get(1), 1);
+    send(job, shards, 6);
+
+    assertEquals(List.of(4), facts.get(facts.size() - 1).expelled());
+    if (reduction.equals("trimmedMean")) {
+      // Without the liar: 3.5, 4, 4 and 4 of which the lowest and the highest are dropped.
+      float step = before[1] - job.parameters(shards.get(1), 1)[1];
+      assertEquals(4 * TestJob.LEARNING_RATE, step, 1e-6f);
+    }
+  }
+
+  private static void send(TestJob job, List<TestShard> shards, int round) {
+    for (int worker = 0; worker < 5; worker++) {
+      for (int part = 0; part < 2; part++) {
+        float[] piece = Arrays.copyOfRange(UPDATES[worker], 2 * part, 2 * part + 2);
+        shards.get(part).handle(job.gradient(worker, round, part, round, piece));
+      }
+    }
+    shards.forEach(shard -> shard.tick(job.clock.getAsLong()));
+    shards.forEach(shard -> shard.tick(job.clock.getAsLong()));
+  }
+
   private static void requireShares(String reduction, List<RoundFacts.Update> workers) {
     List<Double> shares = workers.stream().map(RoundFacts.Update::share).toList();
     switch (reduction) {

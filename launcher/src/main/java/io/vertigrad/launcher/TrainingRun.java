@@ -265,6 +265,12 @@ final class TrainingRun {
     }
     monitor.say(ResultText.opening(job, directory));
     notes.forEach(monitor::say);
+    if (job.workers().ownData() && roles.workers() > 1) {
+      monitor.say(
+          "WARNING: workers.data is \"own\", but %s workers train on the same data, those of this"
+                  .formatted(roles.workers())
+              + " machine; start each with data of its own: --listen --workers-here 0, and nodes");
+    }
     await(monitor.listen(vertx, job.addresses()), START_SECONDS, "the event bus");
     await(timeline.listen(vertx, job), START_SECONDS, "the event bus");
     if (roles.workers() < job.workers().count()) {
@@ -384,7 +390,9 @@ final class TrainingRun {
     boolean full =
         roles.workers() >= job.workers().places()
             && roles.servers() == LocalMembers.of(job).servers();
-    String label = full ? "a node may take the place of one that is lost" : "nodes may join";
+    String some =
+        job.workers().ownData() ? "nodes may join, each with its own --data" : "nodes may join";
+    String label = full ? "a node may take the place of one that is lost" : some;
     monitor.offer(label, launch().byHand(Role.WORKER));
     monitor.say(launch().elsewhere());
   }

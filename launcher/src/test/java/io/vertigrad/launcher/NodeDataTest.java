@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -159,6 +160,21 @@ final class NodeDataTest {
   }
 
   @Test
+  void shouldWarnWhenWorkersWithOwnDataAreInOneProcess() throws Exception {
+    CommandRun run =
+        train("both", data("both", 0, 1, 64), "--steps", "1", "--set", "workers.data=own");
+
+    assertEquals(0, run.exit(), run::toString);
+    assertTrue(
+        run.out()
+            .contains(
+                "WARNING: workers.data is \"own\", but 2 workers train on the same data, those of"
+                    + " this machine; start each with data of its own: --listen --workers-here 0,"
+                    + " and nodes\n"),
+        run::toString);
+  }
+
+  @Test
   void shouldTrainOnTheDataOfEachNodeWhenEachHasItsOwn() throws Exception {
     address = "127.0.0.1:18141";
     Path tests = data("tests", 0, 1, 64);
@@ -201,6 +217,8 @@ final class NodeDataTest {
         ended.out().contains("worker 1 has 40 samples of its own, 1 of 2 labels: 40 of 0\n"),
         ended::toString);
     assertTrue(ended.out().contains("each worker has its own samples, 40 to 64"), ended::toString);
+    assertTrue(ended.out().contains("nodes may join, each with its own --data: "), ended::toString);
+    assertFalse(ended.out().contains("WARNING: workers.data"), ended::toString);
     JsonObject own = summary("run").getJsonObject("own");
     assertEquals(64, own.getJsonArray("workers").getJsonObject(0).getInteger("samples"));
     assertEquals(40, own.getJsonArray("workers").getJsonObject(1).getInteger("samples"));

@@ -257,8 +257,8 @@ public record DataFingerprint(
 
   /**
    * Returns the fingerprint of the form of samples, for members that have samples of their own:
-   * shape, targets, tokens, and all names that were found in the data, such as those of classes.
-   * Neither the number of samples nor their values count.
+   * shape, targets, tokens, and all names that were found in the data, such as those of classes and
+   * columns. Neither the number of samples nor their values count.
    *
    * @param data the samples
    * @return a fingerprint without files, whose {@link #samples()} have the size of these
@@ -266,18 +266,20 @@ public record DataFingerprint(
   public static DataFingerprint ofForm(Dataset data) {
     String shape = data.shape().stream().map(String::valueOf).collect(Collectors.joining("x"));
     List<String> names = data.classNames();
+    JsonObject fitted = new JsonObject(new TreeMap<>(data.fitted()));
     String counts =
-        "samples of %s with %s %s%s"
+        "samples of %s with %s %s%s%s"
             .formatted(
                 data.tokens() > 0 ? "%s of %s tokens".formatted(shape, data.tokens()) : shape,
                 data.classes(),
                 data.targets().kind().text(),
                 names.isEmpty() || names.size() > MOST_NAMES
                     ? ""
-                    : " (%s)".formatted(String.join(", ", names)));
+                    : " (%s)".formatted(String.join(", ", names)),
+                otherNames(fitted, names));
     List<Object> form = new ArrayList<>(List.of(data.shape(), data.targets(), data.tokens()));
     form.add(names);
-    form.add(texts(new JsonObject(new TreeMap<>(data.fitted()))));
+    form.add(texts(fitted));
     byte[] bytes = form.toString().getBytes(StandardCharsets.UTF_8);
     return new DataFingerprint(
         counts,
@@ -285,6 +287,31 @@ public record DataFingerprint(
         Optional.empty(),
         List.of(),
         Optional.of(Samples.of(data)));
+  }
+
+  /** Describes the names that are not those of classes: columns, and words of categories. */
+  private static String otherNames(JsonObject fitted, List<String> classes) {
+    List<String> others = new ArrayList<>();
+    addNames(fitted, others);
+    others.removeAll(classes);
+    if (others.isEmpty()) {
+      return "";
+    }
+    String list = String.join(", ", others);
+    byte[] bytes = list.getBytes(StandardCharsets.UTF_8);
+    return others.size() > MOST_NAMES
+        ? " and %s names (hash %s)".formatted(others.size(), text(mix(0, bytes, 0, bytes.length)))
+        : " and the names " + list;
+  }
+
+  private static void addNames(Object value, List<String> into) {
+    if (value instanceof JsonArray list) {
+      list.forEach(each -> addNames(each, into));
+    } else if (value instanceof JsonObject section) {
+      section.forEach(each -> addNames(each.getValue(), into));
+    } else if (value instanceof String name) {
+      into.add(name);
+    }
   }
 
   /** Returns the names among fitted values, such as those of columns; numbers are left out. */

@@ -8,8 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.Targets;
 import io.vertigrad.compute.data.DataPartition.Kind;
+import io.vertx.core.json.JsonArray;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -245,5 +247,61 @@ class DataPartitionTest {
         "found samples of 1 with 3 classes, expected samples of 2 with 3 classes",
         form.difference(DataFingerprint.ofForm(new Classes(10, 3))).orElseThrow());
     assertEquals(10, form.samples().orElseThrow().size());
+  }
+
+  @Test
+  void shouldNameTheColumnsWhenOnlyTheirNamesDiffer() {
+    DataFingerprint form = DataFingerprint.ofForm(named("age", "pulse"));
+
+    assertEquals(
+        "found samples of 2 with 3 classes and the names pulse, age,"
+            + " expected samples of 2 with 3 classes and the names age, pulse",
+        form.difference(DataFingerprint.ofForm(named("pulse", "age"))).orElseThrow());
+    String[] many = IntStream.range(0, 11).mapToObj(i -> "column " + i).toArray(String[]::new);
+    String[] others = IntStream.range(1, 12).mapToObj(i -> "column " + i).toArray(String[]::new);
+    String difference =
+        DataFingerprint.ofForm(named(many))
+            .difference(DataFingerprint.ofForm(named(others)))
+            .orElseThrow();
+    String oneOfTwo = "samples of 2 with 3 classes and 11 names \\(hash ([0-9a-f]{16})\\)";
+    assertTrue(
+        difference.matches("found %s, expected %s".formatted(oneOfTwo, oneOfTwo)), difference);
+  }
+
+  private static Dataset named(String... columns) {
+    return new Named(List.of(columns));
+  }
+
+  /** Two samples of three classes, with these names of columns. */
+  private record Named(List<String> columns) implements Dataset {
+    @Override
+    public int size() {
+      return 2;
+    }
+
+    @Override
+    public List<Integer> shape() {
+      return List.of(2);
+    }
+
+    @Override
+    public int classes() {
+      return 3;
+    }
+
+    @Override
+    public void read(int index, float[] features, int offset) {
+      Arrays.fill(features, offset, offset + 2, index);
+    }
+
+    @Override
+    public int label(int index) {
+      return index;
+    }
+
+    @Override
+    public Map<String, Object> fitted() {
+      return Map.of("names", new JsonArray(columns));
+    }
   }
 }

@@ -2,6 +2,7 @@ package io.vertigrad.launcher.run;
 
 import io.vertigrad.events.TrainingEvent.SamplesCounted;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
+import io.vertigrad.observability.UpdateOutliers;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
@@ -14,8 +15,6 @@ final class OwnSamplesProgress {
   /** What the name of a worker's figure begins with. */
   private static final String OWN = "own.";
 
-  private static final String WORKER = "worker ";
-
   private final Map<Integer, SamplesCounted> samples = new TreeMap<>();
   private final Map<String, Map<Integer, Double>> figures = new TreeMap<>();
 
@@ -26,10 +25,14 @@ final class OwnSamplesProgress {
 
   /** Processes a figure of a worker; others have no effect. */
   void apply(ScalarReported figure) {
-    if (figure.name().startsWith(OWN) && figure.source().startsWith(WORKER)) {
-      figures
-          .computeIfAbsent(figure.name().substring(OWN.length()), name -> new TreeMap<>())
-          .put(Integer.valueOf(figure.source().substring(WORKER.length())), figure.value());
+    if (figure.name().startsWith(OWN)) {
+      String name = figure.name().substring(OWN.length());
+      UpdateOutliers.rankOf(figure)
+          .ifPresent(
+              rank ->
+                  figures
+                      .computeIfAbsent(name, first -> new TreeMap<>())
+                      .put(rank, figure.value()));
     }
   }
 

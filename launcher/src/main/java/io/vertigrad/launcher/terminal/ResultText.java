@@ -93,7 +93,7 @@ public final class ResultText {
     if (summary.getValue(RunSummary.PRIVACY) instanceof JsonObject privacy) {
       lines.add(
           EventText.format(
-              "privacy of each worker's updates towards the servers: epsilon %.3g at delta %.0e",
+              "privacy of each worker's updates towards the servers: epsilon %,.2f at delta %.0e",
               privacy.getDouble("epsilon"), privacy.getDouble("delta")));
     }
     JsonObject updates = summary.getJsonObject("updates", new JsonObject());

@@ -113,6 +113,7 @@ final class ResultTextTest {
       progress.apply(new ScalarReported(0, source, "own.accuracy", 20, accuracies[rank], 2, 0));
       progress.apply(new ScalarReported(0, source, "other", 20, 7, 2, 0));
     }
+    progress.apply(new ScalarReported(0, "worker pool", "own.accuracy", 20, 1, 1, 0));
     Evaluated tested = new Evaluated(0, 70, 100, 2.25, 14, false, "");
     JsonObject summary = RunSummary.of(JOB, progress, "finished", Optional.of(tested), Map.of());
 
