@@ -213,7 +213,7 @@ final class ClippedGossip implements PeerStrategy {
                         topology,
                         workers,
                         neighbours / 2,
-                        topology.equals("ring") && workers > 2 ? "\"complete\"" : "more workers"));
+                        2 * liars <= workers - 1 ? "\"complete\"" : "more workers"));
       }
     }
 

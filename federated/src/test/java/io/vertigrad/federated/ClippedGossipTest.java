@@ -126,7 +126,7 @@ class ClippedGossipTest {
   }
 
   @Test
-  void shouldGoOnWithTheOthersWhenANeighbourIsLost() throws Exception {
+  void shouldContinueWithTheOthersWhenANeighbourIsLost() throws Exception {
     SimulatedPeers peers = peers("complete", "\"liars\": 0");
     peers.steps = 200;
     peers.loss = Optional.of(new Loss(1, 7));
