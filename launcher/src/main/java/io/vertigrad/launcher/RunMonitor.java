@@ -142,6 +142,13 @@ final class RunMonitor implements AutoCloseable {
           }
           waiting.ifPresent(report -> report.record(event));
           progress.outliers().takeFresh().forEach(this::show);
+          progress
+              .takeExchangedSamples()
+              .forEach(
+                  sentence -> {
+                    LOG.warn("{}", sentence);
+                    display.say("WARNING: " + sentence);
+                  });
         });
     outside.apply(event);
   }

@@ -6,6 +6,8 @@ import io.vertigrad.observability.UpdateOutliers;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -17,10 +19,32 @@ final class OwnSamplesProgress {
 
   private final Map<Integer, SamplesCounted> samples = new TreeMap<>();
   private final Map<String, Map<Integer, Double>> figures = new TreeMap<>();
+  private final List<String> exchanged = new ArrayList<>();
 
   /** Processes the samples of a worker that begins. */
   void apply(SamplesCounted counted) {
-    samples.put(counted.rank(), counted);
+    SamplesCounted before = samples.put(counted.rank(), counted);
+    if (before != null && !isAlike(before, counted)) {
+      exchanged.add(
+          String.format(
+              Locale.ROOT,
+              "worker %d has other samples than before (%,d, before %,d): another node has taken"
+                  + " its rank, and what the job remembers of that rank",
+              counted.rank(),
+              counted.samples(),
+              before.samples()));
+    }
+  }
+
+  private static boolean isAlike(SamplesCounted before, SamplesCounted now) {
+    return before.samples() == now.samples() && before.labels().equals(now.labels());
+  }
+
+  /** Returns sentences about ranks whose samples have changed, each once. */
+  List<String> takeExchanged() {
+    List<String> all = List.copyOf(exchanged);
+    exchanged.clear();
+    return all;
   }
 
   /** Processes a figure of a worker; others have no effect. */

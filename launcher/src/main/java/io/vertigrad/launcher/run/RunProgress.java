@@ -18,6 +18,7 @@ import io.vertigrad.job.Role;
 import io.vertigrad.observability.EventFold;
 import io.vertigrad.observability.UpdateOutliers;
 import io.vertigrad.run.RunView;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
@@ -179,6 +180,11 @@ public final class RunProgress {
   /** Returns the workers whose updates do not fit those of the others. */
   public UpdateOutliers outliers() {
     return outliers;
+  }
+
+  /** Returns sentences about ranks that were taken by a node with other samples, each once. */
+  public List<String> takeExchangedSamples() {
+    return own.takeExchanged();
   }
 
   /** Returns the state of workers that exchange without a server. */

@@ -8,9 +8,11 @@ import io.vertigrad.events.TrainingEvent.JobPaused;
 import io.vertigrad.events.TrainingEvent.JobResumed;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
+import io.vertigrad.events.TrainingEvent.SamplesCounted;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.Role;
 import io.vertigrad.testkit.TestProgress;
+import java.util.List;
 import java.util.OptionalDouble;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
@@ -56,6 +58,23 @@ class RunProgressTest {
     assertEquals(20 * 128, resumed.samples());
     assertEquals(10 * 128, resumed.samplesPerSecond(), 1e-9);
     assertEquals(300, resumed.resumedAt());
+  }
+
+  @Test
+  void shouldWarnOnceWhenANodeWithOtherSamplesTakesARank() {
+    progress.apply(new SamplesCounted(0, 0, 40, List.of(30, 10)));
+    progress.apply(new SamplesCounted(0, 1, 400, List.of(100, 300)));
+    progress.apply(new SamplesCounted(0, 0, 40, List.of(30, 10)));
+    assertEquals(List.of(), progress.takeExchangedSamples());
+
+    progress.apply(new SamplesCounted(0, 0, 1_400, List.of(1_100, 300)));
+
+    assertEquals(
+        List.of(
+            "worker 0 has other samples than before (1,400, before 40): another node has taken its"
+                + " rank, and what the job remembers of that rank"),
+        progress.takeExchangedSamples());
+    assertEquals(List.of(), progress.takeExchangedSamples());
   }
 
   @Test

@@ -1340,7 +1340,7 @@ public final class CoordinatorState {
             .map(
                 found ->
                     (terms.ownData() && found.startsWith(Split.TRAIN.fingerprint())
-                            ? "its samples have another form than the job's, %s; only numbers and values may differ"
+                            ? "its samples have another form than the job's, %s; only their number and their values may differ"
                             : "it has other data than the job, %s; give it the same files")
                         .formatted(found)));
     if (layout == null) {
