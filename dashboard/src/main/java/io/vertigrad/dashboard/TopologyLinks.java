@@ -33,7 +33,7 @@ final class TopologyLinks {
     JsonObject strategy = job.strategy().settings().toJson();
     switch (job.strategy().name()) {
       case "allreduce" -> links.connect(Topology.named("ring-deduplicated", links.workers));
-      case "dpsgd" -> links.connect(strategy);
+      case "dpsgd", "clippedGossip" -> links.connect(strategy);
       default -> links.connect(Topology.named("complete", links.workers));
     }
     return links.pairs;

@@ -9,36 +9,64 @@ import java.util.stream.IntStream;
  * the centre and moves towards its neighbours, but towards none by more than a radius: {@code x <-
  * x + sum_j w_j clip(x_j - x, radius)}, {@code clip(z, r) = z min(1, r / |z|)}.
  *
- * <p>So neighbours of the weight w move a peer by at most {@code w radius}, whatever they send. All
- * sums are in double.
+ * <p>So neighbours of the weight w move a peer by at most {@code w radius}, whatever they send. A
+ * vector with NaN or infinity counts as infinitely far, and moves nobody. All sums are in double.
  */
 final class SelfCentredClipping {
+
+  /** A weight that is smaller comes from rounding. */
+  private static final double ROUNDING = 1e-12;
 
   private SelfCentredClipping() {}
 
   /**
-   * Moves a peer towards its neighbours.
+   * Returns how far each neighbour is from a peer.
    *
-   * @param own the peer's vector
-   * @param neighbours their vectors, of the same length; finite elements
+   * @param own the peer's vector; elements beyond the neighbours' length do not count
+   * @param neighbours their vectors, all of one length, not longer than {@code own}
+   * @return Euclidean distances; infinite where an element is not finite
+   */
+  static double[] distances(float[] own, float[][] neighbours) {
+    double[] distances = new double[neighbours.length];
+    for (int j = 0; j < distances.length; j++) {
+      double squares = 0;
+      for (int k = 0; k < neighbours[j].length; k++) {
+        double difference = (double) neighbours[j][k] - own[k];
+        squares += difference * difference;
+      }
+      // Differences of finite floats cannot overflow a double, not even their squares.
+      distances[j] = Double.isFinite(squares) ? Math.sqrt(squares) : Double.POSITIVE_INFINITY;
+    }
+    return distances;
+  }
+
+  /**
+   * Moves a peer towards its neighbours, in their order.
+   *
+   * @param own the peer's vector, which is changed as far as the neighbours' vectors reach
+   * @param neighbours their vectors, all of one length, not longer than {@code own}
+   * @param distances of the neighbours from {@code own}
    * @param weights of the neighbours, each at least 0, with a sum of at most 1; the rest of 1 is
    *     the peer's own weight
    * @param radius longest difference that counts in full, at least 0
-   * @param result takes the new vector; may be {@code own}
    */
   static void mix(
-      float[] own, float[][] neighbours, double[] weights, double radius, float[] result) {
+      float[] own, float[][] neighbours, double[] distances, double[] weights, double radius) {
     double[] factors = new double[neighbours.length];
-    for (int j = 0; j < neighbours.length; j++) {
-      double distance = distance(own, neighbours[j]);
-      factors[j] = weights[j] * (distance <= radius ? 1 : radius / distance);
+    for (int j = 0; j < factors.length; j++) {
+      boolean finite = distances[j] < Double.POSITIVE_INFINITY;
+      factors[j] = finite ? weights[j] * (distances[j] <= radius ? 1 : radius / distances[j]) : 0;
     }
-    for (int k = 0; k < own.length; k++) {
+    int length = neighbours.length == 0 ? 0 : neighbours[0].length;
+    for (int k = 0; k < length; k++) {
       double moved = own[k];
-      for (int j = 0; j < neighbours.length; j++) {
-        moved += factors[j] * ((double) neighbours[j][k] - own[k]);
+      for (int j = 0; j < factors.length; j++) {
+        // Not a product with 0, which would be NaN for what is not finite.
+        if (factors[j] > 0) {
+          moved += factors[j] * ((double) neighbours[j][k] - own[k]);
+        }
       }
-      result[k] = (float) moved;
+      own[k] = (float) moved;
     }
   }
 
@@ -47,7 +75,7 @@ final class SelfCentredClipping {
    * sum_j w_j |x_j - x|^2)} over the nearest neighbours, without the farthest ones whose weight is
    * d.
    *
-   * @param distances of the neighbours from the peer
+   * @param distances of the neighbours from the peer; infinite ones never count
    * @param weights of the neighbours
    * @param wrong weight of wrong neighbours to withstand: d; 0 for an unlimited radius
    */
@@ -67,17 +95,10 @@ final class SelfCentredClipping {
       // The neighbour at the limit counts with the part of its weight that is not dropped.
       double left = Math.max(0, weights[j] - (wrong - dropped));
       dropped += weights[j] - left;
-      squares += left == 0 ? 0 : left * distances[j] * distances[j];
+      if (left > ROUNDING && distances[j] < Double.POSITIVE_INFINITY) {
+        squares += left * distances[j] * distances[j];
+      }
     }
     return Math.sqrt(squares / wrong);
-  }
-
-  private static double distance(float[] a, float[] b) {
-    double squares = 0;
-    for (int k = 0; k < a.length; k++) {
-      double difference = (double) a[k] - b[k];
-      squares += difference * difference;
-    }
-    return Math.sqrt(squares);
   }
 }

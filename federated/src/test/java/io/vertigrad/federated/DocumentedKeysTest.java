@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
@@ -28,24 +29,31 @@ class DocumentedKeysTest {
 
   private static final Path PAGE = Path.of("..", "docs", "guide", "own-data.md");
 
+  private static final String NEIGHBOURS = "`clippedGossip`";
+
   /** A row {@code | `strategy.KEY` | `DEFAULT` | `NAME`, `NAME`: meaning |}. */
   private static final Pattern ROW =
-      Pattern.compile("\\| `strategy\\.(\\w+)` \\|(?: `([^`]+)`)? \\| (?:((?:`\\w+`(?:, )?)+): )?");
+      Pattern.compile(
+          "\\| `strategy\\.(\\w+)` \\|(?: `([^`]+)`)? \\| (?:((?:`\\w+`(?:, )?)+): )?"
+              + "(?:.*; also of (`\\w+`): )?");
 
   /**
    * A documented key.
    *
    * @param name of the key, without its section
    * @param usual its default; empty if there is none
-   * @param users strategy or rules that have it, each in accents; empty for both strategies
+   * @param users strategy or rules that have it, each in accents; empty for the strategies with
+   *     servers
+   * @param also one more strategy that has it, in accents; empty if none
    */
-  private record Key(String name, Optional<Object> usual, String users) {
+  private record Key(String name, Optional<Object> usual, String users, String also) {
 
     private static Key of(MatchResult row) {
       return new Key(
           row.group(1),
           Optional.ofNullable(row.group(2)).map(Key::value),
-          Optional.ofNullable(row.group(3)).orElse(""));
+          Optional.ofNullable(row.group(3)).orElse(""),
+          Optional.ofNullable(row.group(4)).orElse(""));
     }
 
     private static Object value(String text) {
@@ -53,6 +61,10 @@ class DocumentedKeysTest {
         return Boolean.valueOf(text);
       }
       return text.matches("[\\d.]+") ? Double.valueOf(text) : text;
+    }
+
+    private boolean isOfNeighbours() {
+      return users.equals(NEIGHBOURS) || also.equals(NEIGHBOURS);
     }
 
     private boolean isOf(String... names) {
@@ -89,12 +101,30 @@ class DocumentedKeysTest {
   }
 
   @Test
+  void shouldAcceptTheDefaultsWhenThereAreNoServers() throws IOException {
+    JsonObject section = new JsonObject();
+    for (Key key : keys()) {
+      if (key.isOfNeighbours()) {
+        key.usual().ifPresent(usual -> section.put(key.name(), usual));
+      }
+    }
+
+    assertEquals(3, section.size(), section::encode);
+    assertDoesNotThrow(() -> configure(new ClippedGossip.Provider(), section));
+  }
+
+  @Test
   void shouldListExactlyTheKnownKeysWhenAKeyIsUnknown() throws IOException {
     List<Key> robust = keys().stream().filter(key -> key.isOf("robust")).toList();
-    List<Key> federated = keys().stream().filter(key -> !key.users().equals("`robust`")).toList();
+    List<Key> gossip = keys().stream().filter(key -> key.isOfNeighbours()).toList();
+    List<Key> federated =
+        keys().stream()
+            .filter(key -> !Set.of("`robust`", NEIGHBOURS).contains(key.users()))
+            .toList();
 
     assertEquals(names(federated), known(new FederatedProvider()));
     assertEquals(names(robust), known(new RobustStrategy()));
+    assertEquals(names(gossip), known(new ClippedGossip.Provider()));
   }
 
   private static List<Key> keys() throws IOException {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -13,29 +14,23 @@ class SelfCentredClippingTest {
 
   @Test
   void shouldFollowFormulaWhenOneNeighbourIsClipped() {
-    float[] result = new float[2];
+    float[] own = {1, 1};
 
-    SelfCentredClipping.mix(
-        new float[] {1, 1},
-        new float[][] {{1.3f, 1.4f}, {7, 9}},
-        new double[] {0.25, 0.25},
-        1,
-        result);
+    mix(own, new float[][] {{1.3f, 1.4f}, {7, 9}}, new double[] {0.25, 0.25}, 1);
 
     // Differences (0.3, 0.4) in full and (6, 8) clipped to (0.6, 0.8).
-    assertArrayEquals(new float[] {1 + 0.25f * 0.9f, 1 + 0.25f * 1.2f}, result, 1e-6f);
+    assertArrayEquals(new float[] {1 + 0.25f * 0.9f, 1 + 0.25f * 1.2f}, own, 1e-6f);
   }
 
   @Test
   void shouldBePlainMixingWhenRadiusIsInfinite() {
     float[] own = {1, 2};
 
-    SelfCentredClipping.mix(
+    mix(
         own,
         new float[][] {{4, 5}, {7, 11}},
         new double[] {1.0 / 3, 1.0 / 3},
-        Double.POSITIVE_INFINITY,
-        own);
+        Double.POSITIVE_INFINITY);
 
     assertArrayEquals(new float[] {4, 6}, own, 1e-6f);
   }
@@ -44,23 +39,43 @@ class SelfCentredClippingTest {
   @ValueSource(doubles = {10, 1e6, 1e30, 3e38})
   void shouldMoveByWeightTimesRadiusAtMostWhenNeighbourLies(double size) {
     float[] own = {1, 2, 3};
-    float[] result = new float[3];
     float huge = (float) size;
 
-    SelfCentredClipping.mix(
-        own, new float[][] {{huge, -huge, huge}}, new double[] {0.4}, 2, result);
+    mix(own, new float[][] {{huge, -huge, huge}}, new double[] {0.4}, 2);
 
-    assertTrue(distance(own, result) <= 0.4 * 2 + 1e-6);
+    assertTrue(distance(new float[] {1, 2, 3}, own) <= 0.4 * 2 + 1e-6);
+  }
+
+  @ParameterizedTest
+  @ValueSource(floats = {Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY})
+  void shouldIgnoreNeighbourWhenOneOfItsElementsIsNotFinite(float wrong) {
+    float[] own = {1, 2, 3};
+
+    mix(
+        own,
+        new float[][] {{1, wrong, 3}, {3, 2, 3}},
+        new double[] {0.25, 0.25},
+        Double.POSITIVE_INFINITY);
+
+    assertArrayEquals(new float[] {1.5f, 2, 3}, own);
+  }
+
+  @Test
+  void shouldKeepElementsWhenNeighboursAreShorter() {
+    float[] own = {1, 2, 3};
+
+    mix(own, new float[][] {{3, 4}}, new double[] {0.5}, Double.POSITIVE_INFINITY);
+
+    assertArrayEquals(new float[] {2, 3, 3}, own);
   }
 
   @Test
   void shouldStayWhenNeighboursAreEqual() {
     float[] own = {1, 2, 3};
-    float[] result = new float[3];
 
-    SelfCentredClipping.mix(own, new float[][] {own, own}, new double[] {0.3, 0.3}, 0, result);
+    mix(own, new float[][] {own.clone(), own.clone()}, new double[] {0.3, 0.3}, 0);
 
-    assertArrayEquals(own, result);
+    assertArrayEquals(new float[] {1, 2, 3}, own);
   }
 
   @Test
@@ -73,5 +88,31 @@ class SelfCentredClippingTest {
     // And half of the next one's: sqrt((0.25 * 1 + 0.125 * 4) / 0.375).
     assertEquals(Math.sqrt(2), SelfCentredClipping.radius(distances, weights, 0.375), 1e-12);
     assertEquals(Double.POSITIVE_INFINITY, SelfCentredClipping.radius(distances, weights, 0));
+  }
+
+  @Test
+  void shouldCountFiniteDistancesOnlyWhenMoreAreInfiniteThanExpected() {
+    double infinite = Double.POSITIVE_INFINITY;
+    double[] weights = {0.25, 0.25, 0.25};
+
+    assertEquals(
+        2, SelfCentredClipping.radius(new double[] {infinite, 2, infinite}, weights, 0.25), 1e-12);
+  }
+
+  @Test
+  void shouldDropLiarsWholeWhenTheirWeightsAreRounded() {
+    double[] weights = new double[7];
+    Arrays.fill(weights, 0.1);
+    double[] distances = {1e38, 1, 1e38, 1, 1e38, 1, 1};
+
+    double wrong = 0.1 + 0.1 + 0.1;
+
+    assertEquals(
+        Math.sqrt(0.4 / 0.3), SelfCentredClipping.radius(distances, weights, wrong), 1e-12);
+  }
+
+  private static void mix(float[] own, float[][] neighbours, double[] weights, double radius) {
+    double[] distances = SelfCentredClipping.distances(own, neighbours);
+    SelfCentredClipping.mix(own, neighbours, distances, weights, radius);
   }
 }
