@@ -13,6 +13,7 @@ import io.vertigrad.compute.pipeline.Balance;
 import io.vertigrad.compute.pipeline.SplitConfig;
 import io.vertigrad.compute.pipeline.SplitModel;
 import java.nio.FloatBuffer;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
@@ -87,16 +88,28 @@ class SplitResNet20Test {
   @Test
   void shouldBalanceParametersOrTime() {
     SplitModel byParameters = split(new SplitConfig(2, List.of(), Balance.PARAMETERS, 1));
-    SplitModel byTime = split(new SplitConfig(2, List.of(), Balance.TIME, 4));
 
     int whole = byParameters.layout().trainable();
     int largest =
         byParameters.stages().stream().mapToInt(s -> s.layout().trainable()).max().orElseThrow();
     assertTrue(largest < 0.65 * whole, "largest stage has " + largest + " of " + whole);
+    assertEquals(272_474, whole);
+
+    // A busy machine may disturb all times that one attempt measures.
+    List<String> unbalanced = new ArrayList<>();
+    while (unbalanced.size() < 5 && !isBalancedByTime(unbalanced)) {}
+    assertTrue(unbalanced.size() < 5, unbalanced.toString());
+  }
+
+  private static boolean isBalancedByTime(List<String> unbalanced) {
+    SplitModel byTime = split(new SplitConfig(2, List.of(), Balance.TIME, 4));
     int layersInFront = byTime.stages().get(0).layout().blocks().size();
     int layersBehind = byTime.stages().get(1).layout().blocks().size();
-    assertTrue(Math.abs(layersInFront - layersBehind) < 60, byTime.stages().toString());
-    assertEquals(272_474, whole);
+    boolean balanced = Math.abs(layersInFront - layersBehind) < 60;
+    if (!balanced) {
+      unbalanced.add(byTime.stages().toString());
+    }
+    return balanced;
   }
 
   private static Model model() {
