@@ -178,7 +178,8 @@ public final class Barrier implements ServerStrategy {
     /**
      * Takes exactly one step.
      *
-     * @param gradients of one round, at least one, in rank order
+     * @param gradients of one round, at least one, in rank order; their memory is used again
+     *     afterwards
      * @param store takes the step
      */
     void reduce(List<GradientPartition> gradients, PartitionStore store);
