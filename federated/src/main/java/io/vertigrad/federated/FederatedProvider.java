@@ -104,7 +104,8 @@ public final class FederatedProvider implements StrategyProvider {
         (aggregate, samples) -> {
           adaptive.ifPresent(step -> step.replace(aggregate));
           store.apply(aggregate, 1, samples);
-        });
+        },
+        1);
   }
 
   private static void check(FederatedConfig config, JobConfig job) {

@@ -32,12 +32,16 @@ import java.util.stream.LongStream;
  * claim most of them.
  *
  * <p>All updates of a round are kept until its step. After the step the partitions sum how far each
- * update was from the result, without waiting for it; see {@link RoundFacts}.
+ * update was from the result, without waiting for it and perhaps not in each round; see {@link
+ * RoundFacts}.
  */
 final class RobustReduction implements Reduction {
 
   /** Elements that are combined together: their sums in double fit the first-level cache. */
   private static final int COMBINED = 1024;
+
+  /** Rounds of gradients are many: the facts of some say as much, and cost a pass over them. */
+  private static final int FACTS_EVERY = 4;
 
   private static final float[] ZEROS = new float[RoundVectors.BLOCK];
 
@@ -48,6 +52,7 @@ final class RobustReduction implements Reduction {
   private final float[] memory;
   private final Step step;
   private final RoundFacts.Listener listener;
+  private final int factsEvery;
   private final Expulsion expulsion;
   private final GramProducts products = new GramProducts();
   private final float[] aggregate;
@@ -91,19 +96,23 @@ final class RobustReduction implements Reduction {
    * @param memory of the partition, of which the first {@link ReductionConfig#memory} elements are
    *     for this reduction
    * @param step steps with the aggregate
-   * @param listener receives the facts of each round if this is the first partition
+   * @param listener receives the facts of rounds if this is the first partition
+   * @param factsEvery number of rounds for each whose facts need further sums; at least 1. Where
+   *     the facts follow from the inner products, and with expulsion, it is each round
    */
   RobustReduction(
       ReductionConfig config,
       ServerStrategyContext context,
       float[] memory,
       Step step,
-      RoundFacts.Listener listener) {
+      RoundFacts.Listener listener,
+      int factsEvery) {
     this.config = config;
     this.context = context;
     this.memory = memory;
     this.step = step;
     this.listener = listener;
+    this.factsEvery = config.expel() > 0 ? 1 : factsEvery;
     this.expulsion = new Expulsion(config.expel(), config.liars());
     this.trainable = context.partition().kind() == Block.Kind.TRAINABLE;
     this.mixing = config.mixing(context.answers().layout());
@@ -118,7 +127,8 @@ final class RobustReduction implements Reduction {
         config,
         context,
         elements == 0 ? new float[0] : store.memory(elements),
-        (aggregate, samples) -> store.apply(aggregate, 1, samples));
+        (aggregate, samples) -> store.apply(aggregate, 1, samples),
+        FACTS_EVERY);
   }
 
   /**
@@ -128,9 +138,13 @@ final class RobustReduction implements Reduction {
    * @param step steps with the aggregate
    */
   static RobustReduction of(
-      ReductionConfig config, ServerStrategyContext context, float[] memory, Step step) {
+      ReductionConfig config,
+      ServerStrategyContext context,
+      float[] memory,
+      Step step,
+      int factsEvery) {
     return new RobustReduction(
-        config, context, memory, step, facts -> report(facts, context.store()));
+        config, context, memory, step, facts -> report(facts, context.store()), factsEvery);
   }
 
   /** Reports how far the update of each worker was from the aggregate, as scalars of the worker. */
@@ -164,7 +178,8 @@ final class RobustReduction implements Reduction {
     long version = store.version();
     Decision made = decision;
     List<GradientPartition> whole = IntStream.of(made.whole()).mapToObj(updates::get).toList();
-    RoundShare facts = combine(whole, made);
+    boolean measured = trainable && !isKnown(made) && version % factsEvery == 0;
+    RoundShare facts = combine(whole, made, measured);
     if (previous().hasRemaining()) {
       store.keepMemory();
       System.arraycopy(aggregate, 0, memory, 0, aggregate.length);
@@ -172,7 +187,7 @@ final class RobustReduction implements Reduction {
     step.take(aggregate, samples(updates));
     if (isKnown(made)) {
       tell(version, whole, made);
-    } else if (trainable) {
+    } else if (measured) {
       context
           .sums()
           .sum(2 * version + 1, facts.numbers())
@@ -301,13 +316,12 @@ final class RobustReduction implements Reduction {
     return new GramMatrix(size, upper);
   }
 
-  /** Computes the aggregate, and how far each update is from it. */
-  private RoundShare combine(List<GradientPartition> whole, Decision made) {
+  /** Computes the aggregate, and if it is to be measured, how far each update is from it. */
+  private RoundShare combine(List<GradientPartition> whole, Decision made, boolean measured) {
     RoundVectors vectors = new RoundVectors(whole, previous());
     double[] squares = new double[vectors.size()];
     double[] inner = new double[vectors.size()];
     double[] norm = new double[1];
-    boolean measured = trainable && !isKnown(made);
     forEachBlock(
         (first, count) -> {
           float[][] read = vectors.read(first, count);

@@ -201,7 +201,8 @@ class RoundFactsTest {
                         context,
                         new float[config.memory(context.partition())],
                         (aggregate, samples) -> context.store().apply(aggregate, 1, samples),
-                        facts::add)));
+                        facts::add,
+                        1)));
     TestShard shard = job.shard(0, job.store(index), () -> new PartitionLedger(5), factory);
     shard.membershipChanged(TestJob.workers(5));
     return shard;
