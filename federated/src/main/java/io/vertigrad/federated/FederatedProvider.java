@@ -242,8 +242,7 @@ public final class FederatedProvider implements StrategyProvider {
   }
 
   private static JsonObject schedule(JobConfig job) {
-    JsonObject optimizer = job.settings().toJson().getJsonObject("optimizer", new JsonObject());
-    return optimizer.getJsonObject("schedule", new JsonObject());
+    return job.settings().section("optimizer").section("schedule").toJson();
   }
 
   private static RuntimeException refuseOptimizer(

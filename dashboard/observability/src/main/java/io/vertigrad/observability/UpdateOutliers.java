@@ -374,7 +374,7 @@ public final class UpdateOutliers {
 
   private static String sentence(int rank, Worker worker, Finding finding) {
     return switch (finding) {
-      case EXPELLED -> "Worker %d is expelled: %s".formatted(rank, reason(worker));
+      case EXPELLED -> format("Worker %d is expelled: %s", rank, reason(worker));
       case OPPOSITE ->
           format(
               "Worker %d's updates point the other way (cosine %.2f): wrong labels, a wrong sign or"
