@@ -2,8 +2,10 @@ package io.vertigrad.launcher;
 
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.JobFailed;
 import io.vertigrad.events.TrainingEvent.JobFinished;
 import io.vertigrad.events.TrainingEvent.JobStarted;
+import io.vertigrad.events.TrainingEvent.JobStopped;
 import io.vertigrad.events.TrainingEvent.UpdateRefused;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
 import io.vertigrad.job.JobConfig;
@@ -58,7 +60,9 @@ final class RunMonitor implements AutoCloseable {
       new EventFold()
           .on(UpdateRefused.class, RunMonitor::log)
           .on(JobStarted.class, start -> started.tryComplete())
-          .on(JobFinished.class, finish -> ended.tryComplete());
+          .on(JobFinished.class, finish -> ended.tryComplete())
+          .on(JobFailed.class, failure -> ended.tryComplete())
+          .on(JobStopped.class, stop -> ended.tryComplete());
 
   private volatile Consumer<OutlierNotice> notices = notice -> {};
   private Optional<StartProgress> waiting = Optional.empty();

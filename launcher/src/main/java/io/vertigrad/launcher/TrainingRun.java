@@ -239,6 +239,10 @@ final class TrainingRun {
     enter(Phase.CONCLUDING);
     if (!end.getString("state").equals("finished")) {
       boolean begun = monitor.ask(progress -> progress.view().started().isPresent());
+      if (begun) {
+        // A resume reads from the events why the run had failed.
+        awaitEndEvent();
+      }
       String name = begun ? "job \"%s\": ".formatted(job.addresses().job()) : "";
       String prefix = end.getString("state").equals("stopped") ? "stopped: " : name;
       throw new JobFailedException(
@@ -506,13 +510,17 @@ final class TrainingRun {
 
   /** Waits for the events sent before the job's end, so that the summary includes them. */
   private void awaitLastEvents(JsonObject end) {
-    Await.cleanUp(monitor.ended(), RECEIVE_SECONDS, "receiving the job's end on the event bus");
+    awaitEndEvent();
     JsonArray silent = end.getJsonArray("silent", new JsonArray());
     if (!silent.isEmpty()) {
       monitor.say(
           "%s did not report the last counters: updates in summary.json may be too low"
               .formatted(silent.stream().map(String::valueOf).collect(Collectors.joining(", "))));
     }
+  }
+
+  private void awaitEndEvent() {
+    Await.cleanUp(monitor.ended(), RECEIVE_SECONDS, "receiving the job's end on the event bus");
   }
 
   private void conclude() {

@@ -304,8 +304,8 @@ class VertigradCommandTest {
   void shouldNameTheStrategiesWhenItIsUnknown() {
     assertRefused(
         "vertigrad: conf/digits-sync.json with --set strategy.name=snyc: strategy.name is \"snyc\","
-            + " expected one of allreduce, async, diloco, dpsgd, gossip, local, ssp, sync, or the class"
-            + " name of a StrategyProvider",
+            + " expected one of allreduce, async, clippedGossip, diloco, dpsgd, federated, gossip,"
+            + " local, robust, ssp, sync, or the class name of a StrategyProvider",
         "train",
         "--set",
         "strategy.name=snyc",

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.Role;
+import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.json.JsonObject;
@@ -165,7 +166,8 @@ class JobEndMonitorTest {
   void shouldLeaveWhenItsMemberHandsNothingOverInTime() {
     watch.close();
     JobEndMonitor hurried = monitor(100);
-    Awaitility.await().until(() -> hurried.listen().isComplete());
+    Future<Void> listening = hurried.listen();
+    Awaitility.await().until(listening::isComplete);
     long begun = System.nanoTime();
     // Its first question tells it that the run goes on.
     int before = asked.get();
