@@ -1,6 +1,6 @@
 // Draws curves over time or over updates with uPlot.
 
-import { element, setText } from './dom.js';
+import { element, fillChildren, setText } from './dom.js';
 import { bytes, count, duration, significant } from './format.js';
 import { named } from './palette.js';
 
@@ -227,13 +227,10 @@ export class Chart {
     const all = this.expanded || this.lines.length <= LEGEND_NAMES;
     const shown = all ? this.lines : this.lines.slice(0, LEGEND_NAMES - 1);
     setText(this.at, index === null ? '' : `at ${alongOf(this.axis)(this.plot.data[0][index])}`);
-    while (this.legend.children.length > shown.length) {
-      this.legend.lastChild.remove();
-    }
-    shown.forEach((line, i) => {
+    const make = (i) => this.#legendItem(i);
+    fillChildren(this.legend, shown, make, (item, line, i) => {
       const column = this.plot.data[i + 1];
       const value = index === null ? line.y.at(-1) : nearest(column, index);
-      const item = this.legend.children[i] ?? this.legend.appendChild(this.#legendItem(i));
       const toggle = item.firstChild;
       toggle.setAttribute('aria-pressed', !this.hidden.has(line.name));
       toggle.children[0].style.background = painted(line);

@@ -22,6 +22,17 @@ export function setText(node, text) {
   }
 }
 
+/**
+ * Gives an element as many children as there are items: `fill(child, item, index)` for each, after `make(index)` has made
+ * the ones that are missing.
+ */
+export function fillChildren(parent, items, make, fill) {
+  while (parent.children.length > items.length) {
+    parent.lastChild.remove();
+  }
+  items.forEach((item, i) => fill(parent.children[i] ?? parent.appendChild(make(i)), item, i));
+}
+
 function filled(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== undefined && value !== null) {

@@ -1,7 +1,7 @@
 // Lists the processes, one row each: members and resource use; below, their use of resources over time.
 
 import { Chart, rising } from './charts.js';
-import { byId, element, setText } from './dom.js';
+import { byId, element, fillChildren, setText } from './dom.js';
 import { bytes, fixed, millis, NONE } from './format.js';
 import { ofRank, onThemeChange } from './palette.js';
 
@@ -72,12 +72,7 @@ export class Nodes {
       const name = member.node ?? 'unknown';
       nodes.set(name, [...(nodes.get(name) ?? []), member]);
     }
-    while (this.body.children.length > nodes.size) {
-      this.body.lastChild.remove();
-    }
-    [...nodes].forEach(([name, members], i) =>
-      fill(this.body.children[i] ?? this.body.appendChild(row()), name, members, run),
-    );
+    fillChildren(this.body, [...nodes], row, (child, [name, members]) => fill(child, name, members, run));
   }
 }
 

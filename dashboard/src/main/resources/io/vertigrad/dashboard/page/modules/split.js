@@ -1,6 +1,6 @@
 // Shows which part of its time each worker computes, exchanges, and waits for data.
 
-import { byId, element, setText } from './dom.js';
+import { byId, element, fillChildren, setText } from './dom.js';
 import { count } from './format.js';
 import { ofRank } from './palette.js';
 
@@ -26,10 +26,7 @@ export class Split {
       .of('worker')
       .filter((worker) => Number.isFinite(worker.computing) || worker.condition === 'lost');
     this.empty.hidden = workers.length > 0;
-    while (this.rows.children.length > workers.length) {
-      this.rows.lastChild.remove();
-    }
-    workers.forEach((worker, i) => fill(this.rows.children[i] ?? this.rows.appendChild(row()), worker, run));
+    fillChildren(this.rows, workers, row, (child, worker) => fill(child, worker, run));
   }
 }
 

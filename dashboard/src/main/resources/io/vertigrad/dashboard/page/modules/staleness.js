@@ -1,6 +1,6 @@
 // Shows the staleness of applied gradients, and the outcome of partitions at the servers.
 
-import { byId, element, setText } from './dom.js';
+import { byId, element, fillChildren, setText } from './dom.js';
 import { count, significant, staleness } from './format.js';
 
 const OUTCOMES = [
@@ -79,11 +79,7 @@ export class Staleness {
     const bars = binned(sums);
     const most = Math.max(1, ...bars.map((bar) => bar.n));
     const all = bars.reduce((sum, bar) => sum + bar.n, 0);
-    while (this.bars.children.length > bars.length) {
-      this.bars.lastChild.remove();
-    }
-    bars.forEach((bar, i) => {
-      const row = this.bars.children[i] ?? this.bars.appendChild(histogramRow());
+    fillChildren(this.bars, bars, histogramRow, (row, bar) => {
       setText(row.children[0], bar.name);
       row.children[1].firstChild.style.width = `${(100 * bar.n) / most}%`;
       setText(row.children[2], count(bar.n));

@@ -1,7 +1,7 @@
 // Lists for each worker how far its updates are from what was accepted, as a strategy that combines them robustly
 // reports it, and draws both over time.
 
-import { element, setText } from './dom.js';
+import { element, fillChildren, setText } from './dom.js';
 import { fixed, percent } from './format.js';
 import { ofUpdates, Scalars } from './scalars.js';
 
@@ -27,10 +27,7 @@ export class Updates extends Scalars {
     super.show(run);
     const workers = run.of('worker').filter(({ update }) => update);
     this.panel.hidden = workers.length === 0;
-    while (this.body.children.length > workers.length) {
-      this.body.lastChild.remove();
-    }
-    workers.forEach(({ rank, update }, i) => fill(this.body.children[i] ?? this.body.appendChild(row()), rank, update));
+    fillChildren(this.body, workers, row, (child, { rank, update }) => fill(child, rank, update));
   }
 }
 
