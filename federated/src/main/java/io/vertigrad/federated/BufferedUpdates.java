@@ -3,6 +3,7 @@ package io.vertigrad.federated;
 import io.vertigrad.codecs.ExchangeId;
 import io.vertigrad.codecs.Frame;
 import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.LongInFloats;
 import io.vertigrad.codecs.ParameterPartition.Outcome;
 import io.vertigrad.compute.Block;
 import io.vertigrad.strategy.Membership;
@@ -27,13 +28,10 @@ import java.util.Arrays;
  */
 final class BufferedUpdates implements ServerStrategy {
 
-  /** Numbers of samples are kept as two numbers that float32 holds exactly. */
-  private static final long UNIT = 1 << 20;
-
   private static final int COUNT = 0;
   private static final int FIRST_SAMPLES = 1;
-  private static final int SAMPLES = 3;
-  private static final int NUMBERS = 5;
+  private static final int SAMPLES = FIRST_SAMPLES + LongInFloats.LENGTH;
+  private static final int NUMBERS = SAMPLES + LongInFloats.LENGTH;
 
   private final int buffer;
   private final boolean statistic;
@@ -80,12 +78,11 @@ final class BufferedUpdates implements ServerStrategy {
   }
 
   private long number(int at) {
-    return (long) memory[length + at] * UNIT + (long) memory[length + at + 1];
+    return LongInFloats.get(memory, length + at);
   }
 
   private void put(int at, long number) {
-    memory[length + at] = number / UNIT;
-    memory[length + at + 1] = number % UNIT;
+    LongInFloats.put(memory, length + at, number);
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.vertigrad.federated;
 
+import io.vertigrad.codecs.LongInFloats;
 import io.vertigrad.strategy.LocalRule;
 
 /**
@@ -27,12 +28,9 @@ import io.vertigrad.strategy.LocalRule;
  */
 final class ControlVariates implements LocalRule {
 
-  /** Versions are kept as two numbers that float32 holds exactly. */
-  private static final long UNIT = 1 << 20;
-
   private static final int VERSION = 0;
-  private static final int STEPS = 2;
-  private static final int NUMBERS = 4;
+  private static final int STEPS = VERSION + LongInFloats.LENGTH;
+  private static final int NUMBERS = STEPS + LongInFloats.LENGTH;
 
   private final double rate;
   private final double serverRate;
@@ -111,11 +109,10 @@ final class ControlVariates implements LocalRule {
   }
 
   private long number(int at) {
-    return (long) memory[numbers + at] * UNIT + (long) memory[numbers + at + 1];
+    return LongInFloats.get(memory, numbers + at);
   }
 
   private void put(int at, long number) {
-    memory[numbers + at] = number / UNIT;
-    memory[numbers + at + 1] = number % UNIT;
+    LongInFloats.put(memory, numbers + at, number);
   }
 }

@@ -1,6 +1,7 @@
 package io.vertigrad.strategy;
 
 import io.vertigrad.codecs.GradientPartition;
+import io.vertigrad.codecs.LongInFloats;
 import java.util.Arrays;
 
 /**
@@ -10,9 +11,6 @@ import java.util.Arrays;
  */
 final class LateUpdates {
 
-  /** The number of samples is kept as two numbers that float32 holds exactly. */
-  private static final long UNIT = 1 << 20;
-
   private final PartitionStore store;
   private final int length;
   private final float[] memory;
@@ -20,24 +18,19 @@ final class LateUpdates {
   LateUpdates(PartitionStore store) {
     this.store = store;
     this.length = store.length();
-    this.memory = store.memory(length + 2);
+    this.memory = store.memory(length + LongInFloats.LENGTH);
   }
 
   /** Adds an update with a weight. Its gradient is needed no longer. */
   void add(GradientPartition update, float weight) {
     store.keepMemory();
     update.gradient().addTo(memory, 0, weight);
-    setSamples(samples() + update.samples());
+    LongInFloats.put(memory, length, samples() + update.samples());
   }
 
   /** Returns the number of samples behind the sum; 0 if there are no updates. */
   long samples() {
-    return (long) memory[length] * UNIT + (long) memory[length + 1];
-  }
-
-  private void setSamples(long samples) {
-    memory[length] = samples / UNIT;
-    memory[length + 1] = samples % UNIT;
+    return LongInFloats.get(memory, length);
   }
 
   /** Adds the sum times a factor. */
