@@ -6,6 +6,7 @@ import io.vertigrad.compute.optimizer.OptimizerConfig;
 import io.vertigrad.compute.settings.Settings;
 import io.vertigrad.federated.FederatedConfig.Rule;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.Partition;
 import io.vertigrad.job.TrainingLength.Unit;
 import io.vertigrad.strategy.Barrier;
 import io.vertigrad.strategy.PartitionStore;
@@ -68,44 +69,43 @@ public final class FederatedProvider implements StrategyProvider {
       return new BufferedUpdates(config.buffer(), context);
     }
     boolean plain = config.rule() == Rule.FEDAVG || config.rule() == Rule.FEDPROX;
-    boolean mean = config.reduction().isPlainMean();
-    if (plain && mean && participation.isFull() && config.noise() == 0) {
+    if (plain
+        && config.reduction().isPlainMean()
+        && participation.isFull()
+        && config.noise() == 0) {
       return Barrier.summing(NAME, 0, config.deadlineMillis(), context, true);
     }
     int ranks = context.ranks();
     Optional<PrivacyLoss> loss =
         config.privacyLoss(participation, ranks).filter(each -> context.partition().index() == 0);
-    Barrier.Reduction reduction =
-        mean
-            ? new FederatedRound(config, work, context.partition(), context.store())
-            : robust(config, context);
     return Barrier.keepingAll(
         NAME,
         config.deadlineMillis(),
         context,
-        new ParticipatingUpdates(participation, ranks, loss, reduction));
+        new ParticipatingUpdates(participation, ranks, loss, reduction(config, work, context)));
   }
 
-  /** Returns the step with the robust aggregate in place of the mean. */
-  private static RobustReduction robust(FederatedConfig config, ServerStrategyContext context) {
+  /** Returns how updates are combined, and the step with what they combine to. */
+  private static Barrier.Reduction reduction(
+      FederatedConfig config, LocalWork work, ServerStrategyContext context) {
     PartitionStore store = context.store();
-    boolean adapts = config.rule().adapts() && context.partition().kind() == Block.Kind.TRAINABLE;
-    int ofReduction = config.reduction().memory(context.partition());
+    Partition partition = context.partition();
+    boolean adapts = config.rule().adapts() && partition.kind() == Block.Kind.TRAINABLE;
+    int ofReduction = config.reduction().memory(partition);
     int elements = ofReduction + (adapts ? AdaptiveStep.memory(store.length()) : 0);
     float[] memory = elements == 0 ? new float[0] : store.memory(elements);
     Optional<AdaptiveStep> adaptive =
         adapts
             ? Optional.of(new AdaptiveStep(config, store, memory, ofReduction))
             : Optional.empty();
-    return RobustReduction.of(
-        config.reduction(),
-        context,
-        memory,
+    RobustReduction.Step step =
         (aggregate, samples) -> {
-          adaptive.ifPresent(step -> step.replace(aggregate));
+          adaptive.ifPresent(each -> each.replace(aggregate));
           store.apply(aggregate, 1, samples);
-        },
-        1);
+        };
+    return config.reduction().isPlainMean()
+        ? new FederatedRound(config.rule(), work, partition, step)
+        : RobustReduction.of(config.reduction(), context, memory, step, 1);
   }
 
   private static void check(FederatedConfig config, JobConfig job) {

@@ -8,7 +8,6 @@ import io.vertigrad.strategy.Barrier;
 import io.vertigrad.strategy.PartitionStore;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * Steps one partition with the updates of one round: {@code p <- p - rate sum_i w_i u_i}, where
@@ -31,21 +30,15 @@ final class FederatedRound implements Barrier.Reduction {
   private final Rule rule;
   private final LocalWork work;
   private final boolean trainable;
-  private final Optional<AdaptiveStep> adaptive;
+  private final RobustReduction.Step step;
   private final float[] sum;
 
-  /** Creates the step of a partition, and the moments of the rule in its memory. */
-  FederatedRound(
-      FederatedConfig config, LocalWork work, Partition partition, PartitionStore store) {
-    this.rule = config.rule();
+  /** Creates the sums of a partition, which takes its steps with them. */
+  FederatedRound(Rule rule, LocalWork work, Partition partition, RobustReduction.Step step) {
+    this.rule = rule;
     this.work = work;
     this.trainable = partition.kind() == Block.Kind.TRAINABLE;
-    this.adaptive =
-        rule.adapts() && trainable
-            ? Optional.of(
-                new AdaptiveStep(
-                    config, store, store.memory(AdaptiveStep.memory(store.length())), 0))
-            : Optional.empty();
+    this.step = step;
     this.sum = new float[partition.length()];
   }
 
@@ -56,8 +49,7 @@ final class FederatedRound implements Barrier.Reduction {
     for (int i = 0; i < weights.length; i++) {
       updates.get(i).gradient().addTo(sum, 0, (float) weights[i]);
     }
-    adaptive.ifPresent(step -> step.replace(sum));
-    store.apply(sum, 1, samples(updates));
+    step.take(sum, samples(updates));
   }
 
   /** Returns the factor of each update. */

@@ -168,8 +168,8 @@ final class GramProducts {
   }
 
   private double sumOfProducts(float[][] a, float[][] b) {
-    setProducts(sums, a[0], b[0], a[1], b[1], a[2], b[2], a[3], b[3]);
-    for (int i = 4; i < ROWS; i += 4) {
+    Arrays.fill(sums, 0);
+    for (int i = 0; i < ROWS; i += 4) {
       addProducts(sums, a[i], b[i], a[i + 1], b[i + 1], a[i + 2], b[i + 2], a[i + 3], b[i + 3]);
     }
     return sumOfLanes();
@@ -181,21 +181,6 @@ final class GramProducts {
       addSquares(sums, vector[row], centre[row]);
     }
     return sumOfLanes();
-  }
-
-  private static void setProducts(
-      float[] sums,
-      float[] a0,
-      float[] b0,
-      float[] a1,
-      float[] b1,
-      float[] a2,
-      float[] b2,
-      float[] a3,
-      float[] b3) {
-    for (int k = 0; k < LANES; k++) {
-      sums[k] = a0[k] * b0[k] + a1[k] * b1[k] + (a2[k] * b2[k] + a3[k] * b3[k]);
-    }
   }
 
   private static void addProducts(

@@ -190,15 +190,16 @@ sealed interface GramRule {
    * v|)}, starting at the previous aggregate. All updates have equal weight. One step moves by at
    * most the radius, of which f wrong updates decide at most the share f/n.
    *
-   * @param radius longest difference that counts in full, above 0
+   * @param radius longest difference that counts in full; 0 for the median of the differences of
+   *     each step, the lower one of an even number
    * @param iterations number of steps, at least 1
    */
   record CentredClipping(double radius, int iterations) implements GramRule {
 
     /** Checks the numbers. */
     public CentredClipping {
-      if (!(radius > 0)) {
-        throw new IllegalArgumentException("radius " + radius + ": expected more than 0");
+      if (!(radius >= 0)) {
+        throw new IllegalArgumentException("radius " + radius + ": expected at least 0");
       }
       requireAtLeast("iterations", iterations, 1);
     }
@@ -236,15 +237,21 @@ sealed interface GramRule {
     /** Takes one step, given the distances of the updates (and of the last vector, unused). */
     private void step(double[] point, double[] squared) {
       int updates = point.length - 1;
+      double longest = radius > 0 ? radius : median(Arrays.copyOf(squared, updates));
       double[] factors = new double[updates];
       double sum = 0;
       for (int i = 0; i < updates; i++) {
-        factors[i] = Math.min(1, radius / Math.sqrt(squared[i])) / updates;
+        factors[i] = Math.min(1, longest / Math.sqrt(squared[i])) / updates;
         sum += factors[i];
       }
       for (int i = 0; i < point.length; i++) {
         point[i] = point[i] * (1 - sum) + (i < updates ? factors[i] : 0);
       }
+    }
+
+    private static double median(double[] squared) {
+      Arrays.sort(squared);
+      return Math.max(Double.MIN_NORMAL, Math.sqrt(squared[(squared.length - 1) / 2]));
     }
   }
 

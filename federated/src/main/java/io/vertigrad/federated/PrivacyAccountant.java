@@ -43,8 +43,6 @@ public final class PrivacyAccountant {
 
   private static final int FRACTION_TERMS = 40;
 
-  private final double noiseMultiplier;
-  private final double samplingRate;
   private final double[] divergences;
 
   /**
@@ -60,30 +58,10 @@ public final class PrivacyAccountant {
           "noise multiplier %s, sampling rate %s: expected at least 0, and from 0 to 1"
               .formatted(noiseMultiplier, samplingRate));
     }
-    this.noiseMultiplier = noiseMultiplier;
-    this.samplingRate = samplingRate;
     divergences =
         Arrays.stream(ORDERS)
             .map(order -> divergence(samplingRate, noiseMultiplier, order))
             .toArray();
-  }
-
-  /**
-   * Returns the noise multiplier.
-   *
-   * @return sigma, at least 0
-   */
-  public double noiseMultiplier() {
-    return noiseMultiplier;
-  }
-
-  /**
-   * Returns the sampling rate.
-   *
-   * @return above 0 and at most 1
-   */
-  public double samplingRate() {
-    return samplingRate;
   }
 
   /**

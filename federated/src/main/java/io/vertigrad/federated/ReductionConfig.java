@@ -130,7 +130,7 @@ record ReductionConfig(
    */
   void check(JobConfig job, int workers) {
     int vectors = mixing(0).vectors(workers);
-    int least = kind.isByCoordinate() ? 2 * liars + 1 : rule(1).leastVectors(liars);
+    int least = kind.isByCoordinate() ? 2 * liars + 1 : rule().leastVectors(liars);
     if (liars > 0 && vectors < least) {
       String after = vectors == workers ? "" : ", whose means are %s vectors".formatted(vectors);
       throw job.settings()
@@ -168,7 +168,7 @@ record ReductionConfig(
 
   /** Returns whether the rule needs the aggregate of the round before. */
   boolean usesPrevious() {
-    return kind == Kind.CENTRED_CLIPPING;
+    return rule().usesPrevious();
   }
 
   /** Returns the traits of a strategy with this reduction. */
@@ -189,33 +189,15 @@ record ReductionConfig(
     return bucket > 1 ? new Mixing.Buckets(bucket, seed) : Mixing.NONE;
   }
 
-  /**
-   * Returns the rule for whole vectors.
-   *
-   * @param radius of centred clipping
-   */
-  GramRule rule(double radius) {
+  /** Returns the rule for whole vectors; that of a coordinate-wise reduction is not used. */
+  GramRule rule() {
     return switch (kind) {
       case GEOMETRIC_MEDIAN -> new GramRule.GeometricMedian();
       case KRUM -> new GramRule.Krum(liars, 1);
       case MULTI_KRUM -> new GramRule.Krum(liars, 0);
-      case CENTRED_CLIPPING -> new GramRule.CentredClipping(radius, 1);
+      case CENTRED_CLIPPING -> new GramRule.CentredClipping(clipRadius, 1);
       case MEAN, MEDIAN, TRIMMED_MEAN -> new GramRule.Mean();
     };
-  }
-
-  /**
-   * Returns the radius of centred clipping in a round.
-   *
-   * @param squaredDistances of the vectors from the previous aggregate
-   */
-  double radius(double[] squaredDistances) {
-    if (clipRadius > 0) {
-      return clipRadius;
-    }
-    double[] sorted = squaredDistances.clone();
-    Arrays.sort(sorted);
-    return Math.max(Double.MIN_NORMAL, Math.sqrt(sorted[(sorted.length - 1) / 2]));
   }
 
   /** Returns the coordinate-wise rule for so many vectors. */

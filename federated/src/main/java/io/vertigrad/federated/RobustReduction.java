@@ -79,7 +79,8 @@ final class RobustReduction implements Reduction {
    * @param whole positions of the updates that take part, in rank order
    * @param coefficients of these, and of the previous aggregate if the rule uses it; empty for a
    *     coordinate-wise rule
-   * @param mixing one row for each mixed vector; empty for the updates themselves
+   * @param mixing one row for each mixed vector of a coordinate-wise rule; empty for the updates
+   *     themselves
    * @param gram inner products of the same vectors; empty if they are not known
    */
   private record Decision(
@@ -241,12 +242,8 @@ final class RobustReduction implements Reduction {
     for (int i = 0; i < whole.length; i++) {
       squares[i] = total.get(rank(updates.get(whole[i])), 1);
     }
-    return new Decision(whole, clipped(squares), new double[0][], Optional.empty());
-  }
-
-  private double[] clipped(double[] squaredDistances) {
-    return new GramRule.CentredClipping(config.radius(squaredDistances), 1)
-        .coefficients(squaredDistances);
+    GramRule.CentredClipping rule = (GramRule.CentredClipping) config.rule();
+    return new Decision(whole, rule.coefficients(squares), new double[0][], Optional.empty());
   }
 
   private RoundShare products(List<GradientPartition> updates) {
@@ -275,27 +272,15 @@ final class RobustReduction implements Reduction {
     int[] whole = whole(updates, total);
     int[] ranks = IntStream.of(whole).map(i -> rank(updates.get(i))).toArray();
     GramMatrix gram = gram(total, ranks);
-    double[] coefficients = new double[0];
-    double[][] matrix = new double[0][];
-    if (mixing instanceof Mixing.None) {
-      coefficients = ofVectors(gram, whole.length);
-    } else {
-      matrix = mixing.matrix(gram, whole.length, context.store().version());
-      if (!config.kind().isByCoordinate()) {
-        coefficients = Mixing.unmixed(ofVectors(gram.mixed(matrix), matrix.length), matrix);
-      }
+    long version = context.store().version();
+    if (config.kind().isByCoordinate()) {
+      double[][] matrix = mixing.matrix(gram, whole.length, version);
+      return new Decision(whole, new double[0], matrix, Optional.of(gram));
     }
-    return new Decision(whole, coefficients, matrix, Optional.of(gram));
-  }
-
-  private double[] ofVectors(GramMatrix gram, int vectors) {
-    if (config.usesPrevious()) {
-      return clipped(
-          IntStream.range(0, vectors).mapToDouble(i -> gram.squaredDistance(i, vectors)).toArray());
-    }
-    double[] equal = new double[vectors];
+    double[] equal = new double[whole.length];
     Arrays.fill(equal, 1);
-    return config.rule(1).coefficients(gram, equal);
+    double[] coefficients = new MixedRule(config.rule(), mixing).coefficients(gram, equal, version);
+    return new Decision(whole, coefficients, new double[0][], Optional.of(gram));
   }
 
   private GramMatrix gram(RoundShare total, int[] ranks) {

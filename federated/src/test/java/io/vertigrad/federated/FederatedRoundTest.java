@@ -139,7 +139,11 @@ class FederatedRoundTest {
   private static FederatedRound round(String rule, LocalWork work, Block.Kind kind, Store store) {
     JsonObject section = new JsonObject().put("rule", rule);
     FederatedConfig config = FederatedConfig.read(Settings.of("test.json", section));
-    return new FederatedRound(config, work, new Partition(0, 0, 2, kind, 0), store);
+    return new FederatedRound(
+        config.rule(),
+        work,
+        new Partition(0, 0, 2, kind, 0),
+        (sum, samples) -> store.apply(sum, 1, samples));
   }
 
   private static GradientPartition update(int rank, int samples, float... values) {
