@@ -73,23 +73,9 @@ final class NodeDataTest {
     CommandRun alone = train("alone", own, "--quiet");
     assertEquals(0, alone.exit(), alone.err());
     CompletableFuture<CommandRun> run =
-        CompletableFuture.supplyAsync(
-            () ->
-                train(
-                    "run",
-                    own,
-                    "--workers-here",
-                    "0",
-                    "--servers-here",
-                    "0",
-                    "--set",
-                    "cluster.port=18051"));
-    Awaitility.await().atMost(LIMIT).until(() -> run.isDone() || isWritten("run/secret"));
+        begin(own, "--servers-here", "0", "--set", "cluster.port=18051");
 
-    Process refused = node("refused", "worker", "--data", swapped.toString());
-    assertTrue(refused.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS), () -> said("refused"));
-    assertEquals(2, refused.exitValue(), () -> said("refused"));
-    String why = said("refused");
+    String why = refused(swapped);
     assertTrue(
         why.contains(
             "is refused: it has other data than the job, trainingData: found 64 samples of 2"
@@ -117,26 +103,13 @@ final class NodeDataTest {
     Path first = data("first", 0, 1, 64);
     Path shorter = data("shorter", 0, 1, 60);
     CompletableFuture<CommandRun> run =
-        CompletableFuture.supplyAsync(
-            () ->
-                train(
-                    "run",
-                    tests,
-                    "--workers-here",
-                    "0",
-                    "--workers",
-                    "2",
-                    "--set",
-                    "cluster.port=18061"));
-    Awaitility.await().atMost(LIMIT).until(() -> run.isDone() || isWritten("run/secret"));
+        begin(tests, "--workers", "2", "--set", "cluster.port=18061");
 
     Process one = node("first", "worker", "--data", first.toString());
     Awaitility.await().atMost(LIMIT).until(() -> !one.isAlive() || events().contains("64 samples"));
     assertTrue(one.isAlive(), () -> said("first"));
-    Process refused = node("refused", "worker", "--data", shorter.toString());
-    assertTrue(refused.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS), () -> said("refused"));
-    assertEquals(2, refused.exitValue(), () -> said("refused"));
-    assertTrue(said("refused").contains("found 60 samples of 2 classes, expected 64"));
+    String why = refused(shorter);
+    assertTrue(why.contains("found 60 samples of 2 classes, expected 64"), why);
     node("second", "worker", "--data", first.toString());
     CommandRun ended = run.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
 
@@ -184,31 +157,17 @@ final class NodeDataTest {
     Path wide = Files.createDirectory(folder.resolve("wide-data"));
     Files.writeString(wide.resolve("train.csv"), "0,1,2,3\n1,3,2,1\n");
     CompletableFuture<CommandRun> run =
-        CompletableFuture.supplyAsync(
-            () ->
-                train(
-                    "run",
-                    tests,
-                    "--workers-here",
-                    "0",
-                    "--set",
-                    "workers.data=own",
-                    "--set",
-                    "cluster.port=18041"));
-    Awaitility.await().atMost(LIMIT).until(() -> run.isDone() || isWritten("run/secret"));
+        begin(tests, "--set", "workers.data=own", "--set", "cluster.port=18041");
 
     Process one = node("first", "worker", "--data", first.toString());
     Awaitility.await().atMost(LIMIT).until(() -> !one.isAlive() || events().contains("worker"));
     assertTrue(one.isAlive(), () -> said("first"));
-    Process refused = node("refused", "worker", "--data", wide.toString());
-    assertTrue(refused.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS), () -> said("refused"));
-    assertEquals(2, refused.exitValue(), () -> said("refused"));
+    String why = refused(wide);
     assertTrue(
-        said("refused")
-            .contains(
-                "its samples have another form than the job's, trainingData: found samples of 3"
-                    + " with 2 classes, expected samples of 2 with 2 classes"),
-        said("refused"));
+        why.contains(
+            "its samples have another form than the job's, trainingData: found samples of 3"
+                + " with 2 classes, expected samples of 2 with 2 classes"),
+        why);
     node("second", "worker", "--data", second.toString());
     CommandRun ended = run.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
 
@@ -252,6 +211,24 @@ final class NodeDataTest {
     } finally {
       get(vertx.close());
     }
+  }
+
+  /** Begins the run "run" without workers here, and waits until nodes may join. */
+  private CompletableFuture<CommandRun> begin(Path data, String... options) {
+    List<String> all = new ArrayList<>(List.of("--workers-here", "0"));
+    all.addAll(List.of(options));
+    CompletableFuture<CommandRun> run =
+        CompletableFuture.supplyAsync(() -> train("run", data, all.toArray(String[]::new)));
+    Awaitility.await().atMost(LIMIT).until(() -> run.isDone() || isWritten("run/secret"));
+    return run;
+  }
+
+  /** Starts a worker's node with these data, which is refused. Returns what it says. */
+  private String refused(Path data) throws Exception {
+    Process refused = node("refused", "worker", "--data", data.toString());
+    assertTrue(refused.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS), () -> said("refused"));
+    assertEquals(2, refused.exitValue(), () -> said("refused"));
+    return said("refused");
   }
 
   private CommandRun train(String name, Path data, String... options) {

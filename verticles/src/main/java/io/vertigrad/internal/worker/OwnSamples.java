@@ -66,7 +66,7 @@ final class OwnSamples implements BatchOpener {
     parts = job.workers().partition().map(how -> how.divide(data, workers, job.seed()));
     for (int rank = 0; rank < parts.map(List::size).orElse(1); rank++) {
       try {
-        job.workers().requireBatch(of(rank).size(), 1);
+        job.workers().requireBatch(size(rank), 1);
       } catch (IllegalArgumentException none) {
         String whose = parts.isPresent() ? "worker " + rank : "the worker of this node";
         throw new IllegalArgumentException(whose + ": " + none.getMessage(), none);
@@ -77,6 +77,11 @@ final class OwnSamples implements BatchOpener {
   /** Returns the samples of the worker with this rank. */
   Dataset of(int rank) {
     return parts.<Dataset>map(all -> new DataSubset(data, all.get(rank))).orElse(data);
+  }
+
+  /** Returns the number of samples of that worker. */
+  int size(int rank) {
+    return parts.map(all -> all.get(rank).length).orElseGet(data::size);
   }
 
   @Override

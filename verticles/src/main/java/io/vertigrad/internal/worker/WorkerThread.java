@@ -439,7 +439,7 @@ public class WorkerThread {
 
   /** Returns the number of samples that one pass of a rank has. */
   private long ownSamples(Dataset data, int rank) {
-    return own.map(each -> (long) each.of(rank).size())
+    return own.map(each -> (long) each.size(rank))
         .orElseGet(() -> job.workers().share(data.size(), job.workers().count()));
   }
 
