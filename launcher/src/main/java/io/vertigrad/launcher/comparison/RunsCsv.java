@@ -132,7 +132,7 @@ final class RunsCsv {
         .filter(key -> !SHOWN.contains(key))
         .filter(key -> !partly.contains(key) || !unlike.containsKey(nameBeside(key)))
         .sorted(
-            Comparator.comparing(partly::contains)
+            Comparator.<String, Boolean>comparing(partly::contains)
                 .thenComparing(key -> -unlike.get(key))
                 .thenComparing(Comparator.naturalOrder()))
         .toList();

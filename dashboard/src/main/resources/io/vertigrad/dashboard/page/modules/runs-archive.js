@@ -10,6 +10,8 @@ export class RunArchive {
    */
   constructor(allowed, { mark, remove, show }) {
     this.allowed = allowed;
+    byId('archive').disabled = !allowed;
+    byId('delete').disabled = !allowed;
     this.box = byId('archived');
     this.box.addEventListener('change', show);
     byId('archive').addEventListener('click', () => this.#try(() => mark(this.run, !this.run.archived)));
@@ -33,7 +35,6 @@ export class RunArchive {
   offer(run) {
     this.run = run;
     setText(byId('archive'), run.archived ? 'Unarchive' : 'Archive');
-    byId('archive').disabled = !this.allowed;
     byId('delete').disabled = !this.allowed || run.kept || run.state === 'running';
     byId('delete').title = run.kept ? 'It is kept.' : run.state === 'running' ? 'It goes on.' : '';
   }
