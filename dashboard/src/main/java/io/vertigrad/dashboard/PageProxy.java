@@ -90,6 +90,8 @@ final class PageProxy {
         .compose(
             inner -> {
               gone.onSuccess(closed -> inner.reset());
+              // The answer, or what is piped, reports a connection that breaks.
+              inner.exceptionHandler(broken -> {});
               inner.putHeader(HttpHeaders.HOST, server.getAuthority());
               copy(request.headers(), inner.headers(), ASKED);
               if (upgrade) {

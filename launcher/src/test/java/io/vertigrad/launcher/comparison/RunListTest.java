@@ -489,7 +489,7 @@ final class RunListTest {
     finished("archived", START + 2);
     Files.writeString(
         folder.resolve("good").resolve("job.json"),
-        "{\"workers\": {\"count\": 3, \"batch\": -5}, \"optimizer\": {\"name\": \"@x\"}}");
+        "{\"workers\": {\"count\": 3, \"batch\": -5}, \"model\": {\"name\": \"@x\"}}");
     runs.annotate("good", JsonObject.of("note", "two\nlines, and \"more\""));
     runs.annotate("archived", JsonObject.of("archived", true).put("tags", List.of("-a", "b")));
 
