@@ -92,7 +92,9 @@ public final class OwnOrigin {
    */
   private static boolean isOwnPage(HttpServerRequest request, String origin) {
     String host = request.getHeader("Host");
-    return origin.equals("https://" + host) || !request.isSSL() && origin.equals("http://" + host);
+    return host != null
+        && (origin.equals("https://" + host)
+            || !request.isSSL() && origin.equals("http://" + host));
   }
 
   private Optional<Refusal> wrongName(HttpServerRequest request, List<String> asked) {

@@ -103,6 +103,7 @@ final class RunsText {
             .collect(Collectors.joining(" "));
     return Stream.of(
             row.containsKey(RunNotes.KEPT) ? "kept" : "",
+            row.containsKey(RunNotes.ARCHIVED) ? "archived" : "",
             tags,
             note.length() > NOTE_CHARACTERS ? note.substring(0, NOTE_CHARACTERS) + "..." : note)
         .filter(part -> !part.isEmpty())
