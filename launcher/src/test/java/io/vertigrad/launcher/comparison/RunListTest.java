@@ -527,6 +527,7 @@ final class RunListTest {
 
     assertFalse(Files.exists(run.path()));
     assertEquals(List.of(), runs.rows());
+    assertEquals("run\r\n", runs.csv(true).toString());
   }
 
   @Test
