@@ -8,7 +8,7 @@ const HEIGHT = 260;
 const AXIS_WIDTH = 110;
 const TOP = 30;
 const BOTTOM = 34;
-const SIDE = 56;
+const SIDE = 66;
 const TICKS = 5;
 
 /** Numbers that span this factor are drawn on a logarithmic axis. */
