@@ -11,13 +11,18 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 
-/** Tags, a note and a mark of a run that is kept, in {@code notes.json} of its folder. */
+/**
+ * Tags, a note and the marks of a run that is kept, or that the list hides, in {@code notes.json}
+ * of its folder.
+ */
 final class RunNotes {
 
   static final String TAGS = "tags";
   static final String NOTE = "note";
   static final String KEPT = "kept";
+  static final String ARCHIVED = "archived";
 
+  private static final List<String> MARKS = List.of(KEPT, ARCHIVED);
   private static final int MOST_TAGS = 16;
   private static final int TAG_CHARACTERS = 40;
   private static final int NOTE_CHARACTERS = 4_000;
@@ -50,8 +55,8 @@ final class RunNotes {
   }
 
   /**
-   * Returns {@code tags}, {@code note} and {@code kept}, those that are not empty, within the
-   * limits of a change: a person may have written the file.
+   * Returns {@code tags}, {@code note}, {@code kept} and {@code archived}, those that are not
+   * empty, within the limits of a change: a person may have written the file.
    */
   JsonObject toJson() {
     JsonObject shown = new JsonObject();
@@ -67,7 +72,12 @@ final class RunNotes {
     if (json.getValue(NOTE) instanceof String note && !note.isEmpty()) {
       shown.put(NOTE, cut(note, NOTE_CHARACTERS));
     }
-    return kept() ? shown.put(KEPT, true) : shown;
+    for (String mark : MARKS) {
+      if (Boolean.TRUE.equals(json.getValue(mark))) {
+        shown.put(mark, true);
+      }
+    }
+    return shown;
   }
 
   private static String cut(String text, int most) {
@@ -86,11 +96,11 @@ final class RunNotes {
       switch (key) {
         case TAGS -> changed.put(TAGS, tags(value));
         case NOTE -> changed.put(NOTE, note(value));
-        case KEPT -> {
-          require(value instanceof Boolean, "kept: found %s, expected true or false", value);
-          changed.put(KEPT, value);
+        case KEPT, ARCHIVED -> {
+          require(value instanceof Boolean, key + ": found %s, expected true or false", value);
+          changed.put(key, value);
         }
-        default -> require(false, "%s: expected tags, note or kept", key);
+        default -> require(false, "%s: expected tags, note, kept or archived", key);
       }
     }
     return new RunNotes(changed);
