@@ -123,7 +123,7 @@ final class ComparisonTable {
   }
 
   /** Formats a number without an exponent, such as 0.0001. */
-  private static String plain(double number) {
+  static String plain(double number) {
     return BigDecimal.valueOf(number).stripTrailingZeros().toPlainString();
   }
 

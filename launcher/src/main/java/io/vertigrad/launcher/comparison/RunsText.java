@@ -55,7 +55,7 @@ final class RunsText {
 
   private static List<String> cells(JsonObject row) {
     return Stream.of(
-            row.getString("name"),
+            name(row),
             state(row),
             TIME.format(
                 Instant.ofEpochMilli(row.getLong("startedMillis")).atZone(ZoneId.systemDefault())),
@@ -69,6 +69,14 @@ final class RunsText {
             notes(row))
         .map(RunsText::plain)
         .toList();
+  }
+
+  /**
+   * Returns the folder's name, which the commands take, and the name that a person gave the run.
+   */
+  private static String name(JsonObject row) {
+    String label = row.getString(RunNotes.LABEL, "");
+    return row.getString("name") + (label.isEmpty() ? "" : " (%s)".formatted(label));
   }
 
   private static String state(JsonObject row) {
