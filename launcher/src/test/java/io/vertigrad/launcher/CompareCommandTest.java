@@ -62,6 +62,9 @@ final class CompareCommandTest {
     assertTrue(rows.contains(List.of("learning rate", "0.01", "0.0001")), run.out());
     assertTrue(rows.contains(List.of("done", "40 rounds", "80 updates")), run.out());
     assertTrue(rows.contains(List.of("samples", "10,240", "10,240")), run.out());
+    assertTrue(rows.contains(List.of("tested on", "-", "-")), run.out());
+    String last = rows.get(rows.size() - 1).get(0);
+    assertTrue(last.startsWith("All 2 runs have the same accuracy"), last);
   }
 
   @Test

@@ -12,7 +12,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.stream.Collectors;
 
 /**
  * Decides which of several runs is the best one: for the page, for {@code runs --json} and for
@@ -29,6 +28,7 @@ final class RunRanking {
 
   private static final String SETTINGS = "settings";
   private static final String NAME_KEY = ".name";
+  private static final int NAMED = 4;
 
   private RunRanking() {}
 
@@ -116,15 +116,16 @@ final class RunRanking {
       return which.formatted(whole.size())
           + " have the same %s: %s.".formatted(metric, figure(winner));
     }
-    String also =
-        best.size() == 1
-            ? ""
-            : best.stream()
-                .skip(1)
-                .map(RunRanking::called)
-                .collect(Collectors.joining(", ", " (also ", ")"));
+    List<String> also = best.stream().skip(1).map(RunRanking::called).toList();
     return "Best %s: %s by %s%s%s."
-        .formatted(metric, reached, called(winner), also, why(winner, whole));
+        .formatted(metric, reached, called(winner), also(also), why(winner, whole));
+  }
+
+  private static String also(List<String> names) {
+    int more = names.size() - NAMED;
+    String first = String.join(", ", names.subList(0, Math.min(NAMED, names.size())));
+    String rest = more <= 0 ? "" : " and %d more run%s".formatted(more, more == 1 ? "" : "s");
+    return names.isEmpty() ? "" : " (also %s%s)".formatted(first, rest);
   }
 
   /** Names the run that differs from the winner in one setting only; empty without such a run. */

@@ -99,7 +99,10 @@ final class RunsText {
       return NOTHING;
     }
     String name = metric == Metric.ACCURACY ? "" : metric.label() + " ";
-    return name + metric.figure(value.doubleValue());
+    boolean part = Boolean.FALSE.equals(row.getValue(RunRow.WHOLE_TEST_SET));
+    return name
+        + metric.figure(value.doubleValue())
+        + (part ? format(" of %,d samples", row.getLong(RunRow.TEST_SAMPLES, 0L)) : "");
   }
 
   private static String notes(JsonObject row) {
