@@ -300,7 +300,7 @@ final class RunListTest {
 
     assertEquals(9, row("part").getInteger("testSamples"));
     assertEquals(false, row("part").getBoolean("wholeTestSet"));
-    assertEquals(500, rowOfLastTest().getInteger("testSamples"));
+    assertEquals(100, rowOfLastTest().getInteger("testSamples"));
     List<JsonObject> rows = runs.rows();
     assertEquals(2, rows.stream().filter(row -> row.containsKey("comparable")).count());
     assertEquals(1, rows.stream().filter(row -> row.containsKey("rank")).count());

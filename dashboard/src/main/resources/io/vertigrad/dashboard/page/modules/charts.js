@@ -21,6 +21,9 @@ const OVER_THE_WHOLE_GAP = [0, 2];
 /** Of each line this share of its points lies within a scale that leaves out outliers. */
 const WITHIN = 0.95;
 
+/** A line that rises to less than so many times the value at which the lines begin is never outside. */
+const RISEN = 1.5;
+
 /** What other charts of the page hear of the cursor; a drag stays in its own chart. */
 const OF_CURSOR = ['mousemove', 'mouseleave'];
 
@@ -409,10 +412,13 @@ export class Chart {
  */
 function limitsOf(lines, side, positive) {
   const sorted = lines
-    .map(({ name, values }) => ({ name, values: values.filter((y) => !positive || y > 0).sort((a, b) => a - b) }))
-    .filter(({ values }) => values.length > 0);
-  const high = side === 'low' ? new Set() : outside(sorted.map(({ values }) => quantile(values, WITHIN)));
-  const low = side === 'high' ? new Set() : outside(sorted.map(({ values }) => -quantile(values, 1 - WITHIN)));
+    .map(({ name, values }) => ({ name, values: values.filter((y) => !positive || y > 0) }))
+    .filter(({ values }) => values.length > 0)
+    .map(({ name, values }) => ({ name, first: values[0], values: values.sort((a, b) => a - b) }));
+  const firsts = sorted.map(({ first }) => first).sort((a, b) => a - b);
+  const least = sorted.length > 0 ? RISEN * quantile(firsts, 0.5) : 0;
+  const high = side === 'low' ? new Set() : outside(sorted.map(({ values }) => quantile(values, WITHIN)), least);
+  const low = side === 'high' ? new Set() : outside(sorted.map(({ values }) => -quantile(values, 1 - WITHIN)), -Infinity);
   const kept = sorted.filter((line, i) => !high.has(i) && !low.has(i));
   if (kept.length === 0) {
     return { without: [] };
@@ -424,11 +430,11 @@ function limitsOf(lines, side, positive) {
   };
 }
 
-/** Returns the indexes of the values above Tukey's outer fence, and above twice the third quartile. */
-function outside(values) {
+/** Returns the indexes of the values above Tukey's outer fence, above twice the third quartile and above `least`. */
+function outside(values, least) {
   const sorted = [...values].sort((a, b) => a - b);
   const [first, third] = [quantile(sorted, 0.25), quantile(sorted, 0.75)];
-  const fence = third + Math.max(3 * (third - first), Math.abs(third));
+  const fence = Math.max(least, third + Math.max(3 * (third - first), Math.abs(third)));
   return new Set([...values.keys()].filter((i) => values[i] > fence));
 }
 
