@@ -63,7 +63,7 @@ public final class RunList implements RunsVerticle.Source {
   }
 
   /**
-   * Returns what the list shows of each run, the newest first. Nobody may change it.
+   * Returns what the list shows of each run, the newest first, with its rank among the others.
    *
    * @throws InputException when the folder cannot be read
    */
@@ -82,7 +82,7 @@ public final class RunList implements RunsVerticle.Source {
     rows.sort(
         Comparator.<JsonObject>comparingLong(row -> -row.getLong("startedMillis"))
             .thenComparing(row -> row.getString(NAME)));
-    return rows;
+    return RunRanking.ranked(rows);
   }
 
   /**
@@ -183,6 +183,26 @@ public final class RunList implements RunsVerticle.Source {
     return find(name)
         .orElseThrow(
             () -> new NoSuchElementException("there is no run %s in %s".formatted(name, folder)));
+  }
+
+  /**
+   * Checks a name that a person gives a run.
+   *
+   * @param option the option that has it
+   * @return the name without blanks around it
+   * @throws InputException saying what is wrong with it
+   */
+  public static String requireLabel(String option, String label) {
+    try {
+      return RunNotes.label(option, label);
+    } catch (IllegalArgumentException wrong) {
+      throw new InputException(wrong.getMessage(), wrong);
+    }
+  }
+
+  /** Gives a run the name that page and lists show. */
+  public static void name(RunDirectory run, String label) {
+    RunNotes.read(run).with(JsonObject.of(RunNotes.LABEL, label)).write(run);
   }
 
   /**
