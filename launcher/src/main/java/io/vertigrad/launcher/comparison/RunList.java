@@ -63,7 +63,7 @@ public final class RunList implements RunsVerticle.Source {
   }
 
   /**
-   * Returns what the list shows of each run, the newest first. Nobody may change it.
+   * Returns what the list shows of each run, the newest first, with its rank among the others.
    *
    * @throws InputException when the folder cannot be read
    */
@@ -82,7 +82,7 @@ public final class RunList implements RunsVerticle.Source {
     rows.sort(
         Comparator.<JsonObject>comparingLong(row -> -row.getLong("startedMillis"))
             .thenComparing(row -> row.getString(NAME)));
-    return rows;
+    return RunRanking.ranked(rows);
   }
 
   /**
@@ -186,6 +186,26 @@ public final class RunList implements RunsVerticle.Source {
   }
 
   /**
+   * Checks a name that a person gives a run.
+   *
+   * @param option the option that has it
+   * @return the name without blanks around it
+   * @throws InputException saying what is wrong with it
+   */
+  public static String requireLabel(String option, String label) {
+    try {
+      return RunNotes.label(option, label);
+    } catch (IllegalArgumentException wrong) {
+      throw new InputException(wrong.getMessage(), wrong);
+    }
+  }
+
+  /** Gives a run the name that page and lists show. */
+  public static void name(RunDirectory run, String label) {
+    RunNotes.read(run).with(JsonObject.of(RunNotes.LABEL, label)).write(run);
+  }
+
+  /**
    * Returns why the last attempt of a run failed.
    *
    * @return empty if it did not fail, or its events do not say so
@@ -232,7 +252,9 @@ public final class RunList implements RunsVerticle.Source {
 
   private Optional<JsonObject> row(RunDirectory run) {
     List<FileStamp> stamps =
-        Stream.of(run.job(), run.summary(), run.events(), run.notes()).map(FileStamp::of).toList();
+        Stream.of(run.job(), run.summary(), run.events(), run.notes(), run.sweep())
+            .map(FileStamp::of)
+            .toList();
     Optional<RunLock.Holder> holder = RunLock.look(run);
     Known before = known.get(run.name());
     if (before != null && before.stamps().equals(stamps) && before.holder().equals(holder)) {

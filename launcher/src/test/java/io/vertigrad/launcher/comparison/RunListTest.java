@@ -293,6 +293,28 @@ final class RunListTest {
   }
 
   @Test
+  void shouldSayOnHowManySamplesARunWasTested() throws IOException {
+    Path run = finished("part", START);
+    write(
+        run.resolve("summary.json"),
+        "{\"accuracy\": 99.5, \"testSamples\": 9, \"wholeTestSet\": false}");
+
+    assertEquals(9, row("part").getInteger("testSamples"));
+    assertEquals(false, row("part").getBoolean("wholeTestSet"));
+    assertEquals(100, rowOfLastTest().getInteger("testSamples"));
+    List<JsonObject> rows = runs.rows();
+    assertEquals(2, rows.stream().filter(row -> row.containsKey("comparable")).count());
+    assertEquals(1, rows.stream().filter(row -> row.containsKey("rank")).count());
+  }
+
+  private JsonObject rowOfLastTest() throws IOException {
+    Path run = unfinished("killed");
+    JsonObject row = row("killed");
+    new RunDirectory(run).delete();
+    return row;
+  }
+
+  @Test
   void shouldShowTheShareOfAStreamInPercent() throws IOException {
     Path run = finished("stream", START);
     write(
@@ -433,6 +455,9 @@ final class RunListTest {
         Map.entry("note", "x".repeat(4_001)),
         Map.entry("note", 5),
         Map.entry("note", "a\u001b[2Jb"),
+        Map.entry("label", "x".repeat(61)),
+        Map.entry("label", "a\nb"),
+        Map.entry("label", 5),
         Map.entry("tags", JsonArray.of("x".repeat(41))),
         Map.entry("tags", JsonArray.of("a\nb")),
         Map.entry("tags", JsonArray.of("")),
