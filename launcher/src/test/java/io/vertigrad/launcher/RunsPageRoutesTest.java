@@ -52,7 +52,9 @@ final class RunsPageRoutesTest {
     run("one");
     DashboardConfig where =
         new DashboardConfig(true, "127.0.0.1", 0, List.of("team.example"), List.of());
-    list = Await.result(RunsPage.start(vertx, folder, where, "/base", AccessToken.fresh()), 20, "the page");
+    list =
+        Await.result(
+            RunsPage.start(vertx, folder, where, "/base", AccessToken.fresh()), 20, "the page");
     url = list.url();
   }
 
