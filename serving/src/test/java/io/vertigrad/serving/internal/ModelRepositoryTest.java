@@ -141,6 +141,30 @@ class ModelRepositoryTest {
   }
 
   @Test
+  void shouldFallBackOnlyWhenTheBestRunIsDeletedAndNotWhileItIsSaved() throws Exception {
+    runs.add(run("digits", "a", 0.5, 0));
+    Candidate best = run("digits", "b", 0.2, 10);
+    runs.add(best);
+    AtomicLong looks = new AtomicLong();
+    start(
+        new ModelSource(
+            "runs",
+            true,
+            () -> {
+              looks.incrementAndGet();
+              return List.copyOf(runs);
+            }));
+
+    runs.remove(best);
+    long before = looks.get();
+    await(() -> looks.get() > before + 4);
+    assertEquals("b", describe("digits").getString("run"));
+
+    Files.delete(best.file());
+    await(() -> describe("digits").getString("run").equals("a"));
+  }
+
+  @Test
   void shouldPassOverARunWhenItsModelIsDamaged() throws Exception {
     runs.add(run("digits", "a", 0.5, 0));
     open(true);
