@@ -129,7 +129,9 @@ class ModelRepositoryTest {
     open(false);
     long before = version("digits");
 
-    runs.set(0, run("digits", "a", 0.6, 10));
+    // As a run does: its source offers nothing between the model and the summary.
+    runs.clear();
+    runs.add(run("digits", "a", 0.6, 10));
     await(() -> notices.size() == 2);
 
     assertEquals(before, version("digits"));
