@@ -92,7 +92,8 @@ final class ResumeCommand implements Callable<Integer> {
     if (Files.exists(RunDirectory.named(RunDirectory.RUNS, run).resolve(Sweep.JOURNAL))) {
       throw new InputException(
           "%s: is a sweep, expected a run; to go on with it: %s"
-              .formatted(run, ShellCommand.of("sweep", "--resume", Path.of(run).toFile().getName())));
+              .formatted(
+                  run, ShellCommand.of("sweep", "--resume", Path.of(run).toFile().getName())));
     }
     ResumedRun resumed = new ResumedRun(run, assignments, placement());
     resumed.set("--data", "data.directory", data);

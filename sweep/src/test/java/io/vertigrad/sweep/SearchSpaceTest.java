@@ -65,8 +65,7 @@ class SearchSpaceTest {
 
   @Test
   void shouldDrawTheSameSettingsOfBothScalesWhenTheSeedIsTheSame() {
-    SearchSpace space =
-        SearchSpace.parse(List.of("rate=0.0001..1", "batch=16..128", "name=a,b"));
+    SearchSpace space = SearchSpace.parse(List.of("rate=0.0001..1", "batch=16..128", "name=a,b"));
 
     List<Map<String, Object>> drawn = space.random(400, 7);
 
@@ -76,8 +75,7 @@ class SearchSpaceTest {
     // On a logarithmic scale half of the draws are below 0.01, the middle of four decades.
     long below = drawn.stream().filter(one -> (Double) one.get("rate") < 0.01).count();
     assertTrue(below > 160 && below < 240, "below the middle: " + below);
-    double mean =
-        drawn.stream().mapToLong(one -> (Long) one.get("batch")).average().orElseThrow();
+    double mean = drawn.stream().mapToLong(one -> (Long) one.get("batch")).average().orElseThrow();
     assertEquals(72, mean, 6);
     assertTrue(
         drawn.stream()

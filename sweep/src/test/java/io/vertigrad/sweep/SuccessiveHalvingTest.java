@@ -97,8 +97,7 @@ class SuccessiveHalvingTest {
 
   @Test
   void shouldPreferTheLowerLossWhenAccuraciesAreEqual() {
-    SuccessiveHalving rule =
-        new SuccessiveHalving(2, 3, TrialResult.bestFirst(Order.ACCURACY));
+    SuccessiveHalving rule = new SuccessiveHalving(2, 3, TrialResult.bestFirst(Order.ACCURACY));
 
     rule.report(1, 0, new TrialResult(0.3, 90, 1, 1, Optional.empty()));
     rule.report(2, 0, new TrialResult(0.2, 90, 1, 1, Optional.empty()));

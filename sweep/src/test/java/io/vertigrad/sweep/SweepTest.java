@@ -135,8 +135,7 @@ class SweepTest {
     byte[] whole = Files.readAllBytes(journal);
     for (int length = 0; length < whole.length; length++) {
       Files.write(journal, Arrays.copyOf(whole, length));
-      SettingsException thrown =
-          assertThrows(SettingsException.class, () -> Sweep.resume(folder));
+      SettingsException thrown = assertThrows(SettingsException.class, () -> Sweep.resume(folder));
       assertTrue(thrown.getMessage().contains("ended before it began"), thrown.getMessage());
     }
   }
