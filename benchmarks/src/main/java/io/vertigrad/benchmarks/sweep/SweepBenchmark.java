@@ -92,7 +92,9 @@ public final class SweepBenchmark implements Benchmark {
     compare(report, "training samples", "samples", grids, sweeps, Outcome::samples);
     compare(report, "processor time", "s", grids, sweeps, Outcome::seconds);
     report.remark(
-        data.isEmpty() ? "Generated digits, not MNIST." : "MNIST, " + (quick ? 60 : 300) + " steps.");
+        data.isEmpty()
+            ? "Generated digits, not MNIST."
+            : "MNIST, " + (quick ? 60 : 300) + " steps.");
   }
 
   private static void compare(
@@ -111,8 +113,7 @@ public final class SweepBenchmark implements Benchmark {
             .withAim("at most 0.33"));
   }
 
-  private static Repetitions measured(
-      List<Outcome> outcomes, ToDoubleFunction<Outcome> figure) {
+  private static Repetitions measured(List<Outcome> outcomes, ToDoubleFunction<Outcome> figure) {
     return Repetitions.of(outcomes.stream().mapToDouble(figure).boxed().toList());
   }
 
