@@ -21,9 +21,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDateTime;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -84,7 +86,7 @@ final class SweepCommand implements Callable<Integer> {
   @Option(
       names = "--seed",
       paramLabel = "N",
-      description = "Seed of --trials. Default: ${DEFAULT-VALUE}.",
+      description = "Seed of the draws, and of the order of trials. Default: ${DEFAULT-VALUE}.",
       defaultValue = "1")
   private long seed;
 
@@ -196,7 +198,14 @@ final class SweepCommand implements Callable<Integer> {
     if (least != null && least < 1) {
       throw new InputException("--least %s: expected a number of steps from 1".formatted(least));
     }
-    List<Map<String, Object>> all = trials == null ? space.grid() : space.random(trials, seed);
+    List<Map<String, Object>> all = new ArrayList<>();
+    if (trials == null) {
+      all.addAll(space.grid());
+      // In order, each trial may be better than those before, and would be promoted.
+      Collections.shuffle(all, new Random(seed));
+    } else {
+      all.addAll(space.random(trials, seed));
+    }
     JobFile read = read();
     List<Trial> made = new ArrayList<>();
     for (Map<String, Object> settings : all) {

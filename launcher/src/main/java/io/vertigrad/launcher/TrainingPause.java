@@ -27,7 +27,7 @@ record TrainingPause(long steps, Future<Void> asked) {
 
   /**
    * Returns the job with one test, of the version at which it is paused, for which training waits.
-   * So no worker is far beyond it when the job is asked to end.
+   * So no worker is far beyond that version when the job is asked to end.
    *
    * @param job whose number of training samples is known
    */
@@ -44,7 +44,11 @@ record TrainingPause(long steps, Future<Void> asked) {
     JsonObject json = job.json();
     JsonObject evaluator = json.getJsonObject("evaluator");
     evaluator.remove("every");
-    evaluator.put("count", 1).put("everyEpochs", everyEpochs).put("blocking", true);
+    // The stages of a pipeline test between two steps anyway.
+    evaluator
+        .put("count", 1)
+        .put("everyEpochs", everyEpochs)
+        .put("blocking", job.pipeline().isEmpty());
     return JobConfig.read(job.origin(), json);
   }
 

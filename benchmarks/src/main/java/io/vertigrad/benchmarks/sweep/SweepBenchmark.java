@@ -94,7 +94,7 @@ public final class SweepBenchmark implements Benchmark {
     report.remark(
         data.isEmpty()
             ? "Generated digits, not MNIST."
-            : "MNIST, " + (quick ? 60 : 300) + " steps.");
+            : "MNIST, " + steps(quick) + " steps.");
   }
 
   private static void compare(
@@ -117,6 +117,10 @@ public final class SweepBenchmark implements Benchmark {
     return Repetitions.of(outcomes.stream().mapToDouble(figure).boxed().toList());
   }
 
+  private int steps(boolean quick) {
+    return quick ? 60 : data.isEmpty() ? 600 : 300;
+  }
+
   private Outcome sweep(int seed, boolean quick, String... more)
       throws IOException, InterruptedException {
     Path folder = Files.createTempDirectory("vertigrad-sweep-");
@@ -128,9 +132,9 @@ public final class SweepBenchmark implements Benchmark {
       command.addAll(List.of(MAIN, "sweep"));
       command.add(data.isEmpty() ? "conf/digits-sync.json" : "conf/mnist-sync.json");
       command.addAll(List.of("--name", "s", "--parallel", "2", "--set", "seed=" + seed));
-      command.addAll(List.of("--set", "steps=" + (quick ? 60 : 300)));
+      command.addAll(List.of("--set", "steps=" + steps(quick)));
       command.addAll(List.of("--set", "optimizer.learningRate=0.001..0.3/9"));
-      command.addAll(List.of("--set", "workers.batch=16,32,64"));
+      command.addAll(List.of("--set", "workers.batch=32,64,128"));
       if (!data.isEmpty()) {
         command.addAll(List.of("--data", data));
       }
