@@ -77,7 +77,7 @@ class SweepCommandTest {
    */
   @Test
   @Tag("slow")
-  void shouldGoOnAndFindWhatATrainingAloneFindsWhenTheSweepAndItsProcessesAreKilled()
+  void shouldFindTheParametersOfATrainingAloneWhenTheSweepAndItsProcessesAreKilled()
       throws Exception {
     start(
         "sweep",
@@ -150,7 +150,7 @@ class SweepCommandTest {
 
   @Test
   @Tag("slow")
-  void shouldGoOnWithTheOthersWhenATrialDivergesOrItsProcessIsKilled() throws Exception {
+  void shouldTrainTheOtherTrialsWhenOneDivergesOrItsProcessIsKilled() throws Exception {
     Path until = folder.resolve("until");
     start(
         "sweep",

@@ -96,7 +96,7 @@ class SweepTest {
    */
   @Test
   @Tag("slow")
-  void shouldGoOnWithoutARepetitionWhenTheJournalIsCutAtAnyByte() throws IOException {
+  void shouldRepeatNothingWhenTheJournalIsCutAtAnyByte() throws IOException {
     Path whole = folder.resolve("whole");
     int winner;
     try (Sweep sweep = Sweep.begin(whole, plan(4, 2))) {
