@@ -29,7 +29,7 @@ record TrainingPause(long steps, Future<Void> asked) {
    * Returns the job with one test, of the version at which it is paused, for which training waits.
    * So no worker is far beyond that version when the job is asked to end.
    *
-   * @param job whose number of training samples is known
+   * @param job of which the data set can be opened
    */
   JobConfig testedThere(JobConfig job) {
     long version = version(job);
@@ -49,7 +49,7 @@ record TrainingPause(long steps, Future<Void> asked) {
         .put("count", 1)
         .put("everyEpochs", everyEpochs)
         .put("blocking", job.pipeline().isEmpty());
-    return JobConfig.read(job.origin(), json);
+    return JobConfig.read(job.origin(), json).counted(LOADER).withFingerprints(job.fingerprints());
   }
 
   private static StrategyTraits traits(JobConfig job) {
