@@ -174,8 +174,7 @@ public final class InferenceService {
   public Throwable explained(Throwable why, int port) {
     return why instanceof BindException
         ? new IllegalArgumentException(
-            "port %s of %s is taken, expected a free one; 0 takes any"
-                .formatted(port, http.host()),
+            "port %s of %s is taken, expected a free one; 0 takes any".formatted(port, http.host()),
             why)
         : why;
   }
@@ -288,8 +287,7 @@ public final class InferenceService {
     return Future.fromCompletionStage(
             loads ? models.load(name) : models.unload(name), vertx().getOrCreateContext())
         .recover(
-            why ->
-                Future.failedFuture(why instanceof CompletionException ? why.getCause() : why));
+            why -> Future.failedFuture(why instanceof CompletionException ? why.getCause() : why));
   }
 
   private void requireManaged() {
@@ -385,8 +383,7 @@ public final class InferenceService {
   }
 
   private static Buffer encoded(Predictor predictor, Checked checked, PredictionAnswer answer) {
-    Response response =
-        checked.request().response(predictor.job(), answer, predictor.format());
+    Response response = checked.request().response(predictor.job(), answer, predictor.format());
     int header = response.headerBytes().orElseThrow();
     Buffer body = response.body();
     return checked

@@ -22,8 +22,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A call, from its first byte until its answer has left. It holds memory for its messages, and gives
- * it back when the answer has left or the peer is gone. Belongs to the server's event loop.
+ * A call, from its first byte until its answer has left. It holds memory for its messages, and
+ * gives it back when the answer has left or the peer is gone. Belongs to the server's event loop.
  */
 final class Call {
 
@@ -235,7 +235,8 @@ final class Call {
       default ->
           throw new Refusal(
               Code.UNSUPPORTED,
-              "grpc-encoding: is %s, expected gzip or identity".formatted(shown(message.encoding())));
+              "grpc-encoding: is %s, expected gzip or identity"
+                  .formatted(shown(message.encoding())));
     };
   }
 

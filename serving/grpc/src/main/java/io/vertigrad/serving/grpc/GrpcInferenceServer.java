@@ -144,8 +144,7 @@ final class GrpcInferenceServer implements Port {
             service
                 .vertx()
                 .setTimer(
-                    CLOSE_MILLIS,
-                    late -> Set.copyOf(connections).forEach(HttpConnection::close)));
+                    CLOSE_MILLIS, late -> Set.copyOf(connections).forEach(HttpConnection::close)));
     return server.shutdown(CLOSE_MILLIS, TimeUnit.MILLISECONDS);
   }
 
@@ -172,14 +171,15 @@ final class GrpcInferenceServer implements Port {
       case INFERENCE + "/ServerLive" -> call.unary(request, message -> flag(true));
       case INFERENCE + "/ServerReady" -> call.unary(request, message -> flag(service.isReady()));
       case INFERENCE + "/ModelReady" ->
-          admitted(call, request, content -> flag(isReady(Model.read("ModelReadyRequest", content))));
+          admitted(
+              call, request, content -> flag(isReady(Model.read("ModelReadyRequest", content))));
       case INFERENCE + "/ServerMetadata" ->
           admitted(call, request, content -> done(out -> writeServer(out, service.server())));
       case INFERENCE + "/ModelMetadata" ->
-          admitted(
-              call, request, content -> metadata(Model.read("ModelMetadataRequest", content)));
+          admitted(call, request, content -> metadata(Model.read("ModelMetadataRequest", content)));
       case INFERENCE + "/ModelInfer" -> infer(call, request);
-      case INFERENCE + "/RepositoryIndex" -> admitted(call, request, content -> index(call, content));
+      case INFERENCE + "/RepositoryIndex" ->
+          admitted(call, request, content -> index(call, content));
       case INFERENCE + "/RepositoryModelLoad" ->
           admitted(call, request, content -> change(call, content, true));
       case INFERENCE + "/RepositoryModelUnload" ->
@@ -187,7 +187,7 @@ final class GrpcInferenceServer implements Port {
       case HEALTH + "/Check" -> call.unary(request, message -> check(call, message));
       case HEALTH + "/Watch" -> call.receive(request, message -> watch(call, message));
       case "grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
-              "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo" ->
+          "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo" ->
           call.each(request, message -> reflection.answer(call.content(message)));
       default ->
           call.only(
@@ -246,8 +246,7 @@ final class GrpcInferenceServer implements Port {
       throws IOException {
     for (int i = 0; i < tensors.size(); i++) {
       JsonObject tensor = tensors.getJsonObject(i);
-      InferenceMessage.message(
-          out, field, inner -> InferenceMessage.writeMetadata(inner, tensor));
+      InferenceMessage.message(out, field, inner -> InferenceMessage.writeMetadata(inner, tensor));
     }
   }
 
@@ -333,7 +332,8 @@ final class GrpcInferenceServer implements Port {
           Health found = health(name);
           if (found != sent[0]) {
             sent[0] = found;
-            call.send(Buffer.buffer(InferenceMessage.bytes(out -> out.writeEnum(1, found.ordinal()))));
+            call.send(
+                Buffer.buffer(InferenceMessage.bytes(out -> out.writeEnum(1, found.ordinal()))));
           }
         };
     look.run();

@@ -342,8 +342,7 @@ final class InferenceMessage implements Message {
     long[] size = {0};
     readContents(tensor, where, type, null, size);
     memory.accept(size[0]);
-    ByteBuffer out =
-        ByteBuffer.allocate(Math.toIntExact(size[0])).order(ByteOrder.LITTLE_ENDIAN);
+    ByteBuffer out = ByteBuffer.allocate(Math.toIntExact(size[0])).order(ByteOrder.LITTLE_ENDIAN);
     readContents(tensor, where, type, out, size);
     return out.array();
   }
@@ -460,8 +459,7 @@ final class InferenceMessage implements Message {
           }
           at = 0;
           for (int i = 0; !typed && i < tensors.size(); i++) {
-            int size =
-                tensors.getJsonObject(i).getJsonObject(PARAMETERS).getInteger(BINARY_SIZE);
+            int size = tensors.getJsonObject(i).getJsonObject(PARAMETERS).getInteger(BINARY_SIZE);
             out.writeByteArray(6, binary.getBytes(at, at + size));
             at += size;
           }

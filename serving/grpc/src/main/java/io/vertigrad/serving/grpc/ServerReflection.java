@@ -45,9 +45,7 @@ final class ServerReflection {
       String name = file.getPackage() + "." + service.getName();
       services.add(name);
       files.put(name, encoded);
-      service
-          .getMethodList()
-          .forEach(method -> files.put(name + "." + method.getName(), encoded));
+      service.getMethodList().forEach(method -> files.put(name + "." + method.getName(), encoded));
     }
     file.getMessageTypeList().forEach(type -> add(file.getPackage(), type, encoded));
   }
@@ -88,10 +86,13 @@ final class ServerReflection {
               switch (kind[0]) {
                 case 3, 4 -> {
                   if (file == null) {
-                    InferenceMessage.message(out, 7, error -> {
-                      error.writeInt32(1, NOT_FOUND);
-                      error.writeString(2, "not found: " + asked[0]);
-                    });
+                    InferenceMessage.message(
+                        out,
+                        7,
+                        error -> {
+                          error.writeInt32(1, NOT_FOUND);
+                          error.writeString(2, "not found: " + asked[0]);
+                        });
                   } else {
                     InferenceMessage.message(out, 4, found -> found.writeByteArray(1, file));
                   }
@@ -102,8 +103,7 @@ final class ServerReflection {
                         6,
                         list -> {
                           for (String service : services) {
-                            InferenceMessage.message(
-                                list, 1, name -> name.writeString(1, service));
+                            InferenceMessage.message(list, 1, name -> name.writeString(1, service));
                           }
                         });
                 default ->
