@@ -37,7 +37,8 @@ public final class InferenceService {
 
   private static final int GZIP_BYTES = 18;
 
-  private final ServingResources resources;
+  private final Vertx vertx;
+  private final RequestMemory memory;
   private final Http http;
   private final ModelRepository models;
   private final BearerTokens tokens;
@@ -144,8 +145,9 @@ public final class InferenceService {
   private record Checked(Message message, InferenceRequest request, OptionalLong version) {}
 
   InferenceService(
-      ServingResources resources, Http http, ModelRepository models, BearerTokens tokens) {
-    this.resources = resources;
+      Vertx vertx, RequestMemory memory, Http http, ModelRepository models, BearerTokens tokens) {
+    this.vertx = vertx;
+    this.memory = memory;
     this.http = http;
     this.models = models;
     this.tokens = tokens;
@@ -153,7 +155,7 @@ public final class InferenceService {
 
   /** Returns the instance whose threads ports use; none of a job's members runs there. */
   public Vertx vertx() {
-    return resources.http();
+    return vertx;
   }
 
   /** Returns the largest size of a request. */
@@ -181,7 +183,7 @@ public final class InferenceService {
 
   /** Returns what a new request holds. */
   public Holder holder() {
-    return new Holder(resources.memory().share());
+    return new Holder(memory.share());
   }
 
   /**
@@ -285,7 +287,7 @@ public final class InferenceService {
     requireManaged();
     tokens.requireAdmin(authorization.orElse(null));
     return Future.fromCompletionStage(
-            loads ? models.load(name) : models.unload(name), vertx().getOrCreateContext())
+            loads ? models.load(name) : models.unload(name), vertx.getOrCreateContext())
         .recover(
             why -> Future.failedFuture(why instanceof CompletionException ? why.getCause() : why));
   }
@@ -309,7 +311,7 @@ public final class InferenceService {
    */
   public Future<Buffer> infer(
       Holder holder, int bytes, boolean slow, Function<LongConsumer, Message> reading) {
-    Context loop = vertx().getOrCreateContext();
+    Context loop = vertx.getOrCreateContext();
     return decoded(loop, bytes, slow, () -> checked(holder, reading))
         .recover(why -> Future.failedFuture(counted(holder, why)))
         .compose(checked -> predicted(loop, holder, checked));

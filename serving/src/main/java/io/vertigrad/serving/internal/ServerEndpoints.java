@@ -34,7 +34,7 @@ public final class ServerEndpoints {
     this.http =
         new InferenceServer(
             resources.http(), resources.memory(), http, models, tokens, System::nanoTime);
-    this.service = new InferenceService(resources, http, models, tokens);
+    this.service = new InferenceService(resources.http(), resources.memory(), http, models, tokens);
   }
 
   /**
