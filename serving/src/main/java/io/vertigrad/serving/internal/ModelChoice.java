@@ -32,7 +32,7 @@ record ModelChoice(Found found, String reason) {
       return new ModelChoice(
           all.stream().max(BY_TIME).orElseThrow(),
           all.size() == 1
-              ? "the only model; it has no test"
+              ? text(all.get(0))
               : "the newest of %s models without a test".formatted(all.size()));
     }
     TestResult newest = tested.get().candidate().test().orElseThrow();
@@ -44,8 +44,6 @@ record ModelChoice(Found found, String reason) {
     StringBuilder reason = new StringBuilder(text(best));
     if (alike.size() > 1) {
       reason.append(", the lowest of ").append(alike.size()).append(" models");
-    } else if (all.size() == 1) {
-      reason.append(", the only model");
     }
     int others = all.size() - alike.size();
     if (others > 0) {

@@ -277,6 +277,14 @@ public final class ModelRepository {
     List<String> failures = new ArrayList<>();
     for (ModelSource source : sources) {
       try {
+        // All names first: how versions are numbered depends on how many share a name.
+        source.find().get().forEach(candidate -> offer(source, candidate.name()));
+      } catch (RuntimeException why) {
+        LOG.debug("{} is reported below", source.text(), why);
+      }
+    }
+    for (ModelSource source : sources) {
+      try {
         refresh(source, Cause.START);
         if (offers.stream().noneMatch(offer -> offer.source == source && offer.loaded != null)) {
           failures.add(
@@ -300,7 +308,8 @@ public final class ModelRepository {
       try {
         refresh(source, Cause.CHANGE);
         problems.remove(source.text());
-      } catch (RuntimeException why) {
+      } catch (RuntimeException | Error why) {
+        // Otherwise the executor would silently look no more.
         String problem = message(why);
         if (!problem.equals(problems.put(source.text(), problem))) {
           notices.accept(problem);
