@@ -43,9 +43,9 @@ public interface InferenceProtocol {
         .orElseThrow(
             () ->
                 new IllegalArgumentException(
-                    ("answering over %s needs io.vertigrad:vertigrad-serving-%s, which is not on the"
-                            + " class path: add it with its dependencies, to VERTIGRAD_CLASSPATH for"
-                            + " a release")
+                    ("answering over %s needs io.vertigrad:vertigrad-serving-%s, which is not on"
+                         + " the class path: add it with its dependencies, to VERTIGRAD_CLASSPATH"
+                         + " for a release")
                         .formatted(name, name)));
   }
 }

@@ -36,6 +36,7 @@ import java.util.zip.GZIPInputStream;
 public final class InferenceService {
 
   private static final int GZIP_BYTES = 18;
+  private static final int GZIP_BEGIN = 0x1F8B;
 
   private final Vertx vertx;
   private final RequestMemory memory;
@@ -104,11 +105,9 @@ public final class InferenceService {
      * @param mostBytes the most that it may have
      */
     public byte[] unpacked(Buffer packed, int mostBytes) {
+      boolean begins = packed.length() >= GZIP_BYTES && packed.getShort(0) == GZIP_BEGIN;
       // The last four bytes are the size, so no more than that is taken.
-      long size =
-          packed.length() < GZIP_BYTES
-              ? 0
-              : packed.getUnsignedIntLE(packed.length() - Integer.BYTES);
+      long size = begins ? packed.getUnsignedIntLE(packed.length() - Integer.BYTES) : 0;
       if (size > mostBytes) {
         throw new Refusal(
             Code.TOO_LARGE,

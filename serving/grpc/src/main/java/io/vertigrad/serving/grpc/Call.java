@@ -42,6 +42,10 @@ final class Call {
 
   private final Vertx vertx;
   private final HttpServerRequest http;
+
+  /** Completes when the peer has sent all of the request. */
+  private final Future<Void> sent;
+
   private final Holder holder;
   private final int mostBytes;
   private final List<Runnable> endings = new ArrayList<>();
@@ -61,6 +65,7 @@ final class Call {
   Call(InferenceService service, HttpServerRequest http) {
     this.vertx = service.vertx();
     this.http = http;
+    this.sent = http.end();
     this.holder = service.holder();
     this.mostBytes = service.mostBytes();
   }
@@ -289,7 +294,7 @@ final class Call {
     Future<Void> written = answer == null ? response.end() : response.end(answer);
     long reading = vertx.setTimer(PHASE_MILLIS, late -> http.response().reset(CANCEL));
     written.onComplete(left -> giveBack());
-    Future.join(written, http.end()).onComplete(left -> vertx.cancelTimer(reading));
+    Future.join(written, sent).onComplete(left -> vertx.cancelTimer(reading));
   }
 
   private void release() {

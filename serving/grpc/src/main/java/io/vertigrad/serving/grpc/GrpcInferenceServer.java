@@ -309,7 +309,8 @@ final class GrpcInferenceServer implements Port {
   private static void requireKnown(String parameter) {
     if (!parameter.equals("unload_dependents")) {
       throw Refusal.invalid(
-          "parameters: has %s, expected none: a model is loaded from what the server was started with",
+          "parameters: has %s, expected none: a model is loaded from what the server was started"
+              + " with",
           Call.shown(parameter));
     }
   }

@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class InferenceMessageTest {
 
   private static final Pattern NUMBERED =
-      Pattern.compile("^ +(?:repeated )?[\\w<>, ]+ (\\w+) = (\\d+);", Pattern.MULTILINE);
+      Pattern.compile("^ +(?:repeated )?\\w[\\w<>, ]* (\\w+) = (\\d+);", Pattern.MULTILINE);
 
   private long taken;
 
@@ -51,15 +51,17 @@ class InferenceMessageTest {
                     "inputs",
                     tensor -> {
                       Messages.set(tensor, "datatype", datatype);
-                      Messages.set(tensor, "contents", contents -> values.forEach(
-                          value -> Messages.append(contents, field, value)));
+                      Messages.set(
+                          tensor,
+                          "contents",
+                          contents ->
+                              values.forEach(value -> Messages.append(contents, field, value)));
                     }));
     byte[] raw =
         Messages.message(
             "ModelInferRequest",
             request -> {
-              Messages.add(
-                  request, "inputs", tensor -> Messages.set(tensor, "datatype", datatype));
+              Messages.add(request, "inputs", tensor -> Messages.set(tensor, "datatype", datatype));
               Messages.append(request, "raw_input_contents", ByteString.copyFrom(expected));
             });
 
@@ -83,12 +85,14 @@ class InferenceMessageTest {
         Arguments.of("INT8", "int_contents", List.of(-128, 127, -1), bytes(-128, 127, -1)),
         Arguments.of("INT16", "int_contents", List.of(-2, 258), bytes(-2, -1, 2, 1)),
         Arguments.of("INT32", "int_contents", List.of(-1), bytes(-1, -1, -1, -1)),
-        Arguments.of("INT64", "int64_contents", List.of(-2L), bytes(-2, -1, -1, -1, -1, -1, -1, -1)),
+        Arguments.of(
+            "INT64", "int64_contents", List.of(-2L), bytes(-2, -1, -1, -1, -1, -1, -1, -1)),
         Arguments.of("UINT8", "uint_contents", List.of(255), bytes(-1)),
         Arguments.of("UINT16", "uint_contents", List.of(65_535), bytes(-1, -1)),
         Arguments.of("UINT32", "uint_contents", List.of(-1), bytes(-1, -1, -1, -1)),
         Arguments.of("UINT64", "uint64_contents", List.of(1L), bytes(1, 0, 0, 0, 0, 0, 0, 0)),
-        Arguments.of("FP32", "fp32_contents", List.of(1f, -2f), bytes(0, 0, -128, 63, 0, 0, 0, -64)),
+        Arguments.of(
+            "FP32", "fp32_contents", List.of(1f, -2f), bytes(0, 0, -128, 63, 0, 0, 0, -64)),
         Arguments.of("FP64", "fp64_contents", List.of(1d), bytes(0, 0, 0, 0, 0, 0, -16, 63)),
         Arguments.of(
             "BYTES",
@@ -187,7 +191,8 @@ class InferenceMessageTest {
     assertTrue(ofTyped.startsWith("model_name: \"digits\"\nmodel_version: \"12\"\nid: \"seven\""));
     assertEquals(
         List.of(
-            ByteString.copyFrom(binary.getBytes(0, 8)), ByteString.copyFrom(binary.getBytes(8, 13))),
+            ByteString.copyFrom(binary.getBytes(0, 8)),
+            ByteString.copyFrom(binary.getBytes(8, 13))),
         Messages.get(ofRaw, "raw_output_contents"));
   }
 
@@ -197,23 +202,32 @@ class InferenceMessageTest {
 
   @Test
   void shouldSayWhatIsWrongWhenContentsDoNotFitTheirDatatype() {
-    assertRefused("inputs[0].contents: has 128, expected whole numbers from -128 to 127",
+    assertRefused(
+        "inputs[0].contents: has 128, expected whole numbers from -128 to 127",
         typed("INT8", "int_contents", 128));
-    assertRefused("inputs[0].contents: has 256, expected whole numbers from 0 to 255",
+    assertRefused(
+        "inputs[0].contents: has 256, expected whole numbers from 0 to 255",
         typed("UINT8", "uint_contents", 256));
-    assertRefused("inputs[0].contents: has field 7, expected only field 6, that of FP32",
+    assertRefused(
+        "inputs[0].contents: has field 7, expected only field 6, that of FP32",
         typed("FP32", "fp64_contents", 1d));
-    assertRefused("inputs[0].contents: has no field for FP16, expected raw_input_contents",
+    assertRefused(
+        "inputs[0].contents: has no field for FP16, expected raw_input_contents",
         typed("FP16", "fp32_contents", 1f));
-    assertRefused("raw_input_contents: has 1 elements, expected 2, one for each of inputs",
-        Messages.message("ModelInferRequest", request -> {
-          Messages.add(request, "inputs", tensor -> {});
-          Messages.add(request, "inputs", tensor -> {});
-          Messages.append(request, "raw_input_contents", ByteString.EMPTY);
-        }));
+    assertRefused(
+        "raw_input_contents: has 1 elements, expected 2, one for each of inputs",
+        Messages.message(
+            "ModelInferRequest",
+            request -> {
+              Messages.add(request, "inputs", tensor -> {});
+              Messages.add(request, "inputs", tensor -> {});
+              Messages.append(request, "raw_input_contents", ByteString.EMPTY);
+            }));
     assertRefused("message: is no ModelInferRequest", bytes(0x2A, 0x7F, 1));
-    assertRefused("parameters: has NaN, expected finite numbers",
-        Messages.message("ModelInferRequest",
+    assertRefused(
+        "parameters: has NaN, expected finite numbers",
+        Messages.message(
+            "ModelInferRequest",
             request -> Messages.parameter(request, "a", "double_param", Double.NaN)));
   }
 
