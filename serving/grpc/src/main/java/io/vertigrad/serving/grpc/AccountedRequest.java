@@ -5,7 +5,6 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.internal.http.HttpServerRequestInternal;
 import io.vertx.core.internal.http.HttpServerRequestWrapper;
-import java.util.function.BiConsumer;
 
 /**
  * A request whose body passes through a check before Vert.x's gRPC server collects it, because that
@@ -14,22 +13,28 @@ import java.util.function.BiConsumer;
  */
 final class AccountedRequest extends HttpServerRequestWrapper {
 
-  private final BiConsumer<Buffer, Handler<Buffer>> check;
+  private final Call call;
 
   /**
    * Creates a request.
    *
    * @param request the request as it arrived
-   * @param check gets each part of the body, and who takes it if it may be taken
+   * @param call checks each part of the body
    */
-  AccountedRequest(HttpServerRequest request, BiConsumer<Buffer, Handler<Buffer>> check) {
+  AccountedRequest(HttpServerRequest request, Call call) {
     super((HttpServerRequestInternal) request);
-    this.check = check;
+    this.call = call;
   }
 
   @Override
   public HttpServerRequest handler(Handler<Buffer> handler) {
-    super.handler(handler == null ? null : part -> check.accept(part, handler));
+    super.handler(handler == null ? null : part -> call.onPart(part, handler));
+    return this;
+  }
+
+  @Override
+  public HttpServerRequest endHandler(Handler<Void> handler) {
+    super.endHandler(handler == null ? null : end -> call.onLast(handler));
     return this;
   }
 }

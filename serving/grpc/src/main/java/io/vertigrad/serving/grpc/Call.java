@@ -91,6 +91,13 @@ final class Call {
     }
   }
 
+  /** Takes the end of the body, unless a refusal was sent before. */
+  void onLast(Handler<Void> taker) {
+    if (!ended) {
+      taker.handle(null);
+    }
+  }
+
   private Refusal tooLarge() {
     return new Refusal(
         Code.TOO_LARGE,

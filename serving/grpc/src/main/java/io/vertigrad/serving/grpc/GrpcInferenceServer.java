@@ -163,7 +163,7 @@ final class GrpcInferenceServer implements Port {
       return;
     }
     arriving = new Call(service, request);
-    grpc.handle(new AccountedRequest(request, arriving::onPart));
+    grpc.handle(new AccountedRequest(request, arriving));
   }
 
   private void route(Call call, GrpcServerRequest<Buffer, Buffer> request) {
