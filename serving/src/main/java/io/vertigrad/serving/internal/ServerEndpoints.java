@@ -4,7 +4,6 @@ import io.vertigrad.job.ServingConfig.Http;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -114,11 +113,10 @@ public final class ServerEndpoints {
 
   /** Stops listening, and closes the models. */
   public Future<Void> close() {
-    List<Future<Void>> closing =
-        new ArrayList<>(ports.stream().map(InferenceProtocol.Port::close).toList());
-    closing.add(http.close());
-    return Future.join(closing)
-        .<Void>mapEmpty()
+    // Not on a context of HTTP's Vert.x, which is closed last.
+    return Future.<Void>succeededFuture()
+        .eventually(() -> Future.join(ports.stream().map(InferenceProtocol.Port::close).toList()))
+        .eventually(http::close)
         .eventually(
             () ->
                 vertx.executeBlocking(
