@@ -44,8 +44,8 @@ public interface InferenceProtocol {
             () ->
                 new IllegalArgumentException(
                     ("answering over %s needs io.vertigrad:vertigrad-serving-%s, which is not on"
-                         + " the class path: add it with its dependencies, to VERTIGRAD_CLASSPATH"
-                         + " for a release")
+                            + " the class path: add it with its dependencies, to VERTIGRAD_CLASSPATH"
+                            + " for a release")
                         .formatted(name, name)));
   }
 }
