@@ -48,6 +48,7 @@ final class RunRow {
   static final String PROBLEM = "problem";
   static final String GUESSES = "guesses";
   static final String OUTLIERS = "outliers";
+  static final String SETTINGS = "settings";
 
   private static final String[] RESULTS = {
     "seconds", "version", "samples", "samplesPerSecond", "loss", "trainingLoss", "accuracy"
@@ -318,7 +319,7 @@ final class RunRow {
         flatten(section, job.getValue(section), settings);
       }
     }
-    row.put("settings", settings);
+    row.put(SETTINGS, settings);
     putText("model", settings.getValue("model.name"));
     putText("data", settings.getValue("data.name"));
     dataHash(job).ifPresent(hash -> row.put("dataHash", hash));
