@@ -16,7 +16,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -27,6 +26,7 @@ import java.util.stream.Collectors;
  */
 final class RunsCsv {
 
+  private static final String RUN = "run";
   private static final String LINE_END = "\r\n";
   private static final Pattern QUOTED = Pattern.compile("[\",\r\n]");
 
@@ -42,7 +42,12 @@ final class RunsCsv {
   /** Returns a line of titles, and one for each run. */
   static String of(List<JsonObject> rows) {
     Map<String, Function<JsonObject, Object>> columns = columns(rows);
-    columns.entrySet().removeIf(column -> rows.stream().allMatch(isEmpty(column.getValue())));
+    columns
+        .entrySet()
+        .removeIf(
+            column ->
+                !column.getKey().equals(RUN)
+                    && rows.stream().allMatch(row -> column.getValue().apply(row) == null));
     StringBuilder csv = new StringBuilder(line(new ArrayList<>(columns.keySet())));
     for (JsonObject row : rows) {
       csv.append(line(columns.values().stream().map(column -> column.apply(row)).toList()));
@@ -50,13 +55,10 @@ final class RunsCsv {
     return csv.toString();
   }
 
-  private static Predicate<JsonObject> isEmpty(Function<JsonObject, Object> column) {
-    return row -> column.apply(row) == null;
-  }
-
   private static Map<String, Function<JsonObject, Object>> columns(List<JsonObject> rows) {
     Map<String, Function<JsonObject, Object>> columns = new LinkedHashMap<>();
-    columns.put("run", row -> row.getString("name"));
+    columns.put(RUN, row -> row.getString("name"));
+    columns.put("name", row -> row.getValue(RunNotes.LABEL));
     columns.put("state", RunsText::state);
     columns.put("begun", RunsCsv::begun);
     columns.put("seconds", row -> row.getValue("seconds"));
@@ -72,6 +74,7 @@ final class RunsCsv {
                     Metric.of(key).label(),
                     row ->
                         key.equals(row.getString("metric")) ? row.getValue("metricValue") : null));
+    columns.put("tested on", row -> row.getValue(RunRow.TEST_SAMPLES));
     columns.put("test loss", row -> row.getValue("loss"));
     columns.put("samples/s", row -> row.getValue("samplesPerSecond"));
     for (String key : differences(rows)) {
