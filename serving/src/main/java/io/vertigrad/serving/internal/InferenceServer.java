@@ -342,8 +342,11 @@ final class InferenceServer {
             left ->
                 loop.runOnContext(
                     go -> {
-                      handle(new Exchange(request, connection.get(), memory.share()));
-                      request.resume();
+                      // A request of a closed connection would hold its model for good.
+                      if (connections.of(request.connection()).isPresent()) {
+                        handle(new Exchange(request, connection.get(), memory.share()));
+                        request.resume();
+                      }
                     }));
   }
 
