@@ -189,6 +189,17 @@ final class RunsCommandTest {
     assertTrue(none.err().contains("there is no such folder"), none.err());
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"vertigrad", "/a//b", "/..", "/a/.b", "/a b", "http://x/"})
+  void shouldRefuseABasePathThatIsNoPath(String path) {
+    CommandRun refused = CommandRun.of("ui", folder.toString(), "--base-path", path);
+
+    assertEquals(2, refused.exit());
+    assertTrue(
+        refused.err().contains("--base-path: found \"" + path + "\", expected a path such as"),
+        refused.err());
+  }
+
   private CommandRun runs(String... words) {
     List<String> all = new ArrayList<>(List.of("runs"));
     all.addAll(List.of(words));

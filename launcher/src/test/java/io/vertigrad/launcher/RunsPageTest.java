@@ -889,10 +889,8 @@ final class RunsPageTest {
 
   /** Serves the page of the folder; returns its address with the token. */
   private String serve(int port) {
-    return Await.result(
-        RunsPage.start(
-            vertx, folder, new DashboardConfig(true, "127.0.0.1", port, List.of(), List.of())),
-        20,
-        "the page");
+    DashboardConfig where = new DashboardConfig(true, "127.0.0.1", port, List.of(), List.of());
+    RunsPage page = Await.result(RunsPage.start(vertx, folder, where, ""), 20, "the page");
+    return page.url() + "#token=" + page.token();
   }
 }

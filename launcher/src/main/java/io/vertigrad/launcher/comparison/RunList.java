@@ -159,16 +159,30 @@ public final class RunList implements RunsVerticle.Source {
   }
 
   @Override
+  public Buffer csv(boolean archived) {
+    List<JsonObject> rows =
+        rows().stream().filter(row -> archived || !row.containsKey(RunNotes.ARCHIVED)).toList();
+    return Buffer.buffer(RunsCsv.of(rows));
+  }
+
+  @Override
   public synchronized JsonObject annotate(String name, JsonObject change) {
-    RunDirectory run =
-        find(name)
-            .orElseThrow(
-                () ->
-                    new NoSuchElementException("there is no run %s in %s".formatted(name, folder)));
+    RunDirectory run = required(name);
     RunNotes notes = RunNotes.read(run).with(change);
     notes.write(run);
     known.remove(name);
     return notes.toJson();
+  }
+
+  @Override
+  public JsonObject delete(String name) {
+    return JsonObject.of("bytes", remove(required(name)));
+  }
+
+  private RunDirectory required(String name) {
+    return find(name)
+        .orElseThrow(
+            () -> new NoSuchElementException("there is no run %s in %s".formatted(name, folder)));
   }
 
   /**

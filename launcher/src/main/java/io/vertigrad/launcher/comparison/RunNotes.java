@@ -12,8 +12,8 @@ import java.util.Locale;
 import java.util.Set;
 
 /**
- * A name, tags, a note and a mark of a run that is kept, in {@code notes.json} of its folder. The
- * name is its {@code label}: the folder has a name of its own.
+ * A name, tags, a note and the marks of a run that is kept, or that the list hides, in {@code
+ * notes.json} of its folder. The name is its {@code label}: the folder has a name of its own.
  */
 final class RunNotes {
 
@@ -21,7 +21,9 @@ final class RunNotes {
   static final String TAGS = "tags";
   static final String NOTE = "note";
   static final String KEPT = "kept";
+  static final String ARCHIVED = "archived";
 
+  private static final List<String> MARKS = List.of(KEPT, ARCHIVED);
   private static final int MOST_TAGS = 16;
   private static final int LABEL_CHARACTERS = 60;
   private static final int TAG_CHARACTERS = 40;
@@ -55,8 +57,8 @@ final class RunNotes {
   }
 
   /**
-   * Returns {@code label}, {@code tags}, {@code note} and {@code kept}, those that are not empty,
-   * within the limits of a change: a person may have written the file.
+   * Returns {@code label}, {@code tags}, {@code note}, {@code kept} and {@code archived}, those that
+   * are not empty, within the limits of a change: a person may have written the file.
    */
   JsonObject toJson() {
     JsonObject shown = new JsonObject();
@@ -75,7 +77,12 @@ final class RunNotes {
     if (json.getValue(NOTE) instanceof String note && !note.isEmpty()) {
       shown.put(NOTE, cut(note, NOTE_CHARACTERS));
     }
-    return kept() ? shown.put(KEPT, true) : shown;
+    for (String mark : MARKS) {
+      if (Boolean.TRUE.equals(json.getValue(mark))) {
+        shown.put(mark, true);
+      }
+    }
+    return shown;
   }
 
   private static String cut(String text, int most) {
@@ -95,11 +102,11 @@ final class RunNotes {
         case LABEL -> changed.put(LABEL, label(LABEL, value));
         case TAGS -> changed.put(TAGS, tags(value));
         case NOTE -> changed.put(NOTE, note(value));
-        case KEPT -> {
-          require(value instanceof Boolean, "kept: found %s, expected true or false", value);
-          changed.put(KEPT, value);
+        case KEPT, ARCHIVED -> {
+          require(value instanceof Boolean, key + ": found %s, expected true or false", value);
+          changed.put(key, value);
         }
-        default -> require(false, "%s: expected label, tags, note or kept", key);
+        default -> require(false, "%s: expected label, tags, note, kept or archived", key);
       }
     }
     return new RunNotes(changed);

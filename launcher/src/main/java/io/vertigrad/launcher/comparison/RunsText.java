@@ -79,7 +79,8 @@ final class RunsText {
     return row.getString("name") + (label.isEmpty() ? "" : " (%s)".formatted(label));
   }
 
-  private static String state(JsonObject row) {
+  /** Returns the state of a run, with how far it is and what is wrong with it. */
+  static String state(JsonObject row) {
     String state = row.getString(RunRow.STATE);
     double last = row.getDouble("lastVersion", 0.0);
     boolean running = state.equals(RunRow.RUNNING) && last > 0 && row.containsKey("version");
@@ -113,6 +114,7 @@ final class RunsText {
             .collect(Collectors.joining(" "));
     return Stream.of(
             row.containsKey(RunNotes.KEPT) ? "kept" : "",
+            row.containsKey(RunNotes.ARCHIVED) ? "archived" : "",
             tags,
             note.length() > NOTE_CHARACTERS ? note.substring(0, NOTE_CHARACTERS) + "..." : note)
         .filter(part -> !part.isEmpty())

@@ -77,7 +77,9 @@ export class RunTable {
     row.run = run;
     row.box.checked = Boolean(look);
     row.swatch.style.background = look ? painted(look) : '';
-    row.kept.hidden = !run.kept;
+    const marks = [run.kept && 'kept', run.archived && 'archived'].filter(Boolean).join(', ');
+    row.marks.hidden = marks === '';
+    setText(row.marks, marks);
     const problem = [run.reason, run.problem].filter(Boolean).join('; ');
     row.problem.hidden = problem === '';
     row.problem.title = problem;
@@ -111,15 +113,15 @@ export class RunTable {
     row.box = element('input', { type: 'checkbox', 'aria-label': `${name} in the charts` });
     row.box.addEventListener('change', () => this.check(row.run, row.box.checked));
     row.swatch = element('span', { class: 'swatch' });
-    const page = `run?name=${encodeURIComponent(name)}`;
+    const page = `run/${encodeURIComponent(name)}/`;
     row.link = element('a', { href: page, target: '_blank', rel: 'noopener' }, name);
     row.folder = element('span', { class: 'folder', hidden: '' }, name);
-    row.kept = element('span', { class: 'phase', hidden: '' }, 'kept');
+    row.marks = element('span', { class: 'phase', hidden: '' });
     const details = element('button', { type: 'button', class: 'more', 'aria-label': `details of ${name}` }, 'details');
     details.addEventListener('click', () => this.details(row.run));
     row.problem = element('p', { class: 'problem', hidden: '' });
     row.check = element('td', { class: 'check', 'data-name': 'in the charts' }, row.box, row.swatch);
-    row.title = element('th', { scope: 'row' }, row.link, ' ', row.kept, ' ', details, row.folder, row.problem);
+    row.title = element('th', { scope: 'row' }, row.link, ' ', row.marks, ' ', details, row.folder, row.problem);
     row.line = element('tr', { 'data-run': name }, row.check, row.title);
     return row;
   }

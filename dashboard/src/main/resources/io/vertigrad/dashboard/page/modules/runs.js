@@ -4,13 +4,14 @@
 import { byId, element, setText } from './dom.js';
 import { clock, count, many } from './format.js';
 import { dashOf, ofRank, onThemeChange } from './palette.js';
+import { RunArchive } from './runs-archive.js';
 import { RunCharts } from './runs-charts.js';
 import {
   columnsOf,
   firstDrawn,
   legendsOf,
   matches,
-    severalData,
+  severalData,
   sorted,
   unknownKeys,
   verdictOf,
@@ -20,6 +21,7 @@ import { RunDetails } from './runs-details.js';
 import { showSide } from './runs-side.js';
 import { RunSweep } from './runs-sweep.js';
 import { RunTable } from './runs-table.js';
+import { token } from './token.js';
 
 const POLL_MILLIS = 2000;
 
@@ -56,12 +58,20 @@ class Runs {
     this.sort = sortOf(this.kept.get('sort') ?? ORDER);
     this.checked = this.kept.has('runs') ? new Set(this.kept.get('runs').split('/')) : null;
     this.charts = new RunCharts(this.kept.get('axis'), () => this.#show());
-    this.details = new RunDetails(this.kept.get('token'), (change) => this.#note(change));
     this.sweep = new RunSweep((run) => this.details.open(run));
+    this.details = new RunDetails(token, (change) => this.#note(change));
+    this.archive = new RunArchive(token, {
+      mark: ({ name }, archived) => this.#note({ run: name, token, archived }),
+      remove: (run) => this.#delete(run),
+      show: () => this.#change(),
+    });
     this.table = new RunTable(byId('list'), {
       check: ({ name }, on) => this.#check((names) => (on ? names.add(name) : names.delete(name))),
       sort: ({ key, falling }) => this.#order(key, this.sort.key === key ? !this.sort.falling : Boolean(falling)),
-      details: (run) => this.details.open(run),
+      details: (run) => {
+        this.archive.offer(run);
+        this.details.open(run);
+      },
     });
     byId('filter').value = this.kept.get('filter') ?? '';
     this.#listenToReader();
@@ -214,14 +224,17 @@ class Runs {
   }
 
   async #note(change) {
-    const parts = await ask('notes', {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(change),
-    });
+    const parts = await ask('notes', posted(change));
     const run = this.runs.find(({ name }) => name === change.run);
-    Object.assign(run ?? {}, { label: undefined, tags: undefined, note: undefined, kept: undefined }, parts);
-    this.#show();
+    const cleared = { label: undefined, tags: undefined, note: undefined, kept: undefined, archived: undefined };
+    Object.assign(run ?? {}, cleared, parts);
+    this.#change();
+  }
+
+  async #delete({ name }) {
+    await ask('delete', posted({ run: name, token }));
+    this.runs = this.runs.filter((run) => run.name !== name);
+    this.#change();
   }
 
   #show() {
@@ -229,7 +242,8 @@ class Runs {
       return;
     }
     const filter = byId('filter').value.trim();
-    this.listed = this.runs.filter((run) => filter === '' || matches(run, filter));
+    const found = (run) => filter === '' || matches(run, filter);
+    this.listed = this.archive.listed(this.runs).filter(found);
     const columns = columnsOf(this.runs, this.listed);
     const by = columns.find(({ key }) => key === this.sort.key) ?? columns[0];
     const runs = sorted(this.listed, by, this.sort.falling);
@@ -306,7 +320,7 @@ class Runs {
     const matched = `${this.listed.length} of ${many(this.runs.length, 'run')}.${unknown.join('')}`;
     setText(byId('filter-note'), filter === '' ? '' : matched);
     const empty = `There is no run in ${this.folder} yet. ./vertigrad train makes one; it appears here by itself.`;
-    const verdict = this.listed.length > 0 ? verdictOf(this.listed) : 'No run matches the filter.';
+    const verdict = this.listed.length > 0 ? verdictOf(this.listed) : filter === '' ? 'All runs are archived.' : 'No run matches the filter.';
     setText(byId('verdict'), this.runs.length > 0 ? verdict : empty);
   }
 
@@ -407,6 +421,11 @@ function options(select, entries, chosen) {
     select.replaceChildren(...entries.map(([value, text]) => element('option', { value }, text)));
   }
   select.value = chosen;
+}
+
+/** Returns a request that changes something. */
+function posted(change) {
+  return { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(change) };
 }
 
 /** Returns the JSON of an answer; throws an error that says in words why there is none. */
