@@ -57,6 +57,7 @@ final class RunsCsv {
   private static Map<String, Function<JsonObject, Object>> columns(List<JsonObject> rows) {
     Map<String, Function<JsonObject, Object>> columns = new LinkedHashMap<>();
     columns.put("run", row -> row.getString("name"));
+    columns.put("name", row -> row.getValue(RunNotes.LABEL));
     columns.put("state", RunsText::state);
     columns.put("begun", RunsCsv::begun);
     columns.put("seconds", row -> row.getValue("seconds"));
@@ -72,6 +73,8 @@ final class RunsCsv {
                     Metric.of(key).label(),
                     row ->
                         key.equals(row.getString("metric")) ? row.getValue("metricValue") : null));
+    columns.put("tested on", row -> row.getValue(RunRow.TEST_SAMPLES));
+    columns.put("whole test set", row -> row.getValue(RunRow.WHOLE_TEST_SET));
     columns.put("test loss", row -> row.getValue("loss"));
     columns.put("samples/s", row -> row.getValue("samplesPerSecond"));
     for (String key : differences(rows)) {
