@@ -75,6 +75,7 @@ final class RunsCsv {
                     row ->
                         key.equals(row.getString("metric")) ? row.getValue("metricValue") : null));
     columns.put("tested on", row -> row.getValue(RunRow.TEST_SAMPLES));
+    columns.put("whole test set", row -> row.getValue(RunRow.WHOLE_TEST_SET));
     columns.put("test loss", row -> row.getValue("loss"));
     columns.put("samples/s", row -> row.getValue("samplesPerSecond"));
     for (String key : differences(rows)) {
