@@ -175,6 +175,53 @@ final class RunsPageTest {
   }
 
   @Test
+  void shouldDrawEachTrialBesideItsSettingsWhenRunsBelongToASweep() throws Exception {
+    double[] rates = {0.001, 0.01, 0.1};
+    for (int i = 1; i <= 12; i++) {
+      double rate = rates[i % 3];
+      int batch = 16 << (i % 4);
+      int steps = i % 3 == 0 ? 300 : i % 2 == 0 ? 100 : 33;
+      Path trial = run(i, rate, batch, i == 7 ? 98.4 : 70 + 2 * i);
+      JsonObject settings =
+          new JsonObject().put("optimizer.learningRate", rate).put("workers.batch", batch);
+      JsonObject sweep =
+          new JsonObject()
+              .put("sweep", i == 12 ? "alone" : "digits")
+              .put("trial", i)
+              .put("settings", settings)
+              .put("steps", steps)
+              .put("most", 300);
+      Files.writeString(trial.resolve("sweep.json"), sweep.encode());
+    }
+    run(13, 0.5, 8, 50);
+    open(serve(0));
+
+    choose("#sweep", "digits");
+    assertEquals("Sweep digits", browser.text("#sweep-title"));
+    assertEquals(
+        "11 trials, 3 with all steps, 43 % of the steps without early stopping. Best accuracy:"
+            + " 98.40 % by trial 7, optimizer.learningRate 0.01, workers.batch 128.",
+        browser.text("#sweep-verdict"));
+    assertEquals(
+        11L, browser.run("return document.querySelectorAll('#sweep-lines .trial').length"));
+    assertEquals("run-7", browser.attribute("#sweep-points .best", "data-run"));
+    assertEquals(
+        "trial 7: accuracy 98.40 %, after 33 of 300 steps, optimizer.learningRate 0.01,"
+            + " workers.batch 128",
+        browser.run("return document.querySelector('#sweep-points .best title').textContent"));
+    assertEquals(List.of("0.001", "0.01", "0.1"), texts("#sweep-points > svg > text"));
+    look("sweep");
+
+    choose("#sweep-setting", "steps");
+    assertEquals(
+        List.of("33", "100", "300"), texts("#sweep-points > svg > text"), "another setting");
+    browser.run(
+        "document.querySelector('#sweep-points .best').dispatchEvent(new MouseEvent('click'))");
+    assertEquals("run-7", browser.text("#details-title"));
+    assertEquals(List.of(), browser.complaints());
+  }
+
+  @Test
   void shouldGiveEachRunItsOwnUnitWhenMetricsDiffer() throws Exception {
     run(1, 0.1, 32, 90);
     Path events = run(2, 0.1, 32, 90).resolve("events.jsonl");

@@ -218,7 +218,9 @@ public final class RunList implements RunsVerticle.Source {
 
   private Optional<JsonObject> row(RunDirectory run) {
     List<FileStamp> stamps =
-        Stream.of(run.job(), run.summary(), run.events(), run.notes()).map(FileStamp::of).toList();
+        Stream.of(run.job(), run.summary(), run.events(), run.notes(), run.sweep())
+            .map(FileStamp::of)
+            .toList();
     Optional<RunLock.Holder> holder = RunLock.look(run);
     Known before = known.get(run.name());
     if (before != null && before.stamps().equals(stamps) && before.holder().equals(holder)) {

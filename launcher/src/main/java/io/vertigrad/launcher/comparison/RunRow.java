@@ -119,6 +119,7 @@ final class RunRow {
     }
     addProgress();
     job.ifPresent(this::addSettings);
+    object(run.sweep()).ifPresent(trial -> row.put("sweep", trial));
     addNotes();
     boolean known = summary.isPresent() || job.isPresent() || first != null;
     row.put(STATE, state(summary, running, known));

@@ -45,6 +45,8 @@ export const metricOf = (run) => run.metric ?? (Number.isFinite(run.accuracy) ? 
 export const valueOf = (run, key) =>
   key === 'accuracy' ? run.accuracy : run.metric === key ? run.metricValue : undefined;
 
+export const lowerIsBetter = (key) => LOWER.has(key);
+
 export const titleOf = (key) => metric(key)?.title ?? 'Accuracy';
 
 export const formatOf = (key) => metric(key)?.value ?? accuracy;

@@ -8,6 +8,7 @@ import { RunCharts } from './runs-charts.js';
 import { columnsOf, matches, sorted, unknownKeys, verdictOf, winnersIn } from './runs-columns.js';
 import { RunDetails } from './runs-details.js';
 import { showSide } from './runs-side.js';
+import { RunSweep } from './runs-sweep.js';
 import { RunTable } from './runs-table.js';
 
 const POLL_MILLIS = 2000;
@@ -43,6 +44,7 @@ class Runs {
     this.checked = this.kept.has('runs') ? new Set(this.kept.get('runs').split('/')) : null;
     this.charts = new RunCharts(this.kept.get('axis'), () => this.#show());
     this.details = new RunDetails(this.kept.get('token'), (change) => this.#note(change));
+    this.sweep = new RunSweep((run) => this.details.open(run));
     this.table = new RunTable(byId('list'), {
       check: ({ name }, on) => this.#check((names) => (on ? names.add(name) : names.delete(name))),
       sort: ({ key, falling }) => this.#order(key, this.sort.key === key ? !this.sort.falling : Boolean(falling)),
@@ -233,6 +235,7 @@ class Runs {
       ['falling', 'rising'].map((direction) => [`${direction} ${key}`, `${title}, ${direction}`]),
     );
     options(byId('sort'), orders, `${this.sort.falling ? 'falling' : 'rising'} ${by.key}`);
+    this.sweep.show(this.listed);
     this.#draw(looks);
     showSide(this.shown, columns, ({ name }) => this.curves.get(name));
     this.#remember(filter);
