@@ -49,8 +49,18 @@ final class RunRow {
   static final String GUESSES = "guesses";
   static final String OUTLIERS = "outliers";
 
+  static final String TEST_SAMPLES = "testSamples";
+  static final String WHOLE_TEST_SET = "wholeTestSet";
+
   private static final String[] RESULTS = {
-    "seconds", "version", "samples", "samplesPerSecond", "loss", "trainingLoss", "accuracy"
+    "seconds",
+    "version",
+    "samples",
+    "samplesPerSecond",
+    "loss",
+    "trainingLoss",
+    "accuracy",
+    TEST_SAMPLES
   };
 
   private static final int LONGEST_SETTING = 200;
@@ -259,6 +269,7 @@ final class RunRow {
       putNumber(key, summary.getValue(key));
     }
     addTested(RunSummary.withStream(summary));
+    addWhole(summary.getValue(WHOLE_TEST_SET));
     if (summary.getValue("diverged") instanceof JsonObject) {
       row.put("diverged", true);
     } else if (Baseline.unbeatenIn(summary).isPresent()) {
@@ -309,6 +320,8 @@ final class RunRow {
             tested.accuracy(),
             tested.errors()));
     putNumber("loss", tested.loss());
+    row.put(TEST_SAMPLES, tested.samples());
+    addWhole(tested.wholeTestSet());
     row.put("hash", tested.parametersHash());
   }
 
@@ -383,6 +396,13 @@ final class RunRow {
     if (metric != Metric.ACCURACY && tested.getValue(metric.key()) instanceof Number value) {
       row.put("metric", metric.key());
       putNumber("metricValue", value);
+    }
+  }
+
+  /** Marks a test that left out samples; older versions did not say whether one did. */
+  private void addWhole(Object whole) {
+    if (whole instanceof Boolean known) {
+      row.put(WHOLE_TEST_SET, known);
     }
   }
 

@@ -55,7 +55,7 @@ final class RunsText {
 
   private static List<String> cells(JsonObject row) {
     return Stream.of(
-            row.getString("name"),
+            name(row),
             state(row),
             TIME.format(
                 Instant.ofEpochMilli(row.getLong("startedMillis")).atZone(ZoneId.systemDefault())),
@@ -71,7 +71,16 @@ final class RunsText {
         .toList();
   }
 
-  private static String state(JsonObject row) {
+  /**
+   * Returns the folder's name, which the commands take, and the name that a person gave the run.
+   */
+  private static String name(JsonObject row) {
+    String label = row.getString(RunNotes.LABEL, "");
+    return row.getString("name") + (label.isEmpty() ? "" : " (%s)".formatted(label));
+  }
+
+  /** Returns the state of a run, with how far it is and what is wrong with it. */
+  static String state(JsonObject row) {
     String state = row.getString(RunRow.STATE);
     double last = row.getDouble("lastVersion", 0.0);
     boolean running = state.equals(RunRow.RUNNING) && last > 0 && row.containsKey("version");
@@ -91,7 +100,10 @@ final class RunsText {
       return NOTHING;
     }
     String name = metric == Metric.ACCURACY ? "" : metric.label() + " ";
-    return name + metric.figure(value.doubleValue());
+    boolean part = Boolean.FALSE.equals(row.getValue(RunRow.WHOLE_TEST_SET));
+    return name
+        + metric.figure(value.doubleValue())
+        + (part ? format(" of %,d samples", row.getLong(RunRow.TEST_SAMPLES, 0L)) : "");
   }
 
   private static String notes(JsonObject row) {
@@ -102,6 +114,7 @@ final class RunsText {
             .collect(Collectors.joining(" "));
     return Stream.of(
             row.containsKey(RunNotes.KEPT) ? "kept" : "",
+            row.containsKey(RunNotes.ARCHIVED) ? "archived" : "",
             tags,
             note.length() > NOTE_CHARACTERS ? note.substring(0, NOTE_CHARACTERS) + "..." : note)
         .filter(part -> !part.isEmpty())

@@ -128,7 +128,8 @@ public final class BearerTokens {
           Code.UNAUTHENTICATED,
           authorization == null
               ? "Authorization: is missing, expected Bearer and a token of this server"
-              : "Authorization: has no token of this server, expected Bearer and one of its tokens");
+              : "Authorization: has no token of this server, expected Bearer and one of its"
+                  + " tokens");
     }
     return found;
   }

@@ -62,6 +62,8 @@ public final class ModelRepository {
 
   private final List<ModelSource> sources;
   private final Consumer<String> notices;
+  private final Opening opening;
+  private final long lookMillis;
   private final Optional<ScheduledExecutorService> loader;
   private final AtomicInteger calls = new AtomicInteger();
 
@@ -228,18 +230,42 @@ public final class ModelRepository {
     }
   }
 
+  /** Opens a model's file. */
+  @FunctionalInterface
+  interface Opening {
+
+    /**
+     * Opens a model on the calling thread.
+     *
+     * @param version as which it answers
+     */
+    ServedModel open(Candidate candidate, long version);
+  }
+
   private ModelRepository(
       List<ModelSource> sources,
       Consumer<String> notices,
+      Opening opening,
+      long lookMillis,
       Optional<ScheduledExecutorService> loader) {
     this.sources = sources;
     this.notices = notices;
+    this.opening = opening;
+    this.lookMillis = lookMillis;
     this.loader = loader;
   }
 
   /** Returns a repository of one model, which its owner closes. */
   static ModelRepository of(Predictor predictor) {
-    ModelRepository repository = new ModelRepository(List.of(), line -> {}, Optional.empty());
+    ModelRepository repository =
+        new ModelRepository(
+            List.of(),
+            line -> {},
+            (candidate, version) -> {
+              throw new IllegalStateException("this repository has no files");
+            },
+            LOOK_MILLIS,
+            Optional.empty());
     Loaded only = repository.new Loaded(predictor, Optional.empty(), "");
     repository.models = Map.of(predictor.job(), new Named(List.of(only), ""));
     return repository;
@@ -251,9 +277,21 @@ public final class ModelRepository {
    * @param notices takes a line for each model that begins to answer or cannot be loaded
    */
   static ModelRepository of(List<ModelSource> sources, Consumer<String> notices) {
+    return of(
+        sources,
+        notices,
+        (candidate, version) -> HeldModel.open(candidate.job(), candidate.file(), version),
+        LOOK_MILLIS);
+  }
+
+  /** Returns such a repository, which opens files in its own way. */
+  static ModelRepository of(
+      List<ModelSource> sources, Consumer<String> notices, Opening opening, long lookMillis) {
     return new ModelRepository(
         List.copyOf(sources),
         notices,
+        opening,
+        lookMillis,
         Optional.of(
             Executors.newSingleThreadScheduledExecutor(
                 work -> {
@@ -300,7 +338,7 @@ public final class ModelRepository {
     }
     loader
         .orElseThrow()
-        .scheduleWithFixedDelay(this::look, LOOK_MILLIS, LOOK_MILLIS, TimeUnit.MILLISECONDS);
+        .scheduleWithFixedDelay(this::look, lookMillis, lookMillis, TimeUnit.MILLISECONDS);
   }
 
   private void look() {
@@ -371,10 +409,11 @@ public final class ModelRepository {
         replace(offer, choice);
         return;
       } catch (RuntimeException why) {
-        onFailure(offer, found, message(why));
+        remember(offer, found, message(why));
         if (!offer.source.folder() && cause != Cause.CHANGE) {
           throw why;
         }
+        announce(offer, found);
         usable.remove(found);
       }
     }
@@ -407,18 +446,22 @@ public final class ModelRepository {
     return rewritten || !gone;
   }
 
-  private void onFailure(Offer offer, Found found, String why) {
+  /** Remembers a file that cannot be loaded, until it changes or a call asks for it. */
+  private static void remember(Offer offer, Found found, String why) {
     List<Found> failed = new ArrayList<>(offer.failed);
     failed.add(found);
     offer.failed = List.copyOf(failed);
     offer.problem = why;
+  }
+
+  private void announce(Offer offer, Found found) {
     notices.accept(
         "%s: %s cannot be loaded%s: %s"
             .formatted(
                 offer.name,
                 found.candidate().origin(),
                 offer.loaded == null ? "" : ", what was loaded before goes on answering",
-                why));
+                offer.problem));
   }
 
   private void replace(Offer offer, ModelChoice choice) {
@@ -484,7 +527,7 @@ public final class ModelRepository {
             candidate.name(),
             candidate.name(),
             event -> {},
-            () -> HeldModel.open(candidate.job(), candidate.file(), version));
+            () -> opening.open(candidate, version));
     try {
       predictor.opened().get(LOAD_SECONDS, TimeUnit.SECONDS);
       predictor.ready().get(LOAD_SECONDS, TimeUnit.SECONDS);
