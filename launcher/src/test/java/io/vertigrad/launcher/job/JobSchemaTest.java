@@ -21,6 +21,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -35,6 +36,7 @@ class JobSchemaTest {
   private static final Path EXAMPLES = Path.of("../examples");
 
   @Test
+  @Tag("slow")
   void shouldEqualTheCodeWhenKeysChange() throws IOException {
     String made = JobSchema.make().encodePrettily() + "\n";
     if ("write".equals(System.getProperty("vertigrad.schema"))) {
