@@ -16,6 +16,7 @@ import java.io.IOException;
 import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -373,6 +374,7 @@ final class JobSchema {
       return ServiceLoader.load(StrategyProvider.class).stream()
           .map(ServiceLoader.Provider::get)
           .filter(provider -> strategies.get(provider.name()).contains(key))
+          .sorted(Comparator.comparing(StrategyProvider::name))
           .flatMap(
               provider ->
                   RULES.stream()
@@ -383,6 +385,7 @@ final class JobSchema {
       return ServiceLoader.load(DatasetProvider.class).stream()
           .map(ServiceLoader.Provider::get)
           .filter(provider -> dataSets.getOrDefault(provider.name(), Set.of()).contains(key))
+          .sorted(Comparator.comparing(DatasetProvider::name))
           .<Probe>map(provider -> value -> of(path, refusal(provider, key, value)))
           .toList();
     } else if (path.startsWith("model.")
