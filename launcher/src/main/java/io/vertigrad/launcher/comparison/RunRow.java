@@ -48,6 +48,7 @@ final class RunRow {
   static final String PROBLEM = "problem";
   static final String GUESSES = "guesses";
   static final String OUTLIERS = "outliers";
+  static final String SETTINGS = "settings";
 
   static final String TEST_SAMPLES = "testSamples";
   static final String WHOLE_TEST_SET = "wholeTestSet";
@@ -332,7 +333,7 @@ final class RunRow {
         flatten(section, job.getValue(section), settings);
       }
     }
-    row.put("settings", settings);
+    row.put(SETTINGS, settings);
     putText("model", settings.getValue("model.name"));
     putText("data", settings.getValue("data.name"));
     dataHash(job).ifPresent(hash -> row.put("dataHash", hash));

@@ -80,6 +80,15 @@ final class ChildProcess {
   /** Starts {@code java} with this JVM's options and other arguments for the main class. */
   static ChildProcess start(String name, Path log, String mainClass, List<String> arguments)
       throws IOException {
+    Files.createDirectories(log.getParent());
+    ProcessBuilder builder =
+        new ProcessBuilder(command(mainClass, arguments)).redirectErrorStream(true);
+    Process started = builder.redirectOutput(log.toFile()).start();
+    return new ChildProcess(name, log, started.toHandle(), Optional.of(started));
+  }
+
+  /** Returns {@code java} with this JVM's options and other arguments for the main class. */
+  static List<String> command(String mainClass, List<String> arguments) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.add("-XX:+ExitOnOutOfMemoryError");
@@ -89,10 +98,7 @@ final class ChildProcess {
     command.add(System.getProperty("java.class.path"));
     command.add(mainClass);
     command.addAll(arguments);
-    Files.createDirectories(log.getParent());
-    ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
-    Process started = builder.redirectOutput(log.toFile()).start();
-    return new ChildProcess(name, log, started.toHandle(), Optional.of(started));
+    return command;
   }
 
   /**
