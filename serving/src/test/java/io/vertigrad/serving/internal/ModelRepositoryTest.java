@@ -124,7 +124,7 @@ class ModelRepositoryTest {
   }
 
   @Test
-  void shouldKeepTheVersionWhenItsRunIsWrittenAnewWithAHigherLoss() throws Exception {
+  void shouldKeepTheVersionWhenItsRunIsWrittenAgainWithAHigherLoss() throws Exception {
     runs.add(run("digits", "a", 0.5, 0));
     open(false);
     long before = version("digits");
