@@ -38,9 +38,6 @@ final class RunsText {
   /** Columns of words; the others up to the last of {@link #HEADING} have numbers. */
   private static final Set<Integer> WORDS = Set.of(0, 1, 2, 7, 8, 9);
 
-  /** Settings that have a column in any case. */
-  private static final Set<String> SHOWN = Set.of("strategy.name", "model.name", "data.name");
-
   private static final int MOST_SETTINGS = 4;
   private static final int SETTING_CHARACTERS = 24;
 
@@ -56,7 +53,7 @@ final class RunsText {
    * other such settings, and a further one for each run whose folder has a problem.
    */
   static List<String> of(List<JsonObject> rows) {
-    List<String> differing = differing(rows).stream().filter(key -> !SHOWN.contains(key)).toList();
+    List<String> differing = differing(rows);
     List<String> settings = differing.stream().limit(MOST_SETTINGS).toList();
     List<String> heading = new ArrayList<>(HEADING);
     settings.forEach(key -> heading.add(plain(title(key, settings))));
@@ -82,7 +79,7 @@ final class RunsText {
    * Returns the keys of the settings in which runs differ, as the page does (runs-columns.js):
    * those first by which the most runs differ, those last that some runs lack, else by name. When
    * the names of strategies or others differ, only the settings that all of them have are compared.
-   * Runs without settings do not count.
+   * Runs without settings do not count. Names of strategies, models and data have columns anyway.
    */
   static List<String> differing(List<JsonObject> rows) {
     List<JsonObject> known =
@@ -106,6 +103,7 @@ final class RunsText {
       }
     }
     return unlike.keySet().stream()
+        .filter(key -> rows.stream().noneMatch(row -> RunRow.hasColumn(row, key)))
         .filter(key -> !lacking.contains(key) || !unlike.containsKey(nameBeside(key)))
         .sorted(
             Comparator.<String, Boolean>comparing(lacking::contains)
