@@ -11,6 +11,9 @@ import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.handler.BodyHandler;
+import java.net.URLDecoder;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Set;
@@ -18,6 +21,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiFunction;
 import java.util.function.BooleanSupplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * Serves the page that lists the runs of a folder and draws their curves, as {@code
@@ -29,6 +34,9 @@ public final class RunsVerticle extends VerticleBase {
 
   /** What browsers send with requests of our pages, and of a person who types the address. */
   private static final Set<String> OWN_SITE = Set.of("same-origin", "none");
+
+  /** The name of a run in a path, and what is asked of its page. */
+  private static final Pattern PAGE = Pattern.compile(".*?/run/([^/]+)(/.*)?");
 
   private static final int RUNS_AT_ONCE = 16;
   private static final int READERS = 2;
@@ -42,12 +50,15 @@ public final class RunsVerticle extends VerticleBase {
   private static final int FORBIDDEN = 403;
   private static final int UNKNOWN = 404;
   private static final int CONFLICT = 409;
+  private static final int UNREACHED = 502;
 
   private final DashboardConfig where;
   private final AccessToken token;
   private final Source source;
-  private final BiFunction<String, Future<Void>, Future<String>> pages;
+  private final Pages pages;
+  private final String basePath;
   private WorkerExecutor readers;
+  private PageProxy proxy;
   private Future<Buffer> listing;
   private volatile String url;
 
@@ -67,30 +78,58 @@ public final class RunsVerticle extends VerticleBase {
     Buffer curves(String name, BooleanSupplier gone);
 
     /**
-     * Changes the tags, the note or the mark of a run.
+     * Returns the list as CSV by RFC 4180, with the columns of the page.
      *
-     * @param change some of {@code tags}, {@code note} and {@code kept}
+     * @param archived whether runs are in it that the list hides
+     */
+    Buffer csv(boolean archived);
+
+    /**
+     * Changes the tags, the note or a mark of a run.
+     *
+     * @param change some of {@code tags}, {@code note}, {@code kept} and {@code archived}
      * @return all of them as they are now
      * @throws NoSuchElementException when there is no such run
      * @throws RuntimeException saying what is wrong with the change, or with the file
      */
     JsonObject annotate(String name, JsonObject change);
+
+    /**
+     * Deletes the folder of a run.
+     *
+     * @return an object with the {@code bytes} of its files
+     * @throws NoSuchElementException when there is no such run
+     * @throws RuntimeException saying why it cannot be deleted: it goes on, or is kept
+     */
+    JsonObject delete(String name);
+  }
+
+  /** Finds the servers of the runs' pages. */
+  public interface Pages {
+
+    /**
+     * Returns the address of the server of a run's page. It fails with a {@link
+     * NoSuchElementException} when there is no such run.
+     *
+     * @param fresh true when a browser loads the page: a run that has changed is read again. False
+     *     for what a loaded page asks for
+     * @param gone completes when nobody waits for the answer
+     */
+    Future<String> find(String name, boolean fresh, Future<Void> gone);
   }
 
   /**
    * Creates the verticle.
    *
    * @param where address and port
-   * @param token who has it may change tags and notes
-   * @param pages returns the address of a run's page; fails with a {@link NoSuchElementException}
-   *     when there is no such run. Its second argument completes when nobody waits for the answer
+   * @param basePath path below which a proxy asks, such as {@code /vertigrad}; empty for none. The
+   *     paths without it are answered too, for proxies that remove it
+   * @param token who has it may change and delete runs
    */
   public RunsVerticle(
-      DashboardConfig where,
-      String token,
-      Source source,
-      BiFunction<String, Future<Void>, Future<String>> pages) {
+      DashboardConfig where, String basePath, String token, Source source, Pages pages) {
     this.where = where;
+    this.basePath = basePath;
     this.token = new AccessToken(token);
     this.source = source;
     this.pages = pages;
@@ -99,16 +138,52 @@ public final class RunsVerticle extends VerticleBase {
   @Override
   public Future<?> start() {
     readers = vertx.createSharedWorkerExecutor("vertigrad-runs", READERS);
+    proxy = new PageProxy(vertx);
+    BodyHandler bodies = BodyHandler.create(false).setBodyLimit(BODY_BYTES);
     Router router = PageFiles.guarded(vertx, where);
     router.get("/runs").handler(this::list);
+    router.get("/runs.csv").handler(this::csv);
     router.get("/curves").handler(this::curves);
-    router.get("/run").handler(this::page);
+    router.get("/run").handler(this::lead);
+    router.get("/run/*").handler(this::page);
+    router.post("/run/*").handler(bodies).handler(this::page);
     router
         .post("/notes")
-        .handler(BodyHandler.create(false).setBodyLimit(BODY_BYTES))
-        .handler(this::annotate);
+        .handler(bodies)
+        .handler(request -> change(request, "note", source::annotate));
+    router
+        .post("/delete")
+        .handler(bodies)
+        .handler(request -> change(request, "", (name, nothing) -> source.delete(name)));
     router.get().handler(PageFiles.startingAt("runs.html"));
-    return new PageServer(vertx, where).start(router).onSuccess(address -> url = address);
+    return new PageServer(vertx, where)
+        .start(below(router))
+        .onSuccess(address -> url = basePath.isEmpty() ? address : address + path() + "/");
+  }
+
+  /** Returns the base path without the slash that it begins with. */
+  private String path() {
+    return basePath.substring(1);
+  }
+
+  private Router below(Router router) {
+    if (basePath.isEmpty()) {
+      return router;
+    }
+    Router root = Router.router(vertx);
+    String last = path().substring(path().lastIndexOf('/') + 1);
+    root.get(basePath)
+        .handler(
+            request -> {
+              if (request.normalizedPath().endsWith("/")) {
+                request.next();
+              } else {
+                redirect(request, last + "/");
+              }
+            });
+    root.route(basePath + "/*").subRouter(router);
+    root.route("/*").subRouter(router);
+    return root;
   }
 
   @Override
@@ -170,46 +245,98 @@ public final class RunsVerticle extends VerticleBase {
         .onFailure(why -> refuse(request, why));
   }
 
-  /** Opens the page of a run, unless another site's page asks: it would start a replay unseen. */
-  private void page(RoutingContext request) {
-    String site = request.request().getHeader("Sec-Fetch-Site");
-    if (site != null && !OWN_SITE.contains(site)) {
-      refuse(request, FORBIDDEN, "only pages of this server may ask");
-      return;
-    }
+  private void csv(RoutingContext request) {
+    boolean archived = Boolean.parseBoolean(request.queryParams().get("archived"));
+    vertx
+        .executeBlocking(() -> source.csv(archived), false)
+        .onSuccess(
+            lines ->
+                request
+                    .response()
+                    .putHeader("Content-Type", "text/csv; charset=utf-8; header=present")
+                    .putHeader("Content-Disposition", "attachment; filename=\"runs.csv\"")
+                    .end(lines))
+        .onFailure(why -> refuse(request, why));
+  }
+
+  /** Leads to the page of a run, for those who know its name only. */
+  private void lead(RoutingContext request) {
     String name = request.queryParams().get("name");
     if (name == null) {
       refuse(request, WRONG, "expected the name of a run, as in /run?name=NAME");
       return;
     }
+    String encoded = URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20");
+    redirect(request, "run/" + encoded + "/");
+  }
+
+  /** Sends the browser to a path beside the one that it asked for, whatever a proxy calls it. */
+  private static void redirect(RoutingContext request, String path) {
+    request.response().setStatusCode(FOUND).putHeader("Location", path).end();
+  }
+
+  /** Answers as the page of a run does, which may have to be opened before. */
+  private void page(RoutingContext request) {
+    Matcher asked = PAGE.matcher(request.normalizedPath());
+    if (!asked.matches()) {
+      refuse(request, UNKNOWN, "expected the name of a run, as in /run/NAME/");
+      return;
+    }
+    if (isUnseen(request)) {
+      refuse(request, FORBIDDEN, "only pages of this server may ask");
+      return;
+    }
+    String path = asked.group(2);
+    if (path == null) {
+      redirect(request, asked.group(1) + "/");
+      return;
+    }
+    // A decoder of forms takes + for a blank, which it is not in a path.
+    String name = URLDecoder.decode(asked.group(1).replace("+", "%2B"), StandardCharsets.UTF_8);
+    String query = request.request().query();
+    String wanted = query == null ? path : path + "?" + query;
+    Future<Void> gone = gone(request);
     pages
-        .apply(name, gone(request))
+        .find(name, path.equals("/"), gone)
+        .onFailure(why -> refuse(request, why))
         .onSuccess(
             page ->
-                request
-                    .response()
-                    .setStatusCode(FOUND)
-                    .putHeader("Location", asAsked(request, page))
-                    .end())
-        .onFailure(why -> refuse(request, why));
+                proxy
+                    .pass(request, page, wanted, gone)
+                    .onFailure(why -> refuse(request, UNREACHED, unreached(name, page, why))));
   }
 
-  /** Returns the address of a page of this server's host, by the name that the browser uses. */
-  private String asAsked(RoutingContext request, String page) {
-    String asked = request.request().getHeader("Host");
-    String own = "http://" + where.host() + ":";
-    return asked == null || !page.startsWith(own)
-        ? page
-        : "http://%s:%s".formatted(asked.replaceFirst(":\\d*$", ""), page.substring(own.length()));
+  private static String unreached(String name, String page, Throwable why) {
+    return "the page of %s does not answer at %s: %s; load this page again"
+        .formatted(name, page, why.getMessage());
   }
 
-  private void annotate(RoutingContext request) {
+  /**
+   * Returns whether another site's page asks without the reader's seeing it: it could start a
+   * replay. A link that the reader follows is welcome.
+   */
+  private static boolean isUnseen(RoutingContext request) {
+    String site = request.request().getHeader("Sec-Fetch-Site");
+    boolean followed =
+        "navigate".equals(request.request().getHeader("Sec-Fetch-Mode"))
+            && "document".equals(request.request().getHeader("Sec-Fetch-Dest"));
+    return site != null && !OWN_SITE.contains(site) && !followed;
+  }
+
+  /**
+   * Changes a run for those who have the token.
+   *
+   * @param example a key that a change may have, for the reason of a refusal; empty for none
+   */
+  private void change(
+      RoutingContext request, String example, BiFunction<String, JsonObject, JsonObject> what) {
     JsonObject change = PageFiles.body(request);
     if (change == null || !(change.getValue("run") instanceof String name)) {
+      String further = example.isEmpty() ? "" : ", \"" + example + "\": \"...\"";
       refuse(
           request,
           WRONG,
-          "expected a body like {\"run\": \"NAME\", \"token\": \"...\", \"note\": \"...\"}");
+          "expected a body like {\"run\": \"NAME\", \"token\": \"...\"" + further + "}");
       return;
     }
     if (!token.is(change.remove("token"))) {
@@ -221,7 +348,7 @@ public final class RunsVerticle extends VerticleBase {
     }
     change.remove("run");
     readers
-        .executeBlocking(() -> source.annotate(name, change), false)
+        .executeBlocking(() -> what.apply(name, change), false)
         .onSuccess(request::json)
         .onFailure(why -> refuse(request, why));
   }

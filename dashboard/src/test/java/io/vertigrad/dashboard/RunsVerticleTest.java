@@ -6,11 +6,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.job.DashboardConfig;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClient;
 import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.WebSocket;
+import io.vertx.core.http.WebSocketConnectOptions;
 import io.vertx.core.json.JsonObject;
 import io.vertx.junit5.VertxExtension;
 import java.io.File;
@@ -39,7 +44,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class RunsVerticleTest {
 
   private final Runs runs = new Runs();
+  private final List<MultiMap> asked = new CopyOnWriteArrayList<>();
   private HttpClient client;
+  private String inner;
   private int port;
 
   /** One run, named {@code a b}; any other is unknown. */
@@ -67,6 +74,20 @@ final class RunsVerticleTest {
     }
 
     @Override
+    public Buffer csv(boolean archived) {
+      return Buffer.buffer("run,archived\r\na b," + archived + "\r\n");
+    }
+
+    @Override
+    public JsonObject delete(String name) {
+      if (name.equals("kept")) {
+        throw new IllegalStateException("it is kept");
+      }
+      changes.add(JsonObject.of("deleted", name));
+      return JsonObject.of("bytes", 5);
+    }
+
+    @Override
     public JsonObject annotate(String name, JsonObject change) {
       threads.add(Thread.currentThread().getName());
       if (!name.equals("a b")) {
@@ -83,25 +104,29 @@ final class RunsVerticleTest {
   @BeforeEach
   void deploy(Vertx vertx) throws Exception {
     client = vertx.createHttpClient();
+    HttpServer run =
+        await(vertx.createHttpServer().requestHandler(this::answer).listen(0, "127.0.0.1"));
+    inner = "http://127.0.0.1:" + run.actualPort() + "/";
     RunsVerticle page =
         new RunsVerticle(
             new DashboardConfig(true, "127.0.0.1", 0, List.of("*.team.example"), List.of()),
+            "/base",
             "5ec2e7",
             runs,
-            (name, gone) ->
+            (name, fresh, gone) ->
                 name.equals("a b")
-                    ? Future.succeededFuture("http://127.0.0.1:9/")
+                    ? Future.succeededFuture(inner)
                     : Future.failedFuture(new NoSuchElementException("there is no run " + name)));
     await(vertx.deployVerticle(page));
     port = URI.create(page.url()).getPort();
   }
 
   @Test
-  void shouldKeepThePagesBelow310KiB() throws Exception {
+  void shouldKeepThePagesBelow340KiB() throws Exception {
     Path pages = Path.of("src", "main", "resources", "io", "vertigrad", "dashboard", "page");
     try (Stream<Path> files = Files.walk(pages)) {
       long bytes = files.map(Path::toFile).filter(File::isFile).mapToLong(File::length).sum();
-      assertTrue(bytes < 310 << 10, "found %,d bytes".formatted(bytes));
+      assertTrue(bytes < 340 << 10, "found %,d bytes".formatted(bytes));
     }
   }
 
@@ -141,18 +166,129 @@ final class RunsVerticleTest {
     assertEquals(200, get("/curves?x=1" + "&run=a".repeat(16)).status());
   }
 
+  /**
+   * Answers as the server of a run's page: sockets with what they send, others with the request.
+   */
+  private void answer(HttpServerRequest request) {
+    asked.add(request.headers());
+    if (request.headers().contains("Upgrade")) {
+      request
+          .toWebSocket()
+          .onSuccess(socket -> socket.textMessageHandler(socket::writeTextMessage));
+      return;
+    }
+    request
+        .body()
+        .onSuccess(
+            body ->
+                request
+                    .response()
+                    .putHeader("X-Inner", "yes")
+                    .setStatusCode(202)
+                    .end(request.method() + " " + request.uri() + " " + body));
+  }
+
   @Test
   void shouldLeadToThePageOfARun() throws Exception {
     Answer found = get("/run?name=a+b");
 
     assertEquals(302, found.status());
-    assertEquals("http://127.0.0.1:9/", found.headers().get("location"));
-    Answer named =
-        call(HttpMethod.GET, "/run?name=a+b", Map.of("Host", "ui.team.example:" + port), "");
-    assertEquals("http://ui.team.example:9/", named.headers().get("location"));
-    assertEquals(404, get("/run?name=../etc").status());
-    assertEquals("there is no run ../etc", get("/run?name=../etc").refusal());
+    assertEquals("run/a%20b/", found.headers().get("location"));
+    assertEquals("a%20b/", get("/run/a%20b").headers().get("location"));
+    assertEquals("base/", get("/base").headers().get("location"));
+    assertEquals(404, get("/run/..%2fetc/").status());
+    assertEquals("there is no run ../etc", get("/run/..%2fetc/").refusal());
     assertEquals(400, get("/run").status());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "/base"})
+  void shouldAnswerAsTheServerOfARunsPage(String base) throws Exception {
+    Map<String, String> headers =
+        Map.of("Cookie", "of=others", "Authorization", "Basic eA==", "Accept-Encoding", "gzip");
+
+    Answer page = call(HttpMethod.GET, base + "/run/a%20b/x/y%20z?q=1%202", headers, "");
+    Answer posted = call(HttpMethod.POST, base + "/run/a%20b/drain", headers, "{\"a\": 1}");
+
+    assertEquals("GET /x/y%20z?q=1%202 ", page.body());
+    assertEquals(202, page.status());
+    assertEquals("yes", page.headers().get("x-inner"));
+    assertEquals("POST /drain {\"a\": 1}", posted.body());
+    assertEquals(List.of(), asked.stream().filter(all -> all.contains("Cookie")).toList());
+    assertEquals(List.of(), asked.stream().filter(all -> all.contains("Authorization")).toList());
+    assertEquals(
+        413,
+        call(HttpMethod.POST, base + "/run/a%20b/drain", headers, "x".repeat(70_000)).status());
+  }
+
+  @Test
+  void shouldPassSocketsOnInBothDirections(Vertx vertx) throws Exception {
+    String large = "x".repeat(40_000);
+    Promise<String> echoed = Promise.promise();
+    Promise<Void> closed = Promise.promise();
+    WebSocket socket =
+        await(
+            vertx
+                .createWebSocketClient()
+                .connect(
+                    new WebSocketConnectOptions()
+                        .setHost("127.0.0.1")
+                        .setPort(port)
+                        .setURI("/base/run/a%20b/eventbus/websocket")
+                        .addHeader("Host", "runs.team.example")
+                        .addHeader("Origin", "https://runs.team.example")));
+    socket.textMessageHandler(echoed::tryComplete);
+    socket.closeHandler(end -> closed.tryComplete());
+    socket.writeTextMessage(large);
+
+    assertEquals(large, await(echoed.future()));
+    assertEquals(null, asked.get(0).get("Origin"));
+    await(socket.close());
+    await(closed.future());
+    Answer foreign =
+        call(
+            HttpMethod.GET,
+            "/run/a%20b/eventbus/websocket",
+            Map.of("Origin", "https://evil.example", "Upgrade", "websocket"),
+            "");
+    assertEquals(403, foreign.status());
+    assertTrue(foreign.body().contains("a proxy in between must pass the browser's Host on"));
+  }
+
+  @Test
+  void shouldSayWhereThePageOfARunDoesNotAnswer() throws Exception {
+    inner = "http://127.0.0.1:9/";
+
+    Answer silent = get("/run/a%20b/");
+
+    assertEquals(502, silent.status());
+    assertTrue(
+        silent.refusal().startsWith("the page of a b does not answer at http://127.0.0.1:9/: "),
+        silent.body());
+  }
+
+  @Test
+  void shouldGiveTheListAsCsv() throws Exception {
+    Answer csv = get("/runs.csv");
+
+    assertEquals("text/csv; charset=utf-8; header=present", csv.headers().get("content-type"));
+    assertEquals("attachment; filename=\"runs.csv\"", csv.headers().get("content-disposition"));
+    assertEquals("run,archived\r\na b,false\r\n", csv.body());
+    assertEquals("run,archived\r\na b,true\r\n", get("/runs.csv?archived=true").body());
+  }
+
+  @Test
+  void shouldDeleteWithTheRightTokenOnly() throws Exception {
+    Answer refused = post("/delete", "{\"run\": \"a b\", \"token\": \"5ec2e\"}");
+    Answer kept = post("/delete", "{\"run\": \"kept\", \"token\": \"5ec2e7\"}");
+
+    assertEquals(403, refused.status());
+    assertEquals(409, kept.status());
+    assertEquals("it is kept", kept.refusal());
+    assertEquals(List.of(), runs.changes);
+    Answer deleted = post("/delete", "{\"run\": \"a b\", \"token\": \"5ec2e7\"}");
+    assertEquals("{\"bytes\":5}", deleted.body());
+    assertEquals(List.of(JsonObject.of("deleted", "a b")), runs.changes);
   }
 
   @Test
@@ -191,7 +327,7 @@ final class RunsVerticleTest {
   @Test
   void shouldRefuseLargeNotesAndForeignPages() throws Exception {
     assertEquals(413, note("{\"note\": \"" + "x".repeat(100_000) + "\"}").status());
-    for (String path : new String[] {"/runs", "/curves?run=a", "/run?name=a+b", "/"}) {
+    for (String path : new String[] {"/runs", "/curves?run=a", "/run/a%20b/", "/base/runs", "/"}) {
       Map<String, String> foreign = Map.of("Origin", "http://evil.example");
       assertEquals(403, call(HttpMethod.GET, path, foreign, "").status(), path);
       Map<String, String> rebound = Map.of("Host", "rebound.example:" + port);
@@ -199,10 +335,17 @@ final class RunsVerticleTest {
     }
     for (String site : new String[] {"cross-site", "same-site"}) {
       Map<String, String> picture = Map.of("Sec-Fetch-Site", site);
-      assertEquals(403, call(HttpMethod.GET, "/run?name=a+b", picture, "").status(), site);
+      assertEquals(403, call(HttpMethod.GET, "/run/a%20b/", picture, "").status(), site);
+      Map<String, String> frame =
+          Map.of("Sec-Fetch-Site", site, "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe");
+      assertEquals(403, call(HttpMethod.GET, "/run/a%20b/", frame, "").status(), site);
+      Map<String, String> link =
+          Map.of(
+              "Sec-Fetch-Site", site, "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document");
+      assertEquals(202, call(HttpMethod.GET, "/run/a%20b/", link, "").status(), site);
     }
     Map<String, String> own = Map.of("Sec-Fetch-Site", "same-origin");
-    assertEquals(302, call(HttpMethod.GET, "/run?name=a+b", own, "").status());
+    assertEquals(202, call(HttpMethod.GET, "/run/a%20b/", own, "").status());
     Map<String, String> foreign = Map.of("Origin", "http://evil.example");
     String body = "{\"run\": \"a b\", \"token\": \"5ec2e7\", \"note\": \"x\"}";
     assertEquals(403, call(HttpMethod.POST, "/notes", foreign, body).status());
@@ -223,7 +366,11 @@ final class RunsVerticleTest {
   }
 
   private Answer note(String body) throws Exception {
-    return call(HttpMethod.POST, "/notes", Map.of(), body);
+    return post("/notes", body);
+  }
+
+  private Answer post(String path, String body) throws Exception {
+    return call(HttpMethod.POST, path, Map.of(), body);
   }
 
   private Answer call(HttpMethod method, String path, Map<String, String> headers, String body)

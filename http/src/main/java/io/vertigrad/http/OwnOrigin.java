@@ -71,11 +71,30 @@ public final class OwnOrigin {
     List<String> asked = request.headers().getAll("Host");
     Optional<Refusal> wrong = request.isSSL() ? Optional.empty() : wrongName(request, asked);
     String origin = request.getHeader("Origin");
-    String own = (request.isSSL() ? "https://" : "http://") + request.getHeader("Host");
-    if (wrong.isPresent() || origin == null || origin.equals(own) || others.contains(origin)) {
+    if (wrong.isPresent()
+        || origin == null
+        || isOwnPage(request, origin)
+        || others.contains(origin)) {
       return wrong;
     }
-    return Optional.of(new Refusal(FORBIDDEN, "only pages of this server may ask"));
+    return Optional.of(
+        new Refusal(
+            FORBIDDEN,
+            ("only pages of this server may ask: found Origin %s, expected that of Host %s; a proxy"
+                    + " in between must pass the browser's Host on, with its port")
+                .formatted(origin, request.getHeader("Host"))));
+  }
+
+  /**
+   * Returns whether a page comes from this server by its name and port. A proxy may have ended TLS,
+   * so that pages of a plain port may have either scheme; what a proxy says in further headers is
+   * not needed, and anyone could write it.
+   */
+  private static boolean isOwnPage(HttpServerRequest request, String origin) {
+    String host = request.getHeader("Host");
+    return host != null
+        && (origin.equals("https://" + host)
+            || !request.isSSL() && origin.equals("http://" + host));
   }
 
   private Optional<Refusal> wrongName(HttpServerRequest request, List<String> asked) {

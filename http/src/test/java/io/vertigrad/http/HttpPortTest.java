@@ -132,6 +132,27 @@ class HttpPortTest {
     assertTrue(ask("GET / HTTP/1.0\r\nOrigin: http://evil.example\r\n").contains(" 403 "));
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "200, a.team.example, http://a.team.example",
+    "200, a.team.example, https://a.team.example",
+    "200, a.team.example:8443, https://a.team.example:8443",
+    "403, a.team.example, https://a.team.example:8443",
+    "403, a.team.example:8443, https://a.team.example",
+    "403, a.team.example, https://b.team.example",
+    "403, 127.0.0.1:8350, https://a.team.example",
+    "403, a.team.example, null"
+  })
+  void shouldAnswerItsOwnPagesBehindAProxyThatEndsTls(int status, String host, String origin)
+      throws Exception {
+    String forged = "X-Forwarded-Host: b.team.example\r\nX-Forwarded-Proto: https\r\n";
+
+    String answer =
+        ask("GET / HTTP/1.1\r\nHost: %s\r\nOrigin: %s\r\n%s".formatted(host, origin, forged));
+
+    assertTrue(answer.startsWith("HTTP/1.1 %d ".formatted(status)), answer);
+  }
+
   @Test
   void shouldGoByAnyAddressWhenOtherMachinesReachIt() throws Exception {
     open("0.0.0.0", List.of());

@@ -16,6 +16,7 @@ import java.util.List;
 record NextCommand(List<String> arguments, RunDirectory directory, boolean open) {
 
   private static final String RUN_DIRECTORY = "--run-dir";
+  private static final String NAME = "--name";
   private static final String RATE = "optimizer.learningRate";
 
   /** A learning rate that works for most jobs; the default of the key. */
@@ -82,13 +83,15 @@ record NextCommand(List<String> arguments, RunDirectory directory, boolean open)
     return ShellCommand.of(command, directory.path().toString());
   }
 
-  /** Returns the same command without its run folder, so that it gets a new one. */
+  /** Returns the same command without the folder and the name of its run. */
   private ShellCommand repeated() {
     List<String> words = new ArrayList<>(arguments);
-    words.removeIf(word -> word.startsWith(RUN_DIRECTORY + "="));
-    int at = words.indexOf(RUN_DIRECTORY);
-    if (at >= 0) {
-      words.subList(at, Math.min(words.size(), at + 2)).clear();
+    for (String option : List.of(RUN_DIRECTORY, NAME)) {
+      words.removeIf(word -> word.startsWith(option + "="));
+      int at = words.indexOf(option);
+      if (at >= 0) {
+        words.subList(at, Math.min(words.size(), at + 2)).clear();
+      }
     }
     return new ShellCommand(words);
   }

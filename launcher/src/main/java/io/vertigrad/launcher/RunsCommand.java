@@ -150,6 +150,23 @@ final class RunsCommand implements Callable<Integer> {
   }
 
   @Command(
+      name = "name",
+      mixinStandardHelpOptions = true,
+      sortOptions = false,
+      description = "Gives a run a name that page and lists show; its folder keeps its own.",
+      parameterListHeading = "%nParameters:%n",
+      optionListHeading = OPTIONS)
+  int name(
+      @Parameters(index = "0", paramLabel = "RUN", description = NAMES) String run,
+      @Parameters(
+              index = "1",
+              paramLabel = "NAME",
+              description = "Up to 60 characters; \"\" removes the name.")
+          String label) {
+    return annotate(run, JsonObject.of("label", label));
+  }
+
+  @Command(
       name = "note",
       mixinStandardHelpOptions = true,
       sortOptions = false,
@@ -181,6 +198,11 @@ final class RunsCommand implements Callable<Integer> {
     if (change.isEmpty()) {
       throw new InputException("runs note: found no text and no tag, expected one of them");
     }
+    return annotate(name, change);
+  }
+
+  private int annotate(String name, JsonObject change) {
+    RunLog.leaveConsole();
     RunList runs = new RunList(folder);
     for (RunDirectory run : found(runs, List.of(name))) {
       runs.annotate(run.name(), change);

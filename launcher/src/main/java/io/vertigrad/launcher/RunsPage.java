@@ -12,7 +12,6 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.Vertx;
-import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -21,25 +20,26 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.IntStream;
 
 /**
- * Serves the page of the runs in a folder, and a page for each run that the reader opens: the live
- * one, or a replay. Each replay has a Vert.x of its own, because two runs may have the same job
- * name, and with it the same addresses.
+ * Serves the page of the runs in a folder, and through the same port a page for each run that the
+ * reader opens: the live one, or a replay. Each replay has a Vert.x of its own, because two runs
+ * may have the same job name, and with it the same addresses, and a port of loopback.
  */
 final class RunsPage extends VerticleBase {
 
+  private static final String LOOPBACK = "127.0.0.1";
   private static final int MOST_REPLAYS = 8;
-  private static final int LAST_PORT = 65_535;
 
   /** Less than the time after which an idle connection is closed. */
   private static final long REPLAY_SECONDS = 50;
 
   private final RunList runs;
   private final DashboardConfig where;
+  private final String basePath;
   private final String token = AccessToken.fresh().text();
 
   /** The replays by the names of their runs; the one that was asked for longest ago is first. */
@@ -47,9 +47,7 @@ final class RunsPage extends VerticleBase {
 
   private volatile String url;
 
-  /** A replay; its port is so many behind that of the list. */
   private record Replay(
-      int place,
       Object changed,
       Vertx vertx,
       ReplayVerticle source,
@@ -78,26 +76,37 @@ final class RunsPage extends VerticleBase {
     }
   }
 
-  private RunsPage(Path folder, DashboardConfig where) {
+  private RunsPage(Path folder, DashboardConfig where, String basePath) {
     this.runs = new RunList(folder);
     this.where = where;
+    this.basePath = basePath;
   }
 
   /**
    * Starts the page on its port, or on a free one.
    *
    * @param folder the folder with the runs; it may not exist yet
-   * @return its address, with the token of those who may change notes
+   * @param basePath path below which a proxy asks, such as {@code /vertigrad}; empty for none
    */
-  static Future<String> start(Vertx vertx, Path folder, DashboardConfig where) {
-    RunsPage page = new RunsPage(folder, where);
-    return vertx.deployVerticle(page).map(deployed -> page.url);
+  static Future<RunsPage> start(Vertx vertx, Path folder, DashboardConfig where, String basePath) {
+    RunsPage page = new RunsPage(folder, where, basePath);
+    return vertx.deployVerticle(page).map(page);
+  }
+
+  /** Returns the page's address, without the token. */
+  String url() {
+    return url;
+  }
+
+  /** Returns the token of those who may change and delete runs. */
+  String token() {
+    return token;
   }
 
   @Override
   public Future<?> start() {
-    RunsVerticle list = new RunsVerticle(where, token, runs, this::page);
-    return vertx.deployVerticle(list).onSuccess(deployed -> url = list.url() + "#token=" + token);
+    RunsVerticle list = new RunsVerticle(where, basePath, token, runs, this::page);
+    return vertx.deployVerticle(list).onSuccess(deployed -> url = list.url());
   }
 
   @Override
@@ -110,20 +119,43 @@ final class RunsPage extends VerticleBase {
         new ArrayList<>(open.stream().map(replay -> replay.vertx().close()).toList()));
   }
 
-  /** Returns the address of a run's page. */
-  private Future<String> page(String name, Future<Void> gone) {
-    return vertx
-        .executeBlocking(
+  /**
+   * Returns the address of the server of a run's page, for this machine.
+   *
+   * @param fresh false to take a replay that is open, although the run may have changed
+   * @param gone completes when nobody waits for the answer
+   */
+  Future<String> page(String name, boolean fresh, Future<Void> gone) {
+    Optional<Replay> open = fresh ? Optional.empty() : open(name);
+    return open.map(replay -> replay.await(gone))
+        .orElseGet(
             () ->
-                runs.row(name)
-                    .orElseThrow(() -> new NoSuchElementException("there is no run " + name)),
-            false)
-        .compose(
-            row ->
-                row.containsKey("page")
-                    ? Future.succeededFuture(row.getString("page"))
-                    : replay(name, row.getValue("changed")).await(gone))
+                vertx
+                    .executeBlocking(() -> runs.row(name), false)
+                    .compose(row -> page(name, row, gone)))
         .recover(why -> Future.failedFuture(explained(name, why)));
+  }
+
+  private Future<String> page(String name, Optional<JsonObject> row, Future<Void> gone) {
+    if (row.isPresent() && !row.get().containsKey("page")) {
+      return replay(name, row.get().getValue("changed")).await(gone);
+    }
+    synchronized (replays) {
+      end(replays.remove(name));
+    }
+    return row.map(live -> Future.succeededFuture(live.getString("page")))
+        .orElseGet(
+            () -> Future.failedFuture(new NoSuchElementException("there is no run " + name)));
+  }
+
+  /** Returns the replay of a run if it is open, as the one that was asked for last. */
+  private Optional<Replay> open(String name) {
+    synchronized (replays) {
+      replays.values().removeIf(Replay::ended);
+      Optional<Replay> open = Optional.ofNullable(replays.remove(name));
+      open.ifPresent(replay -> replays.put(name, replay));
+      return open;
+    }
   }
 
   private static Throwable explained(String name, Throwable why) {
@@ -146,29 +178,15 @@ final class RunsPage extends VerticleBase {
           oldest.remove();
         }
         Vertx own = MeteredVertx.alone();
-        int place = freePlace();
         RunDirectory run = runs.find(name).orElseThrow();
         ReplayVerticle source = new ReplayVerticle(run.events());
-        Future<String> page = begin(own, run, source, port(place));
+        Future<String> page = begin(own, run, source);
         page.onFailure(why -> own.close());
-        replay = new Replay(place, changed, own, source, page, new AtomicInteger());
+        replay = new Replay(changed, own, source, page, new AtomicInteger());
       }
       replays.put(name, replay);
       return replay;
     }
-  }
-
-  private int freePlace() {
-    List<Integer> taken = replays.values().stream().map(Replay::place).toList();
-    return IntStream.rangeClosed(1, MOST_REPLAYS)
-        .filter(place -> !taken.contains(place))
-        .findFirst()
-        .orElseThrow();
-  }
-
-  /** Returns a port that the user may have opened with that of the list; 0 for a free one. */
-  private int port(int place) {
-    return where.port() == 0 || where.port() + place > LAST_PORT ? 0 : where.port() + place;
   }
 
   private static void end(Replay replay) {
@@ -178,17 +196,14 @@ final class RunsPage extends VerticleBase {
     }
   }
 
-  private Future<String> begin(Vertx own, RunDirectory run, ReplayVerticle source, int port) {
+  private Future<String> begin(Vertx own, RunDirectory run, ReplayVerticle source) {
     return own.executeBlocking(
             () -> {
               runs.requireReadable(run);
               JsonObject job = run.readJob();
               return JobConfig.read(
                   run.job().toString(),
-                  job.put(
-                      "dashboard",
-                      JsonObject.of("host", where.host(), "port", port)
-                          .put("hosts", new JsonArray(where.hosts()))));
+                  job.put("dashboard", JsonObject.of("host", LOOPBACK, "port", 0)));
             })
         .compose(job -> Dashboard.start(own, job, source));
   }

@@ -6,6 +6,7 @@ import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.job.ClusterConfig;
 import io.vertigrad.job.JobConfig;
+import io.vertigrad.launcher.comparison.RunList;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.JobRequest;
 import io.vertigrad.launcher.job.LocalSettings;
@@ -108,6 +109,12 @@ final class TrainCommand implements Callable<Integer> {
       description = "Keeps the run there instead of in runs/<time>-<job>.")
   private Path runDirectory;
 
+  @Option(
+      names = "--name",
+      paramLabel = "NAME",
+      description = "A name for the run, which page and lists show; runs name changes it.")
+  private String name;
+
   @Option(names = "--no-dashboard", description = "Serves no page (dashboard.enabled).")
   private boolean noDashboard;
 
@@ -133,6 +140,7 @@ final class TrainCommand implements Callable<Integer> {
   public Integer call() {
     RunLog.leaveConsole();
     JobConfig asked = JobCheck.counted(read());
+    String label = name == null ? "" : RunList.requireLabel("--name", name);
     if (keepOpen && !asked.dashboard().enabled() && asked.serving().count() == 0) {
       throw new InputException(
           "--keep-open: there is no page to keep; leave --no-dashboard out, or set"
@@ -149,6 +157,9 @@ final class TrainCommand implements Callable<Integer> {
         runDirectory == null
             ? RunDirectory.fresh(RunDirectory.RUNS, asked.addresses().job(), LocalDateTime.now())
             : RunDirectory.at(runDirectory);
+    if (!label.isEmpty()) {
+      RunList.name(directory, label);
+    }
     PipelinePlan start = PipelinePlan.of(directory.begin(asked));
     notes.addAll(start.plan());
     JobConfig kept = start.job().withFingerprints(data);

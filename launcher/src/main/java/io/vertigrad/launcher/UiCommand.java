@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import java.util.regex.Pattern;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -25,13 +26,15 @@ import picocli.CommandLine.Parameters;
     description = {
       "Shows all runs of a folder on a page, those that go on too, until Ctrl-C.",
       "The page lists, filters and groups runs, draws their curves on top of each other, and keeps"
-          + " tags and notes in their folders."
+          + " tags and notes in their folders. Everyone who reaches it can watch; who has the printed"
+          + " token can change, archive and delete runs."
     },
     parameterListHeading = "%nParameters:%n",
     optionListHeading = "%nOptions:%n")
 final class UiCommand implements Callable<Integer> {
 
   private static final long START_SECONDS = 60;
+  private static final Pattern BASE_PATH = Pattern.compile("(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*/?");
 
   @Parameters(
       paramLabel = "DIR",
@@ -43,12 +46,18 @@ final class UiCommand implements Callable<Integer> {
       names = "--port",
       paramLabel = "N",
       defaultValue = "8360",
-      description =
-          "Port of the page (${DEFAULT-VALUE}); a free one when it is taken, or 0. The pages of runs"
-              + " that are over take the eight behind it.")
+      description = "Port of the page (${DEFAULT-VALUE}); a free one when it is taken, or 0.")
   private int port;
 
   @Mixin private AddressOptions address;
+
+  @Option(
+      names = "--base-path",
+      paramLabel = "PATH",
+      description =
+          "Path below which a proxy asks for the page, such as /vertigrad. A proxy that removes the"
+              + " path before it asks needs no such option.")
+  private String basePath = "";
 
   @Override
   public Integer call() throws InterruptedException {
@@ -60,14 +69,29 @@ final class UiCommand implements Callable<Integer> {
     JsonObject json = JsonObject.of("dashboard", JsonObject.of("port", port));
     address.applyTo(json, "dashboard");
     DashboardConfig where = JobConfig.read("ui", json).dashboard();
-    String url =
+    RunsPage page =
         Await.result(
-            RunsPage.start(MeteredVertx.alone(), shown, where), START_SECONDS, "starting the page");
-    Dashboard.otherPort(port, url).ifPresent(System.out::println);
+            RunsPage.start(MeteredVertx.alone(), shown, where, plainBasePath()),
+            START_SECONDS,
+            "starting the page");
+    Dashboard.otherPort(port, page.url()).ifPresent(System.out::println);
     Dashboard.openTo(where.host()).ifPresent(System.out::println);
-    System.out.println("runs: " + url + "  (Ctrl-C ends it)");
+    System.out.println(
+        "runs: %s  (to change runs: %s#token=%s; Ctrl-C ends it)"
+            .formatted(page.url(), page.url(), page.token()));
     new CountDownLatch(1).await();
     return ExitStatus.OK;
+  }
+
+  /** Returns the base path without a slash at its end. */
+  private String plainBasePath() {
+    if (!BASE_PATH.matcher(basePath).matches()) {
+      throw new InputException(
+          "--base-path: found \"%s\", expected a path such as /vertigrad: letters, digits, '-', '_'"
+                  .formatted(basePath)
+              + " and '.', not at the beginning of a part");
+    }
+    return basePath.replaceFirst("/$", "");
   }
 
   private void check() {

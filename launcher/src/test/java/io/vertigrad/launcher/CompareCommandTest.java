@@ -62,6 +62,7 @@ final class CompareCommandTest {
     assertTrue(rows.contains(List.of("learning rate", "0.01", "0.0001")), run.out());
     assertTrue(rows.contains(List.of("done", "40 rounds", "80 updates")), run.out());
     assertTrue(rows.contains(List.of("samples", "10,240", "10,240")), run.out());
+    assertTrue(rows.contains(List.of("tested on", "-", "-")), run.out());
   }
 
   @Test
@@ -93,6 +94,38 @@ final class CompareCommandTest {
 
     assertTrue(!same.out().contains(said), same.out());
     assertTrue(unlike.out().contains(said), unlike.out());
+    assertTrue(!unlike.out().contains("Best"), unlike.out());
+  }
+
+  @Test
+  void shouldNameTheBestRunAndTheOnlySettingThatDiffers() throws IOException {
+    Path one = run("one", "sync", 40, 40 * 256, 0.5);
+    job(one, "sync", "convnet", 64, 0.01);
+    tested(one, 80, 2_000, true);
+    Path other = run("other", "sync", 40, 40 * 256, 0.5);
+    job(other, "sync", "convnet", 64, 0.0001);
+    tested(other, 90, 2_000, true);
+    Path part = run("part", "sync", 40, 40 * 256, 0.5);
+    job(part, "sync", "convnet", 64, 0.1);
+    tested(part, 99, 500, false);
+
+    CommandRun run = CommandRun.of("compare", one.toString(), other.toString(), part.toString());
+
+    List<String> lines = run.out().lines().toList();
+    assertEquals(
+        "Best accuracy: 90.00 % on 2,000 samples by other; only optimizer.learningRate differs from"
+            + " one (0.0001, there 0.01 and 80.00 %).",
+        lines.get(lines.size() - 1));
+    assertTrue(
+        lines.stream().anyMatch(line -> line.matches("tested on +2,000 +2,000 +500, not all")),
+        run.out());
+  }
+
+  private static void tested(Path run, double accuracy, int samples, boolean whole)
+      throws IOException {
+    JsonObject summary = new JsonObject(Files.readString(run.resolve("summary.json")));
+    summary.put("accuracy", accuracy).put("testSamples", samples).put("wholeTestSet", whole);
+    Files.writeString(run.resolve("summary.json"), summary.encode());
   }
 
   private static void stream(Path run, JsonObject stream) throws IOException {

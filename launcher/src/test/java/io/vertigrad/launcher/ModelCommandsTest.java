@@ -18,6 +18,7 @@ import java.net.ServerSocket;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -87,6 +88,31 @@ class ModelCommandsTest {
       assertTrue(
           serve.err().contains("--port " + port + " is taken, expected a free one"), serve.err());
     }
+  }
+
+  @Test
+  void shouldSayWhatIsWrongWhenServeCannotBegin() throws IOException {
+    Path damaged = Files.writeString(folder.resolve("damaged.zip"), "no model");
+    Path tokens = Files.writeString(folder.resolve("tokens"), "short");
+    String model = run.toString();
+
+    assertRefused("there is no such model, expected the folder of a run", "nothing");
+    assertRefused("names one model, but there are 2", model, "b=" + model, "--name", "a");
+    assertRefused("is given twice", model, model);
+    assertRefused("=x: expected NAME=MODEL, or MODEL", "=x");
+    assertRefused("damaged.zip", damaged.toString());
+    assertRefused("expected a file of at most 1 MiB", model, "--token-file", "nothing");
+    assertRefused("line 1 has a token of 5 characters", model, "--token-file", tokens.toString());
+  }
+
+  private static void assertRefused(String message, String... arguments) {
+    List<String> line = new ArrayList<>(List.of("serve", "--port", "0"));
+    line.addAll(List.of(arguments));
+
+    CommandRun serve = CommandRun.of(line.toArray(String[]::new));
+
+    assertEquals(2, serve.exit(), serve.err());
+    assertTrue(serve.err().contains(message), serve.err());
   }
 
   @Test

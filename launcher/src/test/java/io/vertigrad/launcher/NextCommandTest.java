@@ -15,9 +15,18 @@ final class NextCommandTest {
   private static final String PREDICT = "./vertigrad predict 'runs/a run'";
 
   @Test
-  void shouldKeepEveryOptionButTheRunsFolder() {
+  void shouldKeepEveryOptionButTheRunsFolderAndName() {
     List<String> typed =
-        List.of("train", "conf/mnist-sync.json", "--data", "my data", "--run-dir", "x", "--seed=3");
+        List.of(
+            "train",
+            "conf/mnist-sync.json",
+            "--data",
+            "my data",
+            "--run-dir",
+            "x",
+            "--seed=3",
+            "--name",
+            "a");
 
     assertEquals(
         List.of(

@@ -114,13 +114,26 @@ final class RunsCommandTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"list", "rm", "keep", "note"})
+  @ValueSource(strings = {"list", "rm", "keep", "name", "note"})
   void shouldDescribeEachCommand(String command) {
     CommandRun help = runs(command, "--help");
 
     assertEquals(0, help.exit(), help.err());
     assertTrue(help.out().startsWith("Usage: vertigrad runs " + command), help.out());
     assertTrue(help.out().contains("--in=DIR"), help.out());
+  }
+
+  @Test
+  void shouldNameARunAndTakeTheNameAway() {
+    CommandRun named = runs("name", "one", "the baseline");
+
+    assertEquals(0, named.exit(), named.err());
+    assertTrue(runs().out().contains("one (the baseline)  finished"), runs().out());
+    CommandRun wrong = runs("name", "one", "x".repeat(61));
+    assertEquals(2, wrong.exit());
+    assertTrue(wrong.err().contains("expected up to 60 characters on one line"), wrong.err());
+    assertEquals(0, runs("name", "one", "").exit());
+    assertFalse(runs().out().contains("baseline"), runs().out());
   }
 
   @Test
@@ -294,6 +307,17 @@ final class RunsCommandTest {
     assertTrue(one.err().contains("is the folder of one run, expected the one"), one.err());
     assertEquals(2, none.exit());
     assertTrue(none.err().contains("there is no such folder"), none.err());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"vertigrad", "/a//b", "/..", "/a/.b", "/a b", "http://x/"})
+  void shouldRefuseABasePathThatIsNoPath(String path) {
+    CommandRun refused = CommandRun.of("ui", folder.toString(), "--base-path", path);
+
+    assertEquals(2, refused.exit());
+    assertTrue(
+        refused.err().contains("--base-path: found \"" + path + "\", expected a path such as"),
+        refused.err());
   }
 
   private void job(String name, String rate, String batch, String more) throws IOException {

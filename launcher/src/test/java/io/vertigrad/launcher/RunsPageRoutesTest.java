@@ -8,6 +8,7 @@ import io.vertigrad.events.TrainingEvent.JobPaused;
 import io.vertigrad.job.DashboardConfig;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLock;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -42,6 +43,7 @@ final class RunsPageRoutesTest {
   @TempDir private Path folder;
   private final Vertx vertx = Vertx.vertx();
   private final HttpClient client = HttpClient.newHttpClient();
+  private RunsPage list;
   private String url;
 
   @BeforeEach
@@ -49,7 +51,8 @@ final class RunsPageRoutesTest {
     run("one");
     DashboardConfig where =
         new DashboardConfig(true, "127.0.0.1", 0, List.of("team.example"), List.of());
-    url = Await.result(RunsPage.start(vertx, folder, where), 20, "the page");
+    list = Await.result(RunsPage.start(vertx, folder, where, "/base"), 20, "the page");
+    url = list.url();
   }
 
   @AfterEach
@@ -61,12 +64,13 @@ final class RunsPageRoutesTest {
   void shouldReplayARunOnceUntilItChanges() throws Exception {
     String first = page("one");
 
-    assertEquals("{\"job\":\"story\"}", get(URI.create(first).resolve("job")).body());
+    assertEquals("{\"job\":\"story\"}", get(URI.create(url).resolve("run/one/job")).body());
     assertEquals(first, page("one"));
     Files.writeString(
         folder.resolve("one/events.jsonl"),
         new JobPaused(1_700_000_070_000L).toJson().encode() + "\n",
         StandardOpenOption.APPEND);
+    assertEquals(first, found("one", false), "what a loaded page asks for is of the same replay");
     assertNotEquals(first, page("one"));
   }
 
@@ -90,6 +94,11 @@ final class RunsPageRoutesTest {
       lock.show("http://127.0.0.1:9/");
 
       assertEquals("http://127.0.0.1:9/", page("one"));
+      HttpResponse<String> silent = get(URI.create(url).resolve("run/one/"));
+      assertEquals(502, silent.statusCode());
+      assertTrue(
+          silent.body().contains("the page of one does not answer at http://127.0.0.1:9/"),
+          silent.body());
     }
   }
 
@@ -97,8 +106,8 @@ final class RunsPageRoutesTest {
   void shouldSayWhyARunCannotBeShown() throws Exception {
     Files.writeString(folder.resolve("one/job.json"), "{\"wrkers\": 1}");
 
-    HttpResponse<String> damaged = get(URI.create(url).resolve("run?name=one"));
-    HttpResponse<String> unknown = get(URI.create(url).resolve("run?name=none"));
+    HttpResponse<String> damaged = get(URI.create(url).resolve("run/one/"));
+    HttpResponse<String> unknown = get(URI.create(url).resolve("run/none/"));
 
     assertEquals(409, damaged.statusCode(), damaged.body());
     String why = new JsonObject(damaged.body()).getString("refused");
@@ -138,7 +147,7 @@ final class RunsPageRoutesTest {
   }
 
   private String refused(String name) throws Exception {
-    HttpResponse<String> answer = get(URI.create(url).resolve("run?name=" + name));
+    HttpResponse<String> answer = get(URI.create(url).resolve("run/" + name + "/"));
     assertEquals(409, answer.statusCode(), answer.body());
     return new JsonObject(answer.body()).getString("refused");
   }
@@ -154,7 +163,7 @@ final class RunsPageRoutesTest {
     try (Socket reader = new Socket("127.0.0.1", URI.create(url).getPort())) {
       reader
           .getOutputStream()
-          .write("GET /run?name=one HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes());
+          .write("GET /run/one/ HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes());
       Awaitility.await().until(() -> reads() > 0);
     }
 
@@ -171,11 +180,14 @@ final class RunsPageRoutesTest {
         .count();
   }
 
-  /** Returns where the list leads for a run. */
-  private String page(String name) throws Exception {
-    HttpResponse<String> answer = get(URI.create(url).resolve("run?name=" + name));
-    assertEquals(302, answer.statusCode(), answer.body());
-    return answer.headers().firstValue("Location").orElseThrow();
+  /** Returns where the server of a run's page listens, as for a browser that loads the page. */
+  private String page(String name) {
+    return found(name, true);
+  }
+
+  private String found(String name, boolean fresh) {
+    return Await.result(
+        list.page(name, fresh, Promise.<Void>promise().future()), 60, "the page of " + name);
   }
 
   private HttpResponse<String> get(URI address) throws Exception {

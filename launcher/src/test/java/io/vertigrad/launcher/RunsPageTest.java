@@ -23,8 +23,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -79,9 +81,8 @@ final class RunsPageTest {
     open(serve(0));
 
     assertEquals(
-        "Best accuracy: 98.40 % by run-7; it differs from the others in optimizer.learningRate 0.1"
-            + " (1 other too, the rest 0.001, 0.003, 0.01, 0.03), workers.batch 128 (4 others too,"
-            + " the rest 32).",
+        "Best accuracy: 98.40 % by run-7; only optimizer.learningRate differs from run-9 (0.1,"
+            + " there 0.03 and 88.00 %).",
         browser.text("#verdict"));
     assertEquals(List.of("run-7"), texts("#list tr:has(.wins) th a"));
     assertEquals("best 98.40 %", browser.text("#list .wins"));
@@ -95,6 +96,214 @@ final class RunsPageTest {
     assertEquals(List.of("82.00 %", "best 98.40 %"), sideBySide("accuracy", "run-6", "run-7"));
     look("runs");
     assertEquals(List.of(), browser.complaints());
+  }
+
+  /**
+   * Trains what a newcomer would: rates, strategies, workers, two rates that diverge, a run that is
+   * interrupted and one that is killed.
+   */
+  @Test
+  void shouldNameAndDrawTheBestOfThirteenRunsOfANewcomerWithoutAClick() throws Exception {
+    RunProcess killed = endless("run-01-killed");
+    RunProcess interrupted = endless("run-02-interrupted");
+    try {
+      browser.await("tests", () -> tests("run-01-killed") > 2 && tests("run-02-interrupted") > 2);
+      interrupted.terminate();
+      assertEquals(143, interrupted.exit(), interrupted.output());
+    } finally {
+      interrupted.close();
+      killed.close();
+    }
+    assertTrue(killed.exit() > 0, killed.output());
+    train("run-03", "optimizer.learningRate=0.01");
+    train("run-04", "optimizer.learningRate=0.1");
+    train("run-05", "optimizer.learningRate=0.001");
+    train("run-06", "optimizer.learningRate=0.03");
+    train("run-07", "strategy.name=async");
+    train("run-08", "strategy.name=dpsgd", "strategy.topology=ring");
+    train("run-09", "strategy.name=allreduce");
+    train("run-10", "workers.count=4");
+    train("run-11", "optimizer.learningRate=5");
+    train("run-12", "optimizer.learningRate=1.5", "optimizer.name=sgd");
+    train("run-13", "workers.batch=32");
+    String best = bestByItsSummary();
+
+    browser.size(1400, 900);
+    open(serve(0));
+
+    String verdict = browser.text("#verdict");
+    assertTrue(
+        verdict.matches(
+            "Best accuracy: [0-9.]+ % on 2,000 samples by "
+                + best
+                + "; only [a-zA-Z.]+ differs from run-\\d+ \\(.+, there .+ and [0-9.]+ %\\)\\."),
+        verdict);
+    assertTrue(verdict.length() < 160, verdict);
+    assertEquals(List.of(best), texts("#list tr:has(.wins) th a"));
+    assertTrue(browser.has("#list tr[data-run=" + best + "] :checked"), "the best is drawn");
+    String nearest = verdict.replaceFirst(".*differs from ([^ ]+) .*", "$1");
+    assertTrue(browser.has("#list tr[data-run=" + nearest + "] :checked"), "and the nearest run");
+    assertEquals(8L, browser.run(CHECKED));
+    for (String wrong : List.of("run-11", "run-12")) {
+      assertTrue(
+          browser.text("#list [data-run=" + wrong + "]").matches("(?s).*(diverged|failed).*"));
+      assertFalse(browser.has("#list tr[data-run=" + wrong + "] :checked"), wrong);
+    }
+    assertEquals(
+        "broke off", browser.text("#list [data-run=run-01-killed] [data-key=state]"), "killed");
+    assertEquals(
+        "interrupted", browser.text("#list [data-run=run-02-interrupted] [data-key=state]"));
+    assertTrue(
+        (Boolean)
+            browser.run(
+                "return [...document.querySelectorAll('#list .problem')]"
+                    + ".every(e => e.offsetHeight < 24) && list.scrollWidth <= list.clientWidth"),
+        "reasons have one line, and the columns fit");
+    List<String> legends = texts("#accuracy .legend li span:nth-child(2)");
+    assertEquals(8, Set.copyOf(legends).size(), legends.toString());
+    assertTrue(legends.stream().noneMatch(legend -> legend.contains("run-")), legends.toString());
+    assertEquals(figure(best), browser.text("#accuracy .legend li:first-child .value"));
+    look("runs-thirteen", 1400);
+
+    compareSays(best, nearest);
+    theScaleLeavesOutWhatDiverged();
+    assertEquals(List.of(), browser.complaints());
+  }
+
+  /** Checks two runs, and compares the page's sentence on them with that of {@code compare}. */
+  private void compareSays(String... names) {
+    browser.click("#none");
+    List.of(names).forEach(name -> browser.click("#list tr[data-run=" + name + "] input"));
+    String[] folders =
+        Stream.of(names).map(name -> folder.resolve(name).toString()).toArray(String[]::new);
+
+    CommandRun compare =
+        CommandRun.of(
+            Stream.concat(Stream.of("compare"), Stream.of(folders)).toArray(String[]::new));
+
+    assertEquals(0, compare.exit(), compare.err());
+    List<String> lines = compare.out().lines().toList();
+    String side = browser.text("#side-verdict");
+    assertTrue(side.startsWith("Best accuracy of those checked: "), side);
+    assertEquals(side.replace(" of those checked", ""), lines.get(lines.size() - 1));
+  }
+
+  private void theScaleLeavesOutWhatDiverged() {
+    browser.click("#all");
+    browser.await("a note", () -> browser.text("#drawn").contains("until you choose all values: "));
+    assertTrue(highest("#loss") < 5, () -> "the scale ends at " + highest("#loss"));
+    browser.click("#outliers");
+    browser.await("all values", () -> highest("#loss") > 5);
+    assertFalse(browser.text("#drawn").contains("until you choose all values"));
+  }
+
+  private static double highest(String chart) {
+    return Double.parseDouble(browser.attribute(chart, "data-limits").split(" ")[1]);
+  }
+
+  private void train(String name, String... settings) {
+    List<String> words = new ArrayList<>(List.of("train", "conf/digits-sync.json", "--quiet"));
+    words.addAll(List.of("--run-dir", folder.resolve(name).toString(), "--no-dashboard"));
+    words.addAll(List.of("--steps", "150"));
+    List.of(settings).forEach(setting -> words.addAll(List.of("--set", setting)));
+    CommandRun.of(words.toArray(String[]::new));
+    assertTrue(Files.exists(folder.resolve(name).resolve("events.jsonl")), name);
+  }
+
+  /** Starts a run in a process of its own that learns too slowly to become the best. */
+  private RunProcess endless(String name) throws IOException {
+    return RunProcess.train(
+        folder.resolve(name),
+        "--no-dashboard",
+        "--steps",
+        "100000",
+        "--set",
+        "optimizer.learningRate=0.0001",
+        "--set",
+        "stop.minutes=5");
+  }
+
+  private long tests(String name) throws IOException {
+    Path events = folder.resolve(name).resolve("events.jsonl");
+    return Files.exists(events)
+        ? Files.readString(events).lines().filter(line -> line.contains("\"evaluated\"")).count()
+        : 0;
+  }
+
+  private String bestByItsSummary() throws IOException {
+    String best = "";
+    double highest = 0;
+    for (String name : List.of(folder.toFile().list())) {
+      double accuracy = accuracy(name);
+      best = accuracy > highest ? name : best;
+      highest = Math.max(accuracy, highest);
+    }
+    return best;
+  }
+
+  private double accuracy(String name) throws IOException {
+    Path summary = folder.resolve(name).resolve("summary.json");
+    return Files.exists(summary)
+        ? new JsonObject(Files.readString(summary)).getDouble("accuracy")
+        : 0;
+  }
+
+  private String figure(String name) throws IOException {
+    return String.format(Locale.ROOT, "%.2f %%", accuracy(name));
+  }
+
+  @Test
+  void shouldShareCursorAndZoomAndShowNoValueBeyondTheEndOfARun() throws Exception {
+    run(1, 0.1, 32, 90, 20);
+    Path longer = run(2, 0.01, 32, 90, 20);
+    JsonObject summary = new JsonObject(Files.readString(longer.resolve("summary.json")));
+    Files.writeString(
+        longer.resolve("summary.json"), summary.put("samples", 10 * 60 * 128).encode());
+    open(serve(0));
+    assertEquals(
+        List.of("training samples", "training samples", "training samples"),
+        browser.run(
+            "return ['training', 'loss', 'accuracy'].map(id => document.getElementById(id)"
+                + ".dataset.along)"));
+
+    hover("#accuracy", 0.9);
+
+    browser.await("the cursor", () -> !browser.text("#accuracy .at").isEmpty());
+    assertEquals(browser.text("#accuracy .at"), browser.text("#loss .at"));
+    assertEquals("–", value("#accuracy", "learningRate 0.1"), "it has ended");
+    assertTrue(value("#accuracy", "learningRate 0.01").endsWith(" %"));
+    assertEquals("–", value("#loss", "learningRate 0.1"));
+    hover("#accuracy", 0.07);
+    browser.await("a value", () -> !value("#loss", "learningRate 0.1").equals("–"));
+
+    browser.drag("#training .u-over", 0.25, 0.5);
+    browser.await("the zoom", () -> !browser.attribute("#training", "data-zoom").isEmpty());
+    String zoom = browser.attribute("#training", "data-zoom");
+    assertEquals(zoom, browser.attribute("#accuracy", "data-zoom"));
+    browser.click("#loss [data-tool=whole]");
+    browser.await("everything", () -> browser.attribute("#training", "data-zoom").isEmpty());
+    assertEquals(List.of(), browser.complaints());
+  }
+
+  private static void hover(String chart, double share) {
+    browser.run(
+        "const over = document.querySelector(arguments[0] + ' .u-over');"
+            + "over.scrollIntoView({ block: 'center' });"
+            + "const r = over.getBoundingClientRect();"
+            + "const at = { clientX: r.x + arguments[1] * r.width, clientY: r.y + 50 };"
+            + "for (const type of ['mouseenter', 'mousemove'])"
+            + "  over.dispatchEvent(new MouseEvent(type, { ...at, bubbles: true, movementX: 1 }));",
+        chart,
+        share);
+  }
+
+  private static String value(String chart, String legend) {
+    return (String)
+        browser.run(
+            "return [...document.querySelectorAll(arguments[0] + ' .legend button')]"
+                + ".find(e => e.children[1].textContent === arguments[1]).children[2].textContent",
+            chart,
+            legend);
   }
 
   @Test
@@ -113,8 +322,8 @@ final class RunsPageTest {
     assertEquals(List.of("run-9", "run-7"), texts("#list tbody th a"));
     assertEquals("2 of 10 runs.", browser.text("#filter-note"));
     assertEquals(
-        "Best accuracy: 98.40 % by run-7; it differs from the other in optimizer.learningRate 0.1"
-            + " (the other 0.03).",
+        "Best accuracy: 98.40 % by run-7; only optimizer.learningRate differs from run-9 (0.1,"
+            + " there 0.03 and 88.00 %).",
         browser.text("#verdict"));
     clear("#filter");
     browser.keys("#filter", "lerningRate=1");
@@ -164,6 +373,12 @@ final class RunsPageTest {
         verdict.contains("Best accuracy on digits (2 runs on the same files): 95.00 % by run-4; "),
         verdict);
     assertEquals(List.of("run-4", "run-2"), texts("#list tr:has(.wins) th a"));
+    assertEquals(
+        List.of("data: digits bb", "data: digits aa"),
+        texts("#list .group").stream().map(title -> title.split(" · ")[0]).toList(),
+        "runs on other data are in other groups");
+    choose("#group", "");
+    assertEquals(List.of(), texts("#list .group"));
     assertEquals(List.of(), browser.complaints());
 
     JsonObject alone = JsonObject.of("fingerprints", JsonObject.of("testData", "none"));
@@ -172,6 +387,87 @@ final class RunsPageTest {
         run(5, 0.05, 32, 99).resolve("job.json"), job(0.05, 32).put("resolved", alone).encode());
     browser.await("the run", () -> browser.has("#list tr[data-run=run-5]"));
     assertFalse(browser.text("#verdict").contains("run-5"), browser.text("#verdict"));
+  }
+
+  @Test
+  void shouldCallNoRunTheBestThatWasTestedOnAPartOfTheSamples() throws Exception {
+    tested(run(1, 0.1, 32, 90), 2_000, true);
+    tested(run(2, 0.01, 32, 80), 2_000, true);
+    tested(run(3, 0.03, 32, 99), 500, false);
+    open(serve(0));
+
+    assertEquals(
+        "Best accuracy: 90.00 % on 2,000 samples by run-1; only optimizer.learningRate differs from"
+            + " run-2 (0.1, there 0.01 and 80.00 %).",
+        browser.text("#verdict"));
+    assertEquals(List.of("500 of 2,000", "2,000", "2,000"), texts("#list td[data-key=testSamples]"));
+    assertEquals("500 of 2,000", browser.text("#list [data-key=testSamples].doubtful"));
+    browser.click("#list tr[data-run=run-2] input");
+    assertEquals(
+        "Only run-1 of those checked was tested on all test samples: accuracy 90.00 % on 2,000"
+            + " samples.",
+        browser.text("#side-verdict"));
+    browser.click("#list tr[data-run=run-1] input");
+    tested(run(4, 0.03, 32, 98), 500, false);
+    browser.await("the run", () -> browser.has("#list tr[data-run=run-4]"));
+    browser.click("#list tr[data-run=run-4] input");
+    assertEquals(
+        "None of those checked was tested on all test samples, so none is called the best.",
+        browser.text("#side-verdict"));
+    assertEquals(List.of(), browser.complaints());
+  }
+
+  private static void tested(Path run, int samples, boolean whole) throws IOException {
+    JsonObject summary = new JsonObject(Files.readString(run.resolve("summary.json")));
+    summary.put("testSamples", samples).put("wholeTestSet", whole);
+    Files.writeString(run.resolve("summary.json"), summary.encode());
+  }
+
+  @Test
+  void shouldDrawEachTrialBesideItsSettingsWhenRunsBelongToASweep() throws Exception {
+    double[] rates = {0.001, 0.01, 0.1};
+    for (int i = 1; i <= 12; i++) {
+      double rate = rates[i % 3];
+      int batch = 16 << (i % 4);
+      int steps = i % 3 == 0 ? 300 : i % 2 == 0 ? 100 : 33;
+      Path trial = run(i, rate, batch, i == 7 ? 98.4 : 70 + 2 * i);
+      JsonObject settings =
+          new JsonObject().put("optimizer.learningRate", rate).put("workers.batch", batch);
+      JsonObject sweep =
+          new JsonObject()
+              .put("sweep", i == 12 ? "alone" : "digits")
+              .put("trial", i)
+              .put("settings", settings)
+              .put("steps", steps)
+              .put("most", 300);
+      Files.writeString(trial.resolve("sweep.json"), sweep.encode());
+    }
+    run(13, 0.5, 8, 50);
+    open(serve(0));
+
+    choose("#sweep", "digits");
+    assertEquals("Sweep digits", browser.text("#sweep-title"));
+    assertEquals(
+        "11 trials, 3 with all steps, 43 % of the steps without early stopping. Best accuracy:"
+            + " 98.40 % by trial 7, optimizer.learningRate 0.01, workers.batch 128.",
+        browser.text("#sweep-verdict"));
+    assertEquals(
+        11L, browser.run("return document.querySelectorAll('#sweep-lines .trial').length"));
+    assertEquals("run-7", browser.attribute("#sweep-points .best", "data-run"));
+    assertEquals(
+        "trial 7: accuracy 98.40 %, after 33 of 300 steps, optimizer.learningRate 0.01,"
+            + " workers.batch 128",
+        browser.run("return document.querySelector('#sweep-points .best title').textContent"));
+    assertEquals(List.of("0.001", "0.01", "0.1"), texts("#sweep-points > svg > text"));
+    look("sweep");
+
+    choose("#sweep-setting", "steps");
+    assertEquals(
+        List.of("33", "100", "300"), texts("#sweep-points > svg > text"), "another setting");
+    browser.run(
+        "document.querySelector('#sweep-points .best').dispatchEvent(new MouseEvent('click'))");
+    assertEquals("run-7", browser.text("#details-title"));
+    assertEquals(List.of(), browser.complaints());
   }
 
   @Test
@@ -314,6 +610,7 @@ final class RunsPageTest {
     browser.click("#save");
     browser.await("why", () -> browser.text("#details-answer").startsWith("Not saved: "));
     clear("#tags");
+    browser.keys("#label", "the baseline");
     browser.keys("#tags", "baseline, seed 1");
     browser.keys("#note", "the first one that learned");
     browser.click("#kept");
@@ -332,6 +629,11 @@ final class RunsPageTest {
     JsonObject kept =
         new JsonObject(Files.readString(folder.resolve("run-3").resolve("notes.json")));
     assertEquals("the first one that learned", kept.getString("note"));
+    assertEquals("the baseline", kept.getString("label"));
+    assertEquals("the baseline", browser.text("#list tr[data-run=run-3] th a"));
+    assertEquals("run-3", browser.text("#list tr[data-run=run-3] .folder"));
+    assertTrue(browser.text("#training .legend").contains("the baseline"), "its line has its name");
+    assertTrue(browser.text("#side thead").contains("the baseline"), browser.text("#side"));
     assertEquals(List.of(), browser.complaints());
   }
 
@@ -342,14 +644,14 @@ final class RunsPageTest {
     browser.click("#list tr[data-run=run-2] input");
     browser.run("document.querySelector('#list tr[data-run=run-2] button').focus()");
     browser.run("list.style.maxHeight = '150px'; list.scrollTop = 60");
-    Object top = browser.run(TOP);
+    long top = (long) browser.run(TOP);
 
     run(11, 0.2, 64, 97);
 
     browser.await("the run", () -> browser.has("#list tr[data-run=run-11]"));
     browser.await("its place", () -> texts("#list tbody th a").get(0).equals("run-11"));
     assertEquals("details of run-2", browser.run("return document.activeElement.ariaLabel"));
-    assertEquals(top, browser.run(TOP), "what was in view stays there");
+    assertEquals(top, (long) browser.run(TOP), 1.0, "what was in view stays there");
     assertEquals(9L, browser.run(CHECKED));
 
     Path live = Files.createDirectory(folder.resolve("live"));
@@ -456,15 +758,19 @@ final class RunsPageTest {
 
   /** Checks the page in the dark, on a small screen and by its order of focus. */
   private void look(String name) throws IOException {
+    look(name, 1280);
+  }
+
+  private void look(String name, int width) throws IOException {
     assertEquals(List.of(), browser.violations());
     // The docs show no folder of this test; a hidden page asks for no list that has it.
     browser.run(
         "Object.defineProperty(document, 'hidden', { value: true, configurable: true });"
             + "document.querySelector('#folder').textContent = 'in runs'");
-    browser.picture(name, 1280);
+    browser.picture(name, width);
     browser.run("delete document.hidden");
     browser.dark(true);
-    browser.screenshot(name + "-dark", 1280);
+    browser.screenshot(name + "-dark", width);
     assertEquals(List.of(), browser.violations());
     browser.dark(false);
     browser.screenshot(name + "-narrow", 400);
@@ -472,7 +778,7 @@ final class RunsPageTest {
     assertTrue(
         (Boolean) browser.run("return document.documentElement.scrollWidth <= 400"),
         () -> "it is " + browser.run("return document.documentElement.scrollWidth") + " px wide");
-    browser.size(1280, 900);
+    browser.size(width, 900);
     assertEquals(
         "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
         browser.run(
@@ -583,10 +889,8 @@ final class RunsPageTest {
 
   /** Serves the page of the folder; returns its address with the token. */
   private String serve(int port) {
-    return Await.result(
-        RunsPage.start(
-            vertx, folder, new DashboardConfig(true, "127.0.0.1", port, List.of(), List.of())),
-        20,
-        "the page");
+    DashboardConfig where = new DashboardConfig(true, "127.0.0.1", port, List.of(), List.of());
+    RunsPage page = Await.result(RunsPage.start(vertx, folder, where, ""), 20, "the page");
+    return page.url() + "#token=" + page.token();
   }
 }

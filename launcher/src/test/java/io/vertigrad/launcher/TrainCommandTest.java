@@ -163,12 +163,32 @@ class TrainCommandTest {
   @Test
   void shouldPrintOnlyTheResultWhenQuiet() {
     CommandRun result =
-        train(folder.resolve("run"), "conf/digits-sync.json", "--steps", "5", "--quiet");
+        train(
+            folder.resolve("run"),
+            "conf/digits-sync.json",
+            "--steps=5",
+            "--quiet",
+            "--name=five steps");
 
     assertTrue(result.out().startsWith("accuracy "), result.out());
     assertTrue(result.out().contains("; saved " + folder.resolve("run")), result.out());
     assertEquals(1, result.out().lines().count(), result.out());
     assertEquals("", result.err());
+    assertTrue(runs().contains("run (five steps)  finished"), this::runs);
+  }
+
+  private String runs() {
+    return CommandRun.of("runs", "--in", folder.toString()).out();
+  }
+
+  @Test
+  void shouldRefuseANameOfSeveralLinesBeforeTheRunHasAFolder() {
+    CommandRun result = train(folder.resolve("run"), "conf/digits-sync.json", "--name=a\nb");
+
+    assertEquals(2, result.exit());
+    assertTrue(result.err().contains("--name: found \""), result.err());
+    assertTrue(result.err().contains("expected up to 60 characters on one line"), result.err());
+    assertTrue(Files.notExists(folder.resolve("run")), result.err());
   }
 
   private static CommandRun train(Path run, String file, String... options) {

@@ -33,6 +33,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -884,6 +885,7 @@ class InferenceServerTest {
               "text/event-stream; charset=utf-8",
               stream.headers().firstValue("Content-Type").orElse(""));
         });
+    points.put("model repository", this::manage);
     points.put(
         "other extensions",
         () -> {
@@ -901,6 +903,57 @@ class InferenceServerTest {
               400);
         });
     return points;
+  }
+
+  private void manage() throws Exception {
+    JobConfig job = JobConfig.read("digits", digitsJob);
+    ModelServer.Candidate file =
+        new ModelServer.Candidate(
+            "digits", "digits.zip", job, job.serving().file().orElseThrow(), Optional.empty());
+    ModelServer.Source source =
+        new ModelServer.Source() {
+          @Override
+          public String text() {
+            return file.origin();
+          }
+
+          @Override
+          public boolean isFolder() {
+            return false;
+          }
+
+          @Override
+          public List<ModelServer.Candidate> find() {
+            return List.of(file);
+          }
+        };
+    String[] token = {"Authorization", "Bearer 0123456789abcdef"};
+    ModelServer server =
+        get(
+            ModelServer.open(
+                vertx,
+                job.serving().http(),
+                List.of(source),
+                Optional.of("admin 0123456789abcdef"),
+                line -> {}));
+    try {
+      String calls = server.address() + "/v2/repository/";
+      String load = calls + "models/digits/load";
+      ask("POST", load, "{\"parameters\":{\"config\":\"{}\"}}", 400, token);
+      ask(
+          "POST",
+          calls + "models/digits/unload",
+          "{\"parameters\":{\"unload_dependents\":false}}",
+          200,
+          token);
+      ask("GET", server.address() + "/v2/models/digits", "", 503, token);
+      ask("POST", load, "", 200, token);
+      byte[] index = send("POST", calls + "index", new byte[0], token).body();
+      assertEquals(
+          "READY", new JsonArray(Buffer.buffer(index)).getJsonObject(0).getString("state"));
+    } finally {
+      get(server.close());
+    }
   }
 
   private static JsonObject tensor(String name, String type, Integer... shape) {

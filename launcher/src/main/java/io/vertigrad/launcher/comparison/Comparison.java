@@ -1,6 +1,7 @@
 package io.vertigrad.launcher.comparison;
 
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 
 /** Compares runs that are over. */
@@ -24,8 +25,10 @@ public final class Comparison {
     return new Comparison(folders.stream().map(FinishedRun::read).toList());
   }
 
-  /** Returns the lines of the table. */
+  /** Returns the lines of the table, and a sentence that names the best run if they compare. */
   public List<String> lines() {
-    return ComparisonText.of(table);
+    List<String> lines = new ArrayList<>(ComparisonText.of(table));
+    RunRanking.verdict(runs.stream().map(FinishedRun::row).toList()).ifPresent(lines::add);
+    return lines;
   }
 }

@@ -82,6 +82,7 @@ final class ComparisonTable {
         summaries.add(row(label(metric), run -> figure(metric, run.summary())));
       }
     }
+    summaries.add(row("tested on", ComparisonTable::testedOn));
     number("loss", "%.4f", "loss", 1);
     number("staleness, mean", "%.2f", "meanStaleness", 1);
     number("sent, MiB", "%,.1f", "bytesSent", MIB);
@@ -123,7 +124,7 @@ final class ComparisonTable {
   }
 
   /** Formats a number without an exponent, such as 0.0001. */
-  private static String plain(double number) {
+  static String plain(double number) {
     return BigDecimal.valueOf(number).stripTrailingZeros().toPlainString();
   }
 
@@ -134,6 +135,13 @@ final class ComparisonTable {
   private static String done(FinishedRun run) {
     return run.summary().getValue("version") instanceof Number version
         ? format("%,d ", version.longValue()) + run.counted().orElse("versions")
+        : NOTHING;
+  }
+
+  private static String testedOn(FinishedRun run) {
+    boolean part = Boolean.FALSE.equals(run.summary().getValue(RunRow.WHOLE_TEST_SET));
+    return run.summary().getValue(RunRow.TEST_SAMPLES) instanceof Number samples
+        ? format("%,d%s", samples.longValue(), part ? ", not all" : "")
         : NOTHING;
   }
 

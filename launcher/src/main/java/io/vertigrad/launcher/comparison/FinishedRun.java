@@ -77,6 +77,11 @@ final class FinishedRun {
     return folder.toAbsolutePath().normalize().getFileName().toString();
   }
 
+  /** Returns what a list of runs shows of it. */
+  JsonObject row() {
+    return RunRow.read(new RunDirectory(folder), Optional.empty());
+  }
+
   /** Returns the summary as {@link RunSummary} wrote it. */
   JsonObject summary() {
     return summary;

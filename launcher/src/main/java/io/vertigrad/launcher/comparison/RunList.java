@@ -63,7 +63,7 @@ public final class RunList implements RunsVerticle.Source {
   }
 
   /**
-   * Returns what the list shows of each run, the newest first. Nobody may change it.
+   * Returns what the list shows of each run, the newest first, with its rank among the others.
    *
    * @throws InputException when the folder cannot be read
    */
@@ -82,7 +82,7 @@ public final class RunList implements RunsVerticle.Source {
     rows.sort(
         Comparator.<JsonObject>comparingLong(row -> -row.getLong("startedMillis"))
             .thenComparing(row -> row.getString(NAME)));
-    return rows;
+    return RunRanking.ranked(rows);
   }
 
   /**
@@ -202,16 +202,50 @@ public final class RunList implements RunsVerticle.Source {
   }
 
   @Override
+  public Buffer csv(boolean archived) {
+    List<JsonObject> rows =
+        rows().stream().filter(row -> archived || !row.containsKey(RunNotes.ARCHIVED)).toList();
+    return Buffer.buffer(RunsCsv.of(rows));
+  }
+
+  @Override
   public synchronized JsonObject annotate(String name, JsonObject change) {
-    RunDirectory run =
-        find(name)
-            .orElseThrow(
-                () ->
-                    new NoSuchElementException("there is no run %s in %s".formatted(name, folder)));
+    RunDirectory run = required(name);
     RunNotes notes = RunNotes.read(run).with(change);
     notes.write(run);
     known.remove(name);
     return notes.toJson();
+  }
+
+  @Override
+  public JsonObject delete(String name) {
+    return JsonObject.of("bytes", remove(required(name)));
+  }
+
+  private RunDirectory required(String name) {
+    return find(name)
+        .orElseThrow(
+            () -> new NoSuchElementException("there is no run %s in %s".formatted(name, folder)));
+  }
+
+  /**
+   * Checks a name that a person gives a run.
+   *
+   * @param option the option that has it
+   * @return the name without blanks around it
+   * @throws InputException saying what is wrong with it
+   */
+  public static String requireLabel(String option, String label) {
+    try {
+      return RunNotes.label(option, label);
+    } catch (IllegalArgumentException wrong) {
+      throw new InputException(wrong.getMessage(), wrong);
+    }
+  }
+
+  /** Gives a run the name that page and lists show. */
+  public static void name(RunDirectory run, String label) {
+    RunNotes.read(run).with(JsonObject.of(RunNotes.LABEL, label)).write(run);
   }
 
   /**
@@ -271,7 +305,9 @@ public final class RunList implements RunsVerticle.Source {
 
   private Optional<JsonObject> row(RunDirectory run) {
     List<FileStamp> stamps =
-        Stream.of(run.job(), run.summary(), run.events(), run.notes()).map(FileStamp::of).toList();
+        Stream.of(run.job(), run.summary(), run.events(), run.notes(), run.sweep())
+            .map(FileStamp::of)
+            .toList();
     Optional<RunLock.Holder> holder = RunLock.look(run);
     Known before = known.get(run.name());
     if (before != null && before.stamps().equals(stamps) && before.holder().equals(holder)) {

@@ -11,14 +11,21 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 
-/** Tags, a note and a mark of a run that is kept, in {@code notes.json} of its folder. */
+/**
+ * A name, tags, a note and the marks of a run that is kept, or that the list hides, in {@code
+ * notes.json} of its folder. The name is its {@code label}: the folder has a name of its own.
+ */
 final class RunNotes {
 
+  static final String LABEL = "label";
   static final String TAGS = "tags";
   static final String NOTE = "note";
   static final String KEPT = "kept";
+  static final String ARCHIVED = "archived";
 
+  private static final List<String> MARKS = List.of(KEPT, ARCHIVED);
   private static final int MOST_TAGS = 16;
+  private static final int LABEL_CHARACTERS = 60;
   private static final int TAG_CHARACTERS = 40;
   private static final int NOTE_CHARACTERS = 4_000;
 
@@ -50,11 +57,14 @@ final class RunNotes {
   }
 
   /**
-   * Returns {@code tags}, {@code note} and {@code kept}, those that are not empty, within the
-   * limits of a change: a person may have written the file.
+   * Returns {@code label}, {@code tags}, {@code note}, {@code kept} and {@code archived}, those that
+   * are not empty, within the limits of a change: a person may have written the file.
    */
   JsonObject toJson() {
     JsonObject shown = new JsonObject();
+    if (json.getValue(LABEL) instanceof String label && !label.isBlank()) {
+      shown.put(LABEL, cut(label, LABEL_CHARACTERS));
+    }
     if (json.getValue(TAGS) instanceof JsonArray tags && !tags.isEmpty()) {
       shown.put(
           TAGS,
@@ -67,7 +77,12 @@ final class RunNotes {
     if (json.getValue(NOTE) instanceof String note && !note.isEmpty()) {
       shown.put(NOTE, cut(note, NOTE_CHARACTERS));
     }
-    return kept() ? shown.put(KEPT, true) : shown;
+    for (String mark : MARKS) {
+      if (Boolean.TRUE.equals(json.getValue(mark))) {
+        shown.put(mark, true);
+      }
+    }
+    return shown;
   }
 
   private static String cut(String text, int most) {
@@ -84,13 +99,14 @@ final class RunNotes {
     for (String key : change.fieldNames()) {
       Object value = change.getValue(key);
       switch (key) {
+        case LABEL -> changed.put(LABEL, label(LABEL, value));
         case TAGS -> changed.put(TAGS, tags(value));
         case NOTE -> changed.put(NOTE, note(value));
-        case KEPT -> {
-          require(value instanceof Boolean, "kept: found %s, expected true or false", value);
-          changed.put(KEPT, value);
+        case KEPT, ARCHIVED -> {
+          require(value instanceof Boolean, key + ": found %s, expected true or false", value);
+          changed.put(key, value);
         }
-        default -> require(false, "%s: expected tags, note or kept", key);
+        default -> require(false, "%s: expected label, tags, note, kept or archived", key);
       }
     }
     return new RunNotes(changed);
@@ -99,6 +115,23 @@ final class RunNotes {
   /** Writes the notes into the run's folder. */
   void write(RunDirectory run) {
     run.write(run.notes(), json);
+  }
+
+  /**
+   * Checks a name for a run; an empty one removes it.
+   *
+   * @param key where it was given
+   * @return the name without blanks around it
+   * @throws IllegalArgumentException saying what is wrong with it
+   */
+  static String label(String key, Object value) {
+    require(value instanceof String, key + ": found %s, expected a text", value);
+    String label = ((String) value).strip();
+    require(
+        label.length() <= LABEL_CHARACTERS && isPlain(label, Set.of()),
+        key + ": found \"%s\", expected up to 60 characters on one line",
+        cut(label, LABEL_CHARACTERS));
+    return label;
   }
 
   private static JsonArray tags(Object value) {

@@ -50,8 +50,18 @@ final class RunRow {
   static final String OUTLIERS = "outliers";
   static final String SETTINGS = "settings";
 
+  static final String TEST_SAMPLES = "testSamples";
+  static final String WHOLE_TEST_SET = "wholeTestSet";
+
   private static final String[] RESULTS = {
-    "seconds", "version", "samples", "samplesPerSecond", "loss", "trainingLoss", "accuracy"
+    "seconds",
+    "version",
+    "samples",
+    "samplesPerSecond",
+    "loss",
+    "trainingLoss",
+    "accuracy",
+    TEST_SAMPLES
   };
 
   private static final int LONGEST_SETTING = 200;
@@ -120,6 +130,7 @@ final class RunRow {
     }
     addProgress();
     job.ifPresent(this::addSettings);
+    object(run.sweep()).ifPresent(trial -> row.put("sweep", trial));
     addNotes();
     boolean known = summary.isPresent() || job.isPresent() || first != null;
     row.put(STATE, state(summary, running, known));
@@ -259,6 +270,7 @@ final class RunRow {
       putNumber(key, summary.getValue(key));
     }
     addTested(RunSummary.withStream(summary));
+    addWhole(summary.getValue(WHOLE_TEST_SET));
     if (summary.getValue("diverged") instanceof JsonObject) {
       row.put("diverged", true);
     } else if (Baseline.unbeatenIn(summary).isPresent()) {
@@ -309,6 +321,8 @@ final class RunRow {
             tested.accuracy(),
             tested.errors()));
     putNumber("loss", tested.loss());
+    row.put(TEST_SAMPLES, tested.samples());
+    addWhole(tested.wholeTestSet());
     row.put("hash", tested.parametersHash());
   }
 
@@ -383,6 +397,13 @@ final class RunRow {
     if (metric != Metric.ACCURACY && tested.getValue(metric.key()) instanceof Number value) {
       row.put("metric", metric.key());
       putNumber("metricValue", value);
+    }
+  }
+
+  /** Marks a test that left out samples; older versions did not say whether one did. */
+  private void addWhole(Object whole) {
+    if (whole instanceof Boolean known) {
+      row.put(WHOLE_TEST_SET, known);
     }
   }
 

@@ -133,7 +133,7 @@ final class RunsText {
     JsonObject own = row.getJsonObject(RunRow.SETTINGS, new JsonObject());
     Stream<String> before =
         Stream.of(
-            row.getString("name"),
+            name(row),
             state(row),
             TIME.format(
                 Instant.ofEpochMilli(row.getLong("startedMillis")).atZone(ZoneId.systemDefault())),
@@ -152,7 +152,16 @@ final class RunsText {
         .toList();
   }
 
-  private static String state(JsonObject row) {
+  /**
+   * Returns the folder's name, which the commands take, and the name that a person gave the run.
+   */
+  private static String name(JsonObject row) {
+    String label = row.getString(RunNotes.LABEL, "");
+    return row.getString("name") + (label.isEmpty() ? "" : " (%s)".formatted(label));
+  }
+
+  /** Returns the state of a run, with how far it is and what is wrong with it. */
+  static String state(JsonObject row) {
     String state = row.getString(RunRow.STATE);
     double last = row.getDouble("lastVersion", 0.0);
     boolean running = state.equals(RunRow.RUNNING) && last > 0 && row.containsKey("version");
@@ -172,7 +181,10 @@ final class RunsText {
       return NOTHING;
     }
     String name = metric == Metric.ACCURACY ? "" : metric.label() + " ";
-    return name + metric.figure(value.doubleValue());
+    boolean part = Boolean.FALSE.equals(row.getValue(RunRow.WHOLE_TEST_SET));
+    return name
+        + metric.figure(value.doubleValue())
+        + (part ? format(" of %,d samples", row.getLong(RunRow.TEST_SAMPLES, 0L)) : "");
   }
 
   private static String notes(JsonObject row) {
@@ -182,7 +194,10 @@ final class RunsText {
             .map(tag -> "[" + tag + "]")
             .collect(Collectors.joining(" "));
     return Stream.of(
-            row.containsKey(RunNotes.KEPT) ? "kept" : "", tags, shortened(note, NOTE_CHARACTERS))
+            row.containsKey(RunNotes.KEPT) ? "kept" : "",
+            row.containsKey(RunNotes.ARCHIVED) ? "archived" : "",
+            tags,
+            shortened(note, NOTE_CHARACTERS))
         .filter(part -> !part.isEmpty())
         .collect(Collectors.joining(" "));
   }

@@ -134,6 +134,11 @@ public record RunDirectory(Path path) {
     return path.resolve("notes.json");
   }
 
+  /** Returns the file that says which trial of a sweep the run is; there is none for other runs. */
+  public Path sweep() {
+    return path.resolve("sweep.json");
+  }
+
   /** Returns the folder's name. */
   public String name() {
     return path.toAbsolutePath().normalize().getFileName().toString();

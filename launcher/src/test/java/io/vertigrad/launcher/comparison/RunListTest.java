@@ -16,6 +16,7 @@ import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.JobStopped;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
 import io.vertigrad.events.TrainingEvent.WorkerProgress;
+import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLock;
 import io.vertigrad.launcher.run.RunRecorder;
@@ -292,6 +293,28 @@ final class RunListTest {
   }
 
   @Test
+  void shouldSayOnHowManySamplesARunWasTested() throws IOException {
+    Path run = finished("part", START);
+    write(
+        run.resolve("summary.json"),
+        "{\"accuracy\": 99.5, \"testSamples\": 9, \"wholeTestSet\": false}");
+
+    assertEquals(9, row("part").getInteger("testSamples"));
+    assertEquals(false, row("part").getBoolean("wholeTestSet"));
+    assertEquals(100, rowOfLastTest().getInteger("testSamples"));
+    List<JsonObject> rows = runs.rows();
+    assertEquals(2, rows.stream().filter(row -> row.containsKey("comparable")).count());
+    assertEquals(1, rows.stream().filter(row -> row.containsKey("rank")).count());
+  }
+
+  private JsonObject rowOfLastTest() throws IOException {
+    Path run = unfinished("killed");
+    JsonObject row = row("killed");
+    new RunDirectory(run).delete();
+    return row;
+  }
+
+  @Test
   void shouldShowTheShareOfAStreamInPercent() throws IOException {
     Path run = finished("stream", START);
     write(
@@ -432,6 +455,9 @@ final class RunListTest {
         Map.entry("note", "x".repeat(4_001)),
         Map.entry("note", 5),
         Map.entry("note", "a\u001b[2Jb"),
+        Map.entry("label", "x".repeat(61)),
+        Map.entry("label", "a\nb"),
+        Map.entry("label", 5),
         Map.entry("tags", JsonArray.of("x".repeat(41))),
         Map.entry("tags", JsonArray.of("a\nb")),
         Map.entry("tags", JsonArray.of("")),
@@ -480,6 +506,52 @@ final class RunListTest {
     assertEquals(
         "events.jsonl is a link, which is not followed: there are no curves",
         curves("good").getString("problem"));
+  }
+
+  @Test
+  void shouldGiveTheListAsCsvWithoutFormulas() throws IOException {
+    finished("=1+1", START + 1);
+    finished("archived", START + 2);
+    Files.writeString(
+        folder.resolve("good").resolve("job.json"),
+        "{\"workers\": {\"count\": 3, \"batch\": -5}, \"model\": {\"name\": \"@x\"}}");
+    runs.annotate("good", JsonObject.of("note", "two\nlines, and \"more\""));
+    runs.annotate("archived", JsonObject.of("archived", true).put("tags", List.of("-a", "b")));
+
+    List<String> lines = List.of(runs.csv(false).toString().split("\r\n"));
+    List<String> all = List.of(runs.csv(true).toString().split("\r\n"));
+
+    assertTrue(lines.get(0).startsWith("run,state,begun,accuracy,"), lines.get(0));
+    assertFalse(lines.get(0).contains("archived"), lines.get(0));
+    assertTrue(lines.get(0).contains(",workers.batch,"), lines.get(0));
+    assertEquals(3, lines.size(), lines.toString());
+    assertTrue(lines.get(1).startsWith("'=1+1,finished,"), lines.get(1));
+    assertTrue(lines.get(2).contains(",\"two\nlines, and \"\"more\"\"\","), lines.get(2));
+    assertTrue(lines.get(2).contains(",-5,"), "a number is no formula: " + lines.get(2));
+    assertTrue(lines.get(2).contains(",'@x,"), lines.get(2));
+    assertEquals(4, all.size());
+    assertTrue(all.get(1).endsWith(",true"), all.get(1));
+    assertTrue(all.get(1).contains(",\"'-a, b\","), all.get(1));
+  }
+
+  @Test
+  void shouldDeleteARunByTheRulesOfTheCommand() throws IOException {
+    RunDirectory run = new RunDirectory(folder.resolve("good"));
+    RunLock lock = RunLock.take(run);
+    try (lock) {
+      String goesOn = assertThrows(InputException.class, () -> runs.delete("good")).getMessage();
+      assertTrue(goesOn.endsWith(" runs it; end that one first"), goesOn);
+    }
+    runs.annotate("good", JsonObject.of("kept", true));
+    String kept = assertThrows(InputException.class, () -> runs.delete("good")).getMessage();
+    assertTrue(kept.contains("is kept"), kept);
+    assertThrows(NoSuchElementException.class, () -> runs.delete("../good"));
+    runs.annotate("good", JsonObject.of("kept", false));
+
+    assertTrue(runs.delete("good").getLong("bytes") > 0);
+
+    assertFalse(Files.exists(run.path()));
+    assertEquals(List.of(), runs.rows());
   }
 
   @Test

@@ -63,7 +63,8 @@ public final class Endpoints {
                     resources.http(),
                     resources.memory(),
                     job.serving().http(),
-                    predictor,
+                    ModelRepository.of(predictor),
+                    BearerTokens.NONE,
                     System::nanoTime))
             : Optional.empty();
     this.tests = vertx.eventBus().consumer(job.addresses().events());

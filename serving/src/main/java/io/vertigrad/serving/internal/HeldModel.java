@@ -35,10 +35,18 @@ final class HeldModel implements ServedModel {
    * @param file file of the model
    */
   static HeldModel open(JobConfig job, Path file) {
+    return open(job, file, trainedVersion(file));
+  }
+
+  /**
+   * Opens a model that answers as a version of the server's own.
+   *
+   * @param version the version
+   */
+  static HeldModel open(JobConfig job, Path file, long version) {
     SavedModel model =
         SavedModel.jobOf(file).isEmpty() ? SavedModel.open(job, file) : SavedModel.open(file);
     try {
-      long version = version(file.resolveSibling("summary.json"));
       return new HeldModel(
           model, new Version(version, version), Files.getLastModifiedTime(file).toMillis());
     } catch (IOException e) {
@@ -47,13 +55,14 @@ final class HeldModel implements ServedModel {
     }
   }
 
-  /** Returns the version in the summary of a run; 0 if there is none. */
-  private static long version(Path summary) throws IOException {
+  /** Returns the version in the summary of the file's run; 0 if there is none. */
+  static long trainedVersion(Path file) {
+    Path summary = file.resolveSibling("summary.json");
     try {
       return Files.isReadable(summary)
           ? new JsonObject(JsonText.read(summary)).getLong("version", 0L)
           : 0;
-    } catch (DecodeException | ClassCastException otherFile) {
+    } catch (IOException | DecodeException | ClassCastException otherFile) {
       return 0;
     }
   }

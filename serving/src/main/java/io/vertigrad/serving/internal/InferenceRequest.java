@@ -849,7 +849,7 @@ record InferenceRequest(float[] inputs, Optional<String> id, Map<String, Boolean
   }
 
   /** Returns the description of a model. */
-  static JsonObject metadata(String model, long version, SampleFormat format) {
+  static JsonObject metadata(String model, List<Long> served, SampleFormat format) {
     JsonArray inputs = new JsonArray();
     if (format.fields().isPresent()) {
       for (Field field : format.fields().get().fields()) {
@@ -869,7 +869,7 @@ record InferenceRequest(float[] inputs, Optional<String> id, Map<String, Boolean
         .forEach(
             name ->
                 outputs.add(described(name, classes ? Type.BYTES : Type.FP32, positions(format))));
-    JsonArray versions = version < 0 ? new JsonArray() : JsonArray.of(Long.toString(version));
+    JsonArray versions = new JsonArray(served.stream().map(String::valueOf).toList());
     return new JsonObject()
         .put(NAME, model)
         .put("versions", versions)

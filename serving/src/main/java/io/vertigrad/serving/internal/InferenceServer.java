@@ -9,6 +9,7 @@ import io.vertigrad.http.OwnOrigin;
 import io.vertigrad.job.ServingConfig.Http;
 import io.vertigrad.serving.internal.InferenceRequest.Form;
 import io.vertigrad.serving.internal.InferenceRequest.Response;
+import io.vertigrad.serving.internal.ModelRepository.Lease;
 import io.vertigrad.serving.internal.PredictionRequest.PredictionAnswer;
 import io.vertigrad.serving.internal.Refusal.Code;
 import io.vertigrad.serving.internal.RequestMemory.Share;
@@ -42,6 +43,7 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Properties;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -84,6 +86,9 @@ final class InferenceServer {
   private static final int UNAVAILABLE = 503;
   private static final String LENGTH = "Inference-Header-Content-Length";
   private static final String TYPE = "Content-Type";
+  private static final String AUTHORIZATION = "Authorization";
+  private static final String HEALTH = "v2/health/";
+  private static final String LOAD = "load";
   private static final String GENERATE = "generate";
   private static final String STREAM = "generate_stream";
   private static final String JSON = "application/json";
@@ -98,7 +103,8 @@ final class InferenceServer {
   private final Context loop;
   private final RequestMemory memory;
   private final Http http;
-  private final Predictor predictor;
+  private final ModelRepository models;
+  private final BearerTokens tokens;
   private final OwnOrigin origin;
   private final HttpConnections connections;
   private HttpServer server;
@@ -107,17 +113,52 @@ final class InferenceServer {
   /** Requests that are decoded on worker threads, or wait for them. */
   private int decoding;
 
-  /** Texts that are being continued. */
-  private int generating;
+  /** A request, and what it holds until it is answered: its memory, and the model that it asks. */
+  private static final class Exchange {
 
-  /**
-   * A request, and what it holds until it is answered.
-   *
-   * @param request the request
-   * @param connection the connection that it came over
-   * @param share its memory
-   */
-  private record Exchange(HttpServerRequest request, Open connection, Share share) {
+    private final HttpServerRequest request;
+    private final Open connection;
+    private final Share share;
+    private Optional<Lease> lease = Optional.empty();
+
+    Exchange(HttpServerRequest request, Open connection, Share share) {
+      this.request = request;
+      this.connection = connection;
+      this.share = share;
+    }
+
+    HttpServerRequest request() {
+      return request;
+    }
+
+    /** Returns the connection that it came over. */
+    Open connection() {
+      return connection;
+    }
+
+    Share share() {
+      return share;
+    }
+
+    /** Holds a model until this request is answered. */
+    void hold(Lease held) {
+      lease = Optional.of(held);
+    }
+
+    Optional<Lease> lease() {
+      return lease;
+    }
+
+    /** Returns what answers, once a model is held. */
+    Predictor predictor() {
+      return lease.orElseThrow().predictor();
+    }
+
+    /** Gives everything back. */
+    void release() {
+      share.release();
+      lease.ifPresent(Lease::release);
+    }
 
     /** Returns whether the peer has sent all of the request. */
     boolean isReceived() {
@@ -150,16 +191,24 @@ final class InferenceServer {
    *
    * @param vertx instance whose threads it uses; none of a job's members may run there
    * @param memory limits what requests hold
+   * @param models what it answers with
+   * @param tokens those that requests need
    * @param nanoTime time that its limits refer to, as {@code System.nanoTime()}
    */
   InferenceServer(
-      Vertx vertx, RequestMemory memory, Http http, Predictor predictor, LongSupplier nanoTime) {
+      Vertx vertx,
+      RequestMemory memory,
+      Http http,
+      ModelRepository models,
+      BearerTokens tokens,
+      LongSupplier nanoTime) {
     this.vertx = vertx;
     this.loop = vertx.getOrCreateContext();
     this.memory = memory;
     this.connections = new HttpConnections(MOST_CONNECTIONS, nanoTime);
     this.http = http;
-    this.predictor = predictor;
+    this.models = models;
+    this.tokens = tokens;
     this.origin = new OwnOrigin(http.host(), http.hosts(), "serving.hosts", List.of());
   }
 
@@ -197,11 +246,15 @@ final class InferenceServer {
     return server.shutdown(CLOSE_MILLIS, TimeUnit.MILLISECONDS);
   }
 
-  /** Returns the address of the model. */
-  String url() {
+  /** Returns the server's address, without a path. */
+  String address() {
     String host = http.host().contains(":") ? "[" + http.host() + "]" : http.host();
-    return "%s://%s:%s/v2/models/%s"
-        .formatted(http.tls() ? "https" : "http", host, server.actualPort(), predictor.job());
+    return "%s://%s:%s".formatted(http.tls() ? "https" : "http", host, server.actualPort());
+  }
+
+  /** Returns the address of the first model. */
+  String url() {
+    return "%s/v2/models/%s".formatted(address(), models.names().get(0));
   }
 
   private Void checkHost() {
@@ -310,37 +363,76 @@ final class InferenceServer {
     HttpServerRequest request = exchange.request();
     List<String> path =
         Arrays.stream(request.path().split("/")).filter(word -> !word.isEmpty()).toList();
-    boolean ready = predictor.isReady();
-    switch (String.join("/", path)) {
+    String whole = String.join("/", path);
+    if (!whole.startsWith(HEALTH)) {
+      requireToken(request);
+    }
+    switch (whole) {
       case "v2" -> answer(exchange, OK, server());
-      case "v2/health/live" -> answer(exchange, OK, new JsonObject().put("live", true));
-      case "v2/health/ready" ->
-          answer(
-              exchange,
-              ready ? OK : UNAVAILABLE,
-              new JsonObject().put("live", ready).put("ready", ready));
+      case HEALTH + "live" -> answer(exchange, OK, new JsonObject().put("live", true));
+      case HEALTH + "ready" -> {
+        boolean ready = models.isReady();
+        answer(
+            exchange,
+            ready ? OK : UNAVAILABLE,
+            new JsonObject().put("live", ready).put("ready", ready));
+      }
       default -> {
-        if (path.size() < 3 || !path.get(0).equals("v2") || !path.get(1).equals("models")) {
-          throw new Refusal(
-              Code.UNKNOWN,
-              "%s: there is no such path, expected one below /v2/models/%s"
-                  .formatted(shownPath(request), predictor.job()));
+        if (path.size() >= 3 && whole.startsWith("v2/models/")) {
+          ofModel(exchange, path);
+        } else if (models.isManaged() && whole.startsWith("v2/repository/")) {
+          ofRepository(exchange, path.subList(2, path.size()));
+        } else {
+          throw noSuchPath(request, "one below /v2/models/" + shownNames());
         }
-        ofModel(exchange, path, ready);
       }
     }
   }
 
-  private void ofModel(Exchange exchange, List<String> path, boolean ready) {
+  private void requireToken(HttpServerRequest request) {
+    try {
+      tokens.require(request.getHeader(AUTHORIZATION));
+    } catch (Refusal why) {
+      request.response().putHeader("WWW-Authenticate", "Bearer");
+      throw why;
+    }
+  }
+
+  /** Returns the name of the only model, or a word for several. */
+  private String shownNames() {
+    List<String> names = models.names();
+    return names.size() == 1 ? names.get(0) : "NAME";
+  }
+
+  private static Refusal noSuchPath(HttpServerRequest request, String expected) {
+    return new Refusal(
+        Code.UNKNOWN,
+        "%s: there is no such path, expected %s".formatted(shownPath(request), expected));
+  }
+
+  private void ofModel(Exchange exchange, List<String> path) {
     HttpServerRequest request = exchange.request();
-    String last = path.size() == 3 ? "" : path.get(path.size() - 1);
+    String name = path.get(2);
+    boolean versioned = path.size() > 4 && path.get(3).equals("versions");
+    OptionalLong version =
+        versioned && path.get(4).matches("\\d{1,18}")
+            ? OptionalLong.of(Long.parseLong(path.get(4)))
+            : OptionalLong.empty();
+    List<String> behind = path.subList(version.isPresent() ? 5 : 3, path.size());
+    String last = behind.isEmpty() ? "" : behind.get(0);
+    exchange.hold(models.lease(name, version));
+    Predictor predictor = exchange.predictor();
     boolean infers = last.equals("infer");
     boolean asksReady = last.equals("ready");
     boolean streams = last.equals(STREAM);
     boolean generates =
         (streams || last.equals(GENERATE)) && predictor.format().tokenizer().isPresent();
-    List<String> model = path.subList(2, path.size() - (infers || asksReady || generates ? 1 : 0));
-    OptionalLong version = version(request, model);
+    if (behind.size() > 1 || behind.size() == 1 && !infers && !asksReady && !generates) {
+      throw new Refusal(
+          Code.UNKNOWN,
+          "%s: expected /v2/models/%s or /v2/models/%s/versions/NUMBER, and /ready or /infer behind it"
+              .formatted(shownPath(request), name, name));
+    }
     if (infers || generates) {
       if (requires(exchange, HttpMethod.POST)) {
         Form form = Form.of(request.headers());
@@ -374,19 +466,73 @@ final class InferenceServer {
       throw new Refusal(
           Code.UNKNOWN,
           "model \"%s\": version %s is not served, expected %s"
-              .formatted(predictor.job(), version.getAsLong(), predictor.version()));
+              .formatted(name, version.getAsLong(), predictor.version()));
     }
     if (asksReady) {
+      boolean ready = predictor.isReady();
       answer(
           exchange,
           ready ? OK : UNAVAILABLE,
-          new JsonObject().put("name", predictor.job()).put("ready", ready));
+          new JsonObject().put("name", name).put("ready", ready));
     } else {
-      answer(
-          exchange,
-          OK,
-          InferenceRequest.metadata(predictor.job(), predictor.version(), predictor.format()));
+      Lease lease = exchange.lease().orElseThrow();
+      JsonObject metadata = InferenceRequest.metadata(name, lease.versions(), predictor.format());
+      if (!lease.description().isEmpty()) {
+        metadata.put("parameters", lease.description());
+      }
+      answer(exchange, OK, metadata);
     }
+  }
+
+  /** Answers a call of the model repository: {@code index}, or {@code models/NAME/load}. */
+  private void ofRepository(Exchange exchange, List<String> path) {
+    HttpServerRequest request = exchange.request();
+    String last = path.get(path.size() - 1);
+    boolean index = path.size() == 1 && last.equals("index");
+    boolean changes =
+        path.size() == 3
+            && path.get(0).equals("models")
+            && (last.equals(LOAD) || last.equals("unload"));
+    if (!index && !changes) {
+      throw noSuchPath(
+          request, "/v2/repository/index, or load or unload behind /v2/repository/models/NAME/");
+    }
+    if (changes || !tokens.present()) {
+      tokens.requireAdmin(request.getHeader(AUTHORIZATION));
+    }
+    if (!requires(exchange, HttpMethod.POST)) {
+      return;
+    }
+    receive(
+        exchange,
+        body -> {
+          try {
+            boolean ready = RepositoryRequest.read(body.getBytes(), index).ready();
+            if (index) {
+              send(
+                  exchange,
+                  OK,
+                  Body.of(exchange, models.index(ready).toBuffer(), OptionalInt.empty()));
+              return;
+            }
+            String name = path.get(1);
+            (last.equals(LOAD) ? models.load(name) : models.unload(name))
+                .whenComplete(
+                    (done, why) ->
+                        loop.runOnContext(
+                            go -> {
+                              if (why == null) {
+                                send(exchange, OK, new JsonObject());
+                              } else {
+                                refuse(
+                                    exchange,
+                                    why instanceof CompletionException ? why.getCause() : why);
+                              }
+                            }));
+          } catch (RuntimeException why) {
+            refuse(exchange, why);
+          }
+        });
   }
 
   private static String shownPath(HttpServerRequest request) {
@@ -420,8 +566,11 @@ final class InferenceServer {
 
   private JsonObject server() {
     JsonArray extensions = JsonArray.of("binary_tensor_data");
-    if (predictor.format().tokenizer().isPresent()) {
+    if (models.continuesTexts()) {
       extensions.add(GENERATE);
+    }
+    if (models.isManaged()) {
+      extensions.add("model_repository");
     }
     return new JsonObject()
         .put("name", "vertigrad")
@@ -438,26 +587,6 @@ final class InferenceServer {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-  }
-
-  /** Reads {@code NAME} or {@code NAME/versions/V}. */
-  private OptionalLong version(HttpServerRequest request, List<String> path) {
-    if (!path.get(0).equals(predictor.job())) {
-      throw new Refusal(
-          Code.UNKNOWN,
-          "model \"%s\" is not served here, expected \"%s\""
-              .formatted(SampleFormat.cut(path.get(0), MOST_SHOWN), predictor.job()));
-    }
-    if (path.size() == 1) {
-      return OptionalLong.empty();
-    }
-    if (path.size() == 3 && path.get(1).equals("versions") && path.get(2).matches("\\d{1,18}")) {
-      return OptionalLong.of(Long.parseLong(path.get(2)));
-    }
-    throw new Refusal(
-        Code.UNKNOWN,
-        "%s: expected /v2/models/%s or /v2/models/%s/versions/NUMBER, and /ready or /infer behind it"
-            .formatted(shownPath(request), predictor.job(), predictor.job()));
   }
 
   /** Receives a body. Its size, its time, and the memory of all requests are limited. */
@@ -488,7 +617,7 @@ final class InferenceServer {
     request.exceptionHandler(
         broken -> {
           if (receiving[0]) {
-            exchange.share().release();
+            exchange.release();
           }
         });
     request.endHandler(
@@ -525,7 +654,7 @@ final class InferenceServer {
   private <T> void decode(
       Exchange exchange, Buffer body, Form form, Callable<T> decoding, Consumer<T> decoded) {
     try {
-      predictor.requireRoom();
+      exchange.predictor().requireRoom();
       if (form.isPicture() || form.gzip() || body.length() > SMALL_BODY) {
         if (this.decoding == MOST_DECODING) {
           throw new Refusal(
@@ -549,7 +678,7 @@ final class InferenceServer {
     if (exchange.request().response().closed()) {
       throw Refusal.invalid("request: its connection was closed");
     }
-    SampleFormat format = predictor.format();
+    SampleFormat format = exchange.predictor().format();
     Share share = exchange.share();
     byte[] content =
         form.content(body, http.maxBytes(), bytes -> share.resize(share.bytes() + bytes, "body"));
@@ -582,20 +711,22 @@ final class InferenceServer {
   }
 
   private void predict(Exchange exchange, InferenceRequest request, OptionalLong version) {
-    predictor.predict(
-        request.inputs(),
-        version,
-        false,
-        (answer, why) ->
-            loop.runOnContext(
-                go -> {
-                  if (why != null) {
-                    // Counted already.
-                    send(exchange, why);
-                  } else {
-                    encode(exchange, request, answer);
-                  }
-                }));
+    exchange
+        .predictor()
+        .predict(
+            request.inputs(),
+            version,
+            false,
+            (answer, why) ->
+                loop.runOnContext(
+                    go -> {
+                      if (why != null) {
+                        // Counted already.
+                        send(exchange, why);
+                      } else {
+                        encode(exchange, request, answer);
+                      }
+                    }));
   }
 
   /** Decodes a text; the request's share then covers what each of its tokens takes. */
@@ -604,7 +735,7 @@ final class InferenceServer {
     byte[] content =
         form.content(body, http.maxBytes(), bytes -> share.resize(share.bytes() + bytes, "body"));
     share.resize(share.bytes() + CHARACTER_BYTES * content.length, "text_input");
-    SampleFormat format = predictor.format();
+    SampleFormat format = exchange.predictor().format();
     GenerateRequest request = GenerateRequest.read(content, format);
     share.resize(RequestMemory.answerBytes(1, format), "1 sample");
     return request;
@@ -612,16 +743,13 @@ final class InferenceServer {
 
   private void generate(
       Exchange exchange, GenerateRequest request, OptionalLong version, boolean streams) {
-    int most = predictor.config().queue();
-    if (generating == most) {
-      refuse(
-          exchange,
-          new Refusal(
-              Code.OVERLOADED,
-              "%s texts are continued already (serving.queue); try again later".formatted(most)));
+    Predictor predictor = exchange.predictor();
+    try {
+      predictor.beginText();
+    } catch (Refusal why) {
+      refuse(exchange, why);
       return;
     }
-    generating++;
     new TextGeneration(
             predictor,
             loop,
@@ -652,7 +780,7 @@ final class InferenceServer {
     public Future<Void> onText(long version, String added, boolean last) {
       text.append(added);
       if (last) {
-        generating--;
+        exchange.predictor().endText();
         send(exchange, OK, part(version, text.toString()));
       }
       return Future.succeededFuture();
@@ -660,21 +788,21 @@ final class InferenceServer {
 
     JsonObject part(long version, String added) {
       return new JsonObject()
-          .put("model_name", predictor.job())
+          .put("model_name", exchange.predictor().job())
           .put("model_version", Long.toString(version))
           .put("text_output", added);
     }
 
     @Override
     public void onRefusal(Refusal why) {
-      generating--;
+      exchange.predictor().endText();
       send(exchange, why);
     }
 
     @Override
     public void onGone() {
-      generating--;
-      exchange.share().release();
+      exchange.predictor().endText();
+      exchange.release();
     }
   }
 
@@ -728,9 +856,9 @@ final class InferenceServer {
     }
 
     private void end(Buffer event) {
-      generating--;
+      exchange.predictor().endText();
       exchange.connection().answered(response.end(event), Phase.HEAD);
-      exchange.connection().left().onComplete(left -> exchange.share().release());
+      exchange.connection().left().onComplete(left -> exchange.release());
     }
 
     @Override
@@ -758,6 +886,7 @@ final class InferenceServer {
   }
 
   private Body encoded(Exchange exchange, InferenceRequest request, PredictionAnswer answer) {
+    Predictor predictor = exchange.predictor();
     Response response = request.response(predictor.job(), answer, predictor.format());
     return Body.of(exchange, response.body(), response.headerBytes());
   }
@@ -788,7 +917,12 @@ final class InferenceServer {
 
   private void refuse(Exchange exchange, Throwable why) {
     if (why instanceof Refusal refusal) {
-      send(exchange, predictor.refused(refusal));
+      send(
+          exchange,
+          exchange
+              .lease()
+              .map(held -> held.predictor().refused(refusal))
+              .orElseGet(() -> models.refused(refusal)));
     } else {
       LOG.error("a request could not be answered", why);
       error(exchange, Code.FAILED.number(), String.valueOf(why));
@@ -815,7 +949,7 @@ final class InferenceServer {
   private static void send(Exchange exchange, int status, Body body) {
     HttpServerResponse response = exchange.request().response();
     if (response.ended() || response.closed()) {
-      exchange.share().release();
+      exchange.release();
       return;
     }
     body.headerBytes().ifPresent(bytes -> response.putHeader(LENGTH, Integer.toString(bytes)));
@@ -829,6 +963,6 @@ final class InferenceServer {
     }
     Future<Void> written = response.setStatusCode(status).end(body.bytes());
     exchange.connection().answered(written, received ? Phase.HEAD : Phase.DISCARDING);
-    exchange.connection().left().onComplete(left -> exchange.share().release());
+    exchange.connection().left().onComplete(left -> exchange.release());
   }
 }

@@ -14,6 +14,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiConsumer;
@@ -53,6 +54,9 @@ public final class Predictor {
 
   /** When parameters are loaded next; those of a finished job are loaded at once. */
   private long dueNanos = System.nanoTime();
+
+  /** Texts that are being continued. */
+  private final AtomicInteger texts = new AtomicInteger();
 
   private volatile Served served = Served.NONE;
   private volatile boolean closing;
@@ -196,6 +200,25 @@ public final class Predictor {
     if (queue.isFull()) {
       throw overloaded();
     }
+  }
+
+  /**
+   * Begins a text, unless as many are continued as samples may wait. {@link #endText} ends it.
+   *
+   * @throws Refusal if there are too many
+   */
+  void beginText() {
+    if (texts.incrementAndGet() > config.queue()) {
+      texts.decrementAndGet();
+      throw new Refusal(
+          Code.OVERLOADED,
+          "%s texts are continued already (serving.queue); try again later"
+              .formatted(config.queue()));
+    }
+  }
+
+  void endText() {
+    texts.decrementAndGet();
   }
 
   private Refusal overloaded() {

@@ -13,7 +13,9 @@ public final class Refusal extends RuntimeException {
   public enum Code {
     /** The request is wrong; repeating it is useless. */
     INVALID(400),
-    /** Only pages of this server may ask, under its own name. */
+    /** The request has none of the server's tokens. */
+    UNAUTHENTICATED(401),
+    /** A page of another server asked, or the request's token may not do this. */
     FORBIDDEN(403),
     /** The requested model or version is not served. */
     UNKNOWN(404),

@@ -13,7 +13,7 @@ import java.util.function.BooleanSupplier;
  * A set of parameters whose outputs are its version and the sample's only input. Versions come from
  * a counter that both sets share.
  */
-final class FakeModel implements ServedModel {
+class FakeModel implements ServedModel {
 
   static final SampleFormat FORMAT =
       new SampleFormat(

@@ -714,7 +714,7 @@ class InferenceRequestTest {
              {"name": "price", "datatype": "FP32", "shape": [-1]},
              {"name": "area", "datatype": "FP32", "shape": [-1]}]
             """),
-        InferenceRequest.metadata("m", 7, prices).getJsonArray("outputs"));
+        InferenceRequest.metadata("m", List.of(7L), prices).getJsonArray("outputs"));
     String request =
         """
         {"outputs": [{"name": "area", "parameters": {"binary_data": true}}],
@@ -733,7 +733,10 @@ class InferenceRequestTest {
   void shouldAnswerInOneTensorWhereNamesAreNotDistinct() {
     for (List<String> names : List.of(List.of("a", "a"), List.of("output", "a"))) {
       assertEquals(
-          1, InferenceRequest.metadata("m", 7, values(names)).getJsonArray("outputs").size());
+          1,
+          InferenceRequest.metadata("m", List.of(7L), values(names))
+              .getJsonArray("outputs")
+              .size());
     }
   }
 
@@ -751,7 +754,8 @@ class InferenceRequestTest {
             List.of(),
             Treatment.ON_BLACK);
 
-    JsonArray outputs = InferenceRequest.metadata("m", 7, flowers).getJsonArray("outputs");
+    JsonArray outputs =
+        InferenceRequest.metadata("m", List.of(7L), flowers).getJsonArray("outputs");
 
     assertEquals(
         JsonObject.of("names", JsonArray.of("setosa", "virginica")),

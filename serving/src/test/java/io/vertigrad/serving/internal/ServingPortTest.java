@@ -315,7 +315,12 @@ class ServingPortTest {
     memory = new RequestMemory(heapBytes);
     server =
         new InferenceServer(
-            vertx, memory, job.serving().http(), predictor, () -> System.nanoTime() + late.get());
+            vertx,
+            memory,
+            job.serving().http(),
+            ModelRepository.of(predictor),
+            BearerTokens.NONE,
+            () -> System.nanoTime() + late.get());
     get(server.open());
     port = URI.create(server.url()).getPort();
   }

@@ -448,7 +448,14 @@ class TextGenerationTest {
             : Predictor.holding(job.serving(), "fake", "a1", event -> {}, opening);
     predictor.ready().join();
     memory = new RequestMemory(1 << 28);
-    server = new InferenceServer(vertx, memory, job.serving().http(), predictor, System::nanoTime);
+    server =
+        new InferenceServer(
+            vertx,
+            memory,
+            job.serving().http(),
+            ModelRepository.of(predictor),
+            BearerTokens.NONE,
+            System::nanoTime);
     get(server.open());
   }
 

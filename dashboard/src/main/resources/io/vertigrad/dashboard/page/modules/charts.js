@@ -17,25 +17,39 @@ const UNITS = { time: 'seconds', version: 'updates' };
 
 /** uPlot's null mode, per column: a gap of a line stays a gap where other lines have points. */
 const OVER_THE_WHOLE_GAP = [0, 2];
+
+/** Of each line this share of its points lies within a scale that leaves out outliers. */
+const WITHIN = 0.95;
+
+/** A line that rises to less than so many times the value at which the lines begin is never outside. */
+const RISEN = 1.5;
+
+/** What other charts of the page hear of the cursor; a drag stays in its own chart. */
+const OF_CURSOR = ['mousemove', 'mouseleave'];
+
+/** The charts of the page: those with the same axis share the cursor and the zoom. */
+const charts = new Set();
+
 const WHOLE_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400, 604800];
 const UPDATE_STEPS = [1, 2, 5].flatMap((n) => [...Array(12).keys()].map((e) => n * 10 ** e)).sort((a, b) => a - b);
 
 /**
  * One chart with a text legend above it; it receives all lines at each update. Nothing was measured
  * between two segments of a line, so nothing is drawn there. A drag zooms along x, a double click
- * shows everything again; with the keyboard +, -, the arrow keys and Escape do. A name in the legend
- * hides its line.
+ * shows everything again; with the keyboard +, -, the arrow keys and Escape do. All charts of the page with
+ * the same axis zoom together. A name in the legend hides its line.
  */
 export class Chart {
   /**
    * `options.value` formats the values of lines without their own `value`; `options.range` may fix the
-   * scale; `options.title` is written above the chart.
+   * scale; `options.title` is written above the chart; `options.unit` beside its vertical axis.
    */
   constructor(host, options) {
     this.host = host;
     this.options = options;
     this.zoom = null;
     this.log = false;
+    this.cut = null;
     this.hidden = new Set();
     this.legend = element('ul', { class: 'legend' });
     this.more = button('', () => this.#expand(), { class: 'more', hidden: '' });
@@ -48,12 +62,26 @@ export class Chart {
     host.append(element('div', { class: 'head' }, ...[title].filter(Boolean), this.#tools()), this.legend, this.more, this.canvas, this.markLegend, this.empty);
     this.#name();
     new ResizeObserver(() => this.#resize()).observe(host);
+    charts.add(this);
   }
 
-  /** Changes what the chart shows: its label and the format of its values. */
-  named(label, value) {
-    this.options = { ...this.options, label, value };
+  /** Changes what the chart shows: its label, the format of its values and their unit. */
+  named(label, value, unit) {
+    this.options = { ...this.options, label, value, unit };
     this.#name();
+  }
+
+  /**
+   * Leaves outliers out of the scale from the next `show` on: those above, `high`, those below, `low`, or
+   * those on `both` sides; with null the scale shows all values.
+   */
+  leaveOut(side) {
+    this.cut = side;
+  }
+
+  /** Returns the names of the lines that lie outside the scale. */
+  leftOut() {
+    return this.cut && this.lines ? limitsOf(this.#inZoom(), this.cut).without : [];
   }
 
   #name() {
@@ -61,14 +89,17 @@ export class Chart {
   }
 
   /**
-   * Draws `lines`, each {name, color, x, y, segment, width, dash, value}: x, y and the segment's number
-   * are columns. `marks` are {x, kind, name}. Every x lies before `end`.
+   * Draws `lines`, each {name, color, x, y, segment, width, dash, value, end}: x, y and the segment's number
+   * are columns; a line with an `end` has no value after it. `marks` are {x, kind, name}. Every x lies before
+   * the `end` of the chart. `along` names the horizontal axis and its unit.
    */
-  show(lines, axis, marks, end) {
+  show(lines, axis, marks, end, along = ALONG[axis] ?? axis) {
     if (axis !== this.axis) {
       this.axis = axis;
       this.#setZoom(null);
     }
+    this.along = along;
+    this.host.dataset.along = along;
     this.end = end;
     const drawn = lines.filter((line) => line.x.length > 0);
     this.marks = marks;
@@ -84,7 +115,7 @@ export class Chart {
     this.host.dataset.first = Math.min(...drawn.map((line) => line.x[0]));
     this.host.dataset.gaps = drawn.reduce((sum, line) => sum + gapsOf(line).length, 0);
     const looks = drawn.map(({ name, color, width, dash, x }) => [name, color, width, dash, x.length < 3]);
-    const look = JSON.stringify([axis, this.log, looks]);
+    const look = JSON.stringify([axis, along, this.options.unit, this.log, looks]);
     if (look !== this.look) {
       this.#forget();
       this.look = look;
@@ -118,7 +149,7 @@ export class Chart {
 
   /** Draws the same lines again. */
   #again() {
-    this.show(this.lines, this.axis, this.marks, this.end);
+    this.show(this.lines, this.axis, this.marks, this.end, this.along);
   }
 
   /** Names the marks that there are, below the chart. */
@@ -139,7 +170,8 @@ export class Chart {
 
   #options(lines, axis) {
     const grid = { stroke: named('grid'), width: 1 };
-    const shared = { stroke: named('muted'), grid, ticks: { show: false }, font: '11px system-ui' };
+    const font = '11px system-ui';
+    const shared = { stroke: named('muted'), grid, ticks: { show: false }, font, labelFont: font, labelSize: 14, labelGap: 0 };
     return {
       width: Math.max(120, this.host.clientWidth),
       height: HEIGHT,
@@ -147,15 +179,18 @@ export class Chart {
       cursor: {
         points: { size: 6 },
         drag: { x: true, y: false, setScale: false, dist: 5 },
+        sync: { key: axis, filters: { pub: (type) => OF_CURSOR.includes(type), sub: () => true } },
         bind: { dblclick: () => () => this.#zoomTo(null) },
       },
       scales: {
         x: { time: false, range: () => this.zoom ?? [-INDENT * this.end, this.end] },
-        y: this.log ? { distr: 3, range: (plot, low, high) => uPlot.rangeLog(low ?? 1, high ?? 10, 10, false) } : { range: this.options.range ?? padded },
+        y: this.log
+          ? { distr: 3, range: (plot, low, high) => uPlot.rangeLog(...this.#limits(low ?? 1, high ?? 10), 10, false) }
+          : { range: (plot, low, high) => (this.options.range ?? padded)(plot, ...this.#limits(low, high)) },
       },
       axes: [
-        { ...shared, size: 28, incrs: axis === 'time' ? WHOLE_STEPS : UPDATE_STEPS, values: (u, ticks) => ticks.map((x) => alongOf(axis)(x)) },
-        { ...shared, size: 52, values: (u, ticks) => ticks.map((v) => (v === null || v === undefined ? '' : this.#tick(v))) },
+        { ...shared, size: 26, label: this.along, incrs: axis === 'time' ? WHOLE_STEPS : UPDATE_STEPS, values: (u, ticks) => ticks.map((x) => alongOf(axis)(x)) },
+        { ...shared, size: 50, label: this.options.unit, values: (u, ticks) => ticks.map((v) => (v === null || v === undefined ? '' : this.#tick(v))) },
       ],
       series: [
         {},
@@ -190,12 +225,36 @@ export class Chart {
     }
   }
 
-  /** Shows this part of x; null for everything. */
+  /** Shows this part of x in all charts with this axis; null for everything. */
   #zoomTo(range) {
-    this.#setZoom(range);
-    if (this.plot) {
-      this.#again();
+    for (const chart of charts) {
+      if (!chart.host.isConnected) {
+        charts.delete(chart);
+      } else if (chart.axis === this.axis) {
+        chart.#setZoom(range);
+        chart.plot?.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+        if (chart.plot) {
+          chart.#again();
+        }
+      }
     }
+  }
+
+  /** Returns the limits of the scale without outliers, those of all values where none are left out. */
+  #limits(low, high) {
+    const found = this.cut ? limitsOf(this.#inZoom(), this.cut, this.log) : {};
+    const limits = [found.low ?? low, found.high ?? high];
+    this.host.dataset.limits = limits.join(' ');
+    return limits;
+  }
+
+  /** Returns the name and the finite values of each line that is shown, within the zoom. */
+  #inZoom() {
+    const [first, last] = this.zoom ?? [-Infinity, Infinity];
+    return this.#visible().map(([{ name, x, y }]) => ({
+      name,
+      values: y.filter((value, i) => Number.isFinite(value) && x[i] >= first && x[i] <= last),
+    }));
   }
 
   #setZoom(range) {
@@ -230,7 +289,8 @@ export class Chart {
     const make = (i) => this.#legendItem(i);
     fillChildren(this.legend, shown, make, (item, line, i) => {
       const column = this.plot.data[i + 1];
-      const value = index === null ? line.y.at(-1) : nearest(column, index);
+      const over = index !== null && this.plot.data[0][index] > Math.max(line.end, line.x.at(-1));
+      const value = index === null ? line.y.at(-1) : over ? undefined : nearest(column, index);
       const toggle = item.firstChild;
       toggle.setAttribute('aria-pressed', !this.hidden.has(line.name));
       toggle.children[0].style.background = painted(line);
@@ -347,6 +407,45 @@ export class Chart {
 }
 
 /**
+ * Returns the limits of a scale that leaves out outliers on a side: {low, high, without}. Of each line it shows
+ * all but the outermost points on that side, and of several lines none that lies far outside the others.
+ */
+function limitsOf(lines, side, positive) {
+  const sorted = lines
+    .map(({ name, values }) => ({ name, values: values.filter((y) => !positive || y > 0) }))
+    .filter(({ values }) => values.length > 0)
+    .map(({ name, values }) => ({ name, first: values[0], values: values.sort((a, b) => a - b) }));
+  const firsts = sorted.map(({ first }) => first).sort((a, b) => a - b);
+  const least = sorted.length > 0 ? RISEN * quantile(firsts, 0.5) : 0;
+  const high = side === 'low' ? new Set() : outside(sorted.map(({ values }) => quantile(values, WITHIN)), least);
+  const low = side === 'high' ? new Set() : outside(sorted.map(({ values }) => -quantile(values, 1 - WITHIN)), -Infinity);
+  const kept = sorted.filter((line, i) => !high.has(i) && !low.has(i));
+  if (kept.length === 0) {
+    return { without: [] };
+  }
+  return {
+    low: Math.min(...kept.map(({ values }) => (side === 'high' ? values[0] : quantile(values, 1 - WITHIN)))),
+    high: Math.max(...kept.map(({ values }) => (side === 'low' ? values.at(-1) : quantile(values, WITHIN)))),
+    without: sorted.filter((line, i) => high.has(i) || low.has(i)).map(({ name }) => name),
+  };
+}
+
+/** Returns the indexes of the values above Tukey's outer fence, above twice the third quartile and above `least`. */
+function outside(values, least) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const [first, third] = [quantile(sorted, 0.25), quantile(sorted, 0.75)];
+  const fence = Math.max(least, third + Math.max(3 * (third - first), Math.abs(third)));
+  return new Set([...values.keys()].filter((i) => values[i] > fence));
+}
+
+/** Returns the quantile of sorted values, between the two nearest. */
+function quantile(sorted, share) {
+  const place = share * (sorted.length - 1);
+  const before = sorted[Math.floor(place)];
+  return before + (sorted[Math.ceil(place)] - before) * (place % 1);
+}
+
+/**
  * Makes the x of a line rise, as uPlot requires. Times may step back a little. Along versions and totals, steps that
  * were repeated after a loss or a resume are drawn once; of two tests of one version, the later is.
  */
@@ -401,6 +500,9 @@ function button(text, act, attributes) {
   made.addEventListener('click', act);
   return made;
 }
+
+/** Names of the horizontal axes, with their units. */
+const ALONG = { time: 'time, min:s', version: 'updates', samples: 'samples', bytes: 'bytes sent' };
 
 /** Formats a position along an axis. */
 const alongOf = (axis) => (axis === 'time' ? duration : axis === 'bytes' ? bytes : count);

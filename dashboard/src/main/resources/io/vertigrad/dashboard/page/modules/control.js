@@ -1,6 +1,7 @@
-// Shows the control buttons when the address has the token that the run printed, after its #.
+// Shows the control buttons to those who have opened the address with the token that the run printed.
 
 import { byId, element, setText } from './dom.js';
+import { token } from './token.js';
 
 const ACTIONS = [
   ['checkpoint', 'Checkpoint now'],
@@ -14,7 +15,6 @@ const AT_WORK = ['running', 'paused'];
 export class Control {
   constructor(line) {
     this.line = line;
-    this.token = new URLSearchParams(location.hash.slice(1)).get('token');
     this.answer = element('span', { role: 'status', class: 'muted' });
     this.buttons = new Map();
     for (const [action, text] of ACTIONS) {
@@ -26,7 +26,7 @@ export class Control {
   }
 
   show(run) {
-    byId('control').hidden = !this.token || !run.run.controllable;
+    byId('control').hidden = !token || !run.run.controllable;
     const phase = run.state.phase;
     this.buttons.get('checkpoint').disabled = run.run.servers === 0 || !AT_WORK.includes(phase);
     this.buttons.get('pause').hidden = phase === 'paused';
@@ -39,7 +39,7 @@ export class Control {
     if (action === 'stop' && !window.confirm('Stop this run?')) {
       return;
     }
-    this.line.ask({ request: 'control', action, token: this.token }, (answer, error) => {
+    this.line.ask({ request: 'control', action, token }, (answer, error) => {
       setText(this.answer, error ? error.message : (answer.refused ?? `${action}: asked for`));
     });
   }

@@ -28,16 +28,19 @@ export class Curves {
     this.smoothing = byId('smoothing');
     this.loss = new Chart(byId('loss'), {
       label: 'Loss of each worker and of the tests',
+      unit: 'loss',
       value: trainingLoss,
       empty: 'No step has been reported yet.',
     });
     this.accuracy = new Chart(byId('accuracy'), {
       label: 'Accuracy of the tests in percent',
+      unit: '%',
       value: accuracy,
       empty: 'Nothing has been tested yet.',
     });
     this.rate = new Chart(byId('rate'), {
       label: 'Samples per second of each worker',
+      unit: 'samples/s',
       value: count,
       range: (plot, low, high) => [0, high * 1.08 || 1],
       empty: 'No step has been reported yet.',
@@ -87,7 +90,7 @@ export class Curves {
     const values = run.state.stream.rmse !== undefined;
     const title = values ? 'RMSE before training on each event' : 'Accuracy before training on each event';
     setText(byId('accuracy-title'), title);
-    this.accuracy.named(values ? title : `${title}, in percent`, values ? metric('rmse').value : accuracy);
+    this.accuracy.named(values ? title : `${title}, in percent`, values ? metric('rmse').value : accuracy, values ? '' : '%');
     // A stream has shares from 0 to 1, and its chart percent, as those of other tests.
     const unit = values ? 1 : 100;
     const rules = [
@@ -106,6 +109,7 @@ export class Curves {
     this.accuracy.named(
       other ? `${other.title} of the tests${other.unit}` : 'Accuracy of the tests in percent',
       other ? other.value : accuracy,
+      other ? '' : '%',
     );
     this.accuracy.show([this.#test('test', other ? 'metricValue' : 'accuracy')], this.axis, marks, end);
   }

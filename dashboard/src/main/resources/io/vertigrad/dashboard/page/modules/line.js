@@ -14,7 +14,8 @@ const ANSWER_MILLIS = 10_000;
 
 /**
  * Follows a job. It calls `heard(run)` after every message, and `said(state)` when the connection
- * changes: loading, connected, lost, outdated, or the run's last phase when its server has ended with it.
+ * changes: loading, connected, lost, outdated, or the run's last phase when its server has ended with it. A lost
+ * connection stays so once `complete` is set: everything has been received.
  */
 export class Line {
   constructor(job, { heard, said, replay }) {
@@ -26,7 +27,7 @@ export class Line {
   connect() {
     this.run = null;
     this.waiting = [];
-    this.bus = new EventBus('/eventbus', OPTIONS);
+    this.bus = new EventBus(new URL('eventbus', location.href).href, OPTIONS);
     this.bus.onopen = () => this.#opened();
     this.bus.onclose = () => this.#lost();
     this.bus.onerror = (error) => console.warn('the bridge refused', error);
@@ -84,6 +85,9 @@ export class Line {
 
   #lost() {
     this.asked.forEach((end) => end(undefined, new Error('the connection was lost before an answer')));
+    if (this.complete) {
+      return;
+    }
     if (this.last?.ended) {
       this.said(this.last.state.phase);
       return;

@@ -16,10 +16,11 @@ export class RunCharts {
   /** `changed()` is called when the reader has chosen another axis or smoothing. */
   constructor(axis, changed) {
     this.smoothing = byId('smoothing');
-    const chart = (id, label, value) => new Chart(byId(id), { label, value });
-    this.training = chart('training', 'Training loss of each run', trainingLoss);
-    this.loss = chart('loss', 'Test loss of each run', testLoss);
-    this.accuracy = chart('accuracy', 'Accuracy of each run, percent', accuracy);
+    this.outliers = byId('outliers');
+    const chart = (id, label, value, unit) => new Chart(byId(id), { label, value, unit });
+    this.training = chart('training', 'Training loss of each run', trainingLoss, 'loss');
+    this.loss = chart('loss', 'Test loss of each run', testLoss, 'loss');
+    this.accuracy = chart('accuracy', 'Accuracy of each run, percent', accuracy, '%');
     this.scalars = new Map();
     this.#choose(AXES.includes(axis) ? axis : 'samples');
     for (const radio of document.getElementsByName('axis')) {
@@ -29,11 +30,12 @@ export class RunCharts {
       });
     }
     this.smoothing.addEventListener('input', changed);
+    this.outliers.addEventListener('change', changed);
   }
 
   /**
-   * Draws `runs`, the curves of each with its `look`; `why` says why there may be none. Returns the
-   * names of the runs that have nothing to draw.
+   * Draws `runs`, the curves of each with its `look` and its `legend`; `why` says why there may be none. Returns
+   * the names of the runs that have nothing to draw.
    */
   show(runs, why) {
     const factor = Number(this.smoothing.value);
@@ -41,10 +43,11 @@ export class RunCharts {
     this.#nameVersions(runs);
     this.thinned = false;
     this.drawn = new Set();
+    this.leftOut = new Set();
     const untested = why || 'None of these runs was tested.';
     const smooth = ({ training }) => [training, smoothed(training.loss, factor, training.segment)];
-    this.#draw(this.training, runs, smooth, why || 'No step was reported.');
-    this.#draw(this.loss, runs, ({ tests }) => [tests, tests.loss], untested);
+    this.#draw(this.training, 'high', runs, smooth, why || 'No step was reported.');
+    this.#draw(this.loss, 'high', runs, ({ tests }) => [tests, tests.loss], untested);
     // Runs with the same metric share a scale; otherwise each run has its own figures.
     const tested = runs.map(({ tests }) => tests).filter(({ version }) => version.length > 0);
     const kind = ({ metric }) => metric?.find(Boolean) ?? '';
@@ -53,9 +56,13 @@ export class RunCharts {
     const title = other ? other.title : 'Accuracy';
     setText(byId('accuracy-title'), kinds.size > 1 ? 'Metrics of the tests' : `${title} of the tests`);
     const one = other ? `${title} of each run${other.unit}` : 'Accuracy of each run, percent';
-    this.accuracy.named(kinds.size > 1 ? 'Metric of each run, in its unit' : one, other ? other.value : accuracy);
+    const percent = [...kinds].every((key) => key === '' || key === 'labelAccuracy');
+    const several = kinds.size > 1 ? 'Metric of each run, in its unit' : one;
+    this.accuracy.named(several, other ? other.value : accuracy, percent ? '%' : (other?.name ?? ''));
     const format = ({ tests }) => metric(kind(tests))?.value ?? accuracy;
-    this.#draw(this.accuracy, runs, ({ tests }) => [tests, tests.metricValue ?? tests.accuracy], untested, format);
+    const worse = percent ? 'low' : kinds.size > 1 ? null : 'high';
+    const values = ({ tests }) => [tests, tests.metricValue ?? tests.accuracy];
+    this.#draw(this.accuracy, worse, runs, values, untested, format);
     this.#drawScalars(runs);
     return runs.filter((run) => !this.drawn.has(run)).map(({ name }) => name);
   }
@@ -77,7 +84,8 @@ export class RunCharts {
         this.scalars.set(name, { host, chart: new Chart(host, options) });
       }
       const lines = runs.flatMap((run) => sourcesOf(run, name));
-      this.#draw(this.scalars.get(name).chart, lines, ({ columns }) => [columns, columns.value], 'No finite value.');
+      const { chart } = this.scalars.get(name);
+      this.#draw(chart, 'both', lines, ({ columns }) => [columns, columns.value], 'No finite value.');
     }
   }
 
@@ -98,8 +106,12 @@ export class RunCharts {
     }
   }
 
-  /** `format(run)` returns the format of a run's values, where it is not the chart's. */
-  #draw(chart, runs, curve, empty, format = () => undefined) {
+  /**
+   * `worse` is the side on which outliers lie; `format(run)` returns the format of a run's values, where it is
+   * not the chart's.
+   */
+  #draw(chart, worse, runs, curve, empty, format = () => undefined) {
+    chart.leaveOut(this.outliers.checked ? null : worse);
     setText(chart.empty, empty);
     const lines = [];
     for (const run of runs) {
@@ -111,8 +123,9 @@ export class RunCharts {
       }
       lines.push(
         rising(this.axis, {
-          name: run.name,
+          name: run.legend,
           ...run.look,
+          end: this.#end(run),
           value: format(run),
           width: WIDTH,
           x: kept.map((i) => x[i]),
@@ -122,7 +135,19 @@ export class RunCharts {
       );
     }
     const end = Math.max(...lines.map((line) => line.x.at(-1) ?? 0), 1e-3);
-    chart.show(this.#fewer(lines, end), this.axis, [], end);
+    chart.show(this.#fewer(lines, end), this.axis, [], end, this.#named());
+    chart.leftOut().forEach((name) => this.leftOut.add(name));
+  }
+
+  /** Returns where a run ended along the axis: its lines have no value after that. */
+  #end(run) {
+    const last = ({ training, tests }) => [training, tests].map((columns) => this.#along(run, columns).at(-1) ?? 0);
+    return Math.max(...last(run));
+  }
+
+  #named() {
+    const versions = byId('versions').textContent.trim();
+    return { samples: 'training samples', time: 'time since the run began, min:s' }[this.axis] ?? versions;
   }
 
   #along(run, columns) {
@@ -152,7 +177,7 @@ function sourcesOf(run, scalar) {
   const sources = Object.entries(run.scalars?.[scalar] ?? {});
   return sources.map(([source, columns]) => ({
     ...run,
-    name: sources.length > 1 ? `${run.name}, ${source}` : run.name,
+    legend: sources.length > 1 ? `${run.legend}, ${source}` : run.legend,
     columns,
   }));
 }

@@ -1,9 +1,9 @@
-// Shows the details of a run, and lets the reader change its tags and its note.
+// Shows the details of a run, and lets the reader change its name, tags and note.
 
 import { byId, element, setText } from './dom.js';
 import { settingOf } from './runs-columns.js';
 
-const FIELDS = ['tags', 'note', 'kept'];
+const FIELDS = ['label', 'tags', 'note', 'kept'];
 
 export class RunDetails {
   /** `post(change)` saves a change and returns the new parts of the run; the token may be missing. */
@@ -21,6 +21,7 @@ export class RunDetails {
     this.run = run;
     setText(byId('details-title'), run.name);
     setText(byId('details-problem'), [run.reason, run.problem, ...(run.outliers ?? [])].filter(Boolean).join('; '));
+    byId('label').value = run.label ?? '';
     byId('tags').value = (run.tags ?? []).join(', ');
     byId('note').value = run.note ?? '';
     byId('kept').checked = Boolean(run.kept);
@@ -36,8 +37,8 @@ export class RunDetails {
 
   async #save() {
     const tags = byId('tags').value.split(',').map((tag) => tag.trim()).filter(Boolean);
-    const given = { tags, note: byId('note').value, kept: byId('kept').checked };
-    const before = { tags: this.run.tags ?? [], note: this.run.note ?? '', kept: Boolean(this.run.kept) };
+    const given = { label: byId('label').value, tags, note: byId('note').value, kept: byId('kept').checked };
+    const before = { label: this.run.label ?? '', tags: this.run.tags ?? [], note: this.run.note ?? '', kept: Boolean(this.run.kept) };
     const changed = FIELDS.filter((key) => String(given[key]) !== String(before[key]));
     if (changed.length === 0) {
       this.#say('Nothing has changed.');

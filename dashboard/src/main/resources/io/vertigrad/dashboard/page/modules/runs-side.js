@@ -2,7 +2,17 @@
 
 import { byId, element, setText } from './dom.js';
 import { count, many, NONE, trainingLoss } from './format.js';
-import { differences, formatOf, metricOf, settingOf, titleOf, verdictOf, winnersIn } from './runs-columns.js';
+import {
+  differences,
+  formatOf,
+  metricOf,
+  nameOf,
+  settingOf,
+  shortHash,
+  titleOf,
+  verdictOf,
+  winnersIn,
+} from './runs-columns.js';
 
 const RUNS = 16;
 const COUNTS = 5;
@@ -11,14 +21,14 @@ const COUNTS = 5;
 export function showSide(runs, columns, curvesOf) {
   const some = runs.slice(0, RUNS);
   const left = runs.length > RUNS ? `The first ${RUNS} of ${runs.length} runs in the charts. ` : '';
-  setText(byId('side-verdict'), left + (some.length > 0 ? verdictOf(some) : 'No run is checked in the list.'));
+  setText(byId('side-verdict'), left + (some.length > 0 ? verdictOf(some, 'of those checked') : 'No run is checked in the list.'));
   const rows = some.length > 0 ? [...settings(some), ...results(some, columns), ...tests(some, curvesOf)] : [];
-  const state = JSON.stringify([some.map(({ name }) => name), rows]);
+  const state = JSON.stringify([some.map(({ name, label }) => [name, label]), rows]);
   const host = byId('side');
   if (host.shown !== state) {
     host.shown = state;
     host.style.setProperty('--runs', some.length);
-    host.replaceChildren(...(some.length > 0 ? [tableOf(some.map(({ name }) => name), rows)] : []));
+    host.replaceChildren(...(some.length > 0 ? [tableOf(some, rows)] : []));
   }
 }
 
@@ -38,7 +48,7 @@ function results(runs, columns) {
     ),
     row('training loss', (run) => trainingLoss(run.trainingLoss)),
     row('samples', (run) => count(run.samples)),
-    row('hash of the parameters', ({ hash }) => hash ?? NONE),
+    row('hash of the parameters', ({ hash }) => shortHash(hash) ?? NONE),
   ];
   return [['results'], ...rows.filter(([, ...cells]) => cells.some((cell) => cell !== NONE))];
 }
@@ -82,7 +92,8 @@ function valueAt(points, samples) {
   return x2 > x1 ? y1 + ((samples - x1) / (x2 - x1)) * (y2 - y1) : y2;
 }
 
-function tableOf(names, rows) {
+function tableOf(runs, rows) {
+  const names = runs.map(({ name }) => name);
   const row = ([label, ...cells]) =>
     element(
       'tr',
@@ -90,6 +101,6 @@ function tableOf(names, rows) {
       element('th', cells.length === 0 ? { colspan: names.length + 1 } : { scope: 'row' }, label),
       ...cells.map((cell, i) => element('td', { 'data-name': names[i] }, cell)),
     );
-  const head = [element('td'), ...names.map((name) => element('th', { scope: 'col' }, name))];
+  const head = [element('td'), ...runs.map((run) => element('th', { scope: 'col', title: run.name }, nameOf(run)))];
   return element('table', {}, element('thead', {}, element('tr', {}, ...head)), element('tbody', {}, ...rows.map(row)));
 }

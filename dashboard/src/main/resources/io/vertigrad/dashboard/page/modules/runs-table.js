@@ -3,7 +3,7 @@
 import { painted } from './charts.js';
 import { element, setText } from './dom.js';
 import { many, NONE } from './format.js';
-import { summaryOf } from './runs-columns.js';
+import { nameOf, summaryOf } from './runs-columns.js';
 
 export class RunTable {
   /** `check(run, checked)`, `sort(column)` and `details(run)` are called when the reader asks for it. */
@@ -42,7 +42,9 @@ export class RunTable {
 
   #head(column, key, falling) {
     if (!this.heads.has(column.key)) {
-      const button = element('button', { type: 'button' }, column.title);
+      // A long key may break after a dot.
+      const words = column.title.split('.').flatMap((word, i) => (i === 0 ? [word] : ['.', element('wbr'), word]));
+      const button = element('button', { type: 'button' }, ...words);
       button.addEventListener('click', () => this.sort(this.heads.get(column.key).column));
       this.heads.set(column.key, { cell: element('th', { scope: 'col', 'data-key': column.key }, button) });
     }
@@ -75,15 +77,20 @@ export class RunTable {
     row.run = run;
     row.box.checked = Boolean(look);
     row.swatch.style.background = look ? painted(look) : '';
-    row.kept.hidden = !run.kept;
+    const marks = [run.kept && 'kept', run.archived && 'archived'].filter(Boolean).join(', ');
+    row.marks.hidden = marks === '';
+    setText(row.marks, marks);
     const problem = [run.reason, run.problem].filter(Boolean).join('; ');
     row.problem.hidden = problem === '';
+    row.problem.title = problem;
     setText(row.problem, problem);
+    setText(row.link, nameOf(run));
+    row.folder.hidden = !run.label;
     arrange(row.line, [row.check, ...columns.map((column) => this.#cell(row, column, winners))]);
     return row.line;
   }
 
-  #cell(row, { key, title, text, number }, winners) {
+  #cell(row, { key, title, text, number, doubtful }, winners) {
     if (key === 'name') {
       return row.title;
     }
@@ -93,7 +100,10 @@ export class RunTable {
     const cell = row.cells.get(key);
     const shown = text(row.run);
     const wins = winners.get(row.run.name) === key;
-    cell.className = [number && 'number', shown === NONE && 'unknown', wins && 'wins'].filter(Boolean).join(' ');
+    const part = shown !== NONE && doubtful?.(row.run);
+    const classes = [number && 'number', shown === NONE && 'unknown', wins && 'wins', part && 'doubtful'];
+    cell.className = classes.filter(Boolean).join(' ');
+    cell.title = part ? 'Tested on a part of the test samples' : '';
     setText(cell, wins ? `best ${shown}` : shown);
     return cell;
   }
@@ -103,14 +113,15 @@ export class RunTable {
     row.box = element('input', { type: 'checkbox', 'aria-label': `${name} in the charts` });
     row.box.addEventListener('change', () => this.check(row.run, row.box.checked));
     row.swatch = element('span', { class: 'swatch' });
-    const page = `run?name=${encodeURIComponent(name)}`;
-    const link = element('a', { href: page, target: '_blank', rel: 'noopener' }, name);
-    row.kept = element('span', { class: 'phase', hidden: '' }, 'kept');
+    const page = `run/${encodeURIComponent(name)}/`;
+    row.link = element('a', { href: page, target: '_blank', rel: 'noopener' }, name);
+    row.folder = element('span', { class: 'folder', hidden: '' }, name);
+    row.marks = element('span', { class: 'phase', hidden: '' });
     const details = element('button', { type: 'button', class: 'more', 'aria-label': `details of ${name}` }, 'details');
     details.addEventListener('click', () => this.details(row.run));
     row.problem = element('p', { class: 'problem', hidden: '' });
     row.check = element('td', { class: 'check', 'data-name': 'in the charts' }, row.box, row.swatch);
-    row.title = element('th', { scope: 'row' }, link, ' ', row.kept, ' ', details, row.problem);
+    row.title = element('th', { scope: 'row' }, row.link, ' ', row.marks, ' ', details, row.folder, row.problem);
     row.line = element('tr', { 'data-run': name }, row.check, row.title);
     return row;
   }

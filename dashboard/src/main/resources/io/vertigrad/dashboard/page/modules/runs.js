@@ -4,11 +4,24 @@
 import { byId, element, setText } from './dom.js';
 import { clock, count, many } from './format.js';
 import { dashOf, ofRank, onThemeChange } from './palette.js';
+import { RunArchive } from './runs-archive.js';
 import { RunCharts } from './runs-charts.js';
-import { columnsOf, matches, sorted, unknownKeys, verdictOf, winnersIn } from './runs-columns.js';
+import {
+  columnsOf,
+  firstDrawn,
+  legendsOf,
+  matches,
+  severalData,
+  sorted,
+  unknownKeys,
+  verdictOf,
+  winnersIn,
+} from './runs-columns.js';
 import { RunDetails } from './runs-details.js';
 import { showSide } from './runs-side.js';
+import { RunSweep } from './runs-sweep.js';
 import { RunTable } from './runs-table.js';
+import { token } from './token.js';
 
 const POLL_MILLIS = 2000;
 
@@ -18,7 +31,7 @@ const LISTEN_MILLIS = 250;
 const ANSWER_MILLIS = 30_000;
 
 /** Number of runs in the charts until the reader checks others. */
-const NEWEST = 8;
+const FIRST = 8;
 
 /** Number of columns of settings until the reader asks for more. */
 const SETTINGS = 4;
@@ -27,6 +40,9 @@ const SETTINGS = 4;
 const AT_ONCE = 16;
 
 const ORDER = 'falling startedMillis';
+
+/** The group that the address names when the reader wants none. */
+const UNGROUPED = 'nothing';
 
 const NOTHING = { timeMillis: [], version: [], loss: [], segment: [], accuracy: [] };
 
@@ -38,15 +54,24 @@ class Runs {
     this.places = new Map();
     this.groupPlaces = new Map();
     this.few = SETTINGS;
-    this.group = this.kept.get('group') ?? '';
+    this.group = this.kept.get('group') ?? undefined;
     this.sort = sortOf(this.kept.get('sort') ?? ORDER);
     this.checked = this.kept.has('runs') ? new Set(this.kept.get('runs').split('/')) : null;
     this.charts = new RunCharts(this.kept.get('axis'), () => this.#show());
-    this.details = new RunDetails(this.kept.get('token'), (change) => this.#note(change));
+    this.sweep = new RunSweep((run) => this.details.open(run));
+    this.details = new RunDetails(token, (change) => this.#note(change));
+    this.archive = new RunArchive(token, {
+      mark: ({ name }, archived) => this.#note({ run: name, token, archived }),
+      remove: (run) => this.#delete(run),
+      show: () => this.#change(),
+    });
     this.table = new RunTable(byId('list'), {
       check: ({ name }, on) => this.#check((names) => (on ? names.add(name) : names.delete(name))),
       sort: ({ key, falling }) => this.#order(key, this.sort.key === key ? !this.sort.falling : Boolean(falling)),
-      details: (run) => this.details.open(run),
+      details: (run) => {
+        this.archive.offer(run);
+        this.details.open(run);
+      },
     });
     byId('filter').value = this.kept.get('filter') ?? '';
     this.#listenToReader();
@@ -58,7 +83,7 @@ class Runs {
   #listenToReader() {
     byId('filter').addEventListener('input', () => this.#change());
     byId('group').addEventListener('change', () => {
-      this.group = byId('group').value;
+      this.group = byId('group').value || UNGROUPED;
       this.groupPlaces.clear();
       this.#show();
     });
@@ -199,14 +224,17 @@ class Runs {
   }
 
   async #note(change) {
-    const parts = await ask('notes', {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(change),
-    });
+    const parts = await ask('notes', posted(change));
     const run = this.runs.find(({ name }) => name === change.run);
-    Object.assign(run ?? {}, { tags: undefined, note: undefined, kept: undefined }, parts);
-    this.#show();
+    const cleared = { label: undefined, tags: undefined, note: undefined, kept: undefined, archived: undefined };
+    Object.assign(run ?? {}, cleared, parts);
+    this.#change();
+  }
+
+  async #delete({ name }) {
+    await ask('delete', posted({ run: name, token }));
+    this.runs = this.runs.filter((run) => run.name !== name);
+    this.#change();
   }
 
   #show() {
@@ -214,38 +242,58 @@ class Runs {
       return;
     }
     const filter = byId('filter').value.trim();
-    this.listed = this.runs.filter((run) => filter === '' || matches(run, filter));
+    const found = (run) => filter === '' || matches(run, filter);
+    this.listed = this.archive.listed(this.runs).filter(found);
     const columns = columnsOf(this.runs, this.listed);
-    const visible = this.#visible(columns);
     const by = columns.find(({ key }) => key === this.sort.key) ?? columns[0];
     const runs = sorted(this.listed, by, this.sort.falling);
-    const newest = this.listed.filter(({ state }) => state !== 'unreadable').slice(0, NEWEST);
-    const chosen = new Set(this.checked ? this.listed.filter(({ name }) => this.checked.has(name)) : newest);
-    this.shown = runs.filter((run) => chosen.has(run));
-    const group = columns.find(({ key }) => key === this.group);
+    const { checked } = this;
+    const chosen = new Set(checked ? this.listed.filter(({ name }) => checked.has(name)) : firstDrawn(this.listed, FIRST));
+    const winners = winnersIn(this.listed);
+    const drawn = runs.filter((run) => chosen.has(run));
+    this.shown = [...drawn.filter(({ name }) => winners.has(name)), ...drawn.filter(({ name }) => !winners.has(name))];
+    const key = this.group ?? (severalData(this.listed) ? 'data' : '');
+    const group = columns.find((column) => column.key === key);
     const parts = group ? grouped(runs, group) : [{ runs }];
-    const looks = this.#looks(parts);
+    // Runs on other data are apart by themselves; then each run keeps a colour of its own.
+    const looks = this.#looks(this.group ? parts : [{ runs }]);
     const order = { key: by.key, falling: this.sort.falling };
-    this.table.show(parts, visible, order, ({ name }) => looks.get(name), winnersIn(this.listed));
+    const list = (visible) => this.table.show(parts, visible, order, ({ name }) => looks.get(name), winners);
+    this.#fit(columns, list);
     this.#words(filter);
     options(byId('group'), [['', 'nothing'], ...columns.map(({ key, title }) => [key, title])], group?.key ?? '');
     const orders = columns.flatMap(({ key, title }) =>
       ['falling', 'rising'].map((direction) => [`${direction} ${key}`, `${title}, ${direction}`]),
     );
     options(byId('sort'), orders, `${this.sort.falling ? 'falling' : 'rising'} ${by.key}`);
+    this.sweep.show(this.listed);
     this.#draw(looks);
     showSide(this.shown, columns, ({ name }) => this.curves.get(name));
     this.#remember(filter);
   }
 
-  /** Returns the columns without the settings that the reader has not asked for. */
+  /** Shows the list with as many settings as there is room for; `list` shows these columns. */
+  #fit(columns, list) {
+    const host = byId('list');
+    const state = JSON.stringify([host.clientWidth, this.few, columns.map(({ key }) => key)]);
+    this.fits = state === this.fitted ? this.fits : SETTINGS;
+    list(this.#visible(columns));
+    while (this.few === SETTINGS && this.fits > 0 && host.scrollWidth > host.clientWidth) {
+      this.fits--;
+      list(this.#visible(columns));
+    }
+    this.fitted = state;
+  }
+
+  /** Returns the columns without those in which all runs are equal, and further settings, until the reader asks for them. */
   #visible(columns) {
     const settings = columns.filter(({ setting }) => setting);
-    const left = settings.slice(SETTINGS).length;
-    byId('more').hidden = left === 0;
-    byId('more').setAttribute('aria-expanded', this.few > SETTINGS);
-    setText(byId('more'), this.few > SETTINGS ? 'fewer settings' : many(left, 'more setting'));
-    const hidden = new Set(settings.slice(this.few).filter(({ key }) => ![this.group, this.sort.key].includes(key)));
+    const further = [...settings.slice(this.fits), ...columns.filter(({ constant }) => constant)];
+    const all = this.few > SETTINGS;
+    byId('more').hidden = further.length === 0;
+    byId('more').setAttribute('aria-expanded', all);
+    setText(byId('more'), all ? 'fewer columns' : many(further.length, 'more column'));
+    const hidden = new Set(all ? [] : further.filter(({ key }) => ![this.group, this.sort.key].includes(key)));
     return columns.filter((column) => !hidden.has(column));
   }
 
@@ -272,19 +320,25 @@ class Runs {
     const matched = `${this.listed.length} of ${many(this.runs.length, 'run')}.${unknown.join('')}`;
     setText(byId('filter-note'), filter === '' ? '' : matched);
     const empty = `There is no run in ${this.folder} yet. ./vertigrad train makes one; it appears here by itself.`;
-    const verdict = this.listed.length > 0 ? verdictOf(this.listed) : 'No run matches the filter.';
+    const verdict = this.listed.length > 0 ? verdictOf(this.listed) : filter === '' ? 'All runs are archived.' : 'No run matches the filter.';
     setText(byId('verdict'), this.runs.length > 0 ? verdict : empty);
   }
 
   #draw(looks) {
     const drawn = this.shown.filter(({ name }) => this.curves.has(name));
-    const curves = drawn.map(({ name }) => ({ ...this.curves.get(name), name, look: looks.get(name) }));
+    const legends = legendsOf(this.shown);
+    const curves = drawn.map(({ name }) => ({
+      ...this.curves.get(name),
+      name,
+      legend: legends.get(name),
+      look: looks.get(name),
+    }));
     const missing = this.shown.length - drawn.length;
     const loading = missing > 0 && !this.problem ? `Loading the curves of ${many(missing, 'run')}.` : '';
     const why = this.shown.length === 0 ? 'No run is checked in the list.' : loading || this.problem;
-    const { axis, smoothing } = this.charts;
-    const lines = curves.map(({ name, changed, look }) => [name, changed, look]);
-    const state = JSON.stringify([lines, axis, smoothing.value, drawn.length === 0 && why]);
+    const { axis, smoothing, outliers } = this.charts;
+    const lines = curves.map(({ name, legend, changed, look }) => [name, legend, changed, look]);
+    const state = JSON.stringify([lines, axis, smoothing.value, outliers.checked, drawn.length === 0 && why]);
     if (state !== this.drawn) {
       this.drawn = state;
       this.undrawn = this.charts.show(curves, drawn.length === 0 ? why : '');
@@ -297,8 +351,18 @@ class Runs {
     const undrawn = told.length > 0 ? `Nothing to draw of ${few(told)}.` : '';
     const unsaved = curves.filter((run) => run.unsaved && run.state !== 'running').map(({ name }) => name);
     const read = unsaved.length > 0 ? `Read from all events, because curves.json is missing: ${few(unsaved)}.` : '';
-    const parts = [drawn.length > 0 && loading, this.problem, thinned, read, undrawn];
+    const outside = [...(this.charts.leftOut ?? [])];
+    const cut = outside.length > 0 ? `Outside the scale until you choose all values: ${few(outside)}.` : '';
+    const parts = [drawn.length > 0 && loading, this.problem, this.#unchosen(), cut, thinned, read, undrawn];
     setText(byId('drawn'), parts.filter(Boolean).join(' '));
+  }
+
+  /** Says how many runs are listed but not drawn, before the reader has chosen. */
+  #unchosen() {
+    const left = this.listed.filter((run) => !this.shown.includes(run));
+    const wrong = left.filter(({ state, diverged }) => state === 'failed' || diverged).length;
+    const words = `Drawn are the best, the newest and the running runs; ${count(left.length)} of those listed are not`;
+    return this.checked || left.length === 0 ? '' : `${words}${wrong > 0 ? `, ${count(wrong)} because they failed or diverged` : ''}.`;
   }
 
   /** Keeps in the address what the reader has chosen. */
@@ -307,7 +371,7 @@ class Runs {
     const order = `${this.sort.falling ? 'falling' : 'rising'} ${this.sort.key}`;
     const chosen = {
       filter,
-      group: this.group,
+      group: this.group ?? '',
       sort: order === ORDER ? '' : order,
       axis: this.charts.axis === 'samples' ? '' : this.charts.axis,
       runs: names.length <= AT_ONCE ? names.join('/') : '',
@@ -357,6 +421,11 @@ function options(select, entries, chosen) {
     select.replaceChildren(...entries.map(([value, text]) => element('option', { value }, text)));
   }
   select.value = chosen;
+}
+
+/** Returns a request that changes something. */
+function posted(change) {
+  return { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(change) };
 }
 
 /** Returns the JSON of an answer; throws an error that says in words why there is none. */
