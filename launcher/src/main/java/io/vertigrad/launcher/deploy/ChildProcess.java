@@ -85,14 +85,26 @@ final class ChildProcess {
   static ChildProcess start(String name, Path log, String mainClass, List<String> arguments)
       throws IOException {
     Files.createDirectories(log.getParent());
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.add("@" + argumentFile(log.getParent()));
-    command.add(mainClass);
-    command.addAll(arguments);
-    ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+    ProcessBuilder builder =
+        new ProcessBuilder(command(log.getParent(), mainClass, arguments))
+            .redirectErrorStream(true);
     Process started = builder.redirectOutput(log.toFile()).start();
     return new ChildProcess(name, log, started.toHandle(), Optional.of(started));
+  }
+
+  /**
+   * Returns {@code java} with this JVM's options and other arguments for the main class.
+   *
+   * @param folder an existing folder, for the file with the options
+   */
+  static List<String> command(Path folder, String mainClass, List<String> arguments)
+      throws IOException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add("@" + argumentFile(folder));
+    command.add(mainClass);
+    command.addAll(arguments);
+    return command;
   }
 
   /**

@@ -22,6 +22,9 @@ public final class RunLog {
 
   private static boolean leaving;
 
+  /** Writes the log of the run that this process runs now, or ran last; else null. */
+  private static FileAppender<ILoggingEvent> current;
+
   private RunLog() {}
 
   /** Keeps the log off the console, where a command prints its own lines. */
@@ -51,7 +54,10 @@ public final class RunLog {
     }
   }
 
-  /** Appends the log to this file until the JVM ends; does nothing without Logback. */
+  /**
+   * Appends the log to this file until the JVM ends or another run's log begins; does nothing
+   * without Logback.
+   */
   public static synchronized void appendTo(Path file) {
     if (LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
       reportLeavingNodes();
@@ -64,7 +70,13 @@ public final class RunLog {
       appender.setFile(file.toString());
       appender.setEncoder(encoder);
       appender.start();
-      context.getLogger(Logger.ROOT_LOGGER_NAME).addAppender(appender);
+      ch.qos.logback.classic.Logger root = context.getLogger(Logger.ROOT_LOGGER_NAME);
+      root.addAppender(appender);
+      if (current != null) {
+        root.detachAppender(current);
+        current.stop();
+      }
+      current = appender;
     }
   }
 }
