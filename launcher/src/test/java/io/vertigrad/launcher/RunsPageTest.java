@@ -400,7 +400,8 @@ final class RunsPageTest {
         "Best accuracy: 90.00 % on 2,000 samples by run-1; only optimizer.learningRate differs from"
             + " run-2 (0.1, there 0.01 and 80.00 %).",
         browser.text("#verdict"));
-    assertEquals(List.of("500 of 2,000", "2,000", "2,000"), texts("#list td[data-key=testSamples]"));
+    assertEquals(
+        List.of("500 of 2,000", "2,000", "2,000"), texts("#list td[data-key=testSamples]"));
     assertEquals("500 of 2,000", browser.text("#list [data-key=testSamples].doubtful"));
     browser.click("#list tr[data-run=run-2] input");
     assertEquals(

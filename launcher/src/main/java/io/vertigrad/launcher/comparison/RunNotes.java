@@ -57,8 +57,8 @@ final class RunNotes {
   }
 
   /**
-   * Returns {@code label}, {@code tags}, {@code note}, {@code kept} and {@code archived}, those that
-   * are not empty, within the limits of a change: a person may have written the file.
+   * Returns {@code label}, {@code tags}, {@code note}, {@code kept} and {@code archived}, those
+   * that are not empty, within the limits of a change: a person may have written the file.
    */
   JsonObject toJson() {
     JsonObject shown = new JsonObject();
